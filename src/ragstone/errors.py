@@ -1,0 +1,46 @@
+"""Every error that Ragstone raises on purpose, in one tree.
+
+RagstoneError            the base: its message says what happened, where, and what to do next
+├── ConfigError          ragstone.toml or a judge file is wrong (names the line and the fix)
+├── DataError            a file of rows is wrong or missing (names file, line and field)
+├── ModelError           a model cannot be had: unknown transport, no key, missing package or file
+│   └── CallFailed       one call ended without a usable reply; carries the row's status
+└── MissingExtra         an optional package is not installed (names the command that installs it)
+
+The command line prints the message and exits with code 2; there is no traceback for a user's mistake.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class RagstoneError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class ConfigError(RagstoneError):
+    """Settings or a judge file are wrong."""
+
+
+class DataError(RagstoneError):
+    """A file of rows, or a row in it, is wrong or missing."""
+
+
+class ModelError(RagstoneError):
+    """A model cannot be reached or does not exist; the whole command stops."""
+
+
+class MissingExtra(RagstoneError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional package. Install it with: pip install 'ragstone[{extra}]'")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint for an unknown name: the closest known ones, or all of them."""
+    names = sorted(known)
+    close = get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        return f"Did you mean {' or '.join(repr(match) for match in close)}? All: {', '.join(names)}."
+    return f"Known: {', '.join(names)}."

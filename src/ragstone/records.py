@@ -1,0 +1,225 @@
+"""The rows that flow through Ragstone. Every stage is a function from some of these to others.
+
+A row is frozen. Fields that a reader does not know are kept in `metadata` (see tables.py). Undefined is
+`None`, and an absent field is not written. Scores are never NaN: a row without a score has a status that
+says why.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, get_args
+
+import msgspec
+
+Status = Literal[
+    "scored",
+    "not_applicable",
+    "abstained",
+    "refused",
+    "unparsable",
+    "timeout",
+    "rate_limited",
+    "over_budget",
+    "app_error",
+    "error",
+]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+Metadata = dict[str, Any]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What all rows share: frozen, keyword-only, absent fields left out of files."""
+
+
+class Document(Row):
+    """A text of the corpus. `lang` is an ISO 639-1 code, `source` the file that it came from."""
+
+    id: str
+    text: str
+    title: str | None = None
+    lang: str | None = None
+    source: str | None = None
+    metadata: Metadata | None = None
+
+
+class Chunk(Row):
+    """A piece of a document: `text == document.text[start:end]`, offsets in code points."""
+
+    id: str
+    document_id: str
+    text: str
+    start: int
+    end: int
+    metadata: Metadata | None = None
+
+    def __post_init__(self) -> None:
+        if self.end - self.start != len(self.text):
+            raise ValueError(f"chunk {self.id!r}: {len(self.text)} characters, but [{self.start}:{self.end}]")
+
+
+class Evidence(Row):
+    """The span of a document that holds an answer: `document.text[start:end]`."""
+
+    document_id: str
+    start: int
+    end: int
+
+
+class Question(Row):
+    """A question of an evaluation set.
+
+    reference: the right answer, or a list of alternatives of which any one is right.
+    document_ids: documents that hold the answer. answerable: False where the corpus cannot answer it.
+    """
+
+    id: str
+    question: str
+    reference: str | list[str] | None = None
+    evidence: list[Evidence] | None = None
+    document_ids: list[str] | None = None
+    answerable: bool | None = None
+    kind: Literal["open", "true_false", "multi"] = "open"
+    lang: str | None = None
+    tags: dict[str, str] | None = None
+    scores: dict[str, float] | None = None
+    metadata: Metadata | None = None
+
+
+class RankingItem(Row):
+    """One place of a ranking. `start` and `end` are offsets into the document."""
+
+    document_id: str
+    score: float
+    chunk_id: str | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+class Ranking(Row):
+    """What a retriever returned for a question, best first."""
+
+    question_id: str
+    retriever: str
+    items: list[RankingItem]
+    metadata: Metadata | None = None
+
+
+class Context(Row):
+    """A text that the answering model was given."""
+
+    text: str
+    id: str | None = None
+    document_id: str | None = None
+    score: float | None = None
+
+
+class Usage(Row):
+    """Tokens of one or more calls. `cached` is the part of `input` that the provider had in its cache."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    calls: int = 1
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cached=self.cached + other.cached,
+            calls=self.calls + other.calls,
+        )
+
+
+class Answer(Row):
+    """An answer of a system to a question; a file of these is an answer sheet.
+
+    `question`, `reference` and `tags` may be carried inline, so that a sheet is judged without another
+    file. With `error` set the system failed, `answer` is empty, and judges report `app_error`.
+    """
+
+    question_id: str
+    answer: str
+    system: str = "default"
+    contexts: list[Context] | None = None
+    latency_s: float | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    error: str | None = None
+    question: str | None = None
+    reference: str | list[str] | None = None
+    answerable: bool | None = None
+    tags: dict[str, str] | None = None
+    metadata: Metadata | None = None
+
+
+class Verdict(Row):
+    """The judge's decision on one atomic statement of an answer."""
+
+    id: int
+    statement: str
+    supported: bool
+    reason: str | None = None
+
+
+class Judgement(Row):
+    """What one judge says of one answer. `score` is present if and only if the status is `scored`.
+
+    scale: the lowest and the highest score possible. rationale: the judge's reason, or why there is no score.
+    """
+
+    question_id: str
+    system: str
+    judge: str
+    metric: str
+    status: Status
+    model: str
+    prompt_version: int
+    score: float | None = None
+    scale: tuple[float, float] | None = None
+    label: str | None = None
+    rationale: str | None = None
+    verdicts: list[Verdict] | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    error: str | None = None
+    metadata: Metadata | None = None
+
+    def __post_init__(self) -> None:
+        if (self.status == "scored") != (self.score is not None):
+            raise ValueError(f"{self.question_id!r}: status {self.status!r} with score {self.score!r}")
+        if self.score is not None and not math.isfinite(self.score):
+            raise ValueError(f"{self.question_id!r}: score {self.score!r} is no number")
+
+
+class Label(Row):
+    """What a person says of an answer. Without `metric` it speaks of whatever metric it is compared with."""
+
+    question_id: str
+    score: float
+    system: str = "default"
+    metric: str | None = None
+    annotator: str | None = None
+    rationale: str | None = None
+    metadata: Metadata | None = None
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.score):
+            raise ValueError(f"{self.question_id!r}: score {self.score!r} is no number")
+
+
+AnyRow = Document | Chunk | Question | Ranking | Answer | Judgement | Label
+
+
+def references(row: Question | Answer) -> list[str]:
+    """Return the alternatives of the reference, none of them blank; empty where there is no reference."""
+    given = row.reference if isinstance(row.reference, list) else [row.reference or ""]
+    return [text for text in given if text.strip()]
+
+
+def count_statuses(judgements: Iterator[Judgement] | list[Judgement]) -> dict[Status, int]:
+    """Return how many judgements have each status, in the order of STATUSES, zeros left out."""
+    counts = dict.fromkeys(STATUSES, 0)
+    for judgement in judgements:
+        counts[judgement.status] += 1
+    return {status: n for status, n in counts.items() if n}
