@@ -29,7 +29,10 @@ Metadata = dict[str, Any]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What all rows share: frozen, keyword-only, absent fields left out of files."""
+    """What all rows share: frozen, keyword-only, absent fields left out of files.
+
+    A default made by a factory is written all the same: DESIGN.md lists that field as always present.
+    """
 
 
 class Document(Row):
@@ -79,7 +82,7 @@ class Question(Row):
     evidence: list[Evidence] | None = None
     document_ids: list[str] | None = None
     answerable: bool | None = None
-    kind: Literal["open", "true_false", "multi"] = "open"
+    kind: Literal["open", "true_false", "multi"] = msgspec.field(default_factory=lambda: "open")
     lang: str | None = None
     tags: dict[str, str] | None = None
     scores: dict[str, float] | None = None
@@ -140,7 +143,7 @@ class Answer(Row):
 
     question_id: str
     answer: str
-    system: str = "default"
+    system: str = msgspec.field(default_factory=lambda: "default")
     contexts: list[Context] | None = None
     latency_s: float | None = None
     usage: Usage | None = None
@@ -197,7 +200,7 @@ class Label(Row):
 
     question_id: str
     score: float
-    system: str = "default"
+    system: str = msgspec.field(default_factory=lambda: "default")
     metric: str | None = None
     annotator: str | None = None
     rationale: str | None = None

@@ -1,0 +1,16 @@
+"""A number with its uncertainty: what every mean in Ragstone is shown as."""
+
+from typing import Literal
+
+import msgspec
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A value, its interval [low, high] at `level`, and the number of observations `n` it rests on."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    method: Literal["wilson", "bootstrap"]
+    level: float = 0.95
