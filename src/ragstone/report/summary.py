@@ -1,0 +1,40 @@
+"""What summary.json holds: every number that the report and the terminal show, computed once."""
+
+import msgspec
+
+from ragstone.agreement import ReportCard
+from ragstone.judging.summary import MetricSummary
+from ragstone.records import Status, Usage
+from ragstone.retrieval import RetrievalSummary
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls to language models that a run asked for.
+
+    made: sent to a model now; from_ledger: answered from the ledger; failed: by status, after retries.
+    usage and cost_usd are of all of them, as the ledger recorded it; cost_usd is None where a price is unknown.
+    """
+
+    made: int = 0
+    from_ledger: int = 0
+    failed: dict[Status, int] = {}
+    usage: Usage = Usage(calls=0)
+    cost_usd: float | None = None
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One run in numbers.
+
+    models: role (`answer`, `judge`, `embedder`) -> name. counts: rows of each kind. notes: what a reader
+    must know before trusting the numbers, in plain sentences.
+    """
+
+    name: str
+    version: str
+    models: dict[str, str]
+    counts: dict[str, int]
+    retrieval: list[RetrievalSummary]
+    metrics: list[MetricSummary]
+    cards: list[ReportCard]
+    calls: Calls
+    notes: list[str]

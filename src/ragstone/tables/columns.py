@@ -1,0 +1,242 @@
+"""What other tools call our fields, and how their values become ours.
+
+Names come from the documented exports of ragas, deepeval, promptfoo, Phoenix, Hugging Face data sets,
+BEIR and SQuAD. The first name that is present wins; a column that is not used goes to `metadata`.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
+
+ID = ("id", "_id", "qid", "query_id", "example_id")
+QUESTION = ("user_input", "query", "input")
+REFERENCE = (
+    "references",
+    "reference_answer",
+    "ground_truth",
+    "ground_truths",
+    "expected_output",
+    "expected_answer",
+    "expected",
+    "gold_answer",
+    "correct_answer",
+)
+DOCUMENT_IDS = ("gold_document_ids", "document_id", "doc_ids", "relevant_documents")
+
+ALIASES: dict[type, dict[str, tuple[str, ...]]] = {
+    Document: {
+        "id": ("_id", "doc_id", "document_id"),
+        "text": ("content", "body", "page_content", "passage"),
+        "lang": ("language",),
+        "source": ("url", "path", "filename"),
+    },
+    Chunk: {},
+    Question: {
+        "id": ("question_id", *ID[1:]),
+        "question": QUESTION,
+        "reference": (*REFERENCE, "answers", "answer"),
+        "document_ids": DOCUMENT_IDS,
+        "lang": ("language",),
+    },
+    Ranking: {},
+    Answer: {
+        "question_id": ID,
+        "question": QUESTION,
+        "answer": ("response", "output", "actual_output", "prediction", "generated_answer", "completion"),
+        "reference": REFERENCE,
+        "contexts": ("retrieved_contexts", "retrieval_context", "retrieved_context", "context"),
+        "system": ("model", "model_name", "provider"),
+    },
+    Judgement: {},
+    Label: {
+        "question_id": ID,
+        "score": ("human_label", "human_score", "label", "rating", "grade"),
+        "system": ("model", "model_name", "provider"),
+        "annotator": ("rater", "annotator_id"),
+        "rationale": ("explanation", "comment", "feedback"),
+    },
+}
+
+YES = {"true", "yes", "correct", "right", "1", "pass", "passed"}
+NO = {"false", "no", "incorrect", "wrong", "0", "fail", "failed"}
+
+
+def fields_of(row_type: type) -> tuple[str, ...]:
+    """Return the field names of a row type, in file order."""
+    return tuple(field.name for field in msgspec.structs.fields(row_type))
+
+
+def accepted_names(row_type: type, field: str) -> tuple[str, ...]:
+    """Return every column name that is read as `field`, the canonical one first."""
+    return (field, *ALIASES[row_type].get(field, ()))
+
+
+def to_canonical(raw: Mapping[str, Any], row_type: type) -> dict[str, Any]:
+    """Return the row with our field names and value shapes; unused columns are gathered in `metadata`.
+
+    Absent, null, NaN and (in lists) empty values are left out, so that the next alias has its turn.
+    Raises ValueError or TypeError for a value that cannot be understood.
+    """
+    fields = fields_of(row_type)
+    row: dict[str, Any] = {}
+    used: set[str] = set()
+    for field in fields:
+        for name in accepted_names(row_type, field):
+            value = raw.get(name)
+            if name in used or value is None or value != value:  # NaN differs from itself
+                continue
+            value = SHAPES.get(field, _as_it_is)(value)
+            if value is not None:
+                row[field] = value
+                used.add(name)
+                break
+    rest = {k: v for k, v in raw.items() if k not in used and k not in fields and v is not None and v == v}
+    if rest:
+        row["metadata"] = {**row.get("metadata", {}), **rest}
+    return row
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def as_id(value: Any) -> str | None:
+    """Ids are text; whole numbers are accepted from tools that count rows."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise TypeError(f"an id must be text or a whole number, not {value!r}")
+    return str(value) or None
+
+
+def as_text(value: Any) -> str | None:
+    """Text stays; a number from a CSV reader or a Parquet column becomes text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list stays, JSON text of a list is decoded, anything else becomes a list of one."""
+    if isinstance(value, str):
+        if value.lstrip().startswith("["):
+            try:
+                decoded = msgspec.json.decode(value)
+            except msgspec.DecodeError:
+                return [value]
+            return decoded if isinstance(decoded, list) else [value]
+        return [value]
+    if isinstance(value, Mapping):
+        return [value]
+    return list(value) if isinstance(value, Iterable) else [value]
+
+
+def as_reference(value: Any) -> str | list[str] | None:
+    """One right answer as text, several as a list; SQuAD's `{"text": [...]}` is understood."""
+    if isinstance(value, Mapping):
+        value = value.get("text", [])
+    texts = [text for text in (as_text(item) for item in as_list(value)) if text]
+    return texts[0] if len(texts) == 1 else texts or None
+
+
+def as_ids(value: Any) -> list[str] | None:
+    """Document ids as a list of text."""
+    return [str(item) for item in as_list(value)] or None
+
+
+CONTEXT_TEXT = ("text", "content", "page_content", "document", "body")
+
+
+def as_contexts(value: Any) -> list[dict[str, Any]] | None:
+    """Contexts as objects with `text`; plain texts and the objects of other tools are accepted.
+
+    An empty list stays an empty list: the system retrieved nothing, which is not the same as unknown.
+    """
+    if value == "":
+        return None
+    contexts = []
+    for item in as_list(value):
+        if isinstance(item, Mapping):
+            text = next((item[name] for name in CONTEXT_TEXT if isinstance(item.get(name), str)), None)
+            if text is None:
+                raise TypeError(f"a context needs one of {', '.join(CONTEXT_TEXT)}; it has {', '.join(item)}")
+            kept = {name: item[name] for name in ("id", "document_id", "score") if item.get(name) is not None}
+            contexts.append({"text": text, **kept})
+        elif item is not None:
+            contexts.append({"text": as_text(item)})
+    return contexts
+
+
+def as_number(value: Any) -> float:
+    """A score as a number; true/false, yes/no and right/wrong become 1 and 0."""
+    if isinstance(value, str):
+        word = value.strip().casefold()
+        if word in YES or word in NO:
+            return float(word in YES)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{value!r} is no number and no yes or no") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is no finite number")
+    return number
+
+
+def as_flag(value: Any) -> bool:
+    """True or false, from a flag, a number or a word."""
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().casefold()
+    if word not in YES | NO:
+        raise ValueError(f"{value!r} is neither true nor false")
+    return word in YES
+
+
+def as_object(value: Any) -> Any:
+    """A mapping or list that a flat format carried as JSON text."""
+    if not isinstance(value, str):
+        return value
+    if not value:
+        return None
+    try:
+        return msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        raise ValueError(f"expected JSON, got {value[:60]!r}") from None
+
+
+def as_count(value: Any) -> Any:
+    """An offset or version: digits in a flat format become a whole number."""
+    return int(value) if isinstance(value, str) and value.strip().isdigit() else value
+
+
+SHAPES: dict[str, Callable[[Any], Any]] = {
+    "id": as_id,
+    "question_id": as_id,
+    "document_id": as_id,
+    "question": as_text,
+    "answer": as_text,
+    "text": as_text,
+    "title": as_text,
+    "reference": as_reference,
+    "document_ids": as_ids,
+    "contexts": as_contexts,
+    "score": as_number,
+    "latency_s": as_number,
+    "cost_usd": as_number,
+    "answerable": as_flag,
+    "start": as_count,
+    "end": as_count,
+    "prompt_version": as_count,
+    "evidence": as_object,
+    "items": as_object,
+    "tags": as_object,
+    "scores": as_object,
+    "scale": as_object,
+    "verdicts": as_object,
+    "usage": as_object,
+    "metadata": as_object,
+}

@@ -1,0 +1,217 @@
+"""Files of rows -> rows: JSONL, JSON, CSV, TSV and Parquet by their ending, streamed."""
+
+import csv
+import hashlib
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ragstone.errors import DataError, MissingExtra
+from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
+from ragstone.tables.columns import accepted_names, to_canonical
+
+RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement, Label)
+
+SHOWN_ERRORS = 10
+
+# What makes a row one of a kind. Labels repeat on purpose: several annotators, and the same one again.
+IDENTITY: dict[type, tuple[str, ...]] = {
+    Document: ("id",),
+    Chunk: ("id",),
+    Question: ("id",),
+    Ranking: ("question_id", "retriever"),
+    Answer: ("question_id", "system"),
+    Judgement: ("question_id", "system", "judge", "metric", "model"),
+    Label: (),
+}
+
+
+def read_rows(path: Path | str, row_type: type[RowT]) -> Iterator[RowT]:
+    """Yield the rows of a file in file order.
+
+    Other tools' column names are understood (see columns.py) and unknown columns are kept in `metadata`.
+    A row of answers or labels without an id gets one made from its question's text, so that the same
+    question has the same id in every file.
+
+    Raises DataError when the file is missing, empty or of an unknown kind, and for bad rows: after the
+    first bad row no more are yielded, and up to ten of them are reported together, by file and line.
+    """
+    path = Path(path)
+    problems: list[str] = []
+    n_rows = 0
+    keys: set[int] = set()
+    names: Counter[str] = Counter()
+    for line, raw in _raw_rows(path):
+        n_rows += 1
+        try:
+            row = _convert(raw, row_type, names, n_rows)
+            _check_unique(row, row_type, keys)
+        except (ValueError, TypeError) as mistake:
+            problems.append(f"{path}:{line}: {mistake}")
+            if len(problems) == SHOWN_ERRORS:
+                problems.append("(and perhaps more: only the first ten are shown)")
+                break
+            continue
+        if not problems:
+            yield row
+    if problems:
+        raise DataError("\n".join(problems))
+    if not n_rows:
+        raise DataError(f"{path}: the file holds no rows. Check that the step that wrote it has finished.")
+
+
+def parse_row(raw: dict[str, Any], row_type: type[RowT]) -> RowT:
+    """Return one row from a dict in anybody's column names, as read_rows does for a file.
+
+    Raises DataError naming the field.
+    """
+    try:
+        return _convert(raw, row_type, Counter(), 1)
+    except (ValueError, TypeError) as mistake:
+        raise DataError(f"row {raw!r}: {mistake}") from None
+
+
+def _convert(raw: Any, row_type: type[RowT], names: Counter[str], number: int) -> RowT:
+    if isinstance(raw, msgspec.DecodeError):
+        raise ValueError(f"not valid JSON ({raw}). Each line must be one whole JSON object.")
+    if not isinstance(raw, dict):
+        raise TypeError(f"expected a JSON object, got {type(raw).__name__}")
+    row = to_canonical(raw, row_type)
+    if row_type in (Answer, Label) and "question_id" not in row:
+        row["question_id"] = _made_id(row, names, number)
+    try:
+        return msgspec.convert(row, row_type, strict=True)
+    except msgspec.ValidationError as mistake:
+        raise ValueError(_explain(str(mistake), raw, row_type)) from None
+
+
+def _made_id(row: dict[str, Any], names: Counter[str], number: int) -> str:
+    """Return an id for a row that has none, the same wherever the question's text is the same."""
+    question = row.get("question") or row.get("metadata", {}).get("question")
+    if not isinstance(question, str):
+        return f"row-{number}"
+    name = "q-" + hashlib.blake2b(question.encode(), digest_size=6).hexdigest()
+    names[f"{name}\n{row.get('system')}"] += 1
+    seen = names[f"{name}\n{row.get('system')}"]
+    return name if seen == 1 else f"{name}-{seen}"
+
+
+def _check_unique(row: RowT, row_type: type, keys: set[int]) -> None:
+    identity = IDENTITY[row_type]
+    if not identity:
+        return
+    values = tuple(getattr(row, name) for name in identity)
+    key = hash(values)
+    if key in keys:
+        shown = ", ".join(f"{name} {value!r}" for name, value in zip(identity, values, strict=True))
+        raise ValueError(f"a second row with {shown}. Each may appear once: rename or delete one of them.")
+    keys.add(key)
+
+
+def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:
+    """Return msgspec's message, with the names that a missing field could have had."""
+    prefix = "Object missing required field `"
+    if not mistake.startswith(prefix) or " - at " in mistake:
+        return mistake
+    field = mistake[len(prefix) :].rstrip("`")
+    names = ", ".join(accepted_names(row_type, field))
+    return (
+        f"field {field!r} is missing or empty. It is read from any of these columns: {names}. "
+        f"This row has: {', '.join(raw) or 'nothing'}."
+    )
+
+
+def _raw_rows(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield (line number, decoded object or DecodeError) for every row of a file."""
+    reader = READERS.get(path.suffix.lower())
+    if not path.is_file():
+        hint = "It is a folder." if path.is_dir() else "Check the spelling and the folder that you are in."
+        raise DataError(f"{path}: no such file. {hint}")
+    if reader is None:
+        raise DataError(f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(READERS)}.")
+    if path.stat().st_size == 0:
+        raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
+    yield from reader(path)
+
+
+def _read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
+    decode = msgspec.json.Decoder().decode
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            if line.isspace():
+                continue
+            try:
+                yield number, decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
+                yield number, msgspec.DecodeError(str(mistake))
+
+
+def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
+    try:
+        rows = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
+        raise DataError(f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl.") from None
+    if isinstance(rows, dict):  # {"data": [...]} and the like: the one list that it holds
+        lists = [value for value in rows.values() if isinstance(value, list)]
+        rows = lists[0] if len(lists) == 1 else [rows]
+    if not isinstance(rows, list):
+        raise DataError(f"{path}: expected a list of objects.")
+    yield from enumerate(rows, 1)
+
+
+def _read_csv(path: Path) -> Iterator[tuple[int, Any]]:
+    csv.field_size_limit(sys.maxsize)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            reader = csv.DictReader(file, dialect=_dialect(path, file.read(65536)), restkey="", strict=True)
+            file.seek(0)
+            for row in reader:
+                if "" in row:
+                    raise DataError(f"{path}:{reader.line_num}: more cells than the header has columns.")
+                yield reader.line_num, {name: cell for name, cell in row.items() if cell not in ("", None)}
+        except (csv.Error, UnicodeDecodeError) as mistake:
+            raise DataError(f"{path}: cannot be read as CSV in UTF-8 ({mistake}).") from None
+
+
+def _dialect(path: Path, sample: str) -> type[csv.Dialect]:
+    """Return Excel's dialect with the delimiter that splits the header into most cells."""
+
+    class Found(csv.excel):
+        header = sample.split("\n", 1)[0]
+        delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t|", key=header.count)
+
+    return Found
+
+
+def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtra(f"reading {path}", "parquet") from None
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as mistake:
+        raise DataError(f"{path}: cannot be read as Parquet ({mistake}).") from None
+    number = 0
+    with file:
+        for batch in file.iter_batches(batch_size=1024):
+            for row in batch.to_pylist():
+                number += 1
+                yield number, row
+
+
+READERS: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
+    ".jsonl": _read_jsonl,
+    ".ndjson": _read_jsonl,
+    ".json": _read_json,
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".parquet": _read_parquet,
+}

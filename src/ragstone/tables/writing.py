@@ -1,0 +1,123 @@
+"""Rows -> files. A file appears under its name only when it is whole."""
+
+import contextlib
+import csv
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.errors import DataError, MissingExtra
+from ragstone.records import AnyRow
+from ragstone.tables.columns import fields_of
+
+Write = Callable[[AnyRow], None]
+
+# Objects of any shape: carried as JSON text in the formats whose columns have one type.
+FREE_FORM = frozenset({"metadata", "tags", "scores"})
+
+
+def check_output(path: Path | str, force: bool) -> Path:
+    """Return the path if a file may be written there; to be called before anything is paid for.
+
+    Raises DataError when it exists and `force` is not given, when its ending names no format, or when
+    its folder cannot be written to. A missing folder is made.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in WRITERS:
+        raise DataError(f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)}.")
+    if path.exists() and not force:
+        raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _partial(path).touch()
+        if not _partial(path).stat().st_size:
+            _partial(path).unlink()
+    except OSError as mistake:
+        raise DataError(f"{path}: cannot be written ({mistake.strerror}). Choose a folder that can.") from None
+    return path
+
+
+@contextlib.contextmanager
+def open_rows(path: Path | str, row_type: type, *, force: bool = False) -> Iterator[Write]:
+    """Give a function that writes one row; the file is put in place when the block ends without an error.
+
+    Until then, and after an error, the rows stand in `NAME.partial` beside it, so that nothing is lost.
+    """
+    path = check_output(path, force)
+    try:
+        with WRITERS[path.suffix.lower()](_partial(path), row_type) as write:
+            yield write
+        os.replace(_partial(path), path)
+    except OSError as mistake:
+        raise DataError(f"{path}: could not be written ({mistake.strerror}). Make room, then run again.") from None
+
+
+def write_rows(path: Path | str, rows: Iterable[AnyRow], row_type: type, *, force: bool = False) -> int:
+    """Write all rows and return how many there were."""
+    n = 0
+    with open_rows(path, row_type, force=force) as write:
+        for row in rows:
+            write(row)
+            n += 1
+    return n
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(path.name + ".partial")
+
+
+@contextlib.contextmanager
+def _write_jsonl(path: Path, _row_type: type) -> Iterator[Write]:
+    encode = msgspec.json.Encoder().encode
+    with path.open("wb", buffering=1 << 16) as file:
+        yield lambda row: file.writelines((encode(row), b"\n"))
+
+
+@contextlib.contextmanager
+def _write_csv(path: Path, row_type: type) -> Iterator[Write]:
+    fields = fields_of(row_type)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fields, delimiter="\t" if ".tsv" in path.suffixes else ",")
+        writer.writeheader()
+        yield lambda row: writer.writerow({k: _cell(v) for k, v in msgspec.to_builtins(row).items()})
+
+
+def _cell(value: Any) -> Any:
+    return msgspec.json.encode(value).decode() if isinstance(value, list | dict | tuple | bool) else value
+
+
+@contextlib.contextmanager
+def _write_parquet(path: Path, row_type: type) -> Iterator[Write]:
+    """Columns hold their field's type; a column without a value in the whole file is left out."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtra(f"writing {path}", "parquet") from None
+    # Types of nested columns are known only once they are seen, so the rows of a file are one table.
+    rows: list[dict[str, Any]] = []
+    yield lambda row: rows.append(_flat(msgspec.to_builtins(row)))
+    columns = {name: [row.get(name) for row in rows] for name in fields_of(row_type)}
+    columns = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
+    pq.write_table(pa.table(columns), path)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    for name in FREE_FORM & row.keys():
+        row[name] = msgspec.json.encode(row[name]).decode()
+    if isinstance(row.get("reference"), str):
+        row["reference"] = [row["reference"]]
+    return row
+
+
+WRITERS: dict[str, Callable[[Path, type], AbstractContextManager[Write]]] = {
+    ".jsonl": _write_jsonl,
+    ".ndjson": _write_jsonl,
+    ".csv": _write_csv,
+    ".tsv": _write_csv,
+    ".parquet": _write_parquet,
+}
