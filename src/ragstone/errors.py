@@ -34,7 +34,8 @@ class MissingExtra(RagstoneError):
     """An optional package is needed and not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional package. Install it with: pip install 'ragstone[{extra}]'")
+        command = f"pip install 'ragstone[{extra}]'"
+        super().__init__(f"{what} needs an optional package. Install it with: {command}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -35,7 +35,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
 
-class Document(Row):
+class Document(Row, frozen=True, kw_only=True):
     """A text of the corpus. `lang` is an ISO 639-1 code, `source` the file that it came from."""
 
     id: str
@@ -46,7 +46,7 @@ class Document(Row):
     metadata: Metadata | None = None
 
 
-class Chunk(Row):
+class Chunk(Row, frozen=True, kw_only=True):
     """A piece of a document: `text == document.text[start:end]`, offsets in code points."""
 
     id: str
@@ -61,7 +61,7 @@ class Chunk(Row):
             raise ValueError(f"chunk {self.id!r}: {len(self.text)} characters, but [{self.start}:{self.end}]")
 
 
-class Evidence(Row):
+class Evidence(Row, frozen=True, kw_only=True):
     """The span of a document that holds an answer: `document.text[start:end]`."""
 
     document_id: str
@@ -69,7 +69,7 @@ class Evidence(Row):
     end: int
 
 
-class Question(Row):
+class Question(Row, frozen=True, kw_only=True):
     """A question of an evaluation set.
 
     reference: the right answer, or a list of alternatives of which any one is right.
@@ -89,7 +89,7 @@ class Question(Row):
     metadata: Metadata | None = None
 
 
-class RankingItem(Row):
+class RankingItem(Row, frozen=True, kw_only=True):
     """One place of a ranking. `start` and `end` are offsets into the document."""
 
     document_id: str
@@ -99,7 +99,7 @@ class RankingItem(Row):
     end: int | None = None
 
 
-class Ranking(Row):
+class Ranking(Row, frozen=True, kw_only=True):
     """What a retriever returned for a question, best first."""
 
     question_id: str
@@ -108,7 +108,7 @@ class Ranking(Row):
     metadata: Metadata | None = None
 
 
-class Context(Row):
+class Context(Row, frozen=True, kw_only=True):
     """A text that the answering model was given."""
 
     text: str
@@ -117,7 +117,7 @@ class Context(Row):
     score: float | None = None
 
 
-class Usage(Row):
+class Usage(Row, frozen=True, kw_only=True):
     """Tokens of one or more calls. `cached` is the part of `input` that the provider had in its cache."""
 
     input: int = 0
@@ -134,7 +134,7 @@ class Usage(Row):
         )
 
 
-class Answer(Row):
+class Answer(Row, frozen=True, kw_only=True):
     """An answer of a system to a question; a file of these is an answer sheet.
 
     `question`, `reference` and `tags` may be carried inline, so that a sheet is judged without another
@@ -156,7 +156,7 @@ class Answer(Row):
     metadata: Metadata | None = None
 
 
-class Verdict(Row):
+class Verdict(Row, frozen=True, kw_only=True):
     """The judge's decision on one atomic statement of an answer."""
 
     id: int
@@ -165,7 +165,7 @@ class Verdict(Row):
     reason: str | None = None
 
 
-class Judgement(Row):
+class Judgement(Row, frozen=True, kw_only=True):
     """What one judge says of one answer. `score` is present if and only if the status is `scored`.
 
     scale: the lowest and the highest score possible. rationale: the judge's reason, or why there is no score.
@@ -195,7 +195,7 @@ class Judgement(Row):
             raise ValueError(f"{self.question_id!r}: score {self.score!r} is no number")
 
 
-class Label(Row):
+class Label(Row, frozen=True, kw_only=True):
     """What a person says of an answer. Without `metric` it speaks of whatever metric it is compared with."""
 
     question_id: str

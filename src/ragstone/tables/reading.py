@@ -132,7 +132,9 @@ def _raw_rows(path: Path) -> Iterator[tuple[int, Any]]:
         hint = "It is a folder." if path.is_dir() else "Check the spelling and the folder that you are in."
         raise DataError(f"{path}: no such file. {hint}")
     if reader is None:
-        raise DataError(f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(READERS)}.")
+        raise DataError(
+            f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(READERS)}."
+        )
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
     yield from reader(path)
@@ -156,7 +158,9 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
     try:
         rows = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
-        raise DataError(f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl.") from None
+        raise DataError(
+            f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
+        ) from None
     if isinstance(rows, dict):  # {"data": [...]} and the like: the one list that it holds
         lists = [value for value in rows.values() if isinstance(value, list)]
         rows = lists[0] if len(lists) == 1 else [rows]
@@ -191,8 +195,8 @@ def _dialect(path: Path, sample: str) -> type[csv.Dialect]:
 
 def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
     try:
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow as pa
+        import pyarrow.parquet as pq
     except ImportError:
         raise MissingExtra(f"reading {path}", "parquet") from None
     try:

@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -28,7 +27,9 @@ def check_output(path: Path | str, force: bool) -> Path:
     """
     path = Path(path)
     if path.suffix.lower() not in WRITERS:
-        raise DataError(f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)}.")
+        raise DataError(
+            f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)}."
+        )
     if path.exists() and not force:
         raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
     try:
@@ -37,7 +38,9 @@ def check_output(path: Path | str, force: bool) -> Path:
         if not _partial(path).stat().st_size:
             _partial(path).unlink()
     except OSError as mistake:
-        raise DataError(f"{path}: cannot be written ({mistake.strerror}). Choose a folder that can.") from None
+        raise DataError(
+            f"{path}: cannot be written ({mistake.strerror}). Choose a folder that can."
+        ) from None
     return path
 
 
@@ -51,9 +54,11 @@ def open_rows(path: Path | str, row_type: type, *, force: bool = False) -> Itera
     try:
         with WRITERS[path.suffix.lower()](_partial(path), row_type) as write:
             yield write
-        os.replace(_partial(path), path)
+        _partial(path).replace(path)
     except OSError as mistake:
-        raise DataError(f"{path}: could not be written ({mistake.strerror}). Make room, then run again.") from None
+        raise DataError(
+            f"{path}: could not be written ({mistake.strerror}). Make room, then run again."
+        ) from None
 
 
 def write_rows(path: Path | str, rows: Iterable[AnyRow], row_type: type, *, force: bool = False) -> int:
@@ -94,8 +99,8 @@ def _cell(value: Any) -> Any:
 def _write_parquet(path: Path, row_type: type) -> Iterator[Write]:
     """Columns hold their field's type; a column without a value in the whole file is left out."""
     try:
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow as pa
+        import pyarrow.parquet as pq
     except ImportError:
         raise MissingExtra(f"writing {path}", "parquet") from None
     # Types of nested columns are known only once they are seen, so the rows of a file are one table.

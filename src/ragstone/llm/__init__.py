@@ -1,0 +1,28 @@
+"""The one door to language models: transports, ledger, limits, budget, structured output."""
+
+from ragstone.llm.budget import Budget, Caps, parse_caps
+from ragstone.llm.door import Door, ledger_path, open_door
+from ragstone.llm.gguf import cached_models, resolve_gguf
+from ragstone.llm.ledger import Ledger
+from ragstone.llm.prompt import Ask, CallFailed, Message, Prompt, Reply
+from ragstone.llm.untrusted import fence, load_secret, row_nonce
+
+__all__ = [
+    "Ask",
+    "Budget",
+    "CallFailed",
+    "Caps",
+    "Door",
+    "Ledger",
+    "Message",
+    "Prompt",
+    "Reply",
+    "cached_models",
+    "fence",
+    "ledger_path",
+    "load_secret",
+    "open_door",
+    "parse_caps",
+    "resolve_gguf",
+    "row_nonce",
+]

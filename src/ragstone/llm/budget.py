@@ -1,0 +1,121 @@
+"""What a run has spent on calls, and the caps that it never exceeds."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from ragstone.config import Price
+from ragstone.errors import ConfigError
+from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.records import Status, Usage
+
+# Each message costs a few tokens beside its text; a byte-level tokeniser never makes more tokens than bytes.
+TOKENS_A_MESSAGE = 8
+
+
+class Caps(msgspec.Struct, frozen=True, kw_only=True):
+    """The most that a run may spend; None for no cap."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    usd: float | None = None
+
+
+def parse_caps(text: str | None) -> Caps:
+    """Return the caps of `--budget`: `100calls`, `50000tokens`, `2.50usd`, or several with commas.
+
+    Raises ConfigError for anything else.
+    """
+    caps: dict[str, float] = {}
+    for part in (text or "").replace(" ", "").split(",") if text else ():
+        found = re.fullmatch(r"\$?([\d_]+(?:\.\d+)?)(calls?|tokens?|usd|\$)?", part.casefold())
+        if not found or (not found[2] and not part.startswith("$")):
+            raise ConfigError(
+                f"--budget {part!r}: give a number with a unit, e.g. 500calls, 200000tokens or 5usd."
+            )
+        unit = {"c": "calls", "t": "tokens"}.get((found[2] or "u")[0], "usd")
+        caps[unit] = float(found[1]) if unit == "usd" else int(float(found[1]))
+    return msgspec.convert(caps, Caps)
+
+
+def cost_usd(usage: Usage, price: Price | None) -> float | None:
+    """Return what the tokens cost, None where the price is unknown (never 0)."""
+    if price is None:
+        return None
+    cached = price.input if price.cached is None else price.cached
+    fresh = usage.input - usage.cached
+    return (fresh * price.input + usage.cached * cached + usage.output * price.output) / 1e6
+
+
+def most_tokens(prompt: Prompt) -> Usage:
+    """Return the most tokens that a call can use, before it is made."""
+    n_bytes = sum(len(message.content.encode("utf-8", "replace")) for message in prompt.messages)
+    return Usage(input=n_bytes + TOKENS_A_MESSAGE * len(prompt.messages), output=prompt.max_tokens)
+
+
+class Budget:
+    """Counts calls, tokens and money of one run, over all its models, against its caps.
+
+    A call reserves the most that it can cost before it is sent and settles what it did cost. When only
+    the reservations of calls in flight stand in the way, it waits for them.
+    """
+
+    def __init__(self, caps: Caps | None = None) -> None:
+        self.caps = caps or Caps()
+        self.made = 0
+        self.from_ledger = 0
+        self.retries = 0
+        self.failed: Counter[Status] = Counter()
+        self.usage = Usage(calls=0)
+        self.usd: float | None = 0.0
+        self._spent = (0, 0.0)  # tokens and money of the calls made now, without those from the ledger
+        self._reserved: dict[int, tuple[int, float]] = {}
+        self._settled = asyncio.Event()
+
+    async def reserve(self, prompt: Prompt, price: Price | None) -> int:
+        """Return the number of a reservation. Raises CallFailed `over_budget` when a cap forbids it."""
+        most = most_tokens(prompt)
+        usd = cost_usd(most, price)
+        if usd is None and self.caps.usd is not None:
+            raise ConfigError(
+                "--budget in usd needs the model's price. Add to its table in ragstone.toml "
+                "price_usd_per_million = { input = …, output = … }, or give the budget in calls or tokens."
+            )
+        wanted = (most.input + most.output, usd or 0.0)
+        while (over := self._exceeded(wanted, self._reserved.values())) is not None:
+            if not self._reserved or self._exceeded(wanted, ()) is not None:
+                raise CallFailed("over_budget", f"the budget of {over} does not allow another call")
+            self._settled.clear()
+            await self._settled.wait()
+        self.made += 1
+        self._reserved[self.made] = wanted
+        return self.made
+
+    def settle(self, reservation: int, usage: Usage, price: Price | None) -> None:
+        """Replace a reservation by what the call used; nothing (`calls=0`) for one that failed."""
+        self._reserved.pop(reservation, None)
+        tokens, usd = self._spent
+        self._spent = (tokens + usage.input + usage.output, usd + (cost_usd(usage, price) or 0.0))
+        self._settled.set()
+
+    def count(self, completion: Completion, price: Price | None) -> None:
+        """Count a completion that is used, made now or found in the ledger."""
+        self.usage += completion.usage
+        cost = cost_usd(completion.usage, price)
+        self.usd = None if cost is None or self.usd is None else self.usd + cost
+
+    def _exceeded(self, wanted: tuple[int, float], reserved: Iterable[tuple[int, float]]) -> str | None:
+        """Return the cap that would be exceeded, in words, or None."""
+        reserved = [wanted, *reserved]
+        tokens = self._spent[0] + sum(item[0] for item in reserved)
+        usd = self._spent[1] + sum(item[1] for item in reserved)
+        if self.caps.calls is not None and self.made >= self.caps.calls:
+            return f"{self.caps.calls} calls"
+        if self.caps.tokens is not None and tokens > self.caps.tokens:
+            return f"{self.caps.tokens} tokens"
+        if self.caps.usd is not None and usd > self.caps.usd:
+            return f"{self.caps.usd} USD"
+        return None

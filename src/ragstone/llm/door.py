@@ -1,0 +1,203 @@
+"""The door: the one way to a language model. Ledger, limits, retries, budget and checking stand behind it."""
+
+import asyncio
+import contextlib
+import hashlib
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import ModelSettings, Price, Settings
+from ragstone.errors import ModelError, nearest
+from ragstone.llm.budget import Budget, cost_usd, most_tokens
+from ragstone.llm.ledger import Ledger
+from ragstone.llm.limits import Pace, Slots, backoff_s
+from ragstone.llm.llamacpp import open_llamacpp
+from ragstone.llm.openai import open_openai
+from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt, Reply
+from ragstone.llm.schema import ReplyError, encoded_schema
+from ragstone.llm.structured import parse_reply
+from ragstone.llm.transport import Endpoint, Unreachable
+
+TRANSPORTS = {"openai": open_openai, "llamacpp": open_llamacpp}
+ATTEMPTS = 6
+FIRST_ATTEMPTS = 3  # while the endpoint has never answered, it is more likely wrong than busy
+
+
+class Door:
+    """One model, asked through `ask`. Open it with open_door."""
+
+    def __init__(
+        self, endpoint: Endpoint, settings: ModelSettings, ledger: Ledger, budget: Budget, *, offline: bool
+    ) -> None:
+        self.endpoint = endpoint
+        self.price: Price | None = settings.price_usd_per_million or endpoint.price
+        self._ledger = ledger
+        self._budget = budget
+        self._offline = offline
+        self._slots = Slots(endpoint.concurrency)
+        self._calls = Pace(settings.requests_per_minute)
+        self._tokens = Pace(settings.tokens_per_minute)
+        self._flying: dict[bytes, asyncio.Future[Completion]] = {}
+        self._draw = random.Random(0)
+        self._has_answered = False
+
+    async def ask(self, prompt: Prompt) -> Reply:
+        """Return a reply that has the prompt's type; a reply that has not is asked for once more.
+
+        Raises CallFailed with the status that the row gets, ModelError when no call can succeed.
+        """
+        try:
+            return await self._ask(prompt)
+        except CallFailed as failure:
+            self._budget.failed[failure.status] += 1
+            raise
+
+    async def _ask(self, prompt: Prompt) -> Reply:
+        first = await self._complete(prompt)
+        try:
+            return self._reply(prompt, [first])
+        except ReplyError as mistake:
+            again = _ask_again(prompt, first.text, str(mistake))
+        second = await self._complete(again)
+        try:
+            return self._reply(prompt, [first, second])
+        except ReplyError as mistake:
+            usage = first.usage + second.usage
+            raise CallFailed("unparsable", str(mistake), raw=second.text, usage=usage) from None
+
+    def _reply(self, prompt: Prompt, completions: list[Completion]) -> Reply:
+        """Return the last completion as a reply with the cost of all. Raises ReplyError and CallFailed."""
+        last, usage = completions[-1], completions[0].usage
+        for completion in completions[1:]:
+            usage += completion.usage
+        if last.refusal is not None:
+            raise CallFailed("refused", f"the model refused: {last.refusal}", raw=last.refusal, usage=usage)
+        return Reply(
+            text=last.text,
+            value=None if prompt.reply is None else parse_reply(last.text, prompt.reply, prompt.nonce),
+            usage=usage,
+            latency_s=sum(completion.latency_s for completion in completions),
+            cost_usd=cost_usd(usage, self.price),
+        )
+
+    async def _complete(self, prompt: Prompt) -> Completion:
+        """Return the ledger's completion, or one that is in flight, or a new one."""
+        key = prompt_key(self.endpoint.identity, prompt)
+        completion = self._ledger.get(key)
+        if completion is not None:
+            self._budget.from_ledger += 1
+        elif key in self._flying:
+            completion = await asyncio.shield(self._flying[key])
+            self._budget.from_ledger += 1
+        else:
+            completion = await self._fly(key, prompt)
+        self._budget.count(completion, self.price)
+        return completion
+
+    async def _fly(self, key: bytes, prompt: Prompt) -> Completion:
+        """Make the call while identical ones wait for it, and commit the response before it is used."""
+        flight = self._flying[key] = asyncio.get_running_loop().create_future()
+        try:
+            completion = await self._call(prompt)
+            await self._ledger.put(key, self.endpoint.identity, completion)
+        except BaseException as failure:
+            if isinstance(failure, Exception):
+                flight.set_exception(failure)
+                flight.exception()  # nobody may be waiting; that is no error
+            else:
+                flight.cancel()
+            raise
+        finally:
+            del self._flying[key]
+        flight.set_result(completion)
+        return completion
+
+    async def _call(self, prompt: Prompt) -> Completion:
+        """Return a new completion, after as many attempts as it takes."""
+        if self._offline:
+            words = prompt.messages[-1].content
+            raise CallFailed("error", f"offline, and the ledger lacks this call: ...{words[-120:]!r}")
+        for attempt in range(ATTEMPTS):
+            try:
+                return await self._attempt(prompt)
+            except CallFailed as failure:
+                n_attempts = ATTEMPTS if self._has_answered else FIRST_ATTEMPTS
+                last = attempt + 1 >= n_attempts
+                if last and isinstance(failure, Unreachable) and not self._has_answered:
+                    raise ModelError(str(failure)) from None
+                if last or not failure.retryable:
+                    raise
+                self._budget.retries += 1
+                await asyncio.sleep(failure.retry_after_s or backoff_s(attempt, self._draw))
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _attempt(self, prompt: Prompt) -> Completion:
+        async with self._slots:
+            await self._calls.wait()
+            await self._tokens.wait(sum(_likely_tokens(prompt)))
+            reservation = await self._budget.reserve(prompt, self.price)
+            completion = Completion(text="")
+            try:
+                completion = await self.endpoint.send(prompt)
+            except CallFailed as failure:
+                if failure.status == "rate_limited":
+                    self._slots.refused()
+                    self._calls.pause(failure.retry_after_s or 0.0)
+                raise
+            finally:
+                self._budget.settle(reservation, completion.usage, self.price)
+            self._slots.accepted()
+            self._has_answered = True
+            return completion
+
+
+@contextlib.asynccontextmanager
+async def open_door(
+    model: str, settings: Settings, ledger: Ledger, budget: Budget | None = None, *, offline: bool = False
+) -> AsyncIterator[Door]:
+    """Give the door to a model named `transport/model`; `recorded/...` answers from the ledger alone.
+
+    Raises ModelError for a name or a transport that does not exist.
+    """
+    if model.startswith("recorded/"):
+        model, offline = model.removeprefix("recorded/"), True
+    transport, _, name = model.partition("/")
+    if not name or transport not in TRANSPORTS:
+        raise ModelError(
+            f"unknown model {model!r}: models are named transport/model, e.g. openai/gpt-4o-mini or "
+            f"llamacpp/smollm2-135m. {nearest(transport, [*TRANSPORTS, 'recorded'])}"
+        )
+    chosen = settings.models.get(model, ModelSettings())
+    async with TRANSPORTS[transport](name, chosen) as endpoint:
+        yield Door(endpoint, chosen, ledger, budget or Budget(), offline=offline)
+
+
+def ledger_path(settings: Settings) -> Path:
+    """Return where the project's ledger is."""
+    return settings.path(".ragstone") / "ledger.sqlite"
+
+
+def prompt_key(identity: str, prompt: Prompt) -> bytes:
+    """Return the content address of a call: model, messages, parameters, schema, sample number."""
+    schema = b"" if prompt.reply is None else encoded_schema(prompt.reply, prompt.nonce is not None)
+    parameters = (prompt.max_tokens, prompt.temperature, prompt.sample)
+    content = msgspec.json.encode(
+        (identity, prompt.messages, prompt.nonce, parameters, msgspec.Raw(schema or b"null"))
+    )
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def _ask_again(prompt: Prompt, said: str, mistake: str) -> Prompt:
+    """Return the prompt with the model's unusable reply and what was wrong with it."""
+    words = f"That reply cannot be used: {mistake}. Reply again, with one JSON object of the form asked for."
+    more = (Message("assistant", said or "(nothing)"), Message("user", words))
+    return msgspec.structs.replace(prompt, messages=prompt.messages + more)
+
+
+def _likely_tokens(prompt: Prompt) -> tuple[float, float]:
+    """Return a rough number of tokens in and out: a quarter of the most that they can be."""
+    most = most_tokens(prompt)
+    return most.input / 4, most.output / 4

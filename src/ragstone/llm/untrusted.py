@@ -1,0 +1,57 @@
+"""Text from documents, answers and users, fenced so that it cannot speak to the model as we do.
+
+The fence carries a nonce that its author cannot guess. It is keyed, not random: an HMAC of the row under
+a secret of the project, so that the same row gives the same prompt, and the ledger and the provider's
+prompt cache still hit.
+"""
+
+import hmac
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from ragstone.errors import ConfigError
+
+NONCE_DIGITS = 10
+
+
+def load_secret(folder: Path) -> bytes:
+    """Return the project's secret from `folder/secret`, made on first use. Raises ConfigError."""
+    path = folder / "secret"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Written under another name and linked: two processes that start at once agree on one secret.
+        draft = folder / f"secret.{os.getpid()}"
+        if not path.exists():
+            draft.write_text(secrets.token_hex(32))
+            draft.chmod(0o600)
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        return bytes.fromhex(path.read_text())
+    except ValueError:
+        raise ConfigError(
+            f"{path}: not a secret of Ragstone. Delete it; calls are then asked anew."
+        ) from None
+    except OSError as mistake:
+        raise ConfigError(
+            f"{path}: cannot be made or read ({mistake.strerror}). Work in a writable folder."
+        ) from None
+
+
+def row_nonce(secret: bytes, parts: Iterable[str]) -> str:
+    """Return the nonce of a row: ten hexadecimal digits (40 bits) that depend on all its parts."""
+    digest = hmac.new(secret, digestmod="sha256")
+    for part in parts:
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.hexdigest()[:NONCE_DIGITS]
+
+
+def fence(name: str, text: str, nonce: str) -> str:
+    """Return the text between delimiters that carry the nonce."""
+    return f"<{name} {nonce}>\n{text}\n</{name} {nonce}>"
