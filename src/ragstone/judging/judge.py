@@ -1,0 +1,127 @@
+"""A judge is a file: name, version, kind, inputs, scale, prompt. This module reads and checks it."""
+
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from ragstone.config import Section, convert_section
+from ragstone.errors import ConfigError, nearest
+from ragstone.judging.lexical import MEASURES
+
+Kind = Literal["percentage", "statements", "classify", "boolean", "lexical", "embedding"]
+Input = Literal["question", "reference", "answer", "contexts"]
+WITHOUT_MODEL = ("lexical", "embedding")
+
+
+class Judge(Section, frozen=True, kw_only=True):
+    """A judge as its file gives it. Unknown keys are an error.
+
+    metric: what it measures, so that judges of one thing stand beside each other (default: its name).
+    inputs: what it reads of a row; a row that lacks one is `not_applicable`. scale: the lowest and the
+    highest score. prompt: what the model is told; `{name}` stands for an input, whose text follows at the
+    end, fenced. verify: the second prompt of kind `statements`. labels: label -> score, for `classify`.
+    measure and separator: for `lexical`, see lexical.py.
+    """
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    kind: Kind
+    inputs: list[Input]
+    scale: tuple[float, float]
+    source: str
+    metric: str | None = None
+    prompt: str | None = None
+    verify: str | None = None
+    labels: dict[str, float] | None = None
+    measure: str | None = None
+    separator: str | None = None
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 512
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a language model is asked."""
+        return self.kind not in WITHOUT_MODEL
+
+
+def judge_names() -> list[str]:
+    """Return the names of the judges that come with Ragstone."""
+    folder = resources.files("ragstone.judging") / "library"
+    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+
+
+def load_judge(name: str | Path) -> Judge:
+    """Return a judge by its name, or from a file of one's own (a path that ends in .toml).
+
+    Raises ConfigError naming the nearest names, or file, line and fix.
+    """
+    if str(name).endswith(".toml"):
+        file = Path(name).expanduser()
+        if not file.is_file():
+            raise ConfigError(f"{file}: no such judge file.")
+        return parse_judge(file.read_text(encoding="utf-8"), file)
+    if name not in judge_names():
+        raise ConfigError(
+            f"unknown judge {str(name)!r}. {nearest(str(name), judge_names())} Or give a .toml file."
+        )
+    found = resources.files("ragstone.judging") / "library" / f"{name}.toml"
+    return parse_judge(found.read_text(encoding="utf-8"), Path(f"{name}.toml"))
+
+
+def parse_judge(text: str, file: Path) -> Judge:
+    """Return the judge that a TOML text describes; `file` is named in errors. Raises ConfigError."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as mistake:
+        raise ConfigError(f"{file}: not valid TOML: {mistake}.") from None
+    judge = convert_section(table, Judge, file, text)
+    problem = _problem(judge)
+    if problem:
+        raise ConfigError(f"{file}: {problem}")
+    return judge
+
+
+def _problem(judge: Judge) -> str | None:
+    """Return what is wrong with a judge, in one sentence, or None."""
+    low, high = judge.scale
+    if low >= high:
+        return f"scale = [{low:g}, {high:g}]: give the lowest score first, then a higher one."
+    if judge.kind == "lexical" and judge.measure not in MEASURES:
+        return f"measure = {judge.measure!r}. {nearest(str(judge.measure), MEASURES)}"
+    if judge.kind == "classify":
+        return _problem_of_labels(judge)
+    if judge.kind == "boolean" and judge.scale != (0, 1):
+        return "a boolean judge has scale = [0, 1]."
+    return _problem_of_prompts(judge)
+
+
+def _problem_of_labels(judge: Judge) -> str | None:
+    low, high = judge.scale
+    if not judge.labels or len(judge.labels) < 2:
+        return "a judge of kind classify needs a table [labels] with at least two entries `label = score`."
+    off = [label for label, score in judge.labels.items() if not low <= score <= high]
+    if off:
+        return f"the score of label {off[0]!r} lies off the scale [{low:g}, {high:g}]."
+    return _problem_of_prompts(judge)
+
+
+def _problem_of_prompts(judge: Judge) -> str | None:
+    if not judge.needs_model:
+        return None
+    wanted = ["prompt", "verify"] if judge.kind == "statements" else ["prompt"]
+    for name in wanted:
+        if not getattr(judge, name):
+            return f"a judge of kind {judge.kind} needs a {name}."
+    text = (judge.prompt or "") + (judge.verify or "")
+    named = set(re.findall(r"\{(\w+)\}", text)) - {"statements"}
+    undeclared, unused = named - set(judge.inputs), set(judge.inputs) - named
+    if undeclared:
+        return f"the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it to inputs."
+    if unused:
+        return (
+            f"inputs declares {min(unused)!r}, which the prompt does not name. Write {{{min(unused)}}} in it."
+        )
+    return None

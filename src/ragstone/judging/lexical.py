@@ -1,0 +1,146 @@
+"""Measures of an answer against references or contexts that ask no model: the floor a judge must clear."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+ARTICLES = frozenset({"a", "an", "the"})
+
+# A slash inside a date (9/11), a rate (40 lb/acre) or "and/or" parts no alternatives.
+NOT_A_SEPARATOR = re.compile(r"\b\d{1,2}/\d{1,2}\b|\d[\d.,]*\s*[^\W\d]+/[^\W\d]+|\band/or\b", re.IGNORECASE)
+CHRF_ORDER = 6
+CHRF_BETA = 2.0
+
+
+class _Spacing(dict[int, str]):
+    """Code point -> itself within a word, a space elsewhere, itself between spaces in scripts without any."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        kind = unicodedata.category(char)[0]
+        if _has_no_spaces(code):
+            spaced = f" {char} " if kind == "L" else char
+        else:
+            spaced = char if kind in "LMN" else " "
+        self[code] = spaced
+        return spaced
+
+
+_SPACING = _Spacing()
+
+
+def _has_no_spaces(code: int) -> bool:
+    """Whether a character belongs to a script that is written without spaces between words."""
+    return (
+        0x0E00 <= code <= 0x0EFF  # Thai, Lao
+        or 0x1000 <= code <= 0x109F  # Myanmar
+        or 0x1780 <= code <= 0x17FF  # Khmer
+        or 0x3040 <= code <= 0x30FF  # Hiragana, Katakana
+        or 0x3400 <= code <= 0x9FFF  # Han
+        or 0xF900 <= code <= 0xFAFF
+        or 0x20000 <= code <= 0x323AF
+    )
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text for comparison: NFKC, case folded, no punctuation, no English articles.
+
+    A letter of a script without spaces (Chinese, Japanese, Thai...) is a word of its own.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return [word for word in folded.translate(_SPACING).split() if word not in ARTICLES]
+
+
+def alternatives(references: Sequence[str], separator: str | None) -> list[str]:
+    """Return the references and, where they are joined by a separator (`/` in TriviaQA), their parts."""
+    if separator is None:
+        return list(references)
+    found = list(references)
+    for reference in references:
+        kept = NOT_A_SEPARATOR.sub(lambda match: match[0].replace(separator, "\0"), reference)
+        parts = kept.split(separator)
+        if len(parts) > 1:
+            found += [part.replace("\0", separator) for part in parts]
+    return found
+
+
+def containment(answer: str, reference: str) -> float:
+    """1 if the reference's words stand in the answer in their order without a gap, else 0.
+
+    A reference without a word (punctuation alone) is compared as it is.
+    """
+    wanted = words(reference)
+    if not wanted:
+        return float(reference.strip() in answer)
+    return float(f" {' '.join(wanted)} " in f" {' '.join(words(answer))} ")
+
+
+def token_f1(answer: str, reference: str) -> float:
+    """Harmonic mean of precision and recall of words, as multisets (Rajpurkar et al. 2016); in [0, 1]."""
+    found, wanted = words(answer), words(reference)
+    common = sum((Counter(found) & Counter(wanted)).values())
+    return _f_score(common, len(found), len(wanted), 1.0)
+
+
+def rouge_l(answer: str, reference: str) -> float:
+    """F1 of the longest common subsequence of words (Lin 2004); in [0, 1]."""
+    found, wanted = words(answer), words(reference)
+    return _f_score(_longest_common(found, wanted), len(found), len(wanted), 1.0)
+
+
+def chrf(answer: str, reference: str) -> float:
+    """Character n-gram F-score, n = 1..6, recall counting twice, without spaces (Popović 2015); in [0, 1]."""
+    found, wanted = "".join(answer.split()), "".join(reference.split())
+    if not found or not wanted:
+        return float(found == wanted)
+    precisions, recalls = [], []
+    for n in range(1, CHRF_ORDER + 1):
+        ours, theirs = _ngrams(found, n), _ngrams(wanted, n)
+        if ours and theirs:  # an order longer than either text says nothing
+            common = sum((ours & theirs).values())
+            precisions.append(common / ours.total())
+            recalls.append(common / theirs.total())
+    precision, recall = sum(precisions) / len(precisions), sum(recalls) / len(recalls)
+    if not precision + recall:
+        return 0.0
+    return (1 + CHRF_BETA**2) * precision * recall / (CHRF_BETA**2 * precision + recall)
+
+
+def context_overlap(answer: str, context: str) -> float:
+    """Share of the answer's words that stand in the context; in [0, 1]. An answer without words gives 0."""
+    found, held = words(answer), set(words(context))
+    return sum(word in held for word in found) / len(found) if found else 0.0
+
+
+MEASURES: dict[str, Callable[[str, str], float]] = {
+    "containment": containment,
+    "token_f1": token_f1,
+    "rouge_l": rouge_l,
+    "chrf": chrf,
+    "context_overlap": context_overlap,
+}
+
+
+def _f_score(common: int, n_found: int, n_wanted: int, beta: float) -> float:
+    if not n_found or not n_wanted:
+        return float(n_found == n_wanted)
+    if not common:
+        return 0.0
+    return (1 + beta**2) * common / (beta**2 * n_wanted + n_found)
+
+
+def _ngrams(text: str, n: int) -> Counter[str]:
+    return Counter(text[i : i + n] for i in range(len(text) - n + 1))
+
+
+def _longest_common(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence."""
+    row = [0] * (len(right) + 1)
+    for word in left:
+        diagonal = 0
+        for column, other in enumerate(right, 1):
+            above = row[column]
+            row[column] = diagonal + 1 if word == other else max(above, row[column - 1])
+            diagonal = above
+    return row[-1]
