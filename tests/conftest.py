@@ -1,0 +1,50 @@
+"""What all tests share: no real key, no real proxy, a fake endpoint, the development data."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHARED_DATA = ROOT.parent / "shared" / "data"
+
+# With --import-mode=importlib pytest adds nothing to the path; helpers are imported as tests.support.NAME.
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from tests.support.fake_openai import FakeOpenAI, serving  # noqa: E402
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs the development data where there is none."""
+    if SHARED_DATA.is_dir():
+        return
+    skip = pytest.mark.skip(reason=f"needs the development data in {SHARED_DATA}")
+    for item in items:
+        if item.get_closest_marker("pack"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _no_real_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test finds a key, an endpoint or a proxy in the environment of whoever runs it."""
+    for name in list(os.environ):
+        if name.startswith("OPENAI_") or name.casefold().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def fake_openai() -> Iterator[FakeOpenAI]:
+    """A local OpenAI-compatible server; see tests/support/fake_openai.py."""
+    with serving() as fake:
+        yield fake
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The folder of the development data packs; skips where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"needs the development data in {SHARED_DATA}")
+    return SHARED_DATA

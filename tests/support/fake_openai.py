@@ -1,0 +1,449 @@
+"""A local server that speaks the OpenAI protocol, for tests and benchmarks: no network, no model, no key.
+
+In a test, take the fixture `fake_openai` (tests/conftest.py) and set what it should do:
+
+    async def test_x(fake_openai, tmp_path):
+        fake_openai.script = in_turn(fail(429, "slow down", retry_after=0.1), '{"score": 1}')
+        settings = fake_openai.settings(root=tmp_path, timeout_s=1)
+        ...
+        assert fake_openai.n_requests == 2
+
+A script is a function from the request's body to what is said: a text, `say(...)`, `fail(...)`, `html()`,
+`hang()` or `cut_connection()`. The default, `fit_schema`, replies with an object that fits the schema asked for, drawn from
+a hash of the prompt without its nonce: the same prompt is judged alike in every project.
+
+For benchmarks and kill tests it is a process of its own:
+
+    with running("--latency", "0.05") as base_url: ...      # python -m tests.support.fake_openai
+    stats(base_url)["n_requests"]
+
+It ends with the process that started it, and after `--lifetime` seconds in any case.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from ragstone.config import ModelSettings, Price, Settings
+
+ROOT = Path(__file__).parents[2]
+KEPT_BODIES = 2_000
+HANG_S = 60.0
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the server says to one request; `hang` and `cut` say nothing at all."""
+
+    text: str = ""
+    status: int = 200
+    finish_reason: str = "stop"
+    refusal: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    usage: dict[str, Any] | None = None
+    raw: bytes | None = None
+    hang: bool = False
+    cut: bool = False
+
+
+Script = Callable[[Body], "Said | str"]
+
+
+def say(text: str, **more: Any) -> Said:
+    """Return a reply with this content; more: finish_reason, refusal, usage."""
+    return Said(text=text, **more)
+
+
+def fail(status: int, message: str, *, retry_after: object = None, code: str | None = None) -> Said:
+    """Return an error as OpenAI words it."""
+    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    error = {"error": {"message": message, "type": "fake", "code": code}}
+    return Said(status=status, raw=json.dumps(error).encode(), headers=headers)
+
+
+def html(status: int = 200) -> Said:
+    """Return a web page: what a wrong base_url or a gateway answers."""
+    return Said(status=status, raw=b"<!doctype html><title>Welcome</title><p>It works!</p>")
+
+
+def hang() -> Said:
+    """Return nothing, ever: the request stays open."""
+    return Said(hang=True)
+
+
+def cut_connection() -> Said:
+    """Close the connection without a word."""
+    return Said(cut=True)
+
+
+def always(said: "Said | str") -> Script:
+    """Return a script that says the same to everybody."""
+    return lambda _body: said
+
+
+def in_turn(*said: "Said | str | Script") -> Script:
+    """Return a script that says these one after the other, and the last of them for ever."""
+    left = deque(said)
+
+    def script(body: Body) -> "Said | str":
+        now = left.popleft() if len(left) > 1 else left[0]
+        return now(body) if callable(now) else now
+
+    return script
+
+
+def sometimes(shares: dict[float, "Said"] | list[tuple[float, "Said"]], seed: int = 0) -> Script:
+    """Return a script that says each of these with its probability, and otherwise what fits the schema."""
+    draw = random.Random(seed)
+    pairs = list(shares.items()) if isinstance(shares, dict) else list(shares)
+
+    def script(body: Body) -> "Said | str":
+        left = draw.random()
+        for share, said in pairs:
+            left -= share
+            if left < 0:
+                return said
+        return fit_schema(body)
+
+    return script
+
+
+def prompt_of(body: Body) -> str:
+    """Return all that the messages say."""
+    return "\n".join(str(message["content"]) for message in body["messages"])
+
+
+def schema_in(body: Body) -> dict[str, Any] | None:
+    """Return the JSON Schema that the request asks for, in whichever way."""
+    form = (body.get("response_format") or {}).get("json_schema") or {}
+    if "schema" in form:
+        return dict(form["schema"])
+    tools = body.get("tools")
+    return dict(tools[0]["function"]["parameters"]) if tools else None
+
+
+def mode_of(body: Body) -> str:
+    """Return how the request asks for JSON: json_schema, tool, json_object or text."""
+    if body.get("tools"):
+        return "tool"
+    return str((body.get("response_format") or {}).get("type", "text"))
+
+
+def fit_schema(body: Body) -> str:
+    """Return an object that fits the schema asked for, the same for the same prompt; without one, words."""
+    schema = schema_in(body)
+    prompt = prompt_of(body)
+    if schema is None:
+        return f"A fake answer, number {_seed(prompt) % 10_000}."
+    nonce = (schema.get("properties", {}).get("nonce") or {}).get("enum", [None])[0]
+    seed = _seed(prompt.replace(nonce, "") if nonce else prompt)
+    numbered = [int(n) for n in re.findall(r"^(\d{1,3})\. ", str(body["messages"][-1]["content"]), re.M)]
+    made = Builder(schema.get("$defs", {}), numbered, random.Random(seed)).build(schema)
+    return msgspec.json.encode(made).decode()
+
+
+def _seed(prompt: str) -> int:
+    return int.from_bytes(hashlib.blake2b(prompt.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+
+
+class Builder:
+    """Builds values that fit a JSON Schema.
+
+    numbered: ids of the statements that the prompt lists; a list of objects with ids gets exactly these.
+    """
+
+    def __init__(self, definitions: dict[str, Any], numbered: list[int], draw: random.Random) -> None:
+        self.definitions = definitions
+        self.numbered = numbered
+        self.draw = draw
+
+    def build(self, schema: dict[str, Any]) -> Any:
+        """Return a value that fits."""
+        if "$ref" in schema:
+            return self.build(self.definitions[schema["$ref"].rpartition("/")[2]])
+        if "enum" in schema:
+            return self.draw.choice(schema["enum"])
+        if "const" in schema:
+            return schema["const"]
+        if "anyOf" in schema:
+            return self.build(schema["anyOf"][0])
+        kind = schema.get("type", "object")
+        return getattr(self, "_" + kind)(schema)
+
+    def _object(self, schema: dict[str, Any]) -> dict[str, Any]:
+        return {name: self.build(inner) for name, inner in schema.get("properties", {}).items()}
+
+    def _array(self, schema: dict[str, Any]) -> list[Any]:
+        items = schema.get("items", {"type": "string"})
+        fewest, most = schema.get("minItems", 0), schema.get("maxItems", 1_000)
+        n = min(most, max(fewest, len(self.numbered) or 2))
+        made = [self.build(items) for _ in range(n)]
+        for place, item in enumerate(made):
+            if isinstance(item, dict) and isinstance(item.get("id"), int):
+                item["id"] = self.numbered[place] if place < len(self.numbered) else place + 1
+        return made
+
+    def _integer(self, schema: dict[str, Any]) -> int:
+        low = schema.get("minimum", schema.get("exclusiveMinimum", 0 - 1) + 1)
+        high = schema.get("maximum", schema.get("exclusiveMaximum", low + 101) - 1)
+        return self.draw.randint(int(low), int(high))
+
+    def _number(self, schema: dict[str, Any]) -> float:
+        return round(self.draw.uniform(schema.get("minimum", 0), schema.get("maximum", 1)), 3)
+
+    def _string(self, schema: dict[str, Any]) -> str:
+        text = f"Reason {self.draw.randrange(10_000)}: the texts say so."
+        return text.ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength", 10_000)]
+
+    def _boolean(self, _schema: dict[str, Any]) -> bool:
+        return self.draw.random() < 0.5
+
+    def _null(self, _schema: dict[str, Any]) -> None:
+        return None
+
+
+class FakeOpenAI:
+    """The server. Attributes may be set at any time, before and between requests.
+
+    script: what is said. latency_s: how long it takes. key: if set, the only one that is let in.
+    models: if set, the only names that exist. refuse: ways of asking for JSON that get HTTP 400, of
+    json_schema, tool and json_object.
+
+    What it saw: n_requests, most_in_flight, bodies (the last 2,000), arrivals (their times),
+    n_asked_again (requests whose very body was answered before with status 200).
+    """
+
+    model = "openai/fake"
+
+    def __init__(self) -> None:
+        self.script: Script = fit_schema
+        self.latency_s = 0.0
+        self.key: str | None = None
+        self.models: set[str] | None = None
+        self.refuse: set[str] = set()
+        self.base_url = ""
+        self.forget()
+
+    def forget(self) -> None:
+        """Set all counts to zero."""
+        self.n_requests = self.in_flight = self.most_in_flight = self.n_asked_again = self.n_cut_off = 0
+        self.bodies: deque[Body] = deque(maxlen=KEPT_BODIES)
+        self.arrivals: deque[float] = deque(maxlen=KEPT_BODIES)
+        self._answered: Counter[bytes] = Counter()
+
+    def settings(self, root: Path | str = ".", **of_model: Any) -> Settings:
+        """Return settings in which the model `openai/fake` is this server; of_model: its other settings."""
+        model = ModelSettings(base_url=self.base_url, **of_model)
+        return Settings(models={self.model: model}, root=str(root))
+
+    def toml(self, model: str = model) -> str:
+        """Return the table of ragstone.toml that names this server, for tests of the command line."""
+        return f'[models."{model}"]\nbase_url = "{self.base_url}"\n'
+
+    @property
+    def prompts(self) -> list[str]:
+        """What was asked, in order."""
+        return [prompt_of(body) for body in self.bodies]
+
+    async def serve(self, port: int = 0) -> web.ServerRunner:
+        """Start to listen on 127.0.0.1; call `cleanup` of what comes back to stop."""
+        runner = web.ServerRunner(web.Server(self._respond), shutdown_timeout=0)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
+        await site.start()
+        self.base_url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        return runner
+
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path.endswith("/stats"):
+            return web.json_response(self.stats())
+        content = await request.read()
+        self.n_requests += 1
+        self.arrivals.append(time.monotonic())
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            return await self._reply(request, content)
+        except asyncio.CancelledError:
+            self.n_cut_off += 1
+            raise
+        finally:
+            self.in_flight -= 1
+
+    async def _reply(self, request: web.BaseRequest, content: bytes) -> web.StreamResponse:
+        body = msgspec.json.decode(content)
+        self.bodies.append(body)
+        said = self._check(request, body) or self.script(body)
+        if isinstance(said, str):
+            said = Said(text=said)
+        delay = HANG_S if said.hang else self.latency_s
+        if delay:
+            await asyncio.sleep(delay)
+        if said.cut and request.transport is not None:
+            request.transport.abort()
+        if said.raw is not None:
+            kind = "text/html" if said.raw.startswith(b"<") else "application/json"
+            return web.Response(
+                body=said.raw, status=said.status, headers={**said.headers, "Content-Type": kind}
+            )
+        digest = hashlib.blake2b(content, digest_size=12).digest()
+        self.n_asked_again += self._answered[digest] > 0
+        self._answered[digest] += 1
+        return web.Response(body=_completion(body, said, len(content)), content_type="application/json")
+
+    def _check(self, request: web.BaseRequest, body: Body) -> Said | None:
+        if self.key is not None:
+            given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            if given != self.key:
+                return fail(401, f"Incorrect API key provided: {given}.", code="invalid_api_key")
+        if self.models is not None and body["model"] not in self.models:
+            message = f"The model '{body['model']}' does not exist"
+            return fail(404, message, code="model_not_found")
+        if mode_of(body) in self.refuse:
+            return fail(400, f"response_format of type {mode_of(body)} is not supported here")
+        return None
+
+    def stats(self) -> dict[str, int]:
+        """Return the counts, as GET /stats gives them."""
+        return {
+            "n_requests": self.n_requests,
+            "most_in_flight": self.most_in_flight,
+            "in_flight": self.in_flight,
+            "n_answered": sum(self._answered.values()),
+            "n_asked_again": self.n_asked_again,
+            "n_cut_off": self.n_cut_off,
+        }
+
+
+def _completion(body: Body, said: Said, n_bytes: int) -> bytes:
+    message: dict[str, Any] = {"role": "assistant", "content": said.text}
+    if said.refusal is not None:
+        message = {"role": "assistant", "content": None, "refusal": said.refusal}
+    elif body.get("tools"):
+        call = {"name": body["tools"][0]["function"]["name"], "arguments": said.text}
+        message = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "call_0", "type": "function", "function": call}],
+        }
+    usage = said.usage or {
+        "prompt_tokens": n_bytes // 4,
+        "completion_tokens": len(said.text) // 4 + 1,
+        "prompt_tokens_details": {"cached_tokens": 0},
+    }
+    return msgspec.json.encode(
+        {
+            "id": "chatcmpl-0",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body.get("model"),
+            "choices": [{"index": 0, "message": message, "finish_reason": said.finish_reason}],
+            "usage": usage,
+        }
+    )
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[FakeOpenAI]:
+    """Give a server that runs in a thread of this process."""
+    fake = FakeOpenAI()
+    ready, stop = threading.Event(), asyncio.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def main() -> None:
+        loops.append(asyncio.get_running_loop())
+        runner = await fake.serve()
+        ready.set()
+        await stop.wait()
+        await runner.cleanup()
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()), name="fake-openai", daemon=True)
+    thread.start()
+    assert ready.wait(10), "the fake server did not start"
+    try:
+        yield fake
+    finally:
+        loops[0].call_soon_threadsafe(stop.set)
+        thread.join(10)
+
+
+@contextlib.contextmanager
+def running(*options: str) -> Iterator[str]:
+    """Give the base_url of a server in a process of its own; options: see `--help`."""
+    command = [sys.executable, "-m", "tests.support.fake_openai", *options]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+
+
+def stats(base_url: str) -> dict[str, int]:
+    """Return the counts of a server in another process."""
+    with urllib.request.urlopen(f"{base_url}/stats", timeout=10) as response:
+        return dict(json.load(response))
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.support.fake_openai", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="0 for any free one")
+    parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--rate-limited", type=float, default=0.0, metavar="SHARE", help="HTTP 429")
+    parser.add_argument("--retry-after", type=float, default=1.0, metavar="SECONDS")
+    parser.add_argument("--malformed", type=float, default=0.0, metavar="SHARE", help="cut-off JSON")
+    parser.add_argument("--broken", type=float, default=0.0, metavar="SHARE", help="HTTP 500")
+    parser.add_argument("--hanging", type=float, default=0.0, metavar="SHARE", help="never answered")
+    parser.add_argument("--refuse", action="append", default=[], metavar="MODE")
+    parser.add_argument("--key", default=None)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--lifetime", type=float, default=300.0, metavar="SECONDS")
+    return parser.parse_args(arguments)
+
+
+async def main(arguments: list[str] | None = None) -> None:
+    """Serve until the parent ends or the lifetime is over; the first line printed is the base_url."""
+    options = _options(arguments)
+    fake = FakeOpenAI()
+    fake.latency_s, fake.key, fake.refuse = options.latency, options.key, set(options.refuse)
+    faults = [
+        (options.rate_limited, fail(429, "Rate limit reached", retry_after=options.retry_after)),
+        (options.malformed, say('{"nonce": "0", "reason": "cut o', finish_reason="length")),
+        (options.broken, fail(500, "The server had an error")),
+        (options.hanging, hang()),
+    ]
+    if any(share for share, _ in faults):
+        fake.script = sometimes(faults, options.seed)
+    runner = await fake.serve(options.port)
+    print(fake.base_url, flush=True)
+    parent, end = os.getppid(), time.monotonic() + options.lifetime
+    while os.getppid() == parent and time.monotonic() < end:
+        await asyncio.sleep(0.5)
+    await runner.cleanup()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(main())
