@@ -8,9 +8,7 @@ In a test, take the fixture `fake_openai` (tests/conftest.py) and set what it sh
         ...
         assert fake_openai.n_requests == 2
 
-A script is a function from the request's body to what is said: a text, `say(...)`, `fail(...)`, `html()`,
-`hang()` or `cut_connection()`. The default, `fit_schema`, replies with an object that fits the schema asked for, drawn from
-a hash of the prompt without its nonce: the same prompt is judged alike in every project.
+What it can be told to say stands in tests/support/scripts.py; by default it fits the schema asked for.
 
 For benchmarks and kill tests it is a process of its own:
 
@@ -26,200 +24,36 @@ import contextlib
 import hashlib
 import json
 import os
-import random
-import re
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from aiohttp import web
+from tests.support.scripts import (
+    Body,
+    Said,
+    Script,
+    fail,
+    fit_schema,
+    hang,
+    mode_of,
+    prompt_of,
+    say,
+    sometimes,
+)
 
-from ragstone.config import ModelSettings, Price, Settings
+from ragstone.config import ModelSettings, Settings
 
 ROOT = Path(__file__).parents[2]
 KEPT_BODIES = 2_000
 HANG_S = 60.0
-
-Body = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Said:
-    """What the server says to one request; `hang` and `cut` say nothing at all."""
-
-    text: str = ""
-    status: int = 200
-    finish_reason: str = "stop"
-    refusal: str | None = None
-    headers: dict[str, str] = field(default_factory=dict)
-    usage: dict[str, Any] | None = None
-    raw: bytes | None = None
-    hang: bool = False
-    cut: bool = False
-
-
-Script = Callable[[Body], "Said | str"]
-
-
-def say(text: str, **more: Any) -> Said:
-    """Return a reply with this content; more: finish_reason, refusal, usage."""
-    return Said(text=text, **more)
-
-
-def fail(status: int, message: str, *, retry_after: object = None, code: str | None = None) -> Said:
-    """Return an error as OpenAI words it."""
-    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    error = {"error": {"message": message, "type": "fake", "code": code}}
-    return Said(status=status, raw=json.dumps(error).encode(), headers=headers)
-
-
-def html(status: int = 200) -> Said:
-    """Return a web page: what a wrong base_url or a gateway answers."""
-    return Said(status=status, raw=b"<!doctype html><title>Welcome</title><p>It works!</p>")
-
-
-def hang() -> Said:
-    """Return nothing, ever: the request stays open."""
-    return Said(hang=True)
-
-
-def cut_connection() -> Said:
-    """Close the connection without a word."""
-    return Said(cut=True)
-
-
-def always(said: "Said | str") -> Script:
-    """Return a script that says the same to everybody."""
-    return lambda _body: said
-
-
-def in_turn(*said: "Said | str | Script") -> Script:
-    """Return a script that says these one after the other, and the last of them for ever."""
-    left = deque(said)
-
-    def script(body: Body) -> "Said | str":
-        now = left.popleft() if len(left) > 1 else left[0]
-        return now(body) if callable(now) else now
-
-    return script
-
-
-def sometimes(shares: dict[float, "Said"] | list[tuple[float, "Said"]], seed: int = 0) -> Script:
-    """Return a script that says each of these with its probability, and otherwise what fits the schema."""
-    draw = random.Random(seed)
-    pairs = list(shares.items()) if isinstance(shares, dict) else list(shares)
-
-    def script(body: Body) -> "Said | str":
-        left = draw.random()
-        for share, said in pairs:
-            left -= share
-            if left < 0:
-                return said
-        return fit_schema(body)
-
-    return script
-
-
-def prompt_of(body: Body) -> str:
-    """Return all that the messages say."""
-    return "\n".join(str(message["content"]) for message in body["messages"])
-
-
-def schema_in(body: Body) -> dict[str, Any] | None:
-    """Return the JSON Schema that the request asks for, in whichever way."""
-    form = (body.get("response_format") or {}).get("json_schema") or {}
-    if "schema" in form:
-        return dict(form["schema"])
-    tools = body.get("tools")
-    return dict(tools[0]["function"]["parameters"]) if tools else None
-
-
-def mode_of(body: Body) -> str:
-    """Return how the request asks for JSON: json_schema, tool, json_object or text."""
-    if body.get("tools"):
-        return "tool"
-    return str((body.get("response_format") or {}).get("type", "text"))
-
-
-def fit_schema(body: Body) -> str:
-    """Return an object that fits the schema asked for, the same for the same prompt; without one, words."""
-    schema = schema_in(body)
-    prompt = prompt_of(body)
-    if schema is None:
-        return f"A fake answer, number {_seed(prompt) % 10_000}."
-    nonce = (schema.get("properties", {}).get("nonce") or {}).get("enum", [None])[0]
-    seed = _seed(prompt.replace(nonce, "") if nonce else prompt)
-    numbered = [int(n) for n in re.findall(r"^(\d{1,3})\. ", str(body["messages"][-1]["content"]), re.M)]
-    made = Builder(schema.get("$defs", {}), numbered, random.Random(seed)).build(schema)
-    return msgspec.json.encode(made).decode()
-
-
-def _seed(prompt: str) -> int:
-    return int.from_bytes(hashlib.blake2b(prompt.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-
-
-class Builder:
-    """Builds values that fit a JSON Schema.
-
-    numbered: ids of the statements that the prompt lists; a list of objects with ids gets exactly these.
-    """
-
-    def __init__(self, definitions: dict[str, Any], numbered: list[int], draw: random.Random) -> None:
-        self.definitions = definitions
-        self.numbered = numbered
-        self.draw = draw
-
-    def build(self, schema: dict[str, Any]) -> Any:
-        """Return a value that fits."""
-        if "$ref" in schema:
-            return self.build(self.definitions[schema["$ref"].rpartition("/")[2]])
-        if "enum" in schema:
-            return self.draw.choice(schema["enum"])
-        if "const" in schema:
-            return schema["const"]
-        if "anyOf" in schema:
-            return self.build(schema["anyOf"][0])
-        kind = schema.get("type", "object")
-        return getattr(self, "_" + kind)(schema)
-
-    def _object(self, schema: dict[str, Any]) -> dict[str, Any]:
-        return {name: self.build(inner) for name, inner in schema.get("properties", {}).items()}
-
-    def _array(self, schema: dict[str, Any]) -> list[Any]:
-        items = schema.get("items", {"type": "string"})
-        fewest, most = schema.get("minItems", 0), schema.get("maxItems", 1_000)
-        n = min(most, max(fewest, len(self.numbered) or 2))
-        made = [self.build(items) for _ in range(n)]
-        for place, item in enumerate(made):
-            if isinstance(item, dict) and isinstance(item.get("id"), int):
-                item["id"] = self.numbered[place] if place < len(self.numbered) else place + 1
-        return made
-
-    def _integer(self, schema: dict[str, Any]) -> int:
-        low = schema.get("minimum", schema.get("exclusiveMinimum", 0 - 1) + 1)
-        high = schema.get("maximum", schema.get("exclusiveMaximum", low + 101) - 1)
-        return self.draw.randint(int(low), int(high))
-
-    def _number(self, schema: dict[str, Any]) -> float:
-        return round(self.draw.uniform(schema.get("minimum", 0), schema.get("maximum", 1)), 3)
-
-    def _string(self, schema: dict[str, Any]) -> str:
-        text = f"Reason {self.draw.randrange(10_000)}: the texts say so."
-        return text.ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength", 10_000)]
-
-    def _boolean(self, _schema: dict[str, Any]) -> bool:
-        return self.draw.random() < 0.5
-
-    def _null(self, _schema: dict[str, Any]) -> None:
-        return None
 
 
 class FakeOpenAI:
@@ -251,9 +85,9 @@ class FakeOpenAI:
         self.arrivals: deque[float] = deque(maxlen=KEPT_BODIES)
         self._answered: Counter[bytes] = Counter()
 
-    def settings(self, root: Path | str = ".", **of_model: Any) -> Settings:
+    def settings(self, root: Path | str = ".", **of_model: object) -> Settings:
         """Return settings in which the model `openai/fake` is this server; of_model: its other settings."""
-        model = ModelSettings(base_url=self.base_url, **of_model)
+        model = msgspec.convert({"base_url": self.base_url, **of_model}, ModelSettings)
         return Settings(models={self.model: model}, root=str(root))
 
     def toml(self, model: str = model) -> str:
@@ -439,7 +273,7 @@ async def main(arguments: list[str] | None = None) -> None:
     runner = await fake.serve(options.port)
     print(fake.base_url, flush=True)
     parent, end = os.getppid(), time.monotonic() + options.lifetime
-    while os.getppid() == parent and time.monotonic() < end:
+    while os.getppid() == parent and time.monotonic() < end:  # noqa: ASYNC110 - a parent's end is no event
         await asyncio.sleep(0.5)
     await runner.cleanup()
 
