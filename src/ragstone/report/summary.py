@@ -12,7 +12,8 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     """The calls to language models that a run asked for.
 
     made: sent to a model now; from_ledger: answered from the ledger; failed: by status, after retries.
-    usage and cost_usd are of all of them, as the ledger recorded it; cost_usd is None where a price is unknown.
+    usage and cost_usd are of all of them, as the ledger recorded it; cost_usd is None where a price is
+    unknown.
     """
 
     made: int = 0
@@ -22,11 +23,33 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
 
 
+class FoundAndRight(msgspec.Struct, frozen=True, kw_only=True):
+    """A system's answers by whether they had what they needed and whether they were right.
+
+    found: one of `Question.document_ids` was among the answer's contexts; missed: none was. right: the named
+    judge scored the answer at or above the middle of its scale; wrong: below it. Counted are answers that
+    this judge scored, whose question is answerable and names relevant documents, and whose contexts name
+    their documents; the system's other answers are `n_left_out`. A wrong answer whose document was found is
+    to be blamed on the prompt or the model, one whose document was missed on the retriever.
+    """
+
+    system: str
+    judge: str
+    metric: str
+    model: str
+    found_right: int
+    found_wrong: int
+    missed_right: int
+    missed_wrong: int
+    n_left_out: int
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One run in numbers.
 
     models: role (`answer`, `judge`, `embedder`) -> name. counts: rows of each kind. notes: what a reader
-    must know before trusting the numbers, in plain sentences.
+    must know before trusting the numbers, in plain sentences. blame: one table a system, by the judge of its
+    headline metric (see findings.headlines); empty where no question names its relevant documents.
     """
 
     name: str
@@ -38,3 +61,4 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     cards: list[ReportCard]
     calls: Calls
     notes: list[str]
+    blame: list[FoundAndRight] = []

@@ -1,0 +1,17 @@
+"""A run -> the page and the terminal summary that people read; all numbers come from summary.json."""
+
+from ragstone.report.findings import headlines
+from ragstone.report.page import write_report
+from ragstone.report.run import read_summary
+from ragstone.report.summary import Calls, FoundAndRight, RunSummary
+from ragstone.report.terminal import terminal_summary
+
+__all__ = [
+    "Calls",
+    "FoundAndRight",
+    "RunSummary",
+    "headlines",
+    "read_summary",
+    "terminal_summary",
+    "write_report",
+]

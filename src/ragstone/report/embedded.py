@@ -1,0 +1,105 @@
+"""The rows as the page embeds them: an index of lines, details of each question, and shared texts.
+
+The page's script (template/page.js) reads exactly these fields.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from ragstone.records import Verdict
+
+Cell = float | str | None  # a score, the status of a judgement without one, or no judgement
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of what is embedded: absent fields are left out, so that the file stays small."""
+
+
+class Column(Shown, frozen=True):
+    """A judge as the list knows it. caution: why its scores should not be relied on."""
+
+    system: str
+    judge: str
+    metric: str
+    model: str
+    low: float | None = None
+    high: float | None = None
+    caution: str | None = None
+
+
+class Line(Shown, frozen=True):
+    """A question in the list. cells: in the order of the columns.
+
+    found: rank of the first relevant document among what the system was given, 0 if it was not there,
+    absent if nobody can tell. Of several systems, the one that came off worst.
+    """
+
+    id: str
+    cells: list[Cell]
+    question: str | None = None
+    preview: str | None = None
+    tags: dict[str, str] | None = None
+    found: int | None = None
+
+
+class Passage(Shown, frozen=True):
+    """A place of a ranking, or a context. text: its number in the table of texts."""
+
+    text: int | None = None
+    document: str | None = None
+    chunk: str | None = None
+    score: float | None = None
+    relevant: bool = False
+
+
+class AnswerShown(Shown, frozen=True):
+    """An answer. contexts: absent if the sheet does not say; empty if the system was given nothing."""
+
+    system: str
+    answer: str
+    contexts: list[Passage] | None = None
+    latency_s: float | None = None
+    cost_usd: float | None = None
+    error: str | None = None
+
+
+class RankingShown(Shown, frozen=True):
+    """The first places of a ranking of `n`. first_relevant: rank among its documents, 0 if none is there."""
+
+    retriever: str
+    items: list[Passage]
+    n: int
+    first_relevant: int | None = None
+
+
+class JudgementShown(Shown, frozen=True):
+    """A judgement; its score or status stands in the line's cell of that column."""
+
+    column: int
+    label: str | None = None
+    rationale: str | None = None
+    verdicts: list[Verdict] | None = None
+    error: str | None = None
+
+
+class Detail(Shown, frozen=True):
+    """What an opened question shows. relevant: ids of the documents that hold its answer."""
+
+    references: list[str]
+    answers: list[AnswerShown]
+    judgements: list[JudgementShown]
+    rankings: list[RankingShown]
+    relevant: list[str] | None = None
+    evidence: list[tuple[str, str]] | None = None
+    answerable: Literal[False] | None = None
+
+
+class Index(Shown, frozen=True):
+    """The first block: everything that sorting and filtering by judge need."""
+
+    columns: list[Column]
+    lines: list[Line]
+    details_a_block: int
+    texts_a_block: int
+    titles: dict[str, str]

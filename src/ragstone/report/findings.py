@@ -1,0 +1,173 @@
+"""A summary -> the three answers that a reader looks for first, in words and numbers."""
+
+import msgspec
+
+from ragstone.agreement import ReportCard
+from ragstone.judging.summary import MetricSummary
+from ragstone.report.run import SHOWN_RANKS
+from ragstone.report.summary import FoundAndRight, RunSummary
+from ragstone.report.wording import (
+    NO_MODEL,
+    card_of,
+    count,
+    denominator,
+    judge_name,
+    measured,
+    number,
+    plural,
+    scale,
+    statuses,
+    with_level,
+)
+from ragstone.retrieval import RetrievalSummary
+
+HEADLINE_METRICS = ("correctness", "claims", "faithfulness")  # the first that was judged leads
+HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")
+SHOWN_FIGURES = 3
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """One number of a finding: what it is, its value and interval, and the rows that it rests on."""
+
+    label: str
+    value: str
+    interval: str
+    rests_on: str
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A question, the figures that answer it, and what they mean. Without figures it was not measured."""
+
+    question: str
+    figures: list[Figure]
+    sentences: list[str]
+
+
+def findings(summary: RunSummary) -> list[Finding]:
+    """Return the answers to: is it right? what is to blame? how far can the judge be trusted?"""
+    return [_right(summary), _blame(summary), _trust(summary)]
+
+
+def headlines(summary: RunSummary) -> list[MetricSummary]:
+    """Return one mean for each system: that of the metric that says most, by a language model if by any."""
+    return [
+        min((m for m in summary.metrics if m.system == system), key=_headline_order)
+        for system in dict.fromkeys(metric.system for metric in summary.metrics)
+    ]
+
+
+def _headline_order(metric: MetricSummary) -> tuple[bool, bool, int]:
+    known = metric.metric in HEADLINE_METRICS
+    place = HEADLINE_METRICS.index(metric.metric) if known else len(HEADLINE_METRICS)
+    return metric.estimate is None, metric.model == NO_MODEL, place
+
+
+def _right(summary: RunSummary) -> Finding:
+    leads = headlines(summary)
+    several = len(leads) > 1
+    figures = [_mean_figure(lead, several) for lead in leads[:SHOWN_FIGURES]]
+    sentences = []
+    if len(leads) > SHOWN_FIGURES:
+        sentences.append(f"{plural(len(leads) - SHOWN_FIGURES, 'further system')} below.")
+    sentences += dict.fromkeys(_weight(lead, summary) for lead in leads)
+    if not leads:
+        sentences.append("Not measured: there are no judgements.")
+    return Finding("Is it right?", figures, sentences)
+
+
+def _mean_figure(metric: MetricSummary, several: bool) -> Figure:
+    label = f"{judge_name(metric)}, {scale(metric)}" if metric.scale else judge_name(metric)
+    others = statuses(metric.statuses)
+    return Figure(
+        label=f"{metric.system}: {label}" if several else label,
+        value=number(metric.estimate.value) if metric.estimate else "no score",
+        interval=with_level(metric.estimate),
+        rests_on=denominator(metric) + (f"; {others}" if others else ""),
+    )
+
+
+def _weight(metric: MetricSummary, summary: RunSummary) -> str:
+    """Return what the judge behind a headline is worth, in one sentence."""
+    if metric.model == NO_MODEL:
+        return f"{metric.judge} compares words and asks no model: a baseline, not a verdict."
+    card = card_of(metric, summary)
+    if card is None:
+        return f"By {metric.model}, which nobody has measured against people on this task."
+    if not card.better_than_baseline:
+        return f"By {metric.model}, which is no better than its baseline here: do not decide by it."
+    return f"By {metric.model}, whose agreement with people has been measured."
+
+
+def _blame(summary: RunSummary) -> Finding:
+    figures = [_retrieval_figure(row) for row in summary.retrieval if row.measures][:SHOWN_FIGURES]
+    sentences = [_blame_sentence(row, len(summary.blame) > 1) for row in summary.blame]
+    if not figures and not sentences:
+        sentences = [
+            "Not measured: no question names the documents that hold its answer. "
+            "Give them as document_ids in questions.jsonl, with the rankings or the answers' contexts."
+        ]
+    return Finding("What is to blame?", figures, sentences)
+
+
+def _retrieval_figure(row: RetrievalSummary) -> Figure:
+    name = next((name for name in HEADLINE_MEASURES if name in row.measures), next(iter(row.measures)))
+    kind, _, k = name.partition("@")
+    finds = f"finds a relevant document in its first {k}"
+    return Figure(
+        label=f"{row.retriever} {finds}" if kind == "hit" else f"{name} of {row.retriever}",
+        value=number(row.measures[name].value),
+        interval=with_level(row.measures[name]),
+        rests_on=measured(row),
+    )
+
+
+def _blame_sentence(row: FoundAndRight, several: bool) -> str:
+    n_wrong = row.found_wrong + row.missed_wrong
+    whose = f"{row.system}: of" if several else "Of"
+    if not n_wrong:
+        return f"{whose} {plural(row.found_right + row.missed_right, 'answer')} counted, none is wrong."
+    return (
+        f"{whose} {plural(n_wrong, 'wrong answer')}, {count(row.found_wrong)} had a relevant document in "
+        f"their contexts (the prompt or the model is to blame) and {count(row.missed_wrong)} had none "
+        "(the retriever)."
+    )
+
+
+def rank_bars(row: RetrievalSummary) -> list[tuple[str, int]]:
+    """Return (place of the first relevant document, questions): ten places, the rest together, and absent."""
+    ranks = [(int(rank), n) for rank, n in row.rank_histogram.items() if rank.isdecimal()]
+    bars = [(str(rank), n) for rank, n in ranks if rank <= SHOWN_RANKS]
+    deeper = [n for rank, n in ranks if rank > SHOWN_RANKS]
+    if deeper:
+        bars.append((f"{SHOWN_RANKS + 1} to {row.depth}", sum(deeper)))
+    return [*bars, ("absent", row.rank_histogram.get("absent", 0))]
+
+
+def _trust(summary: RunSummary) -> Finding:
+    question = "How far can the judge be trusted?"
+    judges = [metric for metric in headlines(summary) if metric.model != NO_MODEL]
+    cards = [card for card in (card_of(metric, summary) for metric in judges) if card] or summary.cards
+    if not cards:
+        return Finding(question, [], [not_measured(summary)])
+    card = cards[0]
+    return Finding(question, [_card_figure(card)], [card.verdict])
+
+
+def _card_figure(card: ReportCard) -> Figure:
+    name, estimate = next(iter(card.agreement.items()))
+    return Figure(
+        label=f"{judge_name(card)}: {name} with people",
+        value=number(estimate.value),
+        interval=with_level(estimate),
+        rests_on=plural(card.n, "labelled answer"),
+    )
+
+
+def not_measured(summary: RunSummary) -> str:
+    """Return why there is no report card, and how to get one."""
+    if all(metric.model == NO_MODEL for metric in summary.metrics):
+        return "No language model judged, and baselines were not measured against people."
+    return (
+        "Not measured: no human labels were given. Label some answers, "
+        "then run `ragstone agree judgements.jsonl labels.jsonl`."
+    )

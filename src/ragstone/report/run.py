@@ -1,0 +1,167 @@
+"""A run folder -> its summary and its rows, as far as the report shows them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ragstone.errors import DataError
+from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.report.summary import RunSummary
+from ragstone.tables import read_rows
+
+RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement)
+
+SHOWN_RANKS = 10  # places of a ranking that the page shows
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run folder holds. Rows are kept by question id; a file that is absent leaves its part empty.
+
+    titles: document id -> title. chunks: chunk id -> chunk, of those that a shown ranking or a context
+    without text names. evidence: question id -> the passages that hold its answer, as (document id, text).
+    """
+
+    summary: RunSummary
+    manifest: dict[str, Any] | None
+    questions: dict[str, Question]
+    rankings: dict[str, list[Ranking]]
+    answers: dict[str, list[Answer]]
+    judgements: dict[str, list[Judgement]]
+    chunks: dict[str, Chunk]
+    titles: dict[str, str]
+    evidence: dict[str, list[tuple[str, str]]]
+
+
+def read_run(folder: Path) -> Run:
+    """Return the run in a folder.
+
+    Raises DataError when the folder, summary.json or judgements.jsonl is missing, when a file cannot be
+    read, and when summary.json was not made from these judgements.
+    """
+    summary = read_summary(folder)
+    judgements = _by_question(_rows(folder, Judgement, needed=True))
+    _check_same_run(folder, summary, judgements)
+    questions = {row.id: row for row in _rows(folder, Question)}
+    rankings = _by_question(_rows(folder, Ranking))
+    answers = _by_question(_rows(folder, Answer))
+    titles, evidence = _from_documents(folder, questions)
+    return Run(
+        summary=summary,
+        manifest=_read_manifest(folder / "manifest.json"),
+        questions=questions,
+        rankings=rankings,
+        answers=answers,
+        judgements=judgements,
+        chunks=_shown_chunks(folder, rankings, answers),
+        titles=titles,
+        evidence=evidence,
+    )
+
+
+def read_summary(folder: Path) -> RunSummary:
+    """Return what summary.json of a run folder holds.
+
+    Raises DataError when the folder or the file is missing, or holds something else.
+    """
+    path = folder / "summary.json"
+    if not folder.is_dir():
+        raise DataError(
+            f"{folder}: no such run folder. Name a folder that `ragstone run` or `judge` has written."
+        )
+    if not path.is_file():
+        raise DataError(
+            f"{path}: no such file, so there are no numbers to report. "
+            "Run `ragstone judge` or `ragstone run` to the end: they write it last."
+        )
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RunSummary)
+    except msgspec.DecodeError as mistake:
+        raise DataError(
+            f"{path}: not a summary that this version of Ragstone understands ({mistake}). "
+            "Run the command that wrote it again: what is in the ledger is not paid for twice."
+        ) from None
+
+
+def _read_manifest(path: Path) -> dict[str, Any] | None:
+    if not path.is_file():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except msgspec.DecodeError as mistake:
+        raise DataError(f"{path}: not a JSON object ({mistake}). Restore it, or delete it.") from None
+
+
+FILES: dict[type, str] = {
+    Document: "documents.jsonl",
+    Chunk: "chunks.jsonl",
+    Question: "questions.jsonl",
+    Ranking: "rankings.jsonl",
+    Answer: "answers.jsonl",
+    Judgement: "judgements.jsonl",
+}
+
+
+def _rows(folder: Path, row_type: type[RowT], *, needed: bool = False) -> Iterator[RowT]:
+    path = folder / FILES[row_type]
+    if needed and not path.is_file():
+        raise DataError(
+            f"{path}: no such file, so there is nothing to report. "
+            "Run `ragstone judge` on the answer sheet of this run first."
+        )
+    return read_rows(path, row_type) if path.is_file() else iter(())
+
+
+KeyedT = TypeVar("KeyedT", Ranking, Answer, Judgement)
+
+
+def _by_question(rows: Iterator[KeyedT]) -> dict[str, list[KeyedT]]:
+    grouped: dict[str, list[KeyedT]] = defaultdict(list)
+    for row in rows:
+        grouped[row.question_id].append(row)
+    return dict(grouped)
+
+
+def _check_same_run(folder: Path, summary: RunSummary, judgements: dict[str, list[Judgement]]) -> None:
+    """Refuse to show numbers beside rows that they were not computed from."""
+    counted: dict[tuple[str, str, str, str], int] = defaultdict(int)
+    for rows in judgements.values():
+        for row in rows:
+            counted[row.system, row.judge, row.metric, row.model] += 1
+    summarised = {(m.system, m.judge, m.metric, m.model): m.n_rows for m in summary.metrics}
+    for key in summarised.keys() | counted.keys():
+        n_rows, n_summarised = counted.get(key, 0), summarised.get(key, 0)
+        if n_rows != n_summarised:
+            raise DataError(
+                f"{folder}: summary.json counts {n_summarised} judgements by {key[1]} ({key[3]}) of system "
+                f"{key[0]!r}, judgements.jsonl holds {n_rows}. They are not of the same run: judge again, "
+                "so that both are written together."
+            )
+
+
+def _shown_chunks(
+    folder: Path, rankings: dict[str, list[Ranking]], answers: dict[str, list[Answer]]
+) -> dict[str, Chunk]:
+    shown = {item.chunk_id for rows in rankings.values() for row in rows for item in row.items[:SHOWN_RANKS]}
+    shown |= {context.id for rows in answers.values() for row in rows for context in row.contexts or []}
+    return {row.id: row for row in _rows(folder, Chunk) if row.id in shown}
+
+
+def _from_documents(
+    folder: Path, questions: dict[str, Question]
+) -> tuple[dict[str, str], dict[str, list[tuple[str, str]]]]:
+    """Return the titles, and the passages of evidence; the corpus itself is not kept."""
+    wanted: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    for question in questions.values():
+        for span in question.evidence or []:
+            wanted[span.document_id].append((question.id, span.start, span.end))
+    titles: dict[str, str] = {}
+    evidence: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for document in _rows(folder, Document):
+        if document.title:
+            titles[document.id] = document.title
+        for question_id, start, end in wanted.get(document.id, []):
+            evidence[question_id].append((document.id, document.text[start:end]))
+    return titles, dict(evidence)

@@ -1,0 +1,140 @@
+"""A summary -> what the terminal shows after a run: the three questions, answered in a screen of text."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from ragstone.judging.summary import MetricSummary
+from ragstone.report import wording
+from ragstone.report.findings import findings
+from ragstone.report.summary import RunSummary
+from ragstone.report.wording import NO_MODEL, count, interval, judge_name, n_scored, number, statuses
+
+if TYPE_CHECKING:
+    from rich.console import Group, RenderableType
+    from rich.table import Table
+
+SHOWN_MEASURES = ("hit@1", "hit@5", "mrr")
+
+
+def terminal_summary(summary: RunSummary) -> "Group":
+    """Return the summary for `rich`: every mean beside its denominator and its failures, 80 columns wide."""
+    from rich.console import Group
+
+    right, blame, trust = findings(summary)
+    parts: list[RenderableType] = [
+        _text(summary.name, "bold"),
+        _text(wording.counted(summary.counts), "dim"),
+        _text(right.question, "bold", before=1),
+        *_metrics(summary),
+        *(_text(sentence) for sentence in right.sentences),
+        _text(blame.question, "bold", before=1),
+        *([_retrieval_table(summary)] if summary.retrieval else []),
+        *(_text(sentence) for sentence in blame.sentences),
+        _text(trust.question, "bold", before=1),
+        *([_cards_table(summary)] if summary.cards else [_text(sentence) for sentence in trust.sentences]),
+        *_notes(summary),
+        *_calls(summary),
+    ]
+    return Group(*parts)
+
+
+def _text(words: str, style: str = "", *, before: int = 0) -> "RenderableType":
+    """Return text from outside as it is: no markup of rich's is read in it."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text(words, style=style), (before, 0, 0, 0))
+
+
+def _table(*columns: tuple[str, int, bool], heads: bool = True) -> "Table":
+    """Return a table without lines; columns are (head, least width, aligned to the right)."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", show_header=heads)
+    for head, width, right in columns:
+        justify: Literal["left", "right"] = "right" if right else "left"
+        table.add_column(Text(head), justify=justify, min_width=width or None, overflow="fold")
+    return table
+
+
+def _add(table: "Table", *cells: tuple[str, str]) -> None:
+    from rich.text import Text
+
+    table.add_row(*(Text(words, style=style) for words, style in cells))
+
+
+def _metrics(summary: RunSummary) -> "Iterator[RenderableType]":
+    """Yield a table for each system and model, language models before baselines, columns under columns."""
+    groups = dict.fromkeys((metric.system, metric.model) for metric in summary.metrics)
+    several = len({system for system, _ in groups}) > 1
+    width = max((len(_name(metric)) for metric in summary.metrics), default=0)
+    columns = [("", width, False), ("mean", 4, True), ("interval", 12, True), ("scored", 10, True)]
+    for place, (system, model) in enumerate(sorted(groups, key=lambda group: group[1] == NO_MODEL)):
+        by = "Baselines, no model" if model == NO_MODEL else f"By {model}"
+        yield _text(f"{system}: {by}" if several else by, "dim")
+        table = _table(*columns, ("not scored", 0, False), heads=place == 0)
+        for metric in summary.metrics:
+            if (metric.system, metric.model) == (system, model):
+                _add(table, *_metric_cells(metric, summary))
+        yield table
+
+
+def _name(metric: MetricSummary) -> str:
+    unit = not metric.scale or metric.scale[1] == 1
+    return f"  {judge_name(metric)}" + ("" if unit else f" ({wording.scale(metric)})")
+
+
+def _metric_cells(metric: MetricSummary, summary: RunSummary) -> list[tuple[str, str]]:
+    estimate, warning = metric.estimate, wording.caution(metric, summary)
+    others = [statuses(metric.statuses), f"† {warning}" if warning else ""]
+    return [
+        (_name(metric), ""),
+        (number(estimate.value) if estimate else "none", "bold"),
+        (interval(estimate) if estimate else "", ""),
+        (f"{count(n_scored(metric))} of {count(metric.n_rows)}", ""),
+        ("\n".join(line for line in others if line), "yellow" if warning else "dim"),
+    ]
+
+
+def _retrieval_table(summary: RunSummary) -> "Table":
+    known = [name for name in SHOWN_MEASURES if any(name in row.measures for row in summary.retrieval)]
+    table = _table(("", 0, False), *((name, 14, True) for name in known), ("measured on", 0, False))
+    for row in summary.retrieval:
+        estimates = [row.measures.get(name) for name in known]
+        values = [f"{number(e.value)}\n{interval(e)}" if e else "" for e in estimates]
+        _add(
+            table,
+            (f"  {row.retriever}", ""),
+            *((value, "") for value in values),
+            (wording.measured(row), "dim"),
+        )
+    return table
+
+
+def _cards_table(summary: RunSummary) -> "Table":
+    table = _table(("", 0, False), ("agreement with people", 0, False), ("verdict", 0, False))
+    for card in summary.cards:
+        style = "" if card.better_than_baseline else "yellow"
+        _add(table, (f"  {judge_name(card)}", ""), (wording.agreement(card), ""), (card.verdict, style))
+    return table
+
+
+def _notes(summary: RunSummary) -> "list[RenderableType]":
+    if not summary.notes:
+        return []
+    return [
+        _text("Before you trust these numbers", "bold", before=1),
+        *(_text(f"- {n}") for n in summary.notes),
+    ]
+
+
+def _calls(summary: RunSummary) -> "list[RenderableType]":
+    calls = summary.calls
+    models = ", ".join(f"{role} {model}" for role, model in summary.models.items())
+    failed = f" ({statuses(calls.failed)})" if calls.failed else ""
+    return [
+        _text(f"Models: {models or 'none'}", "dim", before=1),
+        _text(f"Calls: {wording.calls_line(calls)}{failed}", "dim"),
+        _text(f"Tokens: {wording.tokens_line(calls)}. Cost: {wording.cost(calls)}.", "dim"),
+    ]
