@@ -1,0 +1,59 @@
+"""Plain text and Markdown -> a document. The text stays as it is; only a title is looked for."""
+
+import re
+from collections.abc import Iterator
+
+from ragstone.corpus.decoding import decode, encoding_note
+from ragstone.corpus.file import File
+from ragstone.records import Document
+
+TITLE_LENGTH = 120  # a longer first line is a paragraph
+
+_FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---(?:\n|\Z)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*([\"']?)(.+?)\1[ \t]*$", re.MULTILINE)
+_FENCED = re.compile(r"^(```+|~~~+).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
+_ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_SETEXT = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:=+|--+)[ \t]*$", re.MULTILINE)
+
+
+def read_text(file: File) -> Iterator[Document]:
+    """Yield the one document of a text file, titled by its first line."""
+    text, encoding = decode(file.path.read_bytes())
+    yield Document(
+        id=file.id,
+        text=text,
+        title=first_line(text),
+        source=str(file.path),
+        metadata=encoding_note(encoding) or None,
+    )
+
+
+def read_markdown(file: File) -> Iterator[Document]:
+    """Yield the one document of a Markdown file, titled by its front matter, first heading or first line."""
+    text, encoding = decode(file.path.read_bytes())
+    yield Document(
+        id=file.id,
+        text=text,
+        title=markdown_title(text),
+        source=str(file.path),
+        metadata=encoding_note(encoding) or None,
+    )
+
+
+def first_line(text: str) -> str | None:
+    """Return the first line that is not blank, or None where it is longer than a title."""
+    line = text.lstrip().split("\n", 1)[0].strip()
+    return line if 0 < len(line) <= TITLE_LENGTH else None
+
+
+def markdown_title(text: str) -> str | None:
+    """Return the title in the front matter, else the first heading outside code, else the first line."""
+    front = _FRONT_MATTER.match(text)
+    titled = _FRONT_TITLE.search(front[1]) if front else None
+    if titled:
+        return titled[2]
+    body = _FENCED.sub("", text[front.end() :] if front else text)
+    headings = [found for found in (_ATX.search(body), _SETEXT.search(body)) if found]
+    if headings:
+        return min(headings, key=lambda found: found.start())[1].strip()
+    return first_line(body)

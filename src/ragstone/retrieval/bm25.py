@@ -1,0 +1,38 @@
+"""Lexical search: BM25 over our terms."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragstone.retrieval.ranks import Hit, Rank, top_hits
+from ragstone.retrieval.tokens import search_terms
+
+# Lucene's defaults. A grid of k1 0.9-2.0 and b 0.4-0.9 over five packs and ten languages moves the mean
+# recall@1 by 0.2 points around them, which is less than any one pack moves by chance.
+K1 = 1.2
+B = 0.75
+
+
+def rank_by_bm25(texts: Sequence[str]) -> Rank:
+    """Return a function that ranks the texts by BM25 (Robertson and Zaragoza 2009; Lucene's variant).
+
+    A text that shares no term with the question is no hit, so a ranking may be shorter than k, or empty.
+    Scores are larger than 0, have no unit, and compare only within one question.
+    """
+    import bm25s
+
+    terms = [search_terms(text) for text in texts]
+    if not any(terms):
+        return lambda questions, _: [[] for _ in questions]
+    index = bm25s.BM25(method="lucene", k1=K1, b=B)
+    index.index(terms, show_progress=False)
+    vocabulary: dict[str, int] = index.vocab_dict
+
+    def rank_one(question: str, k: int) -> list[Hit]:
+        known = [vocabulary[term] for term in search_terms(question) if term in vocabulary]
+        if not known:
+            return []
+        scores = np.asarray(index.get_scores_from_ids(known), dtype=np.float32)
+        return [(at, score) for at, score in top_hits(scores, k) if scores[at] > 0]
+
+    return lambda questions, k: [rank_one(question, k) for question in questions]

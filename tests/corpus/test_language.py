@@ -1,0 +1,22 @@
+import pytest
+
+from ragstone.corpus import detect_language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wie viel Wasser braucht der Mais im Sommer?", "de"),
+        ("How much water does maize need in summer?", "en"),
+        ("मक्के को गर्मियों में कितना पानी चाहिए?", "hi"),
+        ("玉米在夏天需要多少水？", "zh"),
+        ("ข้าวโพดต้องการน้ำเท่าไรในฤดูร้อน", "th"),
+    ],
+)
+def test_sentences_are_recognised(text, language):
+    assert detect_language(text) == language
+
+
+@pytest.mark.parametrize("text", ["", "   ", "12 345", "!?", "ok"])
+def test_what_cannot_be_told_is_none(text):
+    assert detect_language(text) is None
