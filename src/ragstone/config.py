@@ -95,14 +95,17 @@ class JudgeSection(Section, frozen=True, kw_only=True):
 
 
 class AgreeSection(Section, frozen=True, kw_only=True):
-    """`[agree]`: a file of people's labels.
+    """`[agree]`: what people say, for the judges' report cards.
 
-    mapping: label value -> judge's score. threshold: from which score on the judge says 1.
+    labels: a file of labels of this run's answers. sheet: a file of other answers that people have
+    labelled; the judges judge it too, and are measured on it. metric: what labels without a metric speak
+    of. thresholds: judge -> score from which on it says 1, where labels are 0 or 1 and its scale is wider.
     """
 
     labels: str | None = None
-    mapping: dict[str, float] | None = None
-    threshold: float | None = None
+    sheet: str | None = None
+    metric: str | None = None
+    thresholds: dict[str, float] = {}
 
 
 class Settings(Section, frozen=True, kw_only=True):
@@ -150,6 +153,13 @@ def load_settings(path: Path | str | None = None) -> Settings:
             f"{file}:{_line_of(text, 'root')}: unknown key 'root'. Paths are relative to this file."
         )
     return convert_section({**tables, "root": str(file.parent)}, Settings, file, text)
+
+
+def choose(settings: Settings, table: str, **given: object) -> Settings:
+    """Return the settings with keys of one table replaced by what the caller gave; None is not given."""
+    chosen = {key: value for key, value in given.items() if value is not None}
+    replaced = msgspec.structs.replace(getattr(settings, table), **chosen)
+    return msgspec.structs.replace(settings, **{table: replaced})
 
 
 SectionT = TypeVar("SectionT", bound=Section)

@@ -6,7 +6,6 @@ says why.
 """
 
 import math
-from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -218,11 +217,3 @@ def references(row: Question | Answer) -> list[str]:
     """Return the alternatives of the reference, none of them blank; empty where there is no reference."""
     given = row.reference if isinstance(row.reference, list) else [row.reference or ""]
     return [text for text in given if text.strip()]
-
-
-def count_statuses(judgements: Iterator[Judgement] | list[Judgement]) -> dict[Status, int]:
-    """Return how many judgements have each status, in the order of STATUSES, zeros left out."""
-    counts = dict.fromkeys(STATUSES, 0)
-    for judgement in judgements:
-        counts[judgement.status] += 1
-    return {status: n for status, n in counts.items() if n}

@@ -1,11 +1,11 @@
 """Judgements -> one mean a judge and system, beside its denominator and the count of every status."""
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from ragstone.records import Judgement, Status, count_statuses
+from ragstone.records import STATUSES, Judgement, Status
 from ragstone.statistics import Estimate, mean_estimate
 
 
@@ -28,37 +28,61 @@ class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
     statuses: dict[Status, int]
 
 
-def summarise(
-    judgements: Iterable[Judgement],
-    *,
-    clusters: Mapping[str, str] | None = None,
-    seed: int = 0,
-) -> list[MetricSummary]:
-    """Return a summary for each (system, judge, metric, model), in order of first appearance.
+class _Group:
+    """What a mean needs of its rows; the rows themselves are not kept, for there may be millions."""
+
+    def __init__(self, first: Judgement) -> None:
+        self.first = first
+        self.scores: list[float] = []
+        self.clusters: list[str] = []
+        self.statuses: Counter[Status] = Counter()
+
+
+class Tally:
+    """Judgements on their way past, gathered for their means.
 
     clusters: question id -> what it shares with others (its document), for honest intervals; a question
     that is not in it stands alone.
     """
-    groups: dict[tuple[str, str, str, str], list[Judgement]] = defaultdict(list)
+
+    def __init__(self, clusters: Mapping[str, str] | None = None) -> None:
+        self._clusters = clusters or {}
+        self._groups: dict[tuple[str, str, str, str], _Group] = {}
+
+    def add(self, row: Judgement) -> None:
+        """Count one judgement."""
+        key = (row.system, row.judge, row.metric, row.model)
+        group = self._groups.get(key) or self._groups.setdefault(key, _Group(row))
+        group.statuses[row.status] += 1
+        if row.score is not None:
+            group.scores.append(row.score)
+            group.clusters.append(self._clusters.get(row.question_id, row.question_id))
+
+    def summaries(self, seed: int = 0) -> list[MetricSummary]:
+        """Return a summary for each (system, judge, metric, model), in order of first appearance."""
+        return [_summarise(group, seed) for group in self._groups.values()]
+
+
+def summarise(
+    judgements: Iterable[Judgement], *, clusters: Mapping[str, str] | None = None, seed: int = 0
+) -> list[MetricSummary]:
+    """Return a summary for each (system, judge, metric, model); see Tally."""
+    tally = Tally(clusters)
     for row in judgements:
-        groups[row.system, row.judge, row.metric, row.model].append(row)
-    return [_summarise(rows, clusters or {}, seed) for rows in groups.values()]
+        tally.add(row)
+    return tally.summaries(seed)
 
 
-def _summarise(rows: list[Judgement], clusters: Mapping[str, str], seed: int) -> MetricSummary:
-    scored = [row for row in rows if row.score is not None]
+def _summarise(group: _Group, seed: int) -> MetricSummary:
+    first = group.first
     return MetricSummary(
-        system=rows[0].system,
-        judge=rows[0].judge,
-        metric=rows[0].metric,
-        model=rows[0].model,
-        prompt_version=rows[0].prompt_version,
-        scale=next((row.scale for row in rows if row.scale), None),
-        estimate=mean_estimate(
-            [row.score for row in scored if row.score is not None],
-            [clusters.get(row.question_id, row.question_id) for row in scored],
-            seed=seed,
-        ),
-        n_rows=len(rows),
-        statuses=count_statuses(rows),
+        system=first.system,
+        judge=first.judge,
+        metric=first.metric,
+        model=first.model,
+        prompt_version=first.prompt_version,
+        scale=first.scale,
+        estimate=mean_estimate(group.scores, group.clusters, seed=seed),
+        n_rows=group.statuses.total(),
+        statuses={status: group.statuses[status] for status in STATUSES if group.statuses[status]},
     )

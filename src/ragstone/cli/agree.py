@@ -1,0 +1,60 @@
+"""`ragstone agree`: judgements + people's labels -> the judge's report card."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.cli.console import show, show_json
+from ragstone.cli.options import AsJson, Seed
+
+
+def agree(
+    judgements: Annotated[Path, typer.Argument(help="What the judges said.")],
+    labels: Annotated[Path, typer.Argument(help="What people said: question_id, system, score.")],
+    *,
+    metric: Annotated[
+        str | None, typer.Option("--metric", help="Look at judges of this metric only, e.g. correctness.")
+    ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option("--threshold", help="JUDGE=SCORE: from there on it says 1; for labels that are 0 or 1."),
+    ] = None,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", help="LABEL=SCORE: what a label is on the judge's scale.")
+    ] = None,
+    seed: Seed = 0,
+    json: AsJson = False,
+) -> None:
+    """Measure judges against people: agreement, kappa, rank correlation, bias, with intervals and baselines."""
+    from ragstone.agreement import report_cards
+    from ragstone.records import Judgement, Label
+    from ragstone.report import cards_table
+    from ragstone.tables import read_rows
+
+    judged = [row for row in read_rows(judgements, Judgement) if metric in (None, row.metric)]
+    cards = report_cards(
+        judged,
+        read_rows(labels, Label),
+        thresholds=_numbers(threshold, "--threshold"),
+        mapping={float(label): score for label, score in _numbers(mapping, "--map").items()} or None,
+        seed=seed,
+    )
+    if json:
+        show_json(cards)
+    else:
+        show(*(cards_table(card) for card in cards))
+
+
+def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
+    """Return NAME=NUMBER options as a dict. Raises ConfigError."""
+    from ragstone.errors import ConfigError
+
+    found = {}
+    for text in given or ():
+        name, _, number = text.partition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            raise ConfigError(f"{option} {text!r}: write NAME=NUMBER, e.g. correctness=50.") from None
+    return found

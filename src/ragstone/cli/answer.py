@@ -1,0 +1,49 @@
+"""`ragstone answer`: questions -> an answer sheet, by the built-in RAG application."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.cli.console import OVER_BUDGET, bars, say, show_json
+from ragstone.cli.options import AsJson, BudgetCap, Config, Force, Limit, Model, Offline
+
+
+def answer(
+    *,
+    questions: Annotated[Path | None, typer.Option("--questions", help="The evaluation set.")] = None,
+    documents: Annotated[
+        list[Path] | None, typer.Option("--documents", help="Files or folders; may be repeated.")
+    ] = None,
+    model: Model = None,
+    system: Annotated[
+        str | None, typer.Option("--system", help="The prompt to answer with: strict, bare, or a .toml file.")
+    ] = None,
+    retriever: Annotated[str | None, typer.Option("--retriever", help="bm25, dense or hybrid.")] = None,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="How many chunks are retrieved.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output")] = Path("answers.jsonl"),
+    limit: Limit = None,
+    budget: BudgetCap = None,
+    offline: Offline = False,
+    config: Config = None,
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Answer every question from what is retrieved for it; options go before ragstone.toml."""
+    from ragstone.config import choose, load_settings
+    from ragstone.engine import answer_to_file
+    from ragstone.llm import parse_caps
+
+    settings = load_settings(config)
+    settings = choose(settings, "questions", path=questions and str(questions.absolute()), limit=limit)
+    settings = choose(settings, "documents", paths=documents and [str(path.absolute()) for path in documents])
+    settings = choose(settings, "retrieve", retriever=retriever, k=k)
+    settings = choose(settings, "answer", model=model, prompt=system)
+    summary = answer_to_file(
+        settings, output, caps=parse_caps(budget), offline=offline, force=force, progress=bars
+    )
+    if json:
+        show_json(summary)
+    say(f"{summary.n_answers} answers in {output}; {sum(summary.failed.values())} failed.")
+    if "over_budget" in summary.failed:
+        raise typer.Exit(OVER_BUDGET)

@@ -1,0 +1,45 @@
+"""The command `ragstone`: one small file a command, registered here."""
+
+import typer
+
+from ragstone.cli.agree import agree
+from ragstone.cli.answer import answer
+from ragstone.cli.chunk import chunk
+from ragstone.cli.console import told_plainly
+from ragstone.cli.demo import demo
+from ragstone.cli.doctor import doctor
+from ragstone.cli.ingest import ingest
+from ragstone.cli.judge import judge
+from ragstone.cli.new import new
+from ragstone.cli.report import report
+from ragstone.cli.retrieve import retrieve
+from ragstone.cli.run import run
+
+app = typer.Typer(
+    name="ragstone",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
+    "the judge be trusted?",
+)
+for command in (demo, new, run, ingest, chunk, retrieve, answer, judge, agree, report, doctor):
+    app.command()(told_plainly(command))
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
+) -> None:
+    """Print the version if it is asked for."""
+    if show:
+        from ragstone.version import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,91 @@
+"""What commands print: results on standard output, everything else on standard error."""
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import typer
+
+from ragstone.errors import RagstoneError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from ragstone.engine import Advance
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FAILED_GATE, WRONG_USE, CANNOT_TELL, OVER_BUDGET, UNSCORED = 1, 2, 3, 4, 5
+
+
+def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
+    """Return the command with a user's mistake told in one message and exit code 2, without a traceback."""
+
+    @functools.wraps(command)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except RagstoneError as mistake:
+            say(f"ragstone: {mistake}")
+        except KeyboardInterrupt:
+            say("ragstone: stopped. Finished calls are in the ledger: run the same command again to go on.")
+        raise typer.Exit(WRONG_USE)
+
+    return guarded
+
+
+def say(text: str) -> None:
+    """Print a line on standard error."""
+    sys.stderr.write(f"{text}\n")
+
+
+def show(*renderables: "RenderableType") -> None:
+    """Print tables and text on standard output, 100 columns wide where it is no terminal."""
+    for renderable in renderables:
+        console().print(renderable)
+
+
+def show_json(value: object) -> None:
+    """Print a value as one JSON document on standard output."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+@functools.cache
+def console() -> "Console":
+    """Return the console of standard output."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
+
+
+@contextlib.contextmanager
+def bars(stage: str, total: int | None) -> Iterator["Advance"]:
+    """Show a progress bar on standard error; nothing where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:<24}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(stage, total=total)
+        yield lambda: progress.advance(task)

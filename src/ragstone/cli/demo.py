@@ -1,0 +1,37 @@
+"""`ragstone demo`: the whole pipeline on shipped data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.cli.console import say
+from ragstone.cli.options import AsJson, BudgetCap, Limit, Model, Offline
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where the demo's files go.")] = Path("ragstone-demo"),
+    *,
+    model: Model = None,
+    limit: Limit = None,
+    budget: BudgetCap = None,
+    offline: Offline = False,
+    json: AsJson = False,
+) -> None:
+    """Chunk, retrieve, answer, judge and report on a sample of agricultural extension texts.
+
+    Without --model it takes a configured endpoint, else the largest model in the cache, else the packaged
+    SmolLM2, which needs no key and no network. Run again, it calls no model and gives the same numbers.
+    """
+    from ragstone.cli.default_model import choose_model
+    from ragstone.cli.new import copy_starter
+    from ragstone.cli.run import run_and_show
+    from ragstone.config import choose, load_settings
+
+    chosen, why = (model, "--model") if model else choose_model()
+    say(f"Model: {chosen} ({why}).")
+    file = folder / "ragstone.toml"
+    if not file.exists():
+        copy_starter(folder, chosen)
+    settings = choose(load_settings(file), "answer", model=chosen, limit=limit)
+    run_and_show(choose(settings, "judge", model=chosen), budget, offline, True, strict=False, json=json)

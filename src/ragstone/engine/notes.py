@@ -1,0 +1,52 @@
+"""What a reader must know before trusting a run's numbers, in plain sentences."""
+
+from collections.abc import Mapping, Sequence
+
+from ragstone.agreement import ReportCard
+from ragstone.corpus import Skipped
+from ragstone.judging import MetricSummary
+
+SHOWN = 3
+
+
+def plain_notes(
+    metrics: Sequence[MetricSummary],
+    cards: Sequence[ReportCard],
+    skipped: Sequence[Skipped],
+    missing: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """Return the notes: files and documents that are missing, rows without a score, judges not to be trusted.
+
+    missing: question id -> documents that it names and the corpus lacks.
+    """
+    notes = []
+    if skipped:
+        named = "; ".join(f"{one.path} ({one.reason})" for one in skipped[:SHOWN])
+        notes.append(f"{len(skipped)} files gave no document: {named}{_more(skipped)}.")
+    if missing:
+        notes.append(
+            f"{len(missing)} questions name documents that the corpus lacks ({', '.join(list(missing)[:SHOWN])}"
+            f"{_more(missing)}): no retriever can find them, so the rank measures are too low."
+        )
+    notes += [_unscored(metric) for metric in metrics if metric.statuses.get("scored", 0) < metric.n_rows]
+    carded = {(card.judge, card.model) for card in cards}
+    notes += [card.verdict for card in cards if card.model != "none" and not card.better_than_baseline]
+    unmeasured = sorted({m.judge for m in metrics if m.model != "none" and (m.judge, m.model) not in carded})
+    if unmeasured:
+        notes.append(
+            f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "
+            "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
+        )
+    return notes
+
+
+def _unscored(metric: MetricSummary) -> str:
+    others = ", ".join(f"{n} {status}" for status, n in metric.statuses.items() if status != "scored")
+    n_scored = metric.statuses.get("scored", 0)
+    return (
+        f"{metric.judge} of {metric.system}: {n_scored} of {metric.n_rows} answers have a score ({others})."
+    )
+
+
+def _more(rows: Sequence[object] | Mapping[str, object]) -> str:
+    return f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""

@@ -1,0 +1,174 @@
+"""Every stage that ragstone.toml declares, one after the other, into one run folder."""
+
+from collections.abc import AsyncIterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ragstone.agreement import ReportCard
+from ragstone.config import Settings
+from ragstone.engine.calibration import cards_of_run, cards_of_sheet
+from ragstone.engine.local import run_sync
+from ragstone.engine.manifest import check_manifest, write_manifest
+from ragstone.engine.notes import plain_notes
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, open_session
+from ragstone.engine.stages import Corpus, answer_rows, judge_rows, load_judges, rank_questions, read_corpus
+from ragstone.errors import ConfigError
+from ragstone.experiments import found_and_right
+from ragstone.judging import Judge, summarise
+from ragstone.llm import Caps
+from ragstone.records import Answer, AnyRow, Chunk, Document, Judgement, Question, Ranking
+from ragstone.report import Calls, RunSummary, headlines, write_report
+from ragstone.retrieval import evaluate_rankings, missing_documents
+from ragstone.systems import join_questions, load_prompt
+from ragstone.tables import open_rows, read_rows, write_rows
+from ragstone.version import __version__
+
+RowT = TypeVar("RowT", bound=AnyRow)
+
+
+class RunRows(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows of a run, as they stand in its folder."""
+
+    corpus: Corpus
+    questions: list[Question]
+    rankings: list[Ranking]
+    answers: list[Answer]
+    judgements: list[Judgement]
+
+
+def run(
+    settings: Settings,
+    *,
+    caps: Caps | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> RunSummary:
+    """Run every declared stage and return the run's numbers; rows and report stand in `runs/NAME/`.
+
+    Run again, no finished call is made twice and every file of rows comes out the same. force: replace a
+    run of the same name that had other settings. Raises ConfigError for settings that do not fit
+    together, DataError for files, ModelError when no call can succeed.
+    """
+    return run_sync(_run(settings, caps or Caps(), offline, force, progress))
+
+
+async def _run(settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress) -> RunSummary:
+    judges = _checked(settings)
+    folder = run_folder(settings)
+    check_manifest(folder, settings, force)
+    async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        rows = await _make_rows(settings, folder, judges, session)
+        cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
+        models = session.models()
+    summary = _summarise(settings, rows, cards, models, session.calls())
+    write_manifest(folder, settings, judges, models)
+    (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+    write_report(folder)
+    return summary
+
+
+def run_folder(settings: Settings) -> Path:
+    """Return the folder of the run that the settings name."""
+    return settings.path("runs") / settings.run.name
+
+
+def _checked(settings: Settings) -> list[Judge]:
+    """Return the judges, after the checks that need no file: nothing is paid for before they pass."""
+    judges = load_judges(settings.judge.judges)
+    if settings.answer.sheet is None:
+        for name, given in (
+            ("[documents] paths", settings.documents.paths),
+            ("[questions] path", settings.questions.path),
+            ("[answer] model", settings.answer.model),
+        ):
+            if not given:
+                raise ConfigError(
+                    f"ragstone.toml: {name} is missing. The built-in application needs documents, questions "
+                    "and a model; for answers made elsewhere give [answer] sheet."
+                )
+        load_prompt(settings.answer.prompt)
+    return judges
+
+
+async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], session: Session) -> RunRows:
+    """Return the rows of every stage, each written to the folder before the next stage begins."""
+    questions: list[Question] = []
+    if settings.questions.path:
+        found = read_rows(settings.path(settings.questions.path), Question)
+        questions = list(islice(found, settings.questions.limit))
+        write_rows(folder / "questions.jsonl", questions, Question, force=True)
+    corpus = read_corpus(settings)
+    rankings: list[Ranking] = []
+    if corpus.chunks:
+        write_rows(folder / "documents.jsonl", corpus.documents, Document, force=True)
+        write_rows(folder / "chunks.jsonl", corpus.chunks, Chunk, force=True)
+        rankings = rank_questions(questions, corpus.chunks, session)
+        write_rows(folder / "rankings.jsonl", rankings, Ranking, force=True)
+    if settings.answer.sheet:
+        made = _from_sheet(settings, {question.id: question for question in questions})
+    else:
+        made = answer_rows(questions[: settings.answer.limit], rankings, corpus.chunks, session)
+    answers = await _written(made, folder / "answers.jsonl", Answer)
+    judged = judge_rows(lambda: answers, judges, session, len(answers))
+    judgements = await _written(judged, folder / "judgements.jsonl", Judgement)
+    return RunRows(
+        corpus=corpus, questions=questions, rankings=rankings, answers=answers, judgements=judgements
+    )
+
+
+async def _from_sheet(settings: Settings, questions: Mapping[str, Question]) -> AsyncIterator[Answer]:
+    answers = read_rows(settings.path(settings.answer.sheet or ""), Answer)
+    for row in islice(join_questions(answers, questions), settings.answer.limit):
+        yield row
+
+
+async def _written(rows: AsyncIterator[RowT], path: Path, row_type: type[RowT]) -> list[RowT]:
+    kept = []
+    with open_rows(path, row_type, force=True) as write:
+        async for row in rows:
+            write(row)
+            kept.append(row)
+    return kept
+
+
+def _summarise(
+    settings: Settings, rows: RunRows, cards: list[ReportCard], models: dict[str, str], calls: Calls
+) -> RunSummary:
+    seed, documents = settings.run.seed, rows.corpus.documents
+    clusters = {
+        question.id: min(question.document_ids) for question in rows.questions if question.document_ids
+    }
+    metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
+    ks = sorted({1, 3, 5, 10, settings.retrieve.k})
+    retrieval = [evaluate_rankings(rows.rankings, rows.questions, ks=ks, seed=seed)] if rows.rankings else []
+    missing = missing_documents(rows.questions, documents) if documents else {}
+    summary = RunSummary(
+        name=settings.run.name,
+        version=__version__,
+        models=models,
+        counts=_counts(rows),
+        retrieval=retrieval,
+        metrics=metrics,
+        cards=cards,
+        calls=calls,
+        notes=plain_notes(metrics, cards, rows.corpus.skipped, missing),
+    )
+    by_id = {question.id: question for question in rows.questions}
+    tables = [found_and_right(lead, rows.answers, rows.judgements, by_id) for lead in headlines(summary)]
+    return msgspec.structs.replace(summary, blame=[table for table in tables if table])
+
+
+def _counts(rows: RunRows) -> dict[str, int]:
+    counts = {
+        "documents": len(rows.corpus.documents),
+        "chunks": len(rows.corpus.chunks),
+        "questions": len(rows.questions),
+        "answers": len(rows.answers),
+        "judgements": len(rows.judgements),
+    }
+    return {name: n for name, n in counts.items() if n}

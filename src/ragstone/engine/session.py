@@ -1,0 +1,98 @@
+"""What the stages of one command share: settings, doors, ledger, budget, embedder."""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+
+from ragstone.config import Settings
+from ragstone.embedding import Embedder, open_embedder
+from ragstone.engine.progress import Progress, silent
+from ragstone.errors import ModelError
+from ragstone.judging import Judge, Means
+from ragstone.llm import Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
+from ragstone.report import Calls
+
+
+class Session:
+    """Opens each thing when it is first needed, so that a command without a model touches no ledger."""
+
+    def __init__(
+        self, settings: Settings, stack: AsyncExitStack, caps: Caps, offline: bool, progress: Progress
+    ) -> None:
+        self.settings = settings
+        self.budget = Budget(caps)
+        self.progress = progress
+        self._stack = stack
+        self._offline = offline
+        self._ledger: Ledger | None = None
+        self._doors: dict[str, Door] = {}
+        self._embedders: dict[str, Embedder] = {}
+        self._secret: bytes | None = None
+
+    async def door(self, model: str) -> Door:
+        """Return the door to a model, opened once. Raises ModelError."""
+        if model not in self._doors:
+            if self._ledger is None:
+                self._ledger = Ledger(ledger_path(self.settings))
+                self._stack.callback(self._ledger.close)
+            door = open_door(model, self.settings, self._ledger, self.budget, offline=self._offline)
+            self._doors[model] = await self._stack.enter_async_context(door)
+        return self._doors[model]
+
+    def calls(self) -> Calls:
+        """Return what was asked of models so far, and what it cost."""
+        spent = self.budget
+        return Calls(
+            made=spent.made,
+            from_ledger=spent.from_ledger,
+            failed=dict(spent.failed),
+            usage=spent.usage,
+            cost_usd=spent.usd,
+        )
+
+    def models(self) -> dict[str, str]:
+        """Return what was opened: role -> model, as the ledger knows it."""
+        roles = {"answer": self.settings.answer.model, "judge": self.settings.judge.model}
+        found = {
+            role: self._doors[model].endpoint.identity
+            for role, model in roles.items()
+            if model in self._doors
+        }
+        return found | ({"embedder": ", ".join(self._embedders)} if self._embedders else {})
+
+    def embedder(self, name: str) -> Embedder:
+        """Return an embedder, opened once. Raises ModelError."""
+        if name not in self._embedders:
+            self._embedders[name] = open_embedder(name, self.settings.path(".ragstone"))
+        return self._embedders[name]
+
+    def secret(self) -> bytes:
+        """Return the project's secret, made on first use."""
+        if self._secret is None:
+            self._secret = load_secret(self.settings.path(".ragstone"))
+        return self._secret
+
+    async def means(self, judges: Sequence[Judge]) -> Means:
+        """Return what these judges need. Raises ModelError if they ask a model and `[judge]` names none."""
+        model = self.settings.judge.model
+        asking = [judge.name for judge in judges if judge.needs_model]
+        embedding = any(judge.kind == "embedding" for judge in judges)
+        embed = self.embedder(self.settings.retrieve.embedder) if embedding else None
+        if not asking:
+            return Means(embed=embed)
+        if model is None:
+            raise ModelError(
+                f"{', '.join(asking)}: these judges ask a model. Name one with --model, e.g. "
+                "openai/gpt-4o-mini, or as model in the table [judge] of ragstone.toml."
+            )
+        door = await self.door(model)
+        return Means(ask=door.ask, model=model, secret=self.secret(), embed=embed)
+
+
+@contextlib.asynccontextmanager
+async def open_session(
+    settings: Settings, *, caps: Caps | None = None, offline: bool = False, progress: Progress = silent
+) -> AsyncIterator[Session]:
+    """Give a session; at the end of the block calls are over and the ledger is flushed."""
+    async with AsyncExitStack() as stack:
+        yield Session(settings, stack, caps or Caps(), offline, progress)

@@ -1,0 +1,113 @@
+"""Answer sheets as files: made by the built-in application, or judged, row by row as they stream past."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import Settings
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import open_session
+from ragstone.engine.stages import answer_rows, judge_rows, rank_questions, read_corpus
+from ragstone.errors import ConfigError
+from ragstone.judging import Judge, MetricSummary, Tally
+from ragstone.llm import Caps
+from ragstone.records import Answer, Judgement, Question, Status
+from ragstone.report import Calls
+from ragstone.systems import join_questions
+from ragstone.tables import check_output, open_rows, read_rows
+
+
+class SheetSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """Means, statuses and calls of a judged sheet."""
+
+    metrics: list[MetricSummary]
+    calls: Calls
+    output: str
+
+
+def judge_sheet(
+    sheet: Path,
+    output: Path,
+    judges: Sequence[Judge],
+    settings: Settings,
+    *,
+    questions: Path | None = None,
+    limit: int | None = None,
+    caps: Caps | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> SheetSummary:
+    """Judge the answers of a file into a file, and return the numbers.
+
+    The sheet is read through once before anything is paid for, so that a bad row stops nothing half-way;
+    then once for each judge, so that memory does not grow with it. questions: a file that holds question
+    and reference by id, where the sheet does not. Raises DataError, ConfigError, ModelError.
+    """
+    check_output(output, force)
+    asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
+
+    def answers() -> Iterator[Answer]:
+        return islice(join_questions(read_rows(sheet, Answer), asked), limit)
+
+    n_answers = sum(1 for _ in answers())
+
+    async def work() -> SheetSummary:
+        tally = Tally()
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            with open_rows(output, Judgement, force=force) as write:
+                async for row in judge_rows(answers, judges, session, n_answers):
+                    write(row)
+                    tally.add(row)
+        seed = settings.run.seed
+        return SheetSummary(metrics=tally.summaries(seed), calls=session.calls(), output=str(output))
+
+    return run_sync(work())
+
+
+class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """How many answers there are, how many calls failed by status, and what was asked of the model."""
+
+    n_answers: int
+    failed: dict[Status, int]
+    calls: Calls
+    output: str
+
+
+def answer_to_file(
+    settings: Settings,
+    output: Path,
+    *,
+    caps: Caps | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> AnswerSummary:
+    """Answer the questions that the settings name, by the application that they declare, into a file.
+
+    Raises ConfigError, DataError, ModelError.
+    """
+    check_output(output, force)
+    if settings.questions.path is None:
+        raise ConfigError(
+            "no questions. Name a file with --questions, or as path in [questions] of ragstone.toml."
+        )
+    rows = read_rows(settings.path(settings.questions.path), Question)
+    questions = list(islice(rows, settings.questions.limit))
+    corpus = read_corpus(settings)
+
+    async def work() -> AnswerSummary:
+        n_answers = 0
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            rankings = rank_questions(questions, corpus.chunks, session) if corpus.chunks else []
+            with open_rows(output, Answer, force=force) as write:
+                async for row in answer_rows(questions, rankings, corpus.chunks, session):
+                    write(row)
+                    n_answers += 1
+            calls = session.calls()
+        return AnswerSummary(n_answers=n_answers, failed=calls.failed, calls=calls, output=str(output))
+
+    return run_sync(work())

@@ -1,0 +1,106 @@
+"""The stages as the settings declare them, bound to a session: rows in, rows out."""
+
+import traceback
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import Settings
+from ragstone.corpus import Skipped, chunk_documents, ingest
+from ragstone.engine.local import map_in_order
+from ragstone.engine.session import Session
+from ragstone.errors import ModelError, RagstoneError
+from ragstone.judging import Judge, failed_judgement, judge_answer, load_judge
+from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.retrieval import build_search
+from ragstone.systems import answer_question, contexts_of, load_prompt
+
+
+class Corpus(msgspec.Struct, frozen=True, kw_only=True):
+    """Documents, the files that gave none, and the chunks."""
+
+    documents: list[Document]
+    skipped: list[Skipped]
+    chunks: list[Chunk]
+
+
+def read_corpus(settings: Settings) -> Corpus:
+    """Return the corpus that `[documents]` and `[chunk]` declare; an empty one if there are no documents."""
+    skipped: list[Skipped] = []
+    paths = [settings.path(path) for path in settings.documents.paths]
+    documents = list(ingest(paths, skipped)) if paths else []
+    cut = settings.chunk
+    chunks = list(chunk_documents(documents, cut.method, size=cut.size, overlap=cut.overlap))
+    return Corpus(documents=documents, skipped=skipped, chunks=chunks)
+
+
+def rank_questions(questions: Sequence[Question], chunks: Sequence[Chunk], session: Session) -> list[Ranking]:
+    """Return the rankings that `[retrieve]` declares, one a question, in order."""
+    declared = session.settings.retrieve
+    embed = None if declared.retriever == "bm25" else session.embedder(declared.embedder)
+    return build_search(declared.retriever, chunks, embed)(questions, declared.k)
+
+
+async def answer_rows(
+    questions: Sequence[Question], rankings: Sequence[Ranking], chunks: Sequence[Chunk], session: Session
+) -> AsyncIterator[Answer]:
+    """Yield the answer of the built-in application, as `[answer]` declares it, to every question, in order.
+
+    A question without a ranking is answered without contexts. Raises ModelError if no model is named.
+    """
+    declared = session.settings.answer
+    if declared.model is None:
+        raise ModelError(
+            "no model to answer with. Name one with --model, e.g. openai/gpt-4o-mini or "
+            "llamacpp/smollm2-135m, or as model in the table [answer] of ragstone.toml."
+        )
+    door, secret, prompt = await session.door(declared.model), session.secret(), load_prompt(declared.prompt)
+    by_question = {ranking.question_id: ranking for ranking in rankings}
+    by_id = {chunk.id: chunk for chunk in chunks}
+    retriever = rankings[0].retriever if rankings else "none"
+    system = f"{retriever}/{prompt.name}/{declared.model.rpartition('/')[2]}"
+
+    async def work(question: Question) -> Answer:
+        ranking = by_question.get(question.id)
+        contexts = contexts_of(ranking, by_id) if ranking else []
+        return await answer_question(question, contexts, prompt, door.ask, system=system, secret=secret)
+
+    with session.progress("answer", len(questions)) as advance:
+        async for answer in map_in_order(work, questions):
+            advance()
+            yield answer
+
+
+async def judge_rows(
+    answers: Callable[[], Iterable[Answer]],
+    judges: Sequence[Judge],
+    session: Session,
+    n_answers: int | None = None,
+) -> AsyncIterator[Judgement]:
+    """Yield every judge's judgement of every answer: all answers by the first judge, then by the next.
+
+    One judge after the other keeps the fixed part of its prompt in the model's cache. So `answers` is a
+    function that gives the rows anew each time; they may come from a file and need not fit into memory.
+    """
+    means = await session.means(judges)
+    for judge in judges:
+
+        async def work(answer: Answer, judge: Judge = judge) -> Judgement:
+            try:
+                return await judge_answer(judge, answer, means)
+            except RagstoneError:
+                raise
+            except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
+                return failed_judgement(judge, answer, means, "error", traceback.format_exc())
+
+        with session.progress(f"judge {judge.name}", n_answers) as advance:
+            async for judgement in map_in_order(work, answers()):
+                advance()
+                yield judgement
+
+
+def load_judges(names: Iterable[str | Path | Judge]) -> list[Judge]:
+    """Return judges by name, by path or as they are, each once. Raises ConfigError."""
+    judges = [name if isinstance(name, Judge) else load_judge(name) for name in names]
+    return list({judge.name: judge for judge in judges}.values())

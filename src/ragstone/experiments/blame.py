@@ -1,0 +1,81 @@
+"""Answers, judgements and relevant documents -> which answers were lost by the retriever, and which after it."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from ragstone.judging import MetricSummary
+from ragstone.records import Answer, Judgement, Question
+
+
+class FoundAndRight(msgspec.Struct, frozen=True, kw_only=True):
+    """A system's answers by whether they had what they needed and whether they were right.
+
+    found: a relevant document (`Question.document_ids` or `evidence`) was among the answer's contexts; missed:
+    none was. right: the named judge scored the answer at or above the middle of its scale; wrong: below it.
+    Counted are answers that this judge scored, whose question names relevant documents and whose contexts
+    name theirs; all other answers of the system are `n_left_out`. A wrong answer that was found is to be
+    blamed on the prompt or the model, one that was missed on the retriever.
+    """
+
+    system: str
+    judge: str
+    metric: str
+    model: str
+    found_right: int
+    found_wrong: int
+    missed_right: int
+    missed_wrong: int
+    n_left_out: int
+
+
+def found_and_right(
+    lead: MetricSummary,
+    answers: Iterable[Answer],
+    judgements: Iterable[Judgement],
+    questions: Mapping[str, Question],
+) -> FoundAndRight | None:
+    """Return the table of one system by the judge of `lead`; None if no answer of it can be counted.
+
+    questions: by id.
+    """
+    scores = {
+        row.question_id: row.score
+        for row in judgements
+        if (row.system, row.judge, row.model) == (lead.system, lead.judge, lead.model)
+    }
+    middle = sum(lead.scale) / 2 if lead.scale else 0.5
+    counts: Counter[str] = Counter()
+    for answer in answers:
+        if answer.system != lead.system:
+            continue
+        found = _found(answer, questions.get(answer.question_id))
+        score = scores.get(answer.question_id)
+        if found is None or score is None:
+            counts["left_out"] += 1
+        else:
+            counts[f"{'found' if found else 'missed'}_{'right' if score >= middle else 'wrong'}"] += 1
+    if counts.total() == counts["left_out"]:
+        return None
+    return FoundAndRight(
+        system=lead.system,
+        judge=lead.judge,
+        metric=lead.metric,
+        model=lead.model,
+        found_right=counts["found_right"],
+        found_wrong=counts["found_wrong"],
+        missed_right=counts["missed_right"],
+        missed_wrong=counts["missed_wrong"],
+        n_left_out=counts["left_out"],
+    )
+
+
+def _found(answer: Answer, question: Question | None) -> bool | None:
+    """Return whether a relevant document is among the contexts; None where one side does not say."""
+    if question is None or answer.contexts is None or question.answerable is False:
+        return None
+    relevant = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
+    if not relevant or any(context.document_id is None for context in answer.contexts):
+        return None
+    return any(context.document_id in relevant for context in answer.contexts)
