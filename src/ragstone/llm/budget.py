@@ -10,6 +10,7 @@ import msgspec
 from ragstone.config import Price
 from ragstone.errors import ConfigError
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.llm.schema import encoded_schema
 from ragstone.records import Status, Usage
 
 # Each message costs a few tokens beside its text; a byte-level tokeniser never makes more tokens than bytes.
@@ -51,8 +52,10 @@ def cost_usd(usage: Usage, price: Price | None) -> float | None:
 
 
 def most_tokens(prompt: Prompt) -> Usage:
-    """Return the most tokens that a call can use, before it is made."""
+    """Return the most tokens that a call can use, before it is made; the reply's schema is read too."""
     n_bytes = sum(len(message.content.encode("utf-8", "replace")) for message in prompt.messages)
+    if prompt.reply is not None:
+        n_bytes += len(encoded_schema(prompt.reply, prompt.nonce is not None))
     return Usage(input=n_bytes + TOKENS_A_MESSAGE * len(prompt.messages), output=prompt.max_tokens)
 
 
@@ -94,11 +97,17 @@ class Budget:
         self._reserved[self.made] = wanted
         return self.made
 
-    def settle(self, reservation: int, usage: Usage, price: Price | None) -> None:
-        """Replace a reservation by what the call used; nothing (`calls=0`) for one that failed."""
-        self._reserved.pop(reservation, None)
+    def settle(self, reservation: int, usage: Usage | None, price: Price | None) -> None:
+        """Replace a reservation by what the call used: nothing (`calls=0`) for one that was refused.
+
+        Where nobody knows (a timeout, a reply without token counts) it counts as the most it can be.
+        """
+        tokens_most, usd_most = self._reserved.pop(reservation)
         tokens, usd = self._spent
-        self._spent = (tokens + usage.input + usage.output, usd + (cost_usd(usage, price) or 0.0))
+        if usage is None or (usage.calls and not usage.input + usage.output):
+            self._spent = (tokens + tokens_most, usd + usd_most)
+        else:
+            self._spent = (tokens + usage.input + usage.output, usd + (cost_usd(usage, price) or 0.0))
         self._settled.set()
 
     def count(self, completion: Completion, price: Price | None) -> None:

@@ -13,17 +13,20 @@ from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import ModelError, nearest
 from ragstone.llm.budget import Budget, cost_usd, most_tokens
 from ragstone.llm.ledger import Ledger
-from ragstone.llm.limits import Pace, Slots, backoff_s
+from ragstone.llm.limits import Circuit, Pace, Slots, backoff_s
 from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.openai import open_openai
 from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt, Reply
 from ragstone.llm.schema import ReplyError, encoded_schema
 from ragstone.llm.structured import parse_reply
-from ragstone.llm.transport import Endpoint, Unreachable
+from ragstone.llm.transport import Endpoint, Rephrase
+from ragstone.records import Usage
 
 TRANSPORTS = {"openai": open_openai, "llamacpp": open_llamacpp}
 ATTEMPTS = 6
-FIRST_ATTEMPTS = 3  # while the endpoint has never answered, it is more likely wrong than busy
+# While the endpoint has never answered, it is more likely wrong than busy; and a timeout costs a minute.
+FEW_ATTEMPTS = 3
+UNUSED = Usage(calls=0)
 
 
 class Door:
@@ -38,11 +41,12 @@ class Door:
         self._budget = budget
         self._offline = offline
         self._slots = Slots(endpoint.concurrency)
-        self._calls = Pace(settings.requests_per_minute)
-        self._tokens = Pace(settings.tokens_per_minute)
-        self._flying: dict[bytes, asyncio.Future[Completion]] = {}
         self._draw = random.Random(0)
-        self._has_answered = False
+        self._calls = Pace(settings.requests_per_minute, self._draw)
+        self._tokens = Pace(settings.tokens_per_minute, self._draw)
+        self._circuit = Circuit()
+        # A flight lands with None when its caller was cancelled: one of those who wait makes the call.
+        self._flying: dict[bytes, asyncio.Future[Completion | None]] = {}
 
     async def ask(self, prompt: Prompt) -> Reply:
         """Return a reply that has the prompt's type; a reply that has not is asked for once more.
@@ -86,14 +90,17 @@ class Door:
     async def _complete(self, prompt: Prompt) -> Completion:
         """Return the ledger's completion, or one that is in flight, or a new one."""
         key = prompt_key(self.endpoint.identity, prompt)
-        completion = self._ledger.get(key)
-        if completion is not None:
-            self._budget.from_ledger += 1
-        elif key in self._flying:
-            completion = await asyncio.shield(self._flying[key])
-            self._budget.from_ledger += 1
-        else:
-            completion = await self._fly(key, prompt)
+        while True:
+            completion = self._ledger.get(key)
+            if completion is None:
+                flight = self._flying.get(key)
+                if flight is None:
+                    completion = await self._fly(key, prompt)
+                    break
+                completion = await asyncio.shield(flight)
+            if completion is not None:
+                self._budget.from_ledger += 1
+                break
         self._budget.count(completion, self.price)
         return completion
 
@@ -103,54 +110,76 @@ class Door:
         try:
             completion = await self._call(prompt)
             await self._ledger.put(key, self.endpoint.identity, completion)
-        except BaseException as failure:
-            if isinstance(failure, Exception):
-                flight.set_exception(failure)
-                flight.exception()  # nobody may be waiting; that is no error
-            else:
-                flight.cancel()
+        except Exception as failure:
+            flight.set_exception(failure)
+            flight.exception()  # nobody may be waiting; that is no error
             raise
+        else:
+            flight.set_result(completion)
+            return completion
         finally:
             del self._flying[key]
-        flight.set_result(completion)
-        return completion
+            if not flight.done():
+                flight.set_result(None)
 
     async def _call(self, prompt: Prompt) -> Completion:
         """Return a new completion, after as many attempts as it takes."""
         if self._offline:
             words = prompt.messages[-1].content
             raise CallFailed("error", f"offline, and the ledger lacks this call: ...{words[-120:]!r}")
-        for attempt in range(ATTEMPTS):
+        n_failed = 0
+        while True:
             try:
-                return await self._attempt(prompt)
+                completion = await self._attempt(prompt)
+            except Rephrase:
+                continue
             except CallFailed as failure:
-                n_attempts = ATTEMPTS if self._has_answered else FIRST_ATTEMPTS
-                last = attempt + 1 >= n_attempts
-                if last and isinstance(failure, Unreachable) and not self._has_answered:
-                    raise ModelError(str(failure)) from None
-                if last or not failure.retryable:
+                if failure.status == "over_budget":
+                    raise
+                self._circuit.attempt_failed(failure)
+                n_failed += 1
+                few = failure.status == "timeout" or not self._circuit.has_answered
+                if not failure.retryable or n_failed >= (FEW_ATTEMPTS if few else ATTEMPTS):
+                    self._circuit.call_lost(failure)
                     raise
                 self._budget.retries += 1
-                await asyncio.sleep(failure.retry_after_s or backoff_s(attempt, self._draw))
-        raise AssertionError("the last attempt returns or raises")
+                await asyncio.sleep(self._patience_s(failure, n_failed))
+            else:
+                self._circuit.answered()
+                return completion
+
+    def _patience_s(self, failure: CallFailed, n_failed: int) -> float:
+        """Return how long to wait after a failure; never exactly as long as the others who failed with it."""
+        if failure.retry_after_s is not None:
+            return failure.retry_after_s + backoff_s(0, self._draw)
+        return backoff_s(n_failed - 1, self._draw)
 
     async def _attempt(self, prompt: Prompt) -> Completion:
         async with self._slots:
-            await self._calls.wait()
-            await self._tokens.wait(sum(_likely_tokens(prompt)))
+            self._circuit.check()
             reservation = await self._budget.reserve(prompt, self.price)
-            completion = Completion(text="")
+            used: Usage | None = UNUSED
             try:
+                await self._calls.wait()
+                await self._tokens.wait(sum(_likely_tokens(prompt)))
+                self._circuit.check()
+                used = None  # once it is sent, nobody knows until the endpoint says
                 completion = await self.endpoint.send(prompt)
+                used = completion.usage
             except CallFailed as failure:
+                if failure.status != "timeout":
+                    used = UNUSED
                 if failure.status == "rate_limited":
                     self._slots.refused()
                     self._calls.pause(failure.retry_after_s or 0.0)
                 raise
+            except ModelError as failure:
+                used = UNUSED
+                self._circuit.open(str(failure))
+                raise
             finally:
-                self._budget.settle(reservation, completion.usage, self.price)
+                self._budget.settle(reservation, used, self.price)
             self._slots.accepted()
-            self._has_answered = True
             return completion
 
 

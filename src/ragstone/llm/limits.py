@@ -1,19 +1,30 @@
-"""How fast an endpoint may be asked: calls at once, calls and tokens a minute, and pauses it asks for."""
+"""How fast an endpoint may be asked: calls at once, calls and tokens a minute, pauses; when to give up."""
 
 import asyncio
+import contextlib
 import random
 from collections import deque
 from types import TracebackType
 
+from ragstone.errors import ModelError
+from ragstone.llm.prompt import CallFailed
+from ragstone.llm.transport import Unreachable
+
 BACKOFF_S = 0.5
 BACKOFF_CAP_S = 30.0
+GROWTH = 2.0  # calls at once that a whole round of accepted ones adds
+SPREAD_S = 1.0  # the longest time over which callers come back after a pause
+SLACK = 1.02  # permits are a little further apart than they may be, for timers are not exact
+HANGING = 8  # timeouts before the first answer that mean: nobody will ever answer
+LOST_IN_A_ROW = 30  # calls lost after all their attempts, and none answered between them
 
 
 class Slots:
     """At most `highest` calls at once, fewer after the endpoint said that it is too much.
 
-    Additive increase, multiplicative decrease (Chiu and Jain 1989): a refused call halves the number, a
-    whole round of accepted ones adds one. Used as `async with slots:`.
+    Additive increase, and a decrease in proportion to the share of calls that are refused (as DCTCP,
+    Alizadeh et al. 2010): a whole round of refusals halves the number, one in twenty costs little. Used
+    as `async with slots:`.
     """
 
     def __init__(self, highest: int) -> None:
@@ -34,7 +45,8 @@ class Slots:
             if turn.done() and not turn.cancelled():
                 self._leave()
             else:
-                self._queue.remove(turn)
+                with contextlib.suppress(ValueError):  # it may have been passed over already
+                    self._queue.remove(turn)
             raise
 
     async def __aexit__(
@@ -44,11 +56,11 @@ class Slots:
 
     def accepted(self) -> None:
         """The endpoint answered: a little more is tried."""
-        self.allowed = min(self._highest, self.allowed + 1 / self.allowed)
+        self.allowed = min(self._highest, self.allowed + GROWTH / self.allowed)
 
     def refused(self) -> None:
-        """The endpoint is overloaded: half as much."""
-        self.allowed = max(1.0, self.allowed / 2)
+        """The endpoint is overloaded: a round of as many refusals as there are slots leaves half of them."""
+        self.allowed = max(1.0, self.allowed - 0.5)
 
     def _leave(self) -> None:
         self.in_use -= 1
@@ -60,23 +72,83 @@ class Slots:
 
 
 class Pace:
-    """Evenly spaced permits: `per_minute` units a minute, no burst, after any pause asked for."""
+    """Evenly spaced permits: `per_minute` units a minute, no burst, none during a pause asked for."""
 
-    def __init__(self, per_minute: float | None) -> None:
-        self._seconds_each = 60 / per_minute if per_minute else 0.0
+    def __init__(self, per_minute: float | None, draw: random.Random) -> None:
+        self._seconds_each = 60 / per_minute * SLACK if per_minute else 0.0
         self._next = 0.0
+        self._resume = 0.0
+        self._spread_s = 0.0
+        self._draw = draw
 
     async def wait(self, units: float = 1.0) -> None:
         """Return when `units` more may be spent."""
-        now = asyncio.get_running_loop().time()
-        start = max(self._next, now)
-        self._next = start + units * self._seconds_each
-        if start > now:
-            await asyncio.sleep(start - now)
+        clock = asyncio.get_running_loop().time
+        now = clock()
+        if now >= self._resume and not self._seconds_each:
+            return
+        while True:
+            start = max(self._next, now, self._resume)
+            self._next = start + units * self._seconds_each
+            if start <= now:
+                return
+            spread = 0.0 if self._seconds_each else self._draw.uniform(0, self._spread_s)
+            await asyncio.sleep(start + spread - now)
+            now = clock()
+            if now >= self._resume:  # else a pause began meanwhile, and this permit is void
+                return
 
     def pause(self, seconds: float) -> None:
-        """Let nobody start for so long (Retry-After)."""
-        self._next = max(self._next, asyncio.get_running_loop().time() + seconds)
+        """Let nobody start for so long (Retry-After), and not all at once when it is over."""
+        self._resume = max(self._resume, asyncio.get_running_loop().time() + seconds)
+        self._spread_s = min(SPREAD_S, seconds / 4)
+
+
+class Circuit:
+    """Opens when nothing more can be expected of the endpoint; from then on every call fails at once."""
+
+    def __init__(self) -> None:
+        self.has_answered = False
+        self._why: str | None = None
+        self._n_timeouts = 0
+        self._n_lost = 0
+
+    def check(self) -> None:
+        """Raise ModelError if the circuit is open."""
+        if self._why is not None:
+            raise ModelError(self._why)
+
+    def open(self, why: str) -> None:
+        """Let no more calls pass; `why` is what their callers are told."""
+        self._why = self._why or why
+
+    def answered(self) -> None:
+        """The endpoint works."""
+        self.has_answered = True
+        self._n_lost = 0
+
+    def attempt_failed(self, failure: CallFailed) -> None:
+        """Count a failed attempt. Raises ModelError if the endpoint has done nothing but hang."""
+        if failure.status == "timeout" and not self.has_answered:
+            self._n_timeouts += 1
+            if self._n_timeouts >= HANGING:
+                self.open(
+                    f"{failure}; nor did it answer any other call so far. Is the model loaded? If it is only "
+                    "slow, raise timeout_s in the model's table, or lower max_concurrency."
+                )
+        self.check()
+
+    def call_lost(self, failure: CallFailed) -> None:
+        """Count a call that is given up. Raises ModelError if there is no hope for the others."""
+        if isinstance(failure, Unreachable) and not self.has_answered:
+            self.open(str(failure))
+        self._n_lost += 1
+        if self._n_lost >= LOST_IN_A_ROW:
+            self.open(
+                f"{LOST_IN_A_ROW} calls in a row were given up, the last because: {failure} What was "
+                "answered is in the ledger: run the same command again when the endpoint works."
+            )
+        self.check()
 
 
 def backoff_s(attempt: int, draw: random.Random) -> float:

@@ -3,9 +3,12 @@
 import contextlib
 import email.utils
 import os
+import re
 import time
+import urllib.request
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
@@ -14,12 +17,15 @@ from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.llm.transport import Endpoint, Unreachable
+from ragstone.llm.transport import Endpoint, Rephrase, Unreachable
 from ragstone.records import Usage
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_CONCURRENCY = 64
 DEFAULT_TIMEOUT_S = 60.0
+CONNECT_S = 10.0
+# Who asks to be left alone for longer than this has no quota left for today: the row is given up.
+PATIENCE_S = 120.0
 RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 # Ways to ask for JSON, the strictest first; an endpoint that refuses one is asked by the next.
 MODES = ("json_schema", "tool", "json_object", "text")
@@ -59,11 +65,15 @@ class _Response(msgspec.Struct):
     usage: _Usage | None = None
 
 
+DECODER = msgspec.json.Decoder(_Response)
+
+
 class _Dialect:
     """What this endpoint has been found to understand; learnt from its refusals."""
 
     def __init__(self) -> None:
         self.mode = 0
+        self.proven_mode: int | None = None
         self.tokens_field = "max_tokens"
         self.temperature = True
 
@@ -76,8 +86,10 @@ class _Dialect:
         if "temperature" in text and asked.temperature:
             self.temperature = False
             return True
+        # Once a way of asking has worked, a refusal is about this request (a long prompt, say).
+        unproven = structured and asked.mode != self.proven_mode and asked.mode < len(MODES) - 1
         words = ("response_format", "json_schema", "schema", "tool", "json_object", "json mode", "grammar")
-        if structured and asked.mode < len(MODES) - 1 and any(word in text for word in words):
+        if unproven and any(word in text for word in words):
             self.mode = max(self.mode, asked.mode + 1)
             return True
         return False
@@ -93,39 +105,71 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
     """Give the endpoint of a model; its connections are closed at the end of the block.
 
     The key is read from the variable that the settings name, else OPENAI_API_KEY; only OpenAI's own
-    address demands one. Raises ModelError when it is missing.
+    address demands one. Where it is missing, the first call that the ledger lacks raises ModelError.
     """
     base_url = (settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
     variable = settings.api_key_env or "OPENAI_API_KEY"
     key = os.environ.get(variable, "").strip()
-    if not key and (settings.api_key_env or base_url == DEFAULT_BASE_URL):
-        raise ModelError(
-            f"openai/{model}: no key. Set the environment variable {variable}, or point base_url (or "
-            "OPENAI_BASE_URL) at an endpoint that needs none, such as Ollama or vLLM."
-        )
+    demands_key = settings.api_key_env is not None or base_url == DEFAULT_BASE_URL
+    no_key = (
+        f"openai/{model}: no key. Set the environment variable {variable}, or point base_url (or "
+        "OPENAI_BASE_URL) at an endpoint that needs none, such as Ollama or vLLM."
+    )
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
-    timeout = aiohttp.ClientTimeout(total=settings.timeout_s or DEFAULT_TIMEOUT_S)
+    timeout = aiohttp.ClientTimeout(total=settings.timeout_s or DEFAULT_TIMEOUT_S, sock_connect=CONNECT_S)
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-    connector = aiohttp.TCPConnector(limit=concurrency, keepalive_timeout=60)
     dialect = _Dialect()
     async with aiohttp.ClientSession(
-        connector=connector, timeout=timeout, headers=headers, trust_env=True
+        connector=aiohttp.TCPConnector(limit=concurrency, keepalive_timeout=60),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=timeout,
+        headers=headers,
+        trust_env=_behind_proxy(base_url),
     ) as session:
+        site = _Site(session, base_url, key)
 
         async def send(prompt: Prompt) -> Completion:
-            while True:
-                asked = dialect.copy()
-                try:
-                    return await _post(session, base_url, _body(model, prompt, asked))
-                except _BadRequest as refusal:
-                    if not dialect.learn(str(refusal), asked, prompt.reply is not None):
-                        raise CallFailed("error", f"{base_url} refused the request: {refusal}") from None
+            if not key and demands_key:
+                raise ModelError(no_key)
+            asked = dialect.copy()
+            try:
+                completion = await _post(site, _body(model, prompt, asked))
+            except _BadRequest as refusal:
+                if dialect.learn(str(refusal), asked, prompt.reply is not None):
+                    raise Rephrase(str(refusal)) from None
+                raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
+            if prompt.reply is not None:
+                dialect.proven_mode = asked.mode
+            return completion
 
         yield Endpoint(identity=f"openai/{model}", send=send, concurrency=concurrency, price=None)
 
 
+class _Site:
+    """An endpoint's address, and what must not be shown of it: the key, and a password in the address."""
+
+    def __init__(self, session: aiohttp.ClientSession, base_url: str, key: str) -> None:
+        self.session = session
+        self.url = f"{base_url}/chat/completions"
+        self.name = re.sub(r"//[^/@]*@", "//", base_url)
+        self._key = key
+
+    def excerpt(self, content: bytes) -> str:
+        """Return the message of an error body, or its first words, without the key."""
+        words = _excerpt(content)
+        return words.replace(self._key, "[the key]") if self._key else words
+
+
 class _BadRequest(Exception):
     """HTTP 400 or 422 with the provider's words."""
+
+
+def _behind_proxy(base_url: str) -> bool:
+    """Return whether the environment names a proxy for it; aiohttp would look that up for every call."""
+    address = urlsplit(base_url)
+    return address.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(
+        address.hostname or ""
+    )
 
 
 def _body(model: str, prompt: Prompt, dialect: _Dialect) -> bytes:
@@ -138,7 +182,7 @@ def _body(model: str, prompt: Prompt, dialect: _Dialect) -> bytes:
         body["temperature"] = prompt.temperature
     if prompt.reply is not None:
         schema = msgspec.Raw(fill_nonce(encoded_schema(prompt.reply, prompt.nonce is not None), prompt.nonce))
-        name = prompt.reply.__name__
+        name = re.sub(r"[^\w-]", "_", prompt.reply.__name__, flags=re.ASCII)[:64]
         match MODES[dialect.mode]:
             case "json_schema":
                 form = {"name": name, "strict": True, "schema": schema}
@@ -151,30 +195,32 @@ def _body(model: str, prompt: Prompt, dialect: _Dialect) -> bytes:
     return msgspec.json.encode(body)
 
 
-async def _post(session: aiohttp.ClientSession, base_url: str, body: bytes) -> Completion:
+async def _post(site: _Site, body: bytes) -> Completion:
     started = time.perf_counter()
     try:
-        async with session.post(f"{base_url}/chat/completions", data=body) as response:
+        async with site.session.post(site.url, data=body) as response:
             content = await response.read()
+    except aiohttp.ConnectionTimeoutError:
+        raise Unreachable(f"{site.name} cannot be reached (no connection within {CONNECT_S:g} s).") from None
     except TimeoutError:
-        raise CallFailed("timeout", f"{base_url} did not answer in time", retryable=True) from None
+        raise CallFailed("timeout", f"{site.name} did not answer in time", retryable=True) from None
     except aiohttp.ClientConnectorCertificateError as mistake:
         raise ModelError(
-            f"{base_url}: its certificate does not verify ({mistake.certificate_error}). "
+            f"{site.name}: its certificate does not verify ({mistake.certificate_error}). "
             "Set SSL_CERT_FILE to your authority's certificate."
         ) from None
     except (aiohttp.ClientError, OSError) as mistake:
         raise Unreachable(
-            f"{base_url} cannot be reached ({mistake}). Is it running, and is base_url right?"
+            f"{site.name} cannot be reached ({mistake}). Is it running, and is base_url right?"
         ) from None
     if response.status != 200:
-        _raise_for(response, content, base_url)
+        _raise_for(site, response, content)
     try:
-        decoded = msgspec.json.decode(content, type=_Response)
+        decoded = DECODER.decode(content)
         choice = decoded.choices[0]
     except (msgspec.DecodeError, UnicodeDecodeError, IndexError):
         raise Unreachable(
-            f"{base_url} does not speak the OpenAI protocol: {_excerpt(content)}. "
+            f"{site.name} does not speak the OpenAI protocol: {site.excerpt(content)}. "
             "base_url usually ends in /v1."
         ) from None
     tools = choice.message.tool_calls
@@ -195,26 +241,30 @@ def _usage(given: _Usage | None) -> Usage:
     return Usage(input=given.prompt_tokens or 0, output=given.completion_tokens or 0, cached=cached)
 
 
-def _raise_for(response: aiohttp.ClientResponse, content: bytes, base_url: str) -> None:
+def _raise_for(site: _Site, response: aiohttp.ClientResponse, content: bytes) -> NoReturn:
     """Raise what an HTTP error means: stop everything, try again, or give up this row."""
-    status, words = response.status, _excerpt(content)
+    status, words = response.status, site.excerpt(content)
     if status in (400, 422):
+        if "(content_filter)" in words:
+            raise CallFailed("refused", f"{site.name} refused the text: {words}", raw=words)
         raise _BadRequest(words)
     if status in (401, 403):
         raise ModelError(
-            f"{base_url} refused the key (HTTP {status}): {words}. Check the key's environment variable."
+            f"{site.name} refused the key (HTTP {status}): {words}. Check the key's environment variable."
         )
     if status in (404, 405):
         raise ModelError(
-            f"{base_url}: HTTP {status}: {words}. Check the model's name and base_url (usually .../v1)."
+            f"{site.name}: HTTP {status}: {words}. Check the model's name and base_url (usually .../v1)."
         )
-    if status == 429 and "insufficient_quota" in words:
-        raise ModelError(f"{base_url}: the account has no quota left: {words}")
+    if status == 402 or (status == 429 and "insufficient_quota" in words):
+        raise ModelError(f"{site.name}: the account has no quota left: {words}")
+    retry_after_s = _retry_after_s(response.headers.get("Retry-After"))
+    patient = retry_after_s is None or retry_after_s <= PATIENCE_S
     raise CallFailed(
         "rate_limited" if status == 429 else "error",
-        f"{base_url}: HTTP {status}: {words}",
-        retryable=status in RETRYABLE,
-        retry_after_s=_retry_after_s(response.headers.get("Retry-After")),
+        f"{site.name}: HTTP {status}: {words}" + ("" if patient else f" (wait {retry_after_s:.0f} s)"),
+        retryable=patient and status in RETRYABLE,
+        retry_after_s=retry_after_s if patient else None,
     )
 
 
@@ -223,7 +273,8 @@ def _retry_after_s(header: str | None) -> float | None:
     if not header:
         return None
     try:
-        return max(0.0, float(header))
+        seconds = float(header)
+        return max(0.0, seconds) if seconds == seconds else None  # NaN differs from itself
     except ValueError:
         try:
             return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 NONCE_SLOT = "nonce-of-the-row"
+UNBINDING = frozenset({"title", "description", "default"})
 
 
 class ReplyError(ValueError):
@@ -52,20 +53,27 @@ def validate(found: dict[str, Any], reply: type, nonce: str | None) -> Any:
             raise ReplyError(f'the field "nonce" must be {nonce!r}')
         found = {name: value for name, value in found.items() if name != "nonce"}
     try:
-        if hasattr(reply, "model_validate"):
-            return reply.model_validate(found, strict=True)
+        if hasattr(reply, "model_validate_json"):
+            # From JSON: pydantic's strict mode takes an enum's or a date's text only where it knows of JSON.
+            return reply.model_validate_json(msgspec.json.encode(found), strict=True)
         return msgspec.convert(found, reply)
     except ValueError as mistake:  # msgspec.ValidationError and pydantic's are both of this kind
         raise ReplyError(str(mistake)) from None
 
 
 def _closed(node: Any) -> Any:
-    """Return the schema with every object closed and all its fields required, as strict endpoints demand."""
+    """Return the schema with every object closed and all its fields required, as strict endpoints demand.
+
+    Titles, descriptions and defaults say nothing that binds, and some endpoints refuse them.
+    """
     if isinstance(node, list):
         return [_closed(item) for item in node]
     if not isinstance(node, dict):
         return node
-    closed = {key: _closed(value) for key, value in node.items() if key not in ("title", "description")}
-    if closed.get("type") == "object" and "properties" in closed:
-        closed |= {"required": list(closed["properties"]), "additionalProperties": False}
+    closed = {key: _closed(value) for key, value in node.items() if key not in UNBINDING}
+    for table in ("properties", "$defs"):  # their keys are names of fields and types, whatever they read
+        if table in node:
+            closed[table] = {name: _closed(inner) for name, inner in node[table].items()}
+    if "properties" in node:
+        closed |= {"required": list(node["properties"]), "additionalProperties": False}
     return closed

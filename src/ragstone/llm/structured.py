@@ -2,7 +2,7 @@
 
 Models wrap JSON in prose, in fences and in `<think>` blocks, and quote the text under test, which may
 itself hold JSON. So every object of the reply is looked at, and it must be clear which one is meant:
-several valid ones that differ fail closed.
+several that differ, or one that is cut off beside a whole one, fail closed.
 """
 
 import json
@@ -12,47 +12,73 @@ from typing import Any
 
 from ragstone.llm.schema import ReplyError, validate
 
-THINK = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-# Not strict: a line break inside a string is what small models write, and it changes no meaning.
-DECODER = json.JSONDecoder(strict=False, parse_constant=lambda name: _reject(name))
+THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+# Some chat templates open the block themselves, so that the reply only closes it.
+UNOPENED_THINK = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
 
 
 def parse_reply(text: str, reply: type, nonce: str | None) -> Any:
     """Return the reply as a value of its type.
 
-    Raises ReplyError when there is no valid object, or when there are several that disagree.
+    Raises ReplyError when there is no valid object, or when it is not clear which one is meant.
     """
-    spoken = THINK.sub("", text)
+    whole = _whole(text)
+    if whole is not None:
+        return validate(whole, reply, nonce)
+    spoken = UNOPENED_THINK.sub("", THINK.sub("", text))
+    found = list(_objects(spoken, nonce))
+    if nonce is not None:
+        # Only what carries the nonce is the model speaking; all of it must be whole.
+        claims = re.findall(rf'"nonce"\s*:\s*"{re.escape(nonce)}"', spoken)
+        found = [item for item in found if item.get("nonce") == nonce] or found
+        if len(claims) > len(found):
+            raise ReplyError("the reply holds a JSON object that is broken or cut off; give exactly one")
+    return _the_one(found, text, reply, nonce)
+
+
+def _the_one(found: list[dict[str, Any]], text: str, reply: type, nonce: str | None) -> Any:
+    """Return the valid object among these. Raises ReplyError when there is none, or two that differ."""
     valid: list[Any] = []
-    mistake = ReplyError(f"no JSON object in the reply {_shown(text)}")
-    for found in _objects(spoken, nonce):
+    mistake = None if found else ReplyError(f"no JSON object in the reply {_shown(text)}")
+    for item in found:
         try:
-            value = validate(found, reply, nonce)
+            value = validate(item, reply, nonce)
         except ReplyError as wrong:
             mistake = wrong
-            continue
-        if value not in valid:
-            valid.append(value)
-    if not valid:
+        else:
+            valid += [] if value in valid else [value]
+    if mistake is not None and (nonce is not None or not valid):
         raise mistake
     if len(valid) > 1:
         raise ReplyError("the reply holds several JSON objects that disagree; give exactly one")
     return valid[0]
 
 
+def _whole(text: str) -> dict[str, Any] | None:
+    """Return the object that the text is, or None if it is anything else."""
+    text = text.strip()
+    if not text.startswith("{"):
+        return None
+    try:
+        found, end = DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if end == len(text) else None
+
+
 def _objects(text: str, nonce: str | None) -> Iterator[dict[str, Any]]:
     """Yield the outermost JSON objects of a text, in order.
 
-    What stands inside a broken one may be a quotation. It is looked at only where a nonce proves whose
-    words it is.
+    What stands inside or beside a broken one may be a quotation. It is looked at only where a nonce
+    proves whose words it is; without one, a broken object raises ReplyError.
     """
     position = text.find("{")
     while position != -1:
         try:
             found, end = DECODER.raw_decode(text, position)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as mistake:
             if nonce is None:
-                return
+                raise ReplyError(f"the JSON in the reply is broken or cut off ({mistake})") from None
             end = position + 1
         else:
             yield found
@@ -61,6 +87,17 @@ def _objects(text: str, nonce: str | None) -> Iterator[dict[str, Any]]:
 
 def _reject(name: str) -> Any:
     raise ReplyError(f"{name} is no JSON value")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ReplyError("a field is given twice")
+    return found
+
+
+# Not strict: a line break inside a string is what small models write, and it changes no meaning.
+DECODER = json.JSONDecoder(strict=False, parse_constant=_reject, object_pairs_hook=_unique)
 
 
 def _shown(text: str) -> str:

@@ -17,6 +17,13 @@ class Unreachable(CallFailed):
         super().__init__("error", message, retryable=True)
 
 
+class Rephrase(CallFailed):
+    """The endpoint wants such requests in another form, which the transport now knows: send it again."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("error", message, retryable=True)
+
+
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A model that can be asked.
 

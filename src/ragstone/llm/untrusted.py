@@ -14,6 +14,7 @@ from pathlib import Path
 from ragstone.errors import ConfigError
 
 NONCE_DIGITS = 10
+SECRET_BYTES = 32
 
 
 def load_secret(folder: Path) -> bytes:
@@ -24,7 +25,7 @@ def load_secret(folder: Path) -> bytes:
         # Written under another name and linked: two processes that start at once agree on one secret.
         draft = folder / f"secret.{os.getpid()}"
         if not path.exists():
-            draft.write_text(secrets.token_hex(32))
+            draft.write_text(secrets.token_hex(SECRET_BYTES))
             draft.chmod(0o600)
             try:
                 os.link(draft, path)
@@ -32,15 +33,18 @@ def load_secret(folder: Path) -> bytes:
                 pass
             finally:
                 draft.unlink()
-        return bytes.fromhex(path.read_text())
+        secret = bytes.fromhex(path.read_text())
     except ValueError:
-        raise ConfigError(
-            f"{path}: not a secret of Ragstone. Delete it; calls are then asked anew."
-        ) from None
+        secret = b""
     except OSError as mistake:
         raise ConfigError(
             f"{path}: cannot be made or read ({mistake.strerror}). Work in a writable folder."
         ) from None
+    if len(secret) < SECRET_BYTES:
+        raise ConfigError(
+            f"{path}: not a secret of Ragstone. Delete it; calls are then asked anew."
+        ) from None
+    return secret
 
 
 def row_nonce(secret: bytes, parts: Iterable[str]) -> str:
