@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,7 +95,7 @@ def test_an_accent_stays_with_its_letter():
 def test_chunks_overlap_by_no_more_than_asked():
     text = " ".join(f"w{n}" for n in range(100))
     chunks = list(chunk_documents([Document(id="d", text=text)], "recursive", 40, 10))
-    shared = [a.end - b.start for a, b in zip(chunks, chunks[1:], strict=False)]
+    shared = [a.end - b.start for a, b in pairwise(chunks)]
     assert max(shared) <= 10
     assert max(shared) > 0
 
@@ -120,7 +122,7 @@ def test_the_title_goes_along():
 
 
 def test_an_unknown_method_names_the_nearest():
-    with pytest.raises(ConfigError, match="unknown chunk method 'recursiv'. Did you mean 'recursive'"):
+    with pytest.raises(ConfigError, match=r"unknown chunk method 'recursiv'\. Did you mean 'recursive'"):
         chunk_documents([], "recursiv")
 
 

@@ -8,8 +8,7 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.records import Document, Question, Ranking
 from ragstone.retrieval.measures import MEASURES, first_rank
-from ragstone.statistics import mean_estimate
-from ragstone.statistics.estimate import Estimate
+from ragstone.statistics import Estimate, mean_estimate
 
 RANK_SCORE_K = 5
 SHOWN = 5
@@ -66,9 +65,8 @@ def evaluate_rankings(
     queries = measure_queries(rankings, questions, ks=ks)
     documents = {question.id: min(question.document_ids or [""]) for question in questions}
     clusters = [documents[question_id] for question_id in queries.first_ranks]
-    shared = clusters if len(set(clusters)) < len(clusters) else None
     estimates = {
-        name: mean_estimate(list(by_question.values()), shared, seed=seed)
+        name: mean_estimate(list(by_question.values()), clusters, seed=seed)
         for name, by_question in queries.values.items()
     }
     return RetrievalSummary(

@@ -6,10 +6,12 @@ question and a document in the same language always meet.
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 
 PREFIX = 5
+_PLANES = (range(0x33480), range(0xE0100, 0xE01F0))  # where letters, digits and marks can be
 WORD, UNSPACED = 0, 1  # what re.split gives in turn: text between the separators, and the separators
 
 # Han, Hiragana, Katakana, Thai, Lao, Myanmar and Khmer are written without spaces between words.
@@ -54,10 +56,12 @@ def tokenize(text: str) -> list[str]:
 def search_terms(text: str) -> list[str]:
     """Return the terms that lexical search indexes a text by, in reading order, repeats included.
 
-    A word gives itself and, from five letters on, its first five letters as `abcde*`: prefixes find
-    inflected forms in every language (for Turkish: Can et al. 2008, JASIST 59:407) and beat English
-    stemming on our packs (docs of benchmarks/retrieval.py). A character of a script without spaces gives
-    itself and the pair with its successor.
+    A word gives itself and, from five letters on, its first five as `abcde*`, which inflected forms share
+    in most languages (for Turkish: Can et al. 2008, JASIST 59:407). A character of a script without spaces
+    gives itself and the pair with its successor.
+
+    Mean BM25 recall@1 over five English packs and xquad in ten languages: words 0.798, words with English
+    stemming 0.807, words and prefixes 0.824; with both, 0.825, which is not worth a stemmer.
     """
     terms: list[str] = []
     for word in _words(text):
@@ -93,18 +97,23 @@ def _clusters(run: str) -> list[str]:
 
 
 @cache
-def _marks() -> str:
-    """Return all combining marks (categories Mn, Mc, Me), escaped for a character class."""
-    planes = (range(0x300, 0x1F000), range(0xE0100, 0xE01F0))
-    marks = (code for plane in planes for code in plane if unicodedata.category(chr(code))[0] == "M")
-    return "".join(f"\\U{code:08x}" for code in marks)
-
-
-@cache
 def _word_pattern() -> re.Pattern[str]:
-    return re.compile(rf"[\w{_marks()}]+")
+    # Every character is listed, because `\w` inside the class keeps re from making it one table lookup.
+    return re.compile(f"[{_ranges(lambda character: character.isalnum() or _is_mark(character))}]+")
 
 
 @cache
 def _cluster_pattern() -> re.Pattern[str]:
-    return re.compile(f".[{_marks()}]*", re.DOTALL)
+    return re.compile(f".[{_ranges(_is_mark)}]*", re.DOTALL)
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M"
+
+
+def _ranges(belongs: Callable[[str], bool]) -> str:
+    """Return the characters that belong as the inside of a character class, in about 30 ms."""
+    codes = [code for plane in _PLANES for code in plane if belongs(chr(code))]
+    starts = [code for before, code in pairwise([-1, *codes]) if code != before + 1]
+    ends = [code for code, after in pairwise([*codes, -1]) if after != code + 1]
+    return "".join(f"\\U{start:08x}-\\U{end:08x}" for start, end in zip(starts, ends, strict=True))

@@ -1,0 +1,154 @@
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError
+
+import numpy as np
+import pytest
+
+from ragstone.embedding import EMBEDDERS, Embedder, EmbeddingModel, open_embedder, packaged
+from ragstone.embedding.embedder import BATCH
+from ragstone.errors import DataError, MissingExtra, ModelError
+
+
+class Counting:
+    """A model whose vector is (length of the text, 1 for a query, 1), and who remembers what it saw."""
+
+    def __init__(self):
+        self.calls: list[list[str]] = []
+
+    def __call__(self, texts, role):
+        self.calls.append(list(texts))
+        return np.array([[len(text), role == "query", 1] for text in texts], dtype=np.float64)
+
+
+def counting_embedder(store, identity="m"):
+    model = Counting()
+    return Embedder(EmbeddingModel(identity, model), store), model
+
+
+def test_vectors_have_length_one_and_keep_the_order():
+    embed, _ = counting_embedder(None)
+    vectors = embed(["aa", "b"], "passage")
+    # (2, 0, 1) / sqrt(5) and (1, 0, 1) / sqrt(2)
+    expected = [[2 / 5**0.5, 0, 1 / 5**0.5], [1 / 2**0.5, 0, 1 / 2**0.5]]
+    np.testing.assert_allclose(vectors, expected, rtol=1e-6)
+    assert vectors.dtype == np.float32
+
+
+def test_a_second_run_embeds_nothing_and_gives_the_same_bytes(tmp_path):
+    store = tmp_path / "new" / "embeddings.sqlite"
+    first, _ = counting_embedder(store)
+    vectors = first(["a", "bb"], "passage")
+    again, model = counting_embedder(store)
+    assert again(["bb", "a", "ccc"], "passage")[:2].tobytes() == vectors[::-1].tobytes()
+    assert model.calls == [["ccc"]]
+    assert (first.n_embedded, first.n_cached) == (2, 0)
+    assert (again.n_embedded, again.n_cached) == (1, 2)
+
+
+def test_the_same_text_twice_is_embedded_once():
+    embed, model = counting_embedder(None)
+    assert len(embed(["a", "a", "a"], "query")) == 3
+    assert model.calls == [["a"]]
+    assert (embed.n_embedded, embed.n_cached) == (1, 2)
+
+
+def test_roles_and_models_do_not_share_vectors(tmp_path):
+    store = tmp_path / "embeddings.sqlite"
+    embed, model = counting_embedder(store)
+    assert embed(["a"], "query")[0, 1] > 0
+    assert embed(["a"], "passage")[0, 1] == 0
+    other, other_model = counting_embedder(store, "another")
+    other(["a"], "query")
+    assert len(model.calls) == 2
+    assert len(other_model.calls) == 1
+
+
+def test_texts_come_in_batches_and_finished_batches_survive(tmp_path):
+    store = tmp_path / "embeddings.sqlite"
+    texts = [f"text {n}" for n in range(BATCH + 1)]
+
+    def fail_second(batch, role):
+        if len(batch) < BATCH:
+            raise KeyboardInterrupt
+        return np.ones((len(batch), 2))
+
+    with pytest.raises(KeyboardInterrupt):
+        Embedder(EmbeddingModel("m", fail_second), store)(texts, "passage")
+    embed, model = counting_embedder(store)
+    embed(texts[:BATCH], "passage")
+    assert model.calls == []
+
+
+def test_several_threads_share_a_store(tmp_path):
+    store = tmp_path / "embeddings.sqlite"
+
+    def embed_all(worker: int) -> bytes:
+        embed, _ = counting_embedder(store)
+        return embed([f"text {n}" for n in range(100)], "passage").tobytes()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(embed_all, range(8)))) == 1
+    with sqlite3.connect(store) as database:
+        assert database.execute("SELECT count(*) FROM vectors").fetchone() == (100,)
+    database.close()
+
+
+def test_no_text_gives_no_vector():
+    embed, model = counting_embedder(None)
+    assert embed([], "query").shape == (0, 0)
+    assert model.calls == []
+
+
+def test_a_zero_vector_stays_zero():
+    embed = Embedder(EmbeddingModel("m", lambda texts, role: np.zeros((len(texts), 2))), None)
+    assert embed(["a"], "query").tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("wrong", [np.ones(2), np.ones((2, 3)), np.array([[np.nan, 1]])])
+def test_a_model_that_answers_wrongly_is_stopped(wrong):
+    with pytest.raises(ModelError, match="embedder 'm' gave an array of shape"):
+        Embedder(EmbeddingModel("m", lambda texts, role: wrong), None)(["a"], "query")
+
+
+def test_a_broken_store_says_what_to_do(tmp_path):
+    store = tmp_path / "embeddings.sqlite"
+    store.write_bytes(b"this is no database at all, whatever its name says" * 100)
+    embed, _ = counting_embedder(store)
+    with pytest.raises(
+        DataError, match=r"embeddings.sqlite: the embeddings store cannot be used .* Delete it"
+    ):
+        embed(["a"], "query")
+
+
+def test_an_unknown_name_names_the_nearest():
+    with pytest.raises(ModelError, match=r"unknown embedder 'pakaged'\. Did you mean 'packaged'"):
+        open_embedder("pakaged")
+
+
+def test_a_missing_package_names_the_command_that_installs_it(monkeypatch):
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(packaged, "version", absent)
+    with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[local\]'"):
+        open_embedder("packaged")
+
+
+def test_every_registered_embedder_opens_without_loading(tmp_path):
+    for name in EMBEDDERS:
+        assert open_embedder(name, tmp_path).n_embedded == 0
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.real
+def test_the_packaged_embedder_finds_what_means_the_same(tmp_path):
+    embed = open_embedder("packaged", tmp_path)
+    passages = embed(["Maize needs water when it flowers.", "The bank is closed.", "a\0b"], "passage")
+    (query,) = embed(["मक्के को पानी कब चाहिए?"], "query")
+    assert passages.shape == (3, 384)
+    assert np.argmax(passages[:2] @ query) == 0
+    np.testing.assert_allclose(np.linalg.norm(passages, axis=1), 1, rtol=1e-5)
+    again = open_embedder("packaged", tmp_path)
+    assert (again(["Maize needs water when it flowers."], "passage")[0] == passages[0]).all()
+    assert again.n_embedded == 0
