@@ -20,10 +20,11 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from ragstone.config import ModelSettings, Settings
 from ragstone.llm import Door, Ledger, Message, Prompt, fence, open_door, row_nonce
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package
+
 from tests.support.fake_openai import running
 
 LATENCY_S = 0.05

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterable
 
 import msgspec
 
@@ -76,6 +75,7 @@ class Budget:
         self.usd: float | None = 0.0
         self._spent = (0, 0.0)  # tokens and money of the calls made now, without those from the ledger
         self._reserved: dict[int, tuple[int, float]] = {}
+        self._held = (0, 0.0)  # the sum of what is reserved
         self._settled = asyncio.Event()
 
     async def reserve(self, prompt: Prompt, price: Price | None) -> int:
@@ -88,13 +88,14 @@ class Budget:
                 "price_usd_per_million = { input = …, output = … }, or give the budget in calls or tokens."
             )
         wanted = (most.input + most.output, usd or 0.0)
-        while (over := self._exceeded(wanted, self._reserved.values())) is not None:
-            if not self._reserved or self._exceeded(wanted, ()) is not None:
+        while (over := self._exceeded(wanted, self._held)) is not None:
+            if not self._reserved or self._exceeded(wanted, (0, 0.0)) is not None:
                 raise CallFailed("over_budget", f"the budget of {over} does not allow another call")
             self._settled.clear()
             await self._settled.wait()
         self.made += 1
         self._reserved[self.made] = wanted
+        self._held = (self._held[0] + wanted[0], self._held[1] + wanted[1])
         return self.made
 
     def settle(self, reservation: int, usage: Usage | None, price: Price | None) -> None:
@@ -103,6 +104,9 @@ class Budget:
         Where nobody knows (a timeout, a reply without token counts) it counts as the most it can be.
         """
         tokens_most, usd_most = self._reserved.pop(reservation)
+        # Sums of floats drift, so an empty one starts anew.
+        held = (self._held[0] - tokens_most, self._held[1] - usd_most)
+        self._held = held if self._reserved else (0, 0.0)
         tokens, usd = self._spent
         if usage is None or (usage.calls and not usage.input + usage.output):
             self._spent = (tokens + tokens_most, usd + usd_most)
@@ -116,15 +120,12 @@ class Budget:
         cost = cost_usd(completion.usage, price)
         self.usd = None if cost is None or self.usd is None else self.usd + cost
 
-    def _exceeded(self, wanted: tuple[int, float], reserved: Iterable[tuple[int, float]]) -> str | None:
+    def _exceeded(self, wanted: tuple[int, float], held: tuple[int, float]) -> str | None:
         """Return the cap that would be exceeded, in words, or None."""
-        reserved = [wanted, *reserved]
-        tokens = self._spent[0] + sum(item[0] for item in reserved)
-        usd = self._spent[1] + sum(item[1] for item in reserved)
         if self.caps.calls is not None and self.made >= self.caps.calls:
             return f"{self.caps.calls} calls"
-        if self.caps.tokens is not None and tokens > self.caps.tokens:
+        if self.caps.tokens is not None and self._spent[0] + wanted[0] + held[0] > self.caps.tokens:
             return f"{self.caps.tokens} tokens"
-        if self.caps.usd is not None and usd > self.caps.usd:
+        if self.caps.usd is not None and self._spent[1] + wanted[1] + held[1] > self.caps.usd:
             return f"{self.caps.usd} USD"
         return None

@@ -161,7 +161,8 @@ class Door:
             used: Usage | None = UNUSED
             try:
                 await self._calls.wait()
-                await self._tokens.wait(sum(_likely_tokens(prompt)))
+                if self._tokens.limited:
+                    await self._tokens.wait(_likely_tokens(prompt))
                 self._circuit.check()
                 used = None  # once it is sent, nobody knows until the endpoint says
                 completion = await self.endpoint.send(prompt)
@@ -226,7 +227,7 @@ def _ask_again(prompt: Prompt, said: str, mistake: str) -> Prompt:
     return msgspec.structs.replace(prompt, messages=prompt.messages + more)
 
 
-def _likely_tokens(prompt: Prompt) -> tuple[float, float]:
-    """Return a rough number of tokens in and out: a quarter of the most that they can be."""
+def _likely_tokens(prompt: Prompt) -> float:
+    """Return a rough number of tokens: a quarter of the most that they can be."""
     most = most_tokens(prompt)
-    return most.input / 4, most.output / 4
+    return (most.input + most.output) / 4

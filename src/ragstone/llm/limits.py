@@ -75,6 +75,7 @@ class Pace:
     """Evenly spaced permits: `per_minute` units a minute, no burst, none during a pause asked for."""
 
     def __init__(self, per_minute: float | None, draw: random.Random) -> None:
+        self.limited = per_minute is not None
         self._seconds_each = 60 / per_minute * SLACK if per_minute else 0.0
         self._next = 0.0
         self._resume = 0.0
