@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 def test_a_folder_is_read_in_a_stable_order_with_stable_ids(folder):
-    documents = read_corpus([folder]).documents
+    documents = read_corpus([str(folder)]).documents
     assert [document.id for document in documents] == [
         "docs/a.md",
         "docs/b.txt",

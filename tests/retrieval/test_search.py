@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, DataError
@@ -117,6 +117,7 @@ def test_a_corpus_without_words_answers_nothing():
 
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1), st.integers(1, 12))
+@settings(deadline=None)
 def test_top_hits_are_a_stable_sort_cut_at_k(scores, k):
     expected = sorted(enumerate(scores), key=lambda hit: -hit[1])[:k]
     assert top_hits(np.array(scores, dtype=np.float32), k) == expected

@@ -73,7 +73,8 @@ def recursive(document: Document, size: int, overlap: int) -> Iterable[Span]:
         found = splitter.chunk_indices(document.text)
     except UnicodeEncodeError as mistake:
         raise DataError(f"document {document.id!r} is no valid text ({mistake}). Repair its text.") from None
-    return ((start, start + len(text)) for start, text in found)
+    # Python counts more characters as blank than the splitter (U+001C to U+001F).
+    return ((start, start + len(text)) for start, text in found if text.strip())
 
 
 CHUNKERS: dict[str, Chunker] = {"whole": whole, "recursive": recursive}

@@ -44,7 +44,7 @@ class Corpus(msgspec.Struct, frozen=True):
     skipped: list[Skipped]
 
 
-def read_corpus(sources: Iterable[Path]) -> Corpus:
+def read_corpus(sources: Iterable[Path | str]) -> Corpus:
     """Return everything that `ingest` yields, the documents apart from the skipped."""
     corpus = Corpus([], [])
     for found in ingest(sources):
@@ -55,7 +55,7 @@ def read_corpus(sources: Iterable[Path]) -> Corpus:
     return corpus
 
 
-def ingest(sources: Iterable[Path]) -> Iterator[Document | Skipped]:
+def ingest(sources: Iterable[Path | str]) -> Iterator[Document | Skipped]:
     """Yield the documents of files and folders, and in their place the files that gave none.
 
     Order: the sources as given; in a folder its files by name, then its folders by name, and so on down.
@@ -89,8 +89,8 @@ def ingest(sources: Iterable[Path]) -> Iterator[Document | Skipped]:
                 yield Skipped(str(file.path) if document.id == file.id else document.id, "it holds no text")
 
 
-def _files(sources: Iterable[Path]) -> Iterator[File]:
-    for source in sources:
+def _files(sources: Iterable[Path | str]) -> Iterator[File]:
+    for source in map(Path, sources):
         if source.is_dir():
             for path in _files_below(source):
                 yield File(path, (source.name / path.relative_to(source)).as_posix())

@@ -48,6 +48,8 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         with database:
             yield database
     except sqlite3.DatabaseError as mistake:
-        raise DataError(f"{path}: the embeddings store cannot be used ({mistake}). Delete it.") from None
+        outside = isinstance(mistake, sqlite3.OperationalError)  # locked, read-only, no room: not its fault
+        advice = "Check the disk and who else uses it." if outside else "Delete it: it is only a cache."
+        raise DataError(f"{path}: the embeddings store cannot be used ({mistake}). {advice}") from None
     finally:
         database.close()
