@@ -6,6 +6,7 @@ says why.
 """
 
 import math
+from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -217,3 +218,11 @@ def references(row: Question | Answer) -> list[str]:
     """Return the alternatives of the reference, none of them blank; empty where there is no reference."""
     given = row.reference if isinstance(row.reference, list) else [row.reference or ""]
     return [text for text in given if text.strip()]
+
+
+def count_statuses(judgements: Iterable[Judgement]) -> dict[Status, int]:
+    """Return how many judgements have each status, in the order of STATUSES, zeros left out."""
+    counts = dict.fromkeys(STATUSES, 0)
+    for judgement in judgements:
+        counts[judgement.status] += 1
+    return {status: n for status, n in counts.items() if n}

@@ -26,7 +26,7 @@ def agree(
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
-    """Measure judges against people: agreement, kappa, rank correlation, bias, with intervals and baselines."""
+    """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines."""
     from ragstone.agreement import report_cards
     from ragstone.records import Judgement, Label
     from ragstone.report import cards_table

@@ -6,7 +6,7 @@ PACKAGED = "llamacpp/smollm2-135m"
 
 
 def choose_model() -> tuple[str, str]:
-    """Return a model's name and why it was chosen: an endpoint, else the largest file, else the packaged one."""
+    """Return a model and why: a configured endpoint, else the largest file, else the packaged one."""
     from ragstone.llm import cached_models
 
     named = os.environ.get("OPENAI_MODEL")

@@ -1,4 +1,4 @@
-"""The stages as plain functions on rows: what `import ragstone` offers. Synchronous, in scripts and notebooks."""
+"""The stages as plain functions on rows, for scripts and notebooks: what `import ragstone` offers."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

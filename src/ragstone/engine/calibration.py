@@ -22,7 +22,7 @@ def cards_of_run(settings: Settings, judgements: Sequence[Judgement]) -> list[Re
 
 
 async def cards_of_sheet(settings: Settings, judges: Sequence[Judge], session: Session) -> list[ReportCard]:
-    """Return the report cards from `[agree] sheet`: the judges of its metric judge it too; none without it."""
+    """Return the report cards from `[agree] sheet`, which the judges of its metric judge too."""
     sheet, metric = settings.agree.sheet, settings.agree.metric
     if sheet is None:
         return []

@@ -25,8 +25,9 @@ def plain_notes(
         notes.append(f"{len(skipped)} files gave no document: {named}{_more(skipped)}.")
     if missing:
         notes.append(
-            f"{len(missing)} questions name documents that the corpus lacks ({', '.join(list(missing)[:SHOWN])}"
-            f"{_more(missing)}): no retriever can find them, so the rank measures are too low."
+            f"{len(missing)} questions name documents that the corpus lacks: "
+            f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
+            "measures are too low."
         )
     notes += [_unscored(metric) for metric in metrics if metric.statuses.get("scored", 0) < metric.n_rows]
     carded = {(card.judge, card.model) for card in cards}

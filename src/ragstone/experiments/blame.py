@@ -1,4 +1,4 @@
-"""Answers, judgements and relevant documents -> which answers were lost by the retriever, and which after it."""
+"""Judged answers and relevant documents -> what was lost by the retriever, and what after it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,8 +12,8 @@ from ragstone.records import Answer, Judgement, Question
 class FoundAndRight(msgspec.Struct, frozen=True, kw_only=True):
     """A system's answers by whether they had what they needed and whether they were right.
 
-    found: a relevant document (`Question.document_ids` or `evidence`) was among the answer's contexts; missed:
-    none was. right: the named judge scored the answer at or above the middle of its scale; wrong: below it.
+    found: a relevant document (`Question.document_ids` or `evidence`) was among the answer's contexts;
+    missed: none was. right: the named judge scored the answer at or above the middle of its scale; wrong: below it.
     Counted are answers that this judge scored, whose question names relevant documents and whose contexts
     name theirs; all other answers of the system are `n_left_out`. A wrong answer that was found is to be
     blamed on the prompt or the model, one that was missed on the retriever.

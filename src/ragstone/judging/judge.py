@@ -93,8 +93,9 @@ def _problem(judge: Judge) -> str | None:
         return f"measure = {judge.measure!r}. {nearest(str(judge.measure), MEASURES)}"
     if judge.kind == "classify":
         return _problem_of_labels(judge)
-    if judge.kind == "boolean" and judge.scale != (0, 1):
-        return "a boolean judge has scale = [0, 1]."
+    fixed = {"boolean": (0, 1), "percentage": (0, 100), "statements": (0, 1)}.get(judge.kind, judge.scale)
+    if judge.scale != fixed:
+        return f"a {judge.kind} judge has scale = [{fixed[0]}, {fixed[1]}]."
     return _problem_of_prompts(judge)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 ARTICLES = frozenset({"a", "an", "the"})
 
 # A slash inside a date (9/11), a rate (40 lb/acre) or "and/or" parts no alternatives.
-NOT_A_SEPARATOR = re.compile(r"\b\d{1,2}/\d{1,2}\b|\d[\d.,]*\s*[^\W\d]+/[^\W\d]+|\band/or\b", re.IGNORECASE)
+NOT_A_SEPARATOR = re.compile(r"\b\d{1,2}/\d{1,2}\b|\d\s*[a-z]{1,8}/[a-z]{1,5}\b|\b[Aa]nd/or\b")
 CHRF_ORDER = 6
 CHRF_BETA = 2.0
 

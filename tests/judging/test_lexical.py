@@ -1,0 +1,85 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.judging.lexical import MEASURES, alternatives, chrf, containment, context_overlap, rouge_l, token_f1
+from ragstone.judging.lexical import words
+
+
+def test_words_have_no_case_no_punctuation_and_no_english_articles():
+    assert words("The  Quick, brown—Fox’s “den”!") == ["quick", "brown", "fox", "s", "den"]
+
+
+def test_hindi_vowel_signs_stay_within_their_word():
+    assert words("सिंचाई की विधि") == ["सिंचाई", "की", "विधि"]
+
+
+def test_a_letter_of_a_script_without_spaces_is_a_word():
+    assert words("灌溉3次") == ["灌", "溉", "3", "次"]
+
+
+def test_full_width_and_composed_forms_are_one():
+    assert words("Ｃａｆé") == words("cafe\N{COMBINING ACUTE ACCENT}")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "score"),
+    [
+        ("It was in Paris, France.", "paris", 1.0),
+        ("It was in Parisian style.", "paris", 0.0),  # whole words only
+        ("The runoff or the deep percolation.", "runoff or deep percolation", 1.0),  # articles do not count
+        ("deep percolation or runoff", "runoff or deep percolation", 0.0),  # the order does
+        ("首都是北京市", "北京", 1.0),
+        ("", "Paris", 0.0),
+        ("C is a letter, ++ is none", "++", 1.0),  # no word in the reference: compared as it is
+    ],
+)
+def test_containment_by_hand(answer, reference, score):
+    assert containment(answer, reference) == score
+
+
+def test_token_f1_by_hand():
+    # common {irrigate, early} = 2; precision 2/3, recall 2/2; 2 * (2/3 * 1) / (2/3 + 1) = 0.8
+    assert token_f1("irrigate very early", "irrigate early") == pytest.approx(0.8)
+
+
+def test_rouge_l_by_hand():
+    # longest common subsequence of "a b c d" and "a c b d" is 3 (b, c as x, y): P = R = 3/4
+    assert rouge_l("w x y z", "w y x z") == pytest.approx(0.75)
+
+
+def test_chrf_by_hand():
+    # "ab" against "abc". n=1: common 2, P 2/2, R 2/3; n=2: common 1, P 1/1, R 1/2; n=3: the answer has none.
+    # P = 1, R = (2/3 + 1/2) / 2 = 7/12; F2 = 5 * 7/12 / (4 + 7/12) = (35/12) / (55/12) = 7/11
+    assert chrf("ab", "abc") == pytest.approx(7 / 11)
+
+
+def test_context_overlap_by_hand():
+    assert context_overlap("apply water early", "Water is applied; apply it.") == pytest.approx(2 / 3)
+    assert context_overlap("...", "anything") == 0.0
+
+
+def test_alternatives_are_parted_at_the_separator_and_the_whole_is_kept():
+    assert alternatives(["Scorpio/Skorpio"], "/") == ["Scorpio/Skorpio", "Scorpio", "Skorpio"]
+    assert alternatives(["Scorpio/Skorpio"], None) == ["Scorpio/Skorpio"]
+
+
+@pytest.mark.parametrize("text", ["9/11", "30 lb/acre", "5kg/ha", "farm and/or garden"])
+def test_dates_rates_and_and_or_are_not_parted(text):
+    assert alternatives([text], "/") == [text]
+
+
+def test_a_date_among_alternatives_stays_whole():
+    assert alternatives(["The road from 9/11/Chain of Command"], "/")[1:] == ["The road from 9/11", "Chain of Command"]
+
+
+@given(st.sampled_from(sorted(MEASURES)), st.text(), st.text())
+def test_every_measure_lies_between_0_and_1(name, answer, reference):
+    assert 0.0 <= MEASURES[name](answer, reference) <= 1.0
+
+
+@given(st.text())
+def test_a_text_equals_itself(text):
+    assert rouge_l(text, text) == token_f1(text, text) == pytest.approx(1.0)
+    assert chrf(text, text) == pytest.approx(1.0)
+    assert containment(text, text) == 1.0

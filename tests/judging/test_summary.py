@@ -1,0 +1,41 @@
+from ragstone.judging import summarise
+from ragstone.records import Judgement
+
+
+def row(question_id, score=None, status="scored", judge="correctness"):
+    return Judgement(
+        question_id=question_id,
+        system="s",
+        judge=judge,
+        metric="m",
+        status=status,
+        model="none",
+        prompt_version=1,
+        score=score,
+        scale=(0, 1),
+    )
+
+
+def test_the_mean_rests_on_scored_rows_alone_and_counts_the_others():
+    [summary] = summarise([row("a", 1.0), row("b", 0.0), row("c", status="timeout"), row("d", 1.0)])
+    assert summary.estimate.value == 2 / 3
+    assert (summary.estimate.n, summary.n_rows) == (3, 4)
+    assert summary.statuses == {"scored": 3, "timeout": 1}
+
+
+def test_without_a_scored_row_there_is_no_mean():
+    [summary] = summarise([row("a", status="refused")])
+    assert summary.estimate is None
+    assert summary.statuses == {"refused": 1}
+
+
+def test_judges_are_apart_and_in_order_of_appearance():
+    found = summarise([row("a", 1.0, judge="z"), row("a", 0.0, judge="b"), row("b", 1.0, judge="z")])
+    assert [(s.judge, s.n_rows) for s in found] == [("z", 2), ("b", 1)]
+
+
+def test_rows_that_share_a_cluster_make_the_interval_wider():
+    rows = [row(str(i), float(i % 20 < 10)) for i in range(40)]
+    alone = summarise(rows)[0].estimate
+    shared = summarise(rows, clusters={str(i): str(i % 20 // 5) for i in range(40)})[0].estimate
+    assert shared.high - shared.low > alone.high - alone.low
