@@ -4,13 +4,14 @@ Names come from the documented exports of ragas, deepeval, promptfoo, Phoenix, H
 BEIR and SQuAD. The first name that is present wins; a column that is not used goes to `metadata`.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
+from ragstone.records import Answer, Chunk, Context, Document, Judgement, Label, Question, Ranking
 
 ID = ("id", "_id", "qid", "query_id", "example_id")
 QUESTION = ("user_input", "query", "input")
@@ -65,14 +66,33 @@ YES = {"true", "yes", "correct", "right", "1", "pass", "passed"}
 NO = {"false", "no", "incorrect", "wrong", "0", "fail", "failed"}
 
 
+@functools.cache
 def fields_of(row_type: type) -> tuple[str, ...]:
     """Return the field names of a row type, in file order."""
     return tuple(field.name for field in msgspec.structs.fields(row_type))
 
 
+@functools.cache
 def accepted_names(row_type: type, field: str) -> tuple[str, ...]:
     """Return every column name that is read as `field`, the canonical one first."""
     return (field, *ALIASES[row_type].get(field, ()))
+
+
+class Spot(NamedTuple):
+    """Where a column goes: the field, and the function that gives its value our shape."""
+
+    field: str
+    shape: Callable[[Any], Any] | None
+
+
+@functools.cache
+def columns_of(row_type: type) -> dict[str, Spot]:
+    """Return every column name that is understood and where it goes; no name goes to two fields."""
+    return {
+        name: Spot(field, SHAPES.get(field))
+        for field in fields_of(row_type)
+        for name in accepted_names(row_type, field)
+    }
 
 
 def to_canonical(raw: Mapping[str, Any], row_type: type) -> dict[str, Any]:
@@ -81,23 +101,40 @@ def to_canonical(raw: Mapping[str, Any], row_type: type) -> dict[str, Any]:
     Absent, null, NaN and (in lists) empty values are left out, so that the next alias has its turn.
     Raises ValueError or TypeError for a value that cannot be understood.
     """
-    fields = fields_of(row_type)
+    columns = columns_of(row_type)
     row: dict[str, Any] = {}
-    used: set[str] = set()
-    for field in fields:
-        for name in accepted_names(row_type, field):
-            value = raw.get(name)
-            if name in used or value is None or value != value:  # NaN differs from itself
-                continue
-            value = SHAPES.get(field, _as_it_is)(value)
-            if value is not None:
-                row[field] = value
-                used.add(name)
-                break
-    rest = {k: v for k, v in raw.items() if k not in used and k not in fields and v is not None and v == v}
+    rest: dict[str, Any] = {}
+    for name, value in raw.items():
+        if value is None or value != value:  # NaN differs from itself
+            continue
+        spot = columns.get(name)
+        if spot is None:
+            rest[name] = value
+            continue
+        field, shape = spot
+        if name != field and _has_better(raw, row_type, field, name):
+            rest[name] = value
+            continue
+        shaped = value if shape is None else shape(value)
+        if shaped is not None:
+            row[field] = shaped
+        elif name != field:
+            rest[name] = value
     if rest:
         row["metadata"] = {**row.get("metadata", {}), **rest}
     return row
+
+
+def _has_better(raw: Mapping[str, Any], row_type: type, field: str, column: str) -> bool:
+    """Return whether a name that goes before this column's holds a value for the field."""
+    shape = SHAPES.get(field, _as_it_is)
+    for name in accepted_names(row_type, field):
+        if name == column:
+            return False
+        value = raw.get(name)
+        if value is not None and value == value and shape(value) is not None:
+            return True
+    return False
 
 
 def _as_it_is(value: Any) -> Any:
@@ -148,6 +185,7 @@ def as_ids(value: Any) -> list[str] | None:
     return [str(item) for item in as_list(value)] or None
 
 
+CONTEXT_FIELDS = frozenset(fields_of(Context))
 CONTEXT_TEXT = ("text", "content", "page_content", "document", "body")
 
 
@@ -158,14 +196,16 @@ def as_contexts(value: Any) -> list[dict[str, Any]] | None:
     """
     if value == "":
         return None
-    contexts = []
+    contexts: list[dict[str, Any]] = []
     for item in as_list(value):
-        if isinstance(item, Mapping):
+        if isinstance(item, dict) and item.keys() <= CONTEXT_FIELDS and isinstance(item.get("text"), str):
+            contexts.append(item)
+        elif isinstance(item, Mapping):
             text = next((item[name] for name in CONTEXT_TEXT if isinstance(item.get(name), str)), None)
             if text is None:
                 raise TypeError(f"a context needs one of {', '.join(CONTEXT_TEXT)}; it has {', '.join(item)}")
-            kept = {name: item[name] for name in ("id", "document_id", "score") if item.get(name) is not None}
-            contexts.append({"text": text, **kept})
+            kept = {name: item[name] for name in CONTEXT_FIELDS - {"text"} if item.get(name) is not None}
+            contexts.append({**kept, "text": text})
         elif item is not None:
             contexts.append({"text": as_text(item)})
     return contexts

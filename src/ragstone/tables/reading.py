@@ -104,7 +104,7 @@ def _check_unique(row: RowT, row_type: type, keys: set[int]) -> None:
     identity = IDENTITY[row_type]
     if not identity:
         return
-    values = tuple(getattr(row, name) for name in identity)
+    values = tuple([getattr(row, name) for name in identity])
     key = hash(values)
     if key in keys:
         shown = ", ".join(f"{name} {value!r}" for name, value in zip(identity, values, strict=True))
