@@ -10,12 +10,13 @@ from ragstone.statistics.contingency import (
 )
 from ragstone.statistics.correlation import pearson, spearman, spearman_columns, spearman_of_cells
 from ragstone.statistics.estimate import Estimate
-from ragstone.statistics.kappa import cohen_kappa, kappa_of_tables, linear, nominal, quadratic
+from ragstone.statistics.kappa import Disagreement, cohen_kappa, kappa_of_cells, linear, nominal, quadratic
 from ragstone.statistics.mean import mean_estimate
 from ragstone.statistics.wilson import wilson_interval
 
 __all__ = [
     "RESAMPLES",
+    "Disagreement",
     "Estimate",
     "Floats",
     "Statistic",
@@ -27,7 +28,7 @@ __all__ = [
     "cohen_kappa",
     "contingency_table",
     "exact_matches",
-    "kappa_of_tables",
+    "kappa_of_cells",
     "linear",
     "matches_within_one",
     "mean_estimate",

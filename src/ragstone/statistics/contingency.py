@@ -47,7 +47,7 @@ def contingency_table(
 
 def exact_matches(first: Floats, second: Floats) -> Floats:
     """Return 1 for each pair of equal grades, else 0. The mean is the exact agreement."""
-    return (first == second).astype(np.float64)
+    return np.asarray(first == second, dtype=np.float64)
 
 
 def matches_within_one(first: Floats, second: Floats, categories: Sequence[float]) -> Floats:
@@ -58,4 +58,4 @@ def matches_within_one(first: Floats, second: Floats, categories: Sequence[float
     grades = np.asarray(categories, dtype=np.float64)
     whole = bool((grades == np.round(grades)).all())
     step = 1.0 if whole else float(np.diff(grades).min(initial=np.inf))
-    return (np.abs(first - second) <= step * (1 + 1e-9)).astype(np.float64)
+    return np.asarray(np.abs(first - second) <= step * (1 + 1e-9), dtype=np.float64)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ragstone.statistics.bootstrap import Statistic
 from ragstone.statistics.clusters import Floats
 from ragstone.statistics.contingency import contingency_table
 
@@ -41,18 +42,24 @@ def cohen_kappa(
     both raters gave one and the same grade throughout (Cohen 1960, 1968).
     """
     table = contingency_table(first, second, categories)
-    kappa = float(kappa_of_tables(table, disagreement(np.asarray(categories, dtype=np.float64))))
+    kappa = float(kappa_of_cells(categories, disagreement)(table.reshape(1, -1))[0])
     return None if math.isnan(kappa) else kappa
 
 
-def kappa_of_tables(tables: Floats, weights: Floats) -> Floats:
-    """Return 1 - observed / expected disagreement of each table (..., k, k), NaN where none is expected.
+def kappa_of_cells(categories: Sequence[float] | Floats, disagreement: Disagreement) -> Statistic:
+    """Return kappa as a function of how often each cell of the table occurs, (m, k * k) -> (m,).
 
-    weights: disagreement of each pair of grades, (k, k).
+    Cells are counted row by row, as contingency_table has them. NaN where no disagreement is expected.
     """
-    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
-    n = rows.sum(axis=-1)
-    observed = (tables * weights).sum(axis=(-2, -1)) * n
-    expected = ((rows @ weights) * columns).sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(expected > 0, 1 - observed / expected, np.nan)
+    k = len(categories)
+    weights = disagreement(np.asarray(categories, dtype=np.float64))
+
+    def statistic(counts: Floats) -> Floats:
+        tables = counts.reshape(-1, k, k)
+        rows, columns = tables.sum(axis=2), tables.sum(axis=1)
+        observed = (counts @ weights.ravel()) * counts.sum(axis=1)
+        expected = ((rows @ weights) * columns).sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(expected > 0, 1 - observed / expected, np.nan)
+
+    return statistic

@@ -1,0 +1,179 @@
+"""Judgements and people's labels -> pairs that speak of the same answer. Nothing is dropped uncounted."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+import msgspec
+import numpy as np
+
+from ragstone.errors import DataError
+from ragstone.records import Judgement, Label, Status, count_statuses
+from ragstone.statistics import Floats
+
+Key = tuple[str, str]
+"""An answer: (question id, system)."""
+
+UNNAMED = "default"  # the system of rows whose file has no such column
+
+
+class Human(msgspec.Struct, frozen=True):
+    """What people say of one answer.
+
+    score: the median of its annotators' grades; None for a tie, when an even number of annotators has its
+    median between two grades, on a value that nobody can give. cluster: what it shares with other answers
+    (the text of the question if the label carries it, else the question's id).
+    """
+
+    score: float | None
+    grades: list[float]
+    cluster: str
+
+
+class Pairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """One judge's scores beside people's, pair by pair in the order of the judgements.
+
+    human, judge: (n,). statuses: of the judgements whose answer has a human score; `scored` of them are
+    the pairs. n_unlabelled: judgements whose answer has no label. n_tied: judgements of answers on which
+    annotators tied. n_unjudged: labelled answers without a judgement.
+    """
+
+    keys: list[Key]
+    systems: list[str]
+    clusters: list[str]
+    human: Floats
+    judge: Floats
+    statuses: dict[Status, int]
+    n_unlabelled: int
+    n_tied: int
+    n_unjudged: int
+
+
+def human_scores(
+    labels: Iterable[Label], metric: str, mapping: Mapping[float, float] | None = None
+) -> dict[Key, Human]:
+    """Return what people say of each answer in `metric`; a label that names no metric speaks of any.
+
+    mapping: label value -> judge score, applied to each label before the median; every value must be in it.
+    Raises DataError for a value that is not, and for two labels of an answer by the same annotator.
+    """
+    by_answer: dict[Key, dict[str | None, Label]] = {}
+    for label in labels:
+        if label.metric not in (None, metric):
+            continue
+        by_annotator = by_answer.setdefault((label.question_id, label.system), {})
+        first = by_annotator.setdefault(label.annotator, label)
+        if first is not label:
+            raise DataError(_two_labels(first, label))
+    grades = {key: [_mapped(label, mapping) for label in rows.values()] for key, rows in by_answer.items()}
+    known = {grade for given in grades.values() for grade in given}
+    return {
+        key: Human(_median(grades[key], known), grades[key], _cluster(rows.values()))
+        for key, rows in by_answer.items()
+    }
+
+
+def _two_labels(first: Label, second: Label) -> str:
+    who = f"annotator {first.annotator!r}" if first.annotator else "an unnamed annotator"
+    return (
+        f"question {first.question_id!r}, system {first.system!r}: two labels by {who} "
+        f"({first.score:g} and {second.score:g}). Keep one, or tell them apart in `annotator` or `metric`."
+    )
+
+
+def _mapped(label: Label, mapping: Mapping[float, float] | None) -> float:
+    if mapping is None:
+        return label.score
+    if label.score not in mapping:
+        known = ", ".join(f"{value:g}" for value in sorted(mapping))
+        raise DataError(
+            f"question {label.question_id!r}: label {label.score:g} is not in the mapping (it has {known}). "
+            "Say which judge score it stands for."
+        )
+    return mapping[label.score]
+
+
+def _median(grades: Sequence[float], known: set[float]) -> float | None:
+    if len(grades) == 1:
+        return grades[0]
+    middle = median(grades)
+    return middle if middle in known else None
+
+
+def _cluster(labels: Iterable[Label]) -> str:
+    """Rows of one question share its text, also where every row of a file has an id of its own."""
+    first = ""
+    for label in labels:
+        text = (label.metadata or {}).get("question")
+        if isinstance(text, str) and text:
+            return text
+        first = label.question_id
+    return first
+
+
+def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> Pairs:
+    """Return the judgements of one judge beside what people say of the same answers.
+
+    Pairs are found by (question id, system). Where one side names no system and the other does, the
+    question's id is enough if it stands for one answer only. Raises DataError for an answer judged twice,
+    and where an id alone could mean several answers.
+    """
+    judged = _by_answer(judgements)
+    partners = _partners(judged, humans)
+    labelled = [(key, judged[key], humans[partner]) for key, partner in partners.items()]
+    settled = [(key, row, human) for key, row, human in labelled if human.score is not None]
+    scored = [(key, row, human) for key, row, human in settled if row.score is not None]
+    return Pairs(
+        keys=[key for key, _, _ in scored],
+        systems=[partners[key][1] if key[1] == UNNAMED else key[1] for key, _, _ in scored],
+        clusters=[human.cluster for _, _, human in scored],
+        human=np.array([human.score for _, _, human in scored], dtype=np.float64),
+        judge=np.array([row.score for _, row, _ in scored], dtype=np.float64),
+        statuses=count_statuses([row for _, row, _ in settled]),
+        n_unlabelled=len(judged) - len(labelled),
+        n_tied=len(labelled) - len(settled),
+        n_unjudged=len(humans) - len(labelled),
+    )
+
+
+def _by_answer(judgements: Iterable[Judgement]) -> dict[Key, Judgement]:
+    judged: dict[Key, Judgement] = {}
+    for row in judgements:
+        if judged.setdefault((row.question_id, row.system), row) is not row:
+            raise DataError(
+                f"question {row.question_id!r}, system {row.system!r}: judged twice by {row.judge!r} "
+                f"for {row.metric!r} with model {row.model!r}. Keep one of the two judgements."
+            )
+    return judged
+
+
+def _partners(judged: Mapping[Key, Judgement], humans: Mapping[Key, Human]) -> dict[Key, Key]:
+    """Return for each judged answer that has a label the key that its label goes by."""
+    if _all_named(judged) and _none_named(humans):
+        _check_single(judged, humans, named="judgements", bare="labels")
+        return {key: (key[0], UNNAMED) for key in judged if (key[0], UNNAMED) in humans}
+    if _none_named(judged) and _all_named(humans):
+        _check_single(humans, judged, named="labels", bare="judgements")
+        by_question = {key[0]: key for key in humans}
+        return {key: by_question[key[0]] for key in judged if key[0] in by_question}
+    return {key: key for key in judged if key in humans}
+
+
+def _all_named(keys: Iterable[Key]) -> bool:
+    return all(system != UNNAMED for _, system in keys)
+
+
+def _none_named(keys: Iterable[Key]) -> bool:
+    return all(system == UNNAMED for _, system in keys)
+
+
+def _check_single(keys: Iterable[Key], others: Iterable[Key], *, named: str, bare: str) -> None:
+    """Raise DataError if a question of `others`, which name no system, is asked of several in `keys`."""
+    wanted = {question_id for question_id, _ in others}
+    counts = Counter(question_id for question_id, _ in keys if question_id in wanted)
+    question_id, n = next(iter(counts.most_common(1)), ("", 0))
+    if n > 1:
+        raise DataError(
+            f"question {question_id!r}: the {named} are of {n} systems, and the {bare} do not say which one "
+            f"they mean. Give the {bare} a `system`."
+        )
