@@ -1,4 +1,4 @@
-"""The rows as the page embeds them: an index of lines, details of each question, and shared texts.
+"""The rows as the page embeds them: an index of lines, details of each question, and shared passages.
 
 The page's script (template/page.js) reads exactly these fields.
 """
@@ -44,13 +44,20 @@ class Line(Shown, frozen=True):
 
 
 class Passage(Shown, frozen=True):
-    """A place of a ranking, or a context. text: its number in the table of texts."""
+    """A text that was retrieved, kept once however many questions it was retrieved for."""
 
-    text: int | None = None
+    text: str | None = None
     document: str | None = None
     chunk: str | None = None
-    score: float | None = None
-    relevant: bool = False
+    title: str | None = None
+
+
+class Place(msgspec.Struct, frozen=True, array_like=True):
+    """A place of a ranking, or of an answer's contexts. passage: its number in the table of passages."""
+
+    passage: int
+    score: float | None
+    relevant: bool
 
 
 class AnswerShown(Shown, frozen=True):
@@ -58,7 +65,7 @@ class AnswerShown(Shown, frozen=True):
 
     system: str
     answer: str
-    contexts: list[Passage] | None = None
+    contexts: list[Place] | None = None
     latency_s: float | None = None
     cost_usd: float | None = None
     error: str | None = None
@@ -68,7 +75,7 @@ class RankingShown(Shown, frozen=True):
     """The first places of a ranking of `n`. first_relevant: rank among its documents, 0 if none is there."""
 
     retriever: str
-    items: list[Passage]
+    places: list[Place]
     n: int
     first_relevant: int | None = None
 
@@ -84,7 +91,11 @@ class JudgementShown(Shown, frozen=True):
 
 
 class Detail(Shown, frozen=True):
-    """What an opened question shows. relevant: ids of the documents that hold its answer."""
+    """What an opened question shows.
+
+    relevant: ids of the documents that hold its answer, as retrieval counts them. evidence: (document id,
+    passage) that hold it.
+    """
 
     references: list[str]
     answers: list[AnswerShown]
@@ -101,5 +112,4 @@ class Index(Shown, frozen=True):
     columns: list[Column]
     lines: list[Line]
     details_a_block: int
-    texts_a_block: int
-    titles: dict[str, str]
+    passages_a_block: int

@@ -11,10 +11,12 @@ from ragstone.report.wording import (
     card_of,
     count,
     denominator,
+    doubt,
     judge_name,
     measured,
     number,
     plural,
+    rivals,
     scale,
     statuses,
     with_level,
@@ -48,6 +50,11 @@ def findings(summary: RunSummary) -> list[Finding]:
     return [_right(summary), _blame(summary), _trust(summary)]
 
 
+def told(finding: Finding) -> list[str]:
+    """Return the sentences of a finding for where its figures are shown in another form."""
+    return finding.sentences if finding.figures else ["Not measured.", *finding.sentences]
+
+
 def headlines(summary: RunSummary) -> list[MetricSummary]:
     """Return one mean for each system: that of the metric that says most, by a language model if by any."""
     return [
@@ -71,7 +78,7 @@ def _right(summary: RunSummary) -> Finding:
         sentences.append(f"{plural(len(leads) - SHOWN_FIGURES, 'further system')} below.")
     sentences += dict.fromkeys(_weight(lead, summary) for lead in leads)
     if not leads:
-        sentences.append("Not measured: there are no judgements.")
+        sentences.append("No judge has seen the answers.")
     return Finding("Is it right?", figures, sentences)
 
 
@@ -89,35 +96,49 @@ def _mean_figure(metric: MetricSummary, several: bool) -> Figure:
 def _weight(metric: MetricSummary, summary: RunSummary) -> str:
     """Return what the judge behind a headline is worth, in one sentence."""
     if metric.model == NO_MODEL:
-        return f"{metric.judge} compares words and asks no model: a baseline, not a verdict."
+        return f"{metric.judge} asks no language model: a baseline rather than a verdict."
     card = card_of(metric, summary)
     if card is None:
         return f"By {metric.model}, which nobody has measured against people on this task."
-    if not card.better_than_baseline:
-        return f"By {metric.model}, which is no better than its baseline here: do not decide by it."
+    if doubt(card):
+        return f"By {metric.model}, which is {doubt(card)} here: do not decide by it alone."
     return f"By {metric.model}, whose agreement with people has been measured."
 
 
 def _blame(summary: RunSummary) -> Finding:
-    figures = [_retrieval_figure(row) for row in summary.retrieval if row.measures][:SHOWN_FIGURES]
-    sentences = [_blame_sentence(row, len(summary.blame) > 1) for row in summary.blame]
-    if not figures and not sentences:
+    several = len(summary.blame) > 1
+    figures = [_retrieval_figure(row) for row in summary.retrieval if row.measures]
+    figures = figures or [_blame_figure(row, several) for row in summary.blame]
+    sentences = [_blame_sentence(row, several) for row in summary.blame]
+    if not figures:
         sentences = [
-            "Not measured: no question names the documents that hold its answer. "
+            "No question names the documents that hold its answer. "
             "Give them as document_ids in questions.jsonl, with the rankings or the answers' contexts."
         ]
-    return Finding("What is to blame?", figures, sentences)
+    return Finding("What is to blame?", figures[:SHOWN_FIGURES], sentences)
 
 
 def _retrieval_figure(row: RetrievalSummary) -> Figure:
     name = next((name for name in HEADLINE_MEASURES if name in row.measures), next(iter(row.measures)))
     kind, _, k = name.partition("@")
-    finds = f"finds a relevant document in its first {k}"
+    finds = f"finds a relevant document in its first {k}" if k != "1" else "puts a relevant document first"
     return Figure(
         label=f"{row.retriever} {finds}" if kind == "hit" else f"{name} of {row.retriever}",
         value=number(row.measures[name].value),
         interval=with_level(row.measures[name]),
         rests_on=measured(row),
+    )
+
+
+def _blame_figure(row: FoundAndRight, several: bool) -> Figure:
+    n_wrong, n_right = row.found_wrong + row.missed_wrong, row.found_right + row.missed_right
+    label = "wrong answers that had a relevant document"
+    left_out = f"; {count(row.n_left_out)} left out" if row.n_left_out else ""
+    return Figure(
+        label=f"{row.system}: {label}" if several else label,
+        value=f"{count(row.found_wrong)} of {count(n_wrong)}",
+        interval="",
+        rests_on=plural(n_wrong + n_right, "answer") + left_out,
     )
 
 
@@ -127,8 +148,8 @@ def _blame_sentence(row: FoundAndRight, several: bool) -> str:
     if not n_wrong:
         return f"{whose} {plural(row.found_right + row.missed_right, 'answer')} counted, none is wrong."
     return (
-        f"{whose} {plural(n_wrong, 'wrong answer')}, {count(row.found_wrong)} had a relevant document in "
-        f"their contexts (the prompt or the model is to blame) and {count(row.missed_wrong)} had none "
+        f"{whose} {plural(n_wrong, 'wrong answer')}, {count(row.found_wrong)} had a relevant document among "
+        f"the contexts (the prompt or the model is to blame) and {count(row.missed_wrong)} had none "
         "(the retriever)."
     )
 
@@ -148,9 +169,9 @@ def _trust(summary: RunSummary) -> Finding:
     judges = [metric for metric in headlines(summary) if metric.model != NO_MODEL]
     cards = [card for card in (card_of(metric, summary) for metric in judges) if card] or summary.cards
     if not cards:
-        return Finding(question, [], [not_measured(summary)])
-    card = cards[0]
-    return Finding(question, [_card_figure(card)], [card.verdict])
+        return Finding(question, [], [_not_measured(summary)])
+    figures = [_card_figure(card) for card in cards[:1] if card.agreement]
+    return Finding(question, figures, [cards[0].verdict])
 
 
 def _card_figure(card: ReportCard) -> Figure:
@@ -159,15 +180,15 @@ def _card_figure(card: ReportCard) -> Figure:
         label=f"{judge_name(card)}: {name} with people",
         value=number(estimate.value),
         interval=with_level(estimate),
-        rests_on=plural(card.n, "labelled answer"),
+        rests_on="; ".join(filter(None, [plural(card.n, "labelled answer"), rivals(card)])),
     )
 
 
-def not_measured(summary: RunSummary) -> str:
+def _not_measured(summary: RunSummary) -> str:
     """Return why there is no report card, and how to get one."""
     if all(metric.model == NO_MODEL for metric in summary.metrics):
-        return "No language model judged, and baselines were not measured against people."
+        return "No language model judged, and the baselines were not measured against people."
     return (
-        "Not measured: no human labels were given. Label some answers, "
+        "No human labels were given. Label some answers, "
         "then run `ragstone agree judgements.jsonl labels.jsonl`."
     )

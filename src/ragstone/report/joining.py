@@ -1,10 +1,10 @@
 """Rows of a run, joined by question id -> the blocks of JSON that the page embeds.
 
 Three kinds of block, so that the page opens fast: one index with a short line a question; details, parsed
-when a question of theirs is opened; texts, each kept once however many questions were given it.
+when a question of theirs is opened; passages, each kept once however many questions it was retrieved for.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 
 import msgspec
 
@@ -18,6 +18,7 @@ from ragstone.report.embedded import (
     JudgementShown,
     Line,
     Passage,
+    Place,
     RankingShown,
 )
 from ragstone.report.run import SHOWN_RANKS, Run
@@ -26,19 +27,13 @@ from ragstone.retrieval import ranked_documents
 
 PREVIEW = 160  # characters of an answer that a line of the list shows
 DETAILS_A_BLOCK = 200
-TEXTS_A_BLOCK = 400
+PASSAGES_A_BLOCK = 400
 MAX_BYTES = 28_000_000  # of embedded rows, so that the file stays under 30 MB
 
-# Longest passage and longest other text, tried in turn until the rows fit.
-CUTS: tuple[tuple[int | None, int | None], ...] = (
-    (None, None),
-    (2000, 8000),
-    (1000, 4000),
-    (500, 1000),
-    (250, 500),
-    (100, 250),
-    (50, 100),
-)
+# Lengths that texts are cut to, tried in turn until the rows fit: passages first, for a judge's reasons are
+# kept nowhere else that a reader looks.
+PASSAGE_CUTS = (None, 4000, 2000, 1500, 1000, 700, 500, 350, 250)
+TEXT_CUTS = (None, 2000, 1000, 500, 250, 100)
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +41,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
 
     index: bytes
     details: list[bytes]
-    texts: list[bytes]
+    passages: list[bytes]
     passage_cut: int | None
     text_cut: int | None
 
@@ -54,25 +49,34 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
 def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> Blocks:
     """Return the rows of a run as JSON of at most `max_bytes`, with texts cut only where that is needed.
 
-    Texts are not cut below the last of CUTS, even if the rows are then still too many.
+    Texts are not cut below the last of the lengths above, even if the rows are then still too many.
     """
-    blocks = _Join(run, *CUTS[0]).blocks()
-    for cuts in CUTS[1:]:
-        if sum(map(len, (blocks.index, *blocks.details, *blocks.texts))) <= max_bytes:
-            break
-        blocks = _Join(run, *cuts).blocks()
+    for text_cut in TEXT_CUTS:
+        join = _Join(run, text_cut)
+        index, details = join.index_and_details()
+        left = max_bytes - sum(map(len, (index, *details)))
+        for passage_cut in PASSAGE_CUTS if left > 0 else PASSAGE_CUTS[-1:]:
+            passages = _in_blocks(_cut_passages(join.passages, passage_cut), PASSAGES_A_BLOCK)
+            blocks = Blocks(
+                index=index, details=details, passages=passages, passage_cut=passage_cut, text_cut=text_cut
+            )
+            if sum(map(len, passages)) <= left:
+                return blocks
     return blocks
 
 
-class _Join:
-    """One pass over the questions. Gathers the table of texts and the titles of the documents shown."""
+def _cut_passages(passages: Sequence[Passage], length: int | None) -> list[Passage]:
+    return [msgspec.structs.replace(row, text=row.text and _cut(row.text, length)) for row in passages]
 
-    def __init__(self, run: Run, passage_cut: int | None, text_cut: int | None) -> None:
+
+class _Join:
+    """One pass over the questions, which gathers the table of passages as it goes."""
+
+    def __init__(self, run: Run, text_cut: int | None) -> None:
         self.run = run
-        self.passage_cut = passage_cut
         self.text_cut = text_cut
-        self.texts: dict[str, int] = {}
-        self.titles: dict[str, str] = {}
+        self.passages: list[Passage] = []
+        self._numbers: dict[tuple[str | None, ...], int] = {}
         self.columns = [
             Column(
                 system=metric.system,
@@ -87,23 +91,16 @@ class _Join:
         ]
         self.places = {(c.system, c.judge, c.metric, c.model): i for i, c in enumerate(self.columns)}
 
-    def blocks(self) -> Blocks:
+    def index_and_details(self) -> tuple[bytes, list[bytes]]:
         ids = list(dict.fromkeys([*self.run.questions, *self.run.answers, *self.run.judgements]))
         details = [self.detail(question_id) for question_id in ids]
         index = Index(
             columns=self.columns,
             lines=[self.line(*pair) for pair in zip(ids, details, strict=True)],
             details_a_block=DETAILS_A_BLOCK,
-            texts_a_block=TEXTS_A_BLOCK,
-            titles=self.titles,
+            passages_a_block=PASSAGES_A_BLOCK,
         )
-        return Blocks(
-            index=msgspec.json.encode(index),
-            details=_in_blocks(details, DETAILS_A_BLOCK),
-            texts=_in_blocks(list(self.texts), TEXTS_A_BLOCK),
-            passage_cut=self.passage_cut,
-            text_cut=self.text_cut,
-        )
+        return msgspec.json.encode(index), _in_blocks(details, DETAILS_A_BLOCK)
 
     def line(self, question_id: str, detail: Detail) -> Line:
         cells: list[Cell] = [None] * len(self.columns)
@@ -117,14 +114,12 @@ class _Join:
             question=self.short(text),
             preview=_cut(" ".join(detail.answers[0].answer.split()), PREVIEW) if detail.answers else None,
             tags=next((row.tags for row in sources if row.tags), None),
-            found=_worst_rank(detail),
+            found=self.worst_rank(detail),
         )
 
     def detail(self, question_id: str) -> Detail:
         run, sources = self.run, self.sources(question_id)
         relevant = _relevant_documents(run.questions.get(question_id))
-        for document in relevant:
-            self.keep_title(document)
         alternatives = next((references(row) for row in sources if references(row)), [])
         evidence = [(document, self.cut(text)) for document, text in run.evidence.get(question_id, [])]
         return Detail(
@@ -143,48 +138,56 @@ class _Join:
         return [*([question] if question else []), *self.run.answers.get(question_id, [])]
 
     def answer(self, row: Answer, relevant: Set[str]) -> AnswerShown:
-        passages = []
+        places = []
         for context in row.contexts or []:
             chunk = self.run.chunks.get(context.id or "")
             document = context.document_id or (chunk.document_id if chunk else None)
-            passages.append(self.passage(context.text, document, context.id, context.score, relevant))
+            number = self.number(document, context.id, context.text)
+            places.append(Place(passage=number, score=context.score, relevant=document in relevant))
         return AnswerShown(
             system=row.system,
             answer=self.cut(row.answer),
-            contexts=None if row.contexts is None else passages,
+            contexts=None if row.contexts is None else places,
             latency_s=row.latency_s,
             cost_usd=row.cost_usd,
             error=self.short(row.error),
         )
 
     def ranking(self, row: Ranking, relevant: Set[str]) -> RankingShown:
-        items = []
+        places = []
         for item in row.items[:SHOWN_RANKS]:
             chunk = self.run.chunks.get(item.chunk_id or "")
-            text = chunk.text if chunk else None
-            items.append(self.passage(text, item.document_id, item.chunk_id, item.score, relevant))
+            number = self.number(item.document_id, item.chunk_id, chunk.text if chunk else None)
+            relevant_here = item.document_id in relevant
+            places.append(Place(passage=number, score=item.score, relevant=relevant_here))
         return RankingShown(
             retriever=row.retriever,
-            items=items,
+            places=places,
             n=len(row.items),
             first_relevant=_first_rank(ranked_documents(row), relevant),
         )
 
-    def passage(
-        self,
-        text: str | None,
-        document: str | None,
-        chunk: str | None,
-        score: float | None,
-        relevant: Set[str],
-    ) -> Passage:
-        self.keep_title(document)
-        number = None
+    def number(self, document: str | None, chunk: str | None, text: str | None) -> int:
+        """Return a passage's number in the table. Without a text it is the one last seen under these ids."""
+        key = (document, chunk, text)
+        if key not in self._numbers:
+            title = self.run.titles.get(document or "")
+            self._numbers[key] = len(self.passages)
+            self.passages.append(Passage(text=text, document=document, chunk=chunk, title=title))
         if text is not None:
-            number = self.texts.setdefault(_cut(text, self.passage_cut), len(self.texts))
-        return Passage(
-            text=number, document=document, chunk=chunk, score=score, relevant=document in relevant
-        )
+            self._numbers[document, chunk, None] = self._numbers[key]
+        return self._numbers[key]
+
+    def worst_rank(self, detail: Detail) -> int | None:
+        """Return the rank among the contexts or, where no answer has any, among the rankings."""
+        relevant = set(detail.relevant or ())
+        given = [answer.contexts for answer in detail.answers if answer.contexts is not None]
+        documents = [[self.passages[place.passage].document for place in places] for places in given]
+        ranks = [_first_rank(listed, relevant) for listed in documents]
+        if not given:
+            ranks = [ranking.first_relevant for ranking in detail.rankings]
+        known = [rank for rank in ranks if rank is not None]
+        return None if not known else 0 if 0 in known else max(known)
 
     def judgement(self, row: Judgement) -> JudgementShown:
         verdicts = [
@@ -206,10 +209,6 @@ class _Join:
 
     def place(self, row: Judgement) -> int:
         return self.places[row.system, row.judge, row.metric, row.model]
-
-    def keep_title(self, document: str | None) -> None:
-        if document in self.run.titles:
-            self.titles[document] = self.run.titles[document]
 
     def cut(self, text: str) -> str:
         return _cut(text, self.text_cut)
@@ -233,21 +232,9 @@ def _relevant_documents(question: Question | None) -> set[str]:
     return set(question.document_ids or ())
 
 
-def _first_rank(documents: Iterable[str | None], relevant: Set[str]) -> int | None:
+def _first_rank(listed: Sequence[str | None], relevant: Set[str]) -> int | None:
     """Return the rank of the first relevant document, 0 if there is none, None if nobody can tell."""
     if not relevant:
         return None
-    listed = list(documents)
     rank = next((rank for rank, document in enumerate(listed, 1) if document in relevant), 0)
     return None if rank == 0 and None in listed else rank
-
-
-def _worst_rank(detail: Detail) -> int | None:
-    """Return the rank among the contexts or, where no answer has any, among the rankings."""
-    relevant = set(detail.relevant or ())
-    given = [answer.contexts for answer in detail.answers if answer.contexts is not None]
-    ranks = [_first_rank([passage.document for passage in passages], relevant) for passages in given]
-    if not given:
-        ranks = [ranking.first_relevant for ranking in detail.rankings]
-    known = [rank for rank in ranks if rank is not None]
-    return None if not known else 0 if 0 in known else max(known)

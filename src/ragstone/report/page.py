@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ragstone.agreement.card import grade_name
 from ragstone.errors import DataError
 from ragstone.report import wording
-from ragstone.report.findings import findings, rank_bars
+from ragstone.report.findings import findings, rank_bars, told
 from ragstone.report.joining import Blocks, embed_rows
 from ragstone.report.run import Run, read_run
 from ragstone.report.summary import RunSummary
@@ -70,7 +71,7 @@ def render_page(run: Run) -> str:
             words=in_script(msgspec.json.encode(wording.STATUS_WORDS)),
             index=in_script(blocks.index),
             details=map(in_script, blocks.details),
-            texts=map(in_script, blocks.texts),
+            passages=map(in_script, blocks.passages),
             css=_safe(css),
             js=_safe(js),
             policy=_policy(css, js),
@@ -110,12 +111,11 @@ def _interval_head(summary: RunSummary) -> str:
 
 
 def _cut_note(blocks: Blocks) -> str:
-    if blocks.passage_cut is None:
+    cuts = {"retrieved passages": blocks.passage_cut, "all other texts": blocks.text_cut}
+    shown = [f"{what} up to {wording.count(length)} characters" for what, length in cuts.items() if length]
+    if not shown:
         return ""
-    return (
-        f"To keep this file small, contexts are shown up to {wording.count(blocks.passage_cut)} characters "
-        f"and other texts up to {wording.count(blocks.text_cut or 0)}. The files beside it hold them whole."
-    )
+    return f"To keep this file small, it shows {' and '.join(shown)}. The files beside it hold them whole."
 
 
 def _asset(name: str) -> str:
@@ -135,5 +135,5 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     words = {name: value for name, value in vars(wording).items() if callable(value)}
-    environment.globals.update(words, rank_bars=rank_bars)
+    environment.globals.update(words, rank_bars=rank_bars, told=told, grade_name=grade_name)
     return environment

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
+from ragstone.agreement import ReportCard
 from ragstone.judging.summary import MetricSummary
 from ragstone.report import wording
-from ragstone.report.findings import findings
+from ragstone.report.findings import findings, told
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import NO_MODEL, count, interval, judge_name, n_scored, number, statuses
 
@@ -26,12 +27,13 @@ def terminal_summary(summary: RunSummary) -> "Group":
         _text(wording.counted(summary.counts), "dim"),
         _text(right.question, "bold", before=1),
         *_metrics(summary),
-        *(_text(sentence) for sentence in right.sentences),
+        _text(" ".join(told(right))),
         _text(blame.question, "bold", before=1),
         *([_retrieval_table(summary)] if summary.retrieval else []),
-        *(_text(sentence) for sentence in blame.sentences),
+        _text(" ".join(told(blame))),
         _text(trust.question, "bold", before=1),
-        *([_cards_table(summary)] if summary.cards else [_text(sentence) for sentence in trust.sentences]),
+        *(part for card in summary.cards for part in _card(card)),
+        *([] if summary.cards else [_text(" ".join(told(trust)))]),
         *_notes(summary),
         *_calls(summary),
     ]
@@ -40,10 +42,9 @@ def terminal_summary(summary: RunSummary) -> "Group":
 
 def _text(words: str, style: str = "", *, before: int = 0) -> "RenderableType":
     """Return text from outside as it is: no markup of rich's is read in it."""
-    from rich.padding import Padding
     from rich.text import Text
 
-    return Padding(Text(words, style=style), (before, 0, 0, 0))
+    return Text("\n" * before + words, style=style)
 
 
 def _table(*columns: tuple[str, int, bool], heads: bool = True) -> "Table":
@@ -112,12 +113,12 @@ def _retrieval_table(summary: RunSummary) -> "Table":
     return table
 
 
-def _cards_table(summary: RunSummary) -> "Table":
-    table = _table(("", 0, False), ("agreement with people", 0, False), ("verdict", 0, False))
-    for card in summary.cards:
-        style = "" if card.better_than_baseline else "yellow"
-        _add(table, (f"  {judge_name(card)}", ""), (wording.agreement(card), ""), (card.verdict, style))
-    return table
+def _card(card: ReportCard) -> "list[RenderableType]":
+    beside = f"; baselines: {wording.rivals(card)}" if wording.rivals(card) else ""
+    return [
+        _text(f"{judge_name(card)}, {count(card.n)} labels: {wording.agreement(card)}{beside}"),
+        _text(card.verdict, "yellow" if wording.doubt(card) else ""),
+    ]
 
 
 def _notes(summary: RunSummary) -> "list[RenderableType]":

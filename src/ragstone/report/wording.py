@@ -27,7 +27,7 @@ NO_MODEL = "none"  # the `model` of a judge that asks no language model: a basel
 
 def number(value: float) -> str:
     """Return a value with two decimals, one from 20 on, with a true minus sign."""
-    text = f"{value:.1f}" if abs(value) >= 20 else f"{value:.2f}"
+    text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.2f}"
     return text.replace("-", "−")
 
 
@@ -43,6 +43,8 @@ def plural(n: int, noun: str) -> str:
 
 def interval(estimate: Estimate) -> str:
     """Return the interval's ends, without its level."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
     return f"{number(estimate.low)} to {number(estimate.high)}"
 
 
@@ -53,7 +55,11 @@ def level(estimate: Estimate) -> str:
 
 def with_level(estimate: Estimate | None) -> str:
     """Return `95 % interval 0.68 to 0.76`, empty where there is no estimate."""
-    return f"{level(estimate)} interval {interval(estimate)}" if estimate else ""
+    if estimate is None:
+        return ""
+    if estimate.low is None:
+        return "no interval: the rows do not vary, or all belong together"
+    return f"{level(estimate)} interval {interval(estimate)}"
 
 
 def scale(metric: MetricSummary) -> str:
@@ -98,24 +104,48 @@ def judge_name(row: MetricSummary | ReportCard) -> str:
 
 def card_of(metric: MetricSummary, summary: RunSummary) -> ReportCard | None:
     """Return the report card of the judge behind a mean, None where nobody has measured it."""
-    cards = (
-        c
-        for c in summary.cards
-        if (c.judge, c.metric, c.model) == (metric.judge, metric.metric, metric.model)
-    )
-    return next(cards, None)
+    key = (metric.judge, metric.metric, metric.model)
+    return next((card for card in summary.cards if (card.judge, card.metric, card.model) == key), None)
 
 
 def caution(metric: MetricSummary, summary: RunSummary) -> str | None:
     """Return why a judge's scores should not be relied on, None where nothing speaks against them."""
     card = card_of(metric, summary)
-    return "no better than its baseline" if card and not card.better_than_baseline else None
+    return doubt(card) if card else None
+
+
+def doubt(card: ReportCard) -> str | None:
+    """Return what a report card says against its judge, None where it is better than its baselines."""
+    if card.better_than_baseline is None:
+        return "not shown to be better than its baseline"
+    return None if card.better_than_baseline else "no better than its baseline"
 
 
 def agreement(card: ReportCard) -> str:
-    """Return a judge's agreement with people, with its interval, on one line."""
+    """Return a judge's first measure of agreement with people, with its interval, on one line."""
+    if not card.agreement:
+        return "cannot be compared with people"
     name, estimate = next(iter(card.agreement.items()))
     return f"{name} {number(estimate.value)} ({interval(estimate)})"
+
+
+def rivals(card: ReportCard) -> str:
+    """Return the exact agreement of the baselines on the same answers, empty where there is none."""
+    found = [rival for rival in (card.constant, card.no_model) if rival]
+    return ", ".join(f"{rival.name} {number(rival.exact_agreement.value)}" for rival in found)
+
+
+def labelled(card: ReportCard) -> str:
+    """Return what a report card rests on, and what was left out."""
+    others = statuses(card.statuses)
+    left_out = {
+        "judged answers without a label": card.n_unlabelled,
+        "on which annotators tied": card.n_tied,
+        "labelled answers without a judgement": card.n_unjudged,
+    }
+    reasons = [f"{count(n)} {reason}" for reason, n in left_out.items() if n]
+    without_score = [f"without a score of the judge: {others}"] if others else []
+    return "; ".join([plural(card.n, "labelled answer"), *without_score, *reasons])
 
 
 def counted(counts: Mapping[str, int]) -> str:

@@ -6,7 +6,6 @@
   const WORDS = JSON.parse(document.getElementById("words").textContent);
   const index = JSON.parse(document.getElementById("index").textContent);
   const { columns, lines } = index;
-  const titles = new Map(Object.entries(index.titles));
   const control = (name) => document.getElementById("tool-" + name);
   const severalSystems = new Set(columns.map((column) => column.system)).size > 1;
   const judged = columns.some((column) => column.model !== "none");
@@ -19,7 +18,7 @@
     return blocks.get(id)[place % size];
   }
   const detailOf = (line) => rowOf("details", line.place, index.details_a_block);
-  const textOf = (number) => rowOf("texts", number, index.texts_a_block);
+  const passageOf = (number) => rowOf("passages", number, index.passages_a_block);
 
   // ---- elements
 
@@ -175,7 +174,8 @@
   }
   function judgementsElement(line, detail) {
     if (!detail.judgements.length) return el("p", { class: "muted" }, "No judge has seen this question.");
-    const rows = detail.judgements.map((row) => {
+    const baselinesLast = [...detail.judgements].sort((a, b) => (columns[a.column].model === "none") - (columns[b.column].model === "none"));
+    const rows = baselinesLast.map((row) => {
       const column = columns[row.column];
       const cell = line.cells[row.column];
       return el("tr", {},
@@ -201,34 +201,33 @@
   function contextsElement(answer, detail) {
     if (answer.contexts === undefined) return null;
     const whose = detail.answers.length > 1 ? ` to ${answer.system}` : "";
-    const given = answer.contexts.length ? passagesElement(answer.contexts) : el("p", { class: "muted" }, "Nothing was retrieved.");
+    const given = answer.contexts.length ? placesElement(answer.contexts) : el("p", { class: "muted" }, "Nothing was retrieved.");
     return el("div", {}, el("h4", {}, "Contexts given" + whose), given);
   }
-  function passagesElement(passages) {
-    return el("ol", { class: "passages" }, passages.map((passage, place) => el("li", {}, passageElement(passage, place + 1))));
+  function placesElement(places) {
+    return el("ol", { class: "passages" }, places.map((place, n) => el("li", {}, placeElement(place, n + 1))));
   }
-  function passageElement(passage, rank) {
-    const words = passage.text === undefined ? null : textOf(passage.text);
-    const name = passage.document ?? passage.chunk;
-    const title = titles.get(passage.document);
-    const start = el("span", { class: "start", dir: "auto" }, [name, title].filter(Boolean).join(" · "),
-      title || words === null ? null : el("span", { class: "muted glimpse" }, (name ? " · " : "") + words.slice(0, 160)));
-    const marks = [passage.relevant ? el("span", { class: "caution" }, "relevant") : null,
-      passage.score === undefined ? null : " " + round(passage.score)];
-    const summary = el("summary", {}, el("span", { class: "muted" }, String(rank)), start, el("span", { class: "small" }, marks));
-    return el("details", { class: passage.relevant ? "passage relevant" : "passage", open: passage.relevant && words !== null },
+  function placeElement([number, score, relevant], rank) {
+    const { text: words, document: id, chunk, title } = passageOf(number);
+    const name = [id ?? chunk, title].filter(Boolean).join(" · ");
+    const glimpse = title || !words ? null : el("span", { class: "muted glimpse" }, (name ? " · " : "") + words.slice(0, 160));
+    const summary = el("summary", { title: chunk ? "chunk " + chunk : null },
+      el("span", { class: "muted" }, String(rank)),
+      el("span", { class: "start", dir: "auto" }, name, glimpse),
+      el("span", { class: "small" }, relevant ? el("span", { class: "caution" }, "relevant") : null, score === null ? null : " " + round(score)));
+    return el("details", { class: relevant ? "passage relevant" : "passage", open: relevant && Boolean(words) },
       summary, text(words ?? "The run holds no text of this passage."));
   }
   function evidenceElement(detail) {
     if (!detail.relevant && !detail.evidence) return null;
-    const named = (detail.relevant ?? []).map((id) => el("li", {}, el("bdi", {}, id), titles.has(id) ? el("bdi", { class: "muted" }, " · " + titles.get(id)) : null));
+    const named = (detail.relevant ?? []).map((id) => el("li", {}, el("bdi", {}, id)));
     const passages = (detail.evidence ?? []).map(([id, words]) => [el("p", { class: "muted small" }, el("bdi", {}, id)), text(words)]);
     return el("div", {}, el("h4", {}, "Where the answer is"), passages.length ? passages : el("ul", { class: "statements" }, named));
   }
   function rankingElement(ranking) {
     const first = ranking.first_relevant === undefined ? ""
       : ranking.first_relevant ? `: first relevant document at rank ${ranking.first_relevant} of ${ranking.n}` : `: no relevant document in ${ranking.n} places`;
-    return el("details", { class: "folded" }, el("summary", {}, `Ranking of ${ranking.retriever}${first}`), passagesElement(ranking.items));
+    return el("details", { class: "folded" }, el("summary", {}, `Ranking of ${ranking.retriever}${first}`), placesElement(ranking.places));
   }
   function tagsElement(line) {
     const link = el("a", { href: "#q-" + encodeURIComponent(line.id) }, "Link to this question");
@@ -292,6 +291,6 @@
     });
   }
   addEventListener("hashchange", openLinked);
+  addEventListener("load", openLinked); // after the browser has looked for the element itself
   reset();
-  openLinked();
 })();
