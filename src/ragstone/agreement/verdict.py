@@ -88,7 +88,8 @@ def _leaning(error: Estimate | None, yes: str | None) -> str:
     if yes:
         often = "more" if lenient else "less"
         return f"{word}: it says '{yes}' {often} often than people, by {100 * abs(error.value):.1f} points."
-    return f"{word}: its grades lie {abs(error.value):.2f} {'above' if lenient else 'below'} people's on average."
+    side = "above" if lenient else "below"
+    return f"{word}: its grades lie {abs(error.value):.2f} {side} people's on average."
 
 
 def _people(humans: HumanAgreement | None) -> str:

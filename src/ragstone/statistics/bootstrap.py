@@ -60,11 +60,16 @@ def bootstrap_estimates(
 
 
 def _distinct(totals: Floats) -> tuple[Floats, Floats]:
-    """Return the distinct rows in a fixed order, and how many clusters have each."""
+    """Return the distinct rows in ascending order, and how many clusters have each.
+
+    The order fixes which row a random number picks: it must not depend on the order or unit of the data.
+    """
     whole = np.ascontiguousarray(totals, dtype=np.float64) + 0.0  # -0.0 becomes 0.0: compared byte by byte
     as_bytes = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
     _, first, counts = np.unique(as_bytes, return_index=True, return_counts=True)
-    return whole[first], counts.astype(np.float64)
+    rows = whole[first]
+    ascending = np.lexsort(rows.T[::-1])
+    return rows[ascending], counts[ascending].astype(np.float64)
 
 
 def _resample(rows: Floats, counts: Floats, resamples: int, rng: np.random.Generator) -> Floats:

@@ -45,5 +45,4 @@ def mean_estimate(
 
 
 def _mean(totals: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):  # leaving out the only cluster leaves 0 / 0: undefined
-        return np.asarray(totals[:, 0] / totals[:, 1])
+    return np.asarray(totals[:, 0] / totals[:, 1])

@@ -1,0 +1,110 @@
+"""How long a report card takes, and whether its intervals hold what they promise.
+
+Run: python benchmarks/agreement.py
+"""
+
+import resource
+import time
+
+import numpy as np
+
+from ragstone.agreement import report_cards
+from ragstone.records import Judgement, Label
+from ragstone.statistics import Floats, cohen_kappa, mean_estimate, quadratic, spearman
+
+GRADES = [0.0, 1.0, 2.0]
+SIMULATIONS = 300
+
+
+def grades(n_clusters: int, size: int, rng: np.random.Generator) -> tuple[Floats, Floats, list[int]]:
+    """Return human and judge grades 0 to 2 and their clusters; a question makes both hard or easy alike."""
+    cluster = np.repeat(np.arange(n_clusters), size)
+    shared = rng.normal(size=n_clusters)[cluster]
+    quality = shared + rng.normal(size=cluster.size)
+    human = np.digitize(quality + 0.5 * rng.normal(size=cluster.size), [-0.8, 0.8]).astype(float)
+    lean = 0.3 * rng.normal(size=n_clusters)[cluster]
+    judge = np.digitize(quality + 0.2 + lean + 0.7 * rng.normal(size=cluster.size), [-0.8, 0.8]).astype(float)
+    return human, judge, cluster.tolist()
+
+
+def rows(
+    human: Floats, judge: Floats, clusters: list[int], top: float
+) -> tuple[list[Judgement], list[Label]]:
+    judgements = [
+        Judgement(
+            question_id=f"q{i}",
+            system="a",
+            judge="rubric",
+            metric="m",
+            status="scored",
+            model="x/y",
+            prompt_version=1,
+            score=float(score),
+            scale=(0, top),
+        )
+        for i, score in enumerate(judge)
+    ]
+    labels = [
+        Label(
+            question_id=f"q{i}", system="a", score=float(score), metadata={"question": f"question {cluster}"}
+        )
+        for i, (score, cluster) in enumerate(zip(human, clusters, strict=True))
+    ]
+    return judgements, labels
+
+
+def timing() -> None:
+    rng = np.random.default_rng(0)
+    print(f"{'report card':<44}{'pairs':>9}{'clusters':>10}{'seconds':>9}{'peak MB':>9}")
+    for n_clusters, size in ((600, 5), (20_000, 5), (100_000, 1)):
+        human, judge, clusters = grades(n_clusters, size, rng)
+        continuous = np.round(50 * judge / 2 + 50 * rng.random(judge.size), 3)
+        for name, ours, theirs, top in (
+            ("grades 0 to 2", human, judge, 2),
+            ("labels 0/1, judge 0 to 100: rank only", np.minimum(human, 1), continuous, 100),
+        ):
+            judgements, labels = rows(ours, theirs, clusters, top)
+            start = time.perf_counter()
+            report_cards(judgements, labels)
+            seconds = time.perf_counter() - start
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            print(f"{name:<44}{judge.size:>9,}{n_clusters:>10,}{seconds:>9.2f}{peak:>9,.0f}")
+
+
+def coverage() -> None:
+    rng = np.random.default_rng(1)
+    human, judge, _ = grades(400_000, 1, rng)
+    truth = {
+        "exact agreement": float(np.mean(human == judge)),
+        "kappa": cohen_kappa(human, judge, GRADES),
+        "quadratic kappa": cohen_kappa(human, judge, GRADES, quadratic),
+        "Spearman": spearman(human, judge),
+        "signed error": float(np.mean(judge - human)),
+    }
+    print(
+        f"\n{'coverage of 95 % intervals (aim: 95)':<44}" + "".join(f"{n:>5} x 5" for n in (10, 20, 50, 200))
+    )
+    held: dict[str, list[float]] = {name: [] for name in truth}
+    for n_clusters in (10, 20, 50, 200):
+        inside = dict.fromkeys(truth, 0)
+        for _ in range(SIMULATIONS):
+            card = report_cards(*rows(*grades(n_clusters, 5, rng), 2), resamples=1000)[0]
+            for name, value in truth.items():
+                found = card.agreement[name]
+                inside[name] += found.low is not None and found.low <= value <= found.high
+        for name, n in inside.items():
+            held[name].append(100 * n / SIMULATIONS)
+    for name, shares in held.items():
+        print(f"{name:<44}" + "".join(f"{share:>9.1f}" for share in shares))
+    skewed = [_mean_holds(rng) for _ in range(SIMULATIONS)]
+    print(f"{'mean of 50 skewed values (log-normal)':<44}{100 * np.mean(skewed):>9.1f}")
+
+
+def _mean_holds(rng: np.random.Generator) -> bool:
+    found = mean_estimate(rng.lognormal(sigma=0.7, size=50))
+    return found.low <= np.exp(0.7**2 / 2) <= found.high
+
+
+if __name__ == "__main__":
+    timing()
+    coverage()

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from ragstone.statistics import bootstrap, bootstrap_estimates
+from ragstone.statistics.clusters import Floats
+
+
+def mean(totals: Floats) -> Floats:
+    return np.asarray(totals[:, 0] / totals[:, 1])
+
+
+def totals_of(values) -> Floats:
+    values = np.asarray(values, dtype=float)
+    return np.stack([values, np.ones_like(values)], axis=1)
+
+
+def estimate(totals, **settings):
+    return bootstrap_estimates(totals, {"mean": mean}, len(totals), **settings)["mean"]
+
+
+def test_same_seed_same_interval_and_another_seed_another():
+    totals = totals_of(np.random.default_rng(0).exponential(size=30))
+    assert estimate(totals, seed=3) == estimate(totals, seed=3) != estimate(totals, seed=4)
+
+
+def test_order_of_clusters_does_not_matter():
+    values = np.random.default_rng(0).integers(0, 40, 60) / 8  # eighths: sums are exact in any order
+    assert estimate(totals_of(values)) == estimate(totals_of(values[::-1]))
+
+
+def test_both_ways_of_drawing_give_the_same_interval(monkeypatch):
+    totals = totals_of(np.repeat([0.0, 1.0, 3.1, 7.7], [60, 30, 7, 3]))
+    in_one_draw = estimate(totals)
+    monkeypatch.setattr(bootstrap, "MULTINOMIAL_PAYS", 1000)
+    cluster_by_cluster = estimate(totals)
+    assert cluster_by_cluster != in_one_draw
+    assert (cluster_by_cluster.low, cluster_by_cluster.high) == pytest.approx(
+        (in_one_draw.low, in_one_draw.high), abs=0.03
+    )
+
+
+def test_small_blocks_change_nothing_but_memory(monkeypatch):
+    totals = totals_of(np.random.default_rng(0).integers(0, 40, 60))
+    whole = estimate(totals)
+    monkeypatch.setattr(bootstrap, "BLOCK", 600)
+    assert estimate(totals) == whole
+
+
+def test_one_cluster_has_a_value_and_no_interval():
+    found = estimate(np.array([[3.0, 4.0]]))
+    assert (found.value, found.low, found.high) == (0.75, None, None)
+
+
+def test_values_that_do_not_vary_have_no_interval():
+    found = estimate(totals_of([0.1] * 7))
+    assert (found.low, found.high) == (None, None)
+
+
+def test_statistic_that_is_undefined_for_the_data_is_none():
+    def undefined(totals: Floats) -> Floats:
+        return np.full(len(totals), np.nan)
+
+    assert bootstrap_estimates(totals_of([1, 2]), {"kappa": undefined}, 2) == {"kappa": None}
+
+
+@pytest.mark.parametrize(("n_rare", "has_interval"), [(1, False), (5, True)])
+def test_interval_needs_a_statistic_that_nearly_every_resample_defines(n_rare, has_interval):
+    # A resample of 40 misses all 5 marked clusters with probability (35/40)^40 = 0.5 %, one with 36 %.
+    def mean_unless_unmarked(totals: Floats) -> Floats:
+        return np.where(totals[:, 2] > 0, totals[:, 0] / totals[:, 1], np.nan)
+
+    marks = (np.arange(40) < n_rare).astype(float)
+    totals = np.column_stack([totals_of(np.arange(40)), marks])
+    found = bootstrap_estimates(totals, {"s": mean_unless_unmarked}, 40)["s"]
+    assert found is not None
+    assert (found.low is not None) == has_interval
+
+
+def test_value_at_the_edge_of_what_resamples_reach_keeps_plain_quantiles():
+    def highest(totals: Floats) -> Floats:  # no resample exceeds it, so the bias correction is not infinite
+        return np.minimum(totals[:, 0] / totals[:, 1], 0.0)
+
+    found = bootstrap_estimates(totals_of([5.0, 6.0, 7.0, -9.0]), {"s": highest}, 4)["s"]
+    assert found is not None
+    assert found.low is not None
+    assert found.low < 0 == found.value == found.high
