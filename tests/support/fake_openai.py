@@ -76,6 +76,7 @@ class FakeOpenAI:
         self.models: set[str] | None = None
         self.refuse: set[str] = set()
         self.base_url = ""
+        self._closing = asyncio.Event()
         self.forget()
 
     def forget(self) -> None:
@@ -101,7 +102,7 @@ class FakeOpenAI:
 
     async def serve(self, port: int = 0) -> web.ServerRunner:
         """Start to listen on 127.0.0.1; call `cleanup` of what comes back to stop."""
-        runner = web.ServerRunner(web.Server(self._respond), shutdown_timeout=0)
+        runner = web.ServerRunner(web.Server(self._respond, handler_cancellation=True), shutdown_timeout=0)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
         await site.start()
@@ -130,9 +131,11 @@ class FakeOpenAI:
         said = self._check(request, body) or self.script(body)
         if isinstance(said, str):
             said = Said(text=said)
-        delay = HANG_S if said.hang else self.latency_s
-        if delay:
-            await asyncio.sleep(delay)
+        if said.hang:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), HANG_S)
+        elif self.latency_s:
+            await asyncio.sleep(self.latency_s)
         if said.cut and request.transport is not None:
             request.transport.abort()
         if said.raw is not None:
@@ -209,6 +212,7 @@ def serving() -> Iterator[FakeOpenAI]:
         runner = await fake.serve()
         ready.set()
         await stop.wait()
+        fake._closing.set()
         await runner.cleanup()
 
     thread = threading.Thread(target=lambda: asyncio.run(main()), name="fake-openai", daemon=True)

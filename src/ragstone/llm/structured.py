@@ -15,6 +15,7 @@ from ragstone.llm.schema import ReplyError, validate
 THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 # Some chat templates open the block themselves, so that the reply only closes it.
 UNOPENED_THINK = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
+MOST_BROKEN = 100  # a reply of nothing but opening braces must not cost seconds
 
 
 def parse_reply(text: str, reply: type, nonce: str | None) -> Any:
@@ -72,12 +73,13 @@ def _objects(text: str, nonce: str | None) -> Iterator[dict[str, Any]]:
     What stands inside or beside a broken one may be a quotation. It is looked at only where a nonce
     proves whose words it is; without one, a broken object raises ReplyError.
     """
-    position = text.find("{")
+    position, n_broken = text.find("{"), 0
     while position != -1:
         try:
             found, end = DECODER.raw_decode(text, position)
         except (ValueError, RecursionError) as mistake:
-            if nonce is None:
+            n_broken += 1
+            if nonce is None or n_broken > MOST_BROKEN:
                 raise ReplyError(f"the JSON in the reply is broken or cut off ({mistake})") from None
             end = position + 1
         else:

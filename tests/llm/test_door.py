@@ -1,0 +1,439 @@
+"""The door itself: ledger, re-ask, retries, joining, cancellation, statuses."""
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+
+import pytest
+
+from ragstone.config import ModelSettings, Price, Settings
+from ragstone.errors import DataError, ModelError
+from ragstone.llm import Budget, CallFailed, Caps, Door, Ledger, Message, Prompt, open_door
+from ragstone.llm.door import ATTEMPTS, FEW_ATTEMPTS, ledger_path, prompt_key
+from ragstone.llm.limits import HANGING
+from ragstone.llm.prompt import Completion
+from ragstone.llm.transport import Unreachable
+from ragstone.records import Usage
+from tests.support.doors import NONCE, Model, Verdict, door_to, prompt, verdict
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.scripts import hang
+
+BROKEN = CallFailed("error", "HTTP 500", retryable=True)
+LIMITED = CallFailed("rate_limited", "HTTP 429", retryable=True)
+
+
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries come at once."""
+    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
+
+
+async def failure_of(door: Door, asked: Prompt) -> CallFailed:
+    with pytest.raises(CallFailed) as caught:
+        await door.ask(asked)
+    return caught.value
+
+
+class TestReply:
+    async def test_a_reply_is_a_value_of_the_type_asked_for_with_its_cost(self, tmp_path: Path) -> None:
+        price = Price(input=1.0, output=2.0)
+        said = Completion(text=verdict(1), usage=Usage(input=10, output=5), latency_s=0.5)
+        with door_to(Model(said).send, tmp_path, price=price) as door:
+            reply = await door.ask(prompt())
+        assert reply.value == Verdict("as the texts say", 1)
+        assert (reply.usage, reply.latency_s) == (Usage(input=10, output=5), 0.5)
+        assert reply.cost_usd == pytest.approx(20e-6)  # 10 x 1 + 5 x 2 micro-dollars
+
+    async def test_free_text_has_no_value(self, tmp_path: Path) -> None:
+        with door_to(Model("At the V6 stage.").send, tmp_path) as door:
+            reply = await door.ask(prompt(reply=None, nonce=None))
+        assert (reply.text, reply.value) == ("At the V6 stage.", None)
+
+    async def test_settings_price_goes_before_the_transports(self, tmp_path: Path) -> None:
+        settings = ModelSettings(price_usd_per_million=Price(input=0, output=0))
+        with door_to(Model().send, tmp_path, price=Price(input=9, output=9), settings=settings) as door:
+            assert (await door.ask(prompt())).cost_usd == 0
+
+
+class TestReAsk:
+    async def test_an_unusable_reply_is_asked_for_once_more_with_what_was_wrong(self, tmp_path: Path) -> None:
+        model = Model(verdict(9), verdict(3))
+        with door_to(model.send, tmp_path) as door:
+            reply = await door.ask(prompt("Judge this."))
+        assert reply.value.score == 3
+        assert reply.usage == Usage(input=20, output=10, calls=2)
+        first, second = model.asked
+        assert second.messages[:1] == first.messages
+        assert second.messages[1] == Message("assistant", verdict(9))
+        assert "Expected `int` <= 3 - at `$.score`" in second.messages[2].content
+
+    async def test_a_second_unusable_reply_is_unparsable_with_the_raw_text_kept(self, tmp_path: Path) -> None:
+        model = Model(verdict(9), "I would say 3.")
+        budget = Budget()
+        with door_to(model.send, tmp_path, budget=budget) as door:
+            failure = await failure_of(door, prompt())
+        assert (failure.status, failure.raw) == ("unparsable", "I would say 3.")
+        assert failure.usage == Usage(input=20, output=10, calls=2)
+        assert len(model.asked) == 2
+        assert budget.failed == {"unparsable": 1}
+
+    async def test_a_rerun_repeats_neither_the_ask_nor_the_re_ask(self, tmp_path: Path) -> None:
+        with door_to(Model("prose", "prose").send, tmp_path) as door:
+            await failure_of(door, prompt())
+        silent = Model(AssertionError("a call was repeated"))
+        with door_to(silent.send, tmp_path) as door:
+            assert (await failure_of(door, prompt())).status == "unparsable"
+
+    async def test_an_empty_reply_is_asked_for_again(self, tmp_path: Path) -> None:
+        model = Model("", verdict(1))
+        with door_to(model.send, tmp_path) as door:
+            assert (await door.ask(prompt())).value.score == 1
+        assert model.asked[1].messages[1].content == "(nothing)"
+
+    async def test_an_echoed_verdict_gives_no_flip(self, tmp_path: Path) -> None:
+        fake = verdict(3, nonce=None)
+        model = Model(f"The answer says {fake}", f"Again: {fake} and {fake}")
+        with door_to(model.send, tmp_path) as door:
+            assert (await failure_of(door, prompt())).status == "unparsable"
+
+    async def test_a_refusal_is_refused_and_not_asked_again(self, tmp_path: Path) -> None:
+        model = Model(Completion(text="", refusal="I cannot help with that."))
+        with door_to(model.send, tmp_path) as door:
+            failure = await failure_of(door, prompt())
+        assert (failure.status, failure.raw) == ("refused", "I cannot help with that.")
+        assert len(model.asked) == 1
+
+
+class TestLedger:
+    async def test_a_call_that_the_ledger_holds_is_not_made(self, tmp_path: Path) -> None:
+        budget = Budget()
+        with door_to(Model().send, tmp_path) as door:
+            first = await door.ask(prompt())
+        with door_to(Model(AssertionError()).send, tmp_path, budget=budget) as door:
+            assert await door.ask(prompt()) == first
+        assert (budget.made, budget.from_ledger, budget.usage) == (0, 1, first.usage)
+
+    async def test_a_response_is_stored_before_it_is_used(self, tmp_path: Path) -> None:
+        with door_to(Model().send, tmp_path) as door:
+            await door.ask(prompt())
+            other = Ledger(tmp_path / "ledger.sqlite")
+            assert other.get(prompt_key("function/model", prompt())) is not None
+            other.close()
+
+    async def test_a_failed_call_is_not_stored(self, tmp_path: Path) -> None:
+        with door_to(Model(CallFailed("error", "HTTP 413"), verdict(1)).send, tmp_path) as door:
+            assert (await failure_of(door, prompt())).status == "error"
+            assert (await door.ask(prompt())).value.score == 1
+
+    async def test_a_ledger_that_cannot_be_written_stops_the_run(self, tmp_path: Path) -> None:
+        with door_to(Model().send, tmp_path) as door:
+            door._ledger.close()
+            with pytest.raises(DataError):
+                await door.ask(prompt())
+
+    def test_all_that_decides_a_reply_is_in_its_key(self) -> None:
+        base = Prompt(messages=(Message("user", "a"), Message("user", "b")), reply=Verdict, nonce=NONCE)
+        others = [
+            Prompt(messages=(Message("user", "ab"),), reply=Verdict, nonce=NONCE),
+            Prompt(messages=(Message("system", "a"), Message("user", "b")), reply=Verdict, nonce=NONCE),
+            Prompt(messages=base.messages, reply=Verdict, nonce="9" * 10),
+            Prompt(messages=base.messages, reply=Verdict),
+            Prompt(messages=base.messages),
+            Prompt(messages=base.messages, reply=Verdict, nonce=NONCE, max_tokens=7),
+            Prompt(messages=base.messages, reply=Verdict, nonce=NONCE, temperature=0.7),
+            Prompt(messages=base.messages, reply=Verdict, nonce=NONCE, sample=1),
+        ]
+        keys = {prompt_key("m", each) for each in [base, *others]} | {prompt_key("other", base)}
+        assert len(keys) == len(others) + 2
+
+    def test_a_key_stays_the_same_from_version_to_version(self) -> None:
+        # If this fails, every ledger in the world is worth nothing: that needs a new FORMAT and a note.
+        asked = Prompt(messages=(Message("user", "Judge this."),), nonce=NONCE)
+        assert prompt_key("openai/m", asked).hex() == "3df7d9d373532f47d217e0e8bd820968"
+
+    def test_the_ledger_stands_in_the_projects_folder(self) -> None:
+        assert ledger_path(Settings(root="/p")) == Path("/p/.ragstone/ledger.sqlite")
+
+
+class TestOffline:
+    async def test_what_the_ledger_holds_is_answered(self, tmp_path: Path) -> None:
+        with door_to(Model().send, tmp_path) as door:
+            first = await door.ask(prompt())
+        with door_to(Model(AssertionError()).send, tmp_path, offline=True) as door:
+            assert await door.ask(prompt()) == first
+
+    async def test_what_it_lacks_is_named(self, tmp_path: Path) -> None:
+        with door_to(Model(AssertionError()).send, tmp_path, offline=True) as door:
+            failure = await failure_of(door, prompt("Judge row 17."))
+        assert failure.status == "error"
+        assert str(failure) == "offline, and the ledger lacks this call: ...'Judge row 17.'"
+
+    async def test_the_recorded_transport_needs_no_key_and_no_network(self, tmp_path: Path) -> None:
+        ledger = Ledger(tmp_path / "l")
+        said = Completion(text=verdict(1))
+        await ledger.put(prompt_key("openai/gpt-4o-mini", prompt()), "openai/gpt-4o-mini", said)
+        async with open_door("recorded/openai/gpt-4o-mini", Settings(), ledger) as door:
+            assert (await door.ask(prompt())).value.score == 1
+            assert "offline" in str(await failure_of(door, prompt("another")))
+        ledger.close()
+
+
+class TestName:
+    @pytest.mark.parametrize("name", ["gpt-4o-mini", "opnai/gpt-4o", "openai/", "", "recorded/gpt-4o"])
+    async def test_an_unknown_model_or_transport_is_told_how_models_are_named(
+        self, name: str, tmp_path: Path
+    ) -> None:
+        ledger = Ledger(tmp_path / "l")
+        with pytest.raises(ModelError, match=r"models are named transport/model, e\.g\. openai/gpt-4o-mini"):
+            async with open_door(name, Settings(), ledger):
+                pass
+        ledger.close()
+
+    async def test_the_nearest_transport_is_named(self, tmp_path: Path) -> None:
+        ledger = Ledger(tmp_path / "l")
+        with pytest.raises(ModelError, match="Did you mean 'openai'"):
+            async with open_door("opnai/gpt-4o", Settings(), ledger):
+                pass
+        ledger.close()
+
+
+@pytest.mark.usefixtures("_quick")
+class TestRetries:
+    async def test_a_passing_failure_is_tried_again(self, tmp_path: Path) -> None:
+        model, budget = Model(BROKEN, LIMITED, verdict(1)), Budget()
+        with door_to(model.send, tmp_path, budget=budget) as door:
+            assert (await door.ask(prompt())).value.score == 1
+        assert (len(model.asked), budget.retries, budget.made) == (3, 2, 3)
+
+    async def test_attempts_are_few_before_the_first_answer_and_more_after_it(self, tmp_path: Path) -> None:
+        model = Model(BROKEN)
+        with door_to(model.send, tmp_path) as door:
+            await failure_of(door, prompt("a"))
+            assert len(model.asked) == FEW_ATTEMPTS
+            model.said = [verdict(1)]
+            await door.ask(prompt("b"))
+            model.said, model.asked = [BROKEN], []
+            await failure_of(door, prompt("c"))
+            assert len(model.asked) == ATTEMPTS
+
+    async def test_the_status_says_what_it_failed_of(self, tmp_path: Path) -> None:
+        for said, status in (
+            (LIMITED, "rate_limited"),
+            (BROKEN, "error"),
+            (CallFailed("timeout", "too slow", retryable=True), "timeout"),
+        ):
+            with door_to(Model(said).send, tmp_path) as door:
+                assert (await failure_of(door, prompt())).status == status
+
+    async def test_what_will_not_change_is_not_tried_again(self, tmp_path: Path) -> None:
+        model = Model(CallFailed("error", "HTTP 413"))
+        with door_to(model.send, tmp_path) as door:
+            await failure_of(door, prompt())
+        assert len(model.asked) == 1
+
+    async def test_a_timeout_is_tried_only_twice_more(self, tmp_path: Path) -> None:
+        model = Model(verdict(1), CallFailed("timeout", "too slow", retryable=True))
+        with door_to(model.send, tmp_path) as door:
+            await door.ask(prompt("first"))
+            await failure_of(door, prompt("second"))
+        assert len(model.asked) == 1 + 3
+
+    async def test_an_endpoint_that_never_answers_stops_the_run_after_a_few_timeouts(
+        self, tmp_path: Path
+    ) -> None:
+        model = Model(CallFailed("timeout", "did not answer in time", retryable=True))
+        with door_to(model.send, tmp_path, concurrency=64) as door:
+            asking = [door.ask(prompt(f"row {n}")) for n in range(200)]
+            ends = await asyncio.gather(*asking, return_exceptions=True)
+        assert len(model.asked) <= 64 + HANGING
+        assert sum(not isinstance(end, CallFailed) for end in ends) >= 200 - HANGING
+        assert "nor did it answer any other call" in str(ends[-1])
+
+    async def test_nobody_there_stops_the_run_with_a_model_error(self, tmp_path: Path) -> None:
+        with door_to(Model(Unreachable("http://x cannot be reached")).send, tmp_path) as door:
+            with pytest.raises(ModelError, match="cannot be reached") as caught:
+                await door.ask(prompt())
+        assert not isinstance(caught.value, CallFailed)
+
+    async def test_a_wrong_key_stops_every_call_at_once_and_asks_nobody_again(self, tmp_path: Path) -> None:
+        model = Model(ModelError("refused the key: no such key"), latency_s=0.01)
+        with door_to(model.send, tmp_path, concurrency=4) as door:
+            asking = [door.ask(prompt(f"row {n}")) for n in range(50)]
+            ends = await asyncio.gather(*asking, return_exceptions=True)
+        assert len(model.asked) == 4
+        assert {str(end) for end in ends} == {"refused the key: no such key"}
+
+    async def test_refusals_lower_the_number_of_calls_at_once(self, tmp_path: Path) -> None:
+        model = Model(*[LIMITED] * 64, verdict(1), latency_s=0.002)
+        with door_to(model.send, tmp_path, concurrency=64) as door:
+            await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(64)))
+            assert model.most_in_flight == 64
+            assert 20 < door._slots.allowed < 50
+
+    async def test_after_retry_after_nobody_asks_too_early_and_not_all_ask_at_once(
+        self, tmp_path: Path
+    ) -> None:
+        limited = CallFailed("rate_limited", "HTTP 429", retryable=True, retry_after_s=0.2)
+        times: list[float] = []
+        model = Model(*[limited] * 8, verdict(1), latency_s=0.06)
+
+        async def send(asked: Prompt) -> Completion:
+            times.append(time.monotonic())
+            return await model.send(asked)
+
+        with door_to(send, tmp_path, concurrency=8) as door:
+            await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(30)))
+        assert times[8] - times[7] >= 0.199
+        later = times[8:12]
+        assert later[-1] - later[0] > 0.001
+
+
+class TestJoining:
+    async def test_identical_calls_in_flight_are_one(self, tmp_path: Path) -> None:
+        model, budget = Model(latency_s=0.01), Budget()
+        with door_to(model.send, tmp_path, budget=budget) as door:
+            replies = await asyncio.gather(*(door.ask(prompt()) for _ in range(20)))
+        assert len(model.asked) == 1
+        assert replies == [replies[0]] * 20
+        assert (budget.made, budget.from_ledger) == (1, 19)
+
+    async def test_those_who_joined_a_call_share_its_failure(self, tmp_path: Path) -> None:
+        model, budget = Model(CallFailed("error", "HTTP 413"), latency_s=0.01), Budget()
+        with door_to(model.send, tmp_path, budget=budget) as door:
+            ends = await asyncio.gather(*(door.ask(prompt()) for _ in range(5)), return_exceptions=True)
+        assert len(model.asked) == 1
+        assert all(isinstance(end, CallFailed) for end in ends)
+        assert budget.failed == {"error": 5}
+
+    async def test_when_the_one_who_calls_is_cancelled_another_makes_the_call(self, tmp_path: Path) -> None:
+        model = Model(latency_s=0.02)
+        with door_to(model.send, tmp_path) as door:
+            tasks = [asyncio.create_task(door.ask(prompt())) for _ in range(4)]
+            await asyncio.sleep(0.005)
+            tasks[0].cancel()
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        assert isinstance(ends[0], asyncio.CancelledError)
+        assert [end.value.score for end in ends[1:] if not isinstance(end, BaseException)] == [2, 2, 2]
+        assert len(model.asked) == 2
+
+    async def test_cancelling_one_who_waits_leaves_the_call_to_the_others(self, tmp_path: Path) -> None:
+        model = Model(latency_s=0.02)
+        with door_to(model.send, tmp_path) as door:
+            tasks = [asyncio.create_task(door.ask(prompt())) for _ in range(3)]
+            await asyncio.sleep(0.005)
+            tasks[1].cancel()
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [isinstance(end, asyncio.CancelledError) for end in ends] == [False, True, False]
+        assert len(model.asked) == 1
+
+
+class TestCancelling:
+    async def test_it_ends_the_request_and_frees_slot_and_reservation(
+        self, fake_openai: FakeOpenAI, tmp_path: Path
+    ) -> None:
+        fake_openai.script = lambda _body: hang()
+        settings, ledger, budget = fake_openai.settings(max_concurrency=2), Ledger(tmp_path / "l"), Budget()
+        async with open_door(fake_openai.model, settings, ledger, budget) as door:
+            tasks = [asyncio.create_task(door.ask(prompt(f"row {n}"))) for n in range(10)]
+            await until(lambda: fake_openai.in_flight == 2)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            assert door._slots.in_use == 0
+            assert not door._flying
+            assert not budget._reserved
+            await until(lambda: fake_openai.in_flight == 0)
+            fake_openai.script = lambda _body: verdict()
+            assert (await door.ask(prompt("row 0"))).value.score == 2
+        ledger.close()
+        assert fake_openai.n_cut_off == 2
+
+    async def test_a_cancelled_run_keeps_what_was_answered(self, tmp_path: Path) -> None:
+        model = Model(latency_s=0.01)
+        with door_to(model.send, tmp_path, concurrency=4) as door:
+            tasks = [asyncio.create_task(door.ask(prompt(f"row {n}"))) for n in range(40)]
+            await until(lambda: sum(task.done() for task in tasks) >= 8)
+            done = [n for n, task in enumerate(tasks) if task.done()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        with door_to(Model(AssertionError()).send, tmp_path) as door:
+            for n in done:
+                await door.ask(prompt(f"row {n}"))
+
+
+async def until(condition: object, seconds: float = 5.0) -> None:
+    """Wait for a condition; fail if it does not come."""
+    assert callable(condition)
+    for _ in range(int(seconds / 0.002)):
+        if condition():
+            return
+        await asyncio.sleep(0.002)
+    raise AssertionError("it did not come to pass")
+
+
+async def test_requests_per_minute_are_kept_whatever_the_concurrency(
+    fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    settings = fake_openai.settings(requests_per_minute=60 * 50, max_concurrency=32)
+    ledger = Ledger(tmp_path / "l")
+    fake_openai.script = lambda _body: verdict()
+    async with open_door(fake_openai.model, settings, ledger) as door:
+        await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(40)))
+    ledger.close()
+    times = list(fake_openai.arrivals)
+    assert times[-1] - times[0] > 39 / 50 * 0.95
+    for first, eleventh in zip(times, times[10:], strict=False):
+        assert eleventh - first > 0.15  # ten in 200 ms, give or take timers
+
+
+async def test_tokens_per_minute_are_kept(tmp_path: Path) -> None:
+    model = Model()
+    # A prompt of some 150 tokens at most counts as a quarter of that; 20 of them are some 1,000 tokens.
+    with door_to(model.send, tmp_path, settings=ModelSettings(tokens_per_minute=60 * 4000)) as door:
+        started = time.monotonic()
+        await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(20)))
+    assert 0.15 < time.monotonic() - started < 2
+
+
+async def test_a_cap_holds_over_the_network_even_while_the_endpoint_refuses_json_modes(
+    fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    fake_openai.refuse = {"json_schema", "tool"}
+    fake_openai.script = lambda _body: verdict()
+    fake_openai.latency_s = 0.002
+    ledger, budget = Ledger(tmp_path / "l"), Budget(Caps(calls=100))
+    async with open_door(fake_openai.model, fake_openai.settings(), ledger, budget) as door:
+        asking = [door.ask(prompt(f"row {n}")) for n in range(300)]
+        ends = await asyncio.gather(*asking, return_exceptions=True)
+    ledger.close()
+    assert fake_openai.n_requests == budget.made == 100
+    assert all(isinstance(end, CallFailed) and end.status == "over_budget" for end in ends[-100:])
+
+
+async def test_every_row_ends_in_its_true_status_while_the_endpoint_misbehaves(
+    fake_openai: FakeOpenAI, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from tests.support.scripts import fail, say, sometimes
+
+    fake_openai.script = sometimes(
+        [
+            (0.05, fail(429, "slow down", retry_after=0.05)),
+            (0.02, say('{"nonce": "0", "reason": "cut o', finish_reason="length")),
+            (0.01, fail(500, "oops")),
+            (0.005, hang()),
+        ]
+    )
+    ledger, budget = Ledger(tmp_path / "l"), Budget()
+    settings = fake_openai.settings(timeout_s=0.3)
+    with caplog.at_level(logging.DEBUG):
+        async with open_door(fake_openai.model, settings, ledger, budget) as door:
+            asking = [door.ask(prompt(f"row {n}")) for n in range(300)]
+            ends = await asyncio.gather(*asking, return_exceptions=True)
+    ledger.close()
+    failed = [end for end in ends if isinstance(end, BaseException)]
+    assert all(isinstance(end, CallFailed) for end in failed)
+    assert len(failed) <= 3
+    assert sum(budget.failed.values()) == len(failed)
+    assert budget.retries > 5

@@ -1,0 +1,258 @@
+"""Every response ever paid for, whatever happens to those who asked."""
+
+import asyncio
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ragstone.errors import DataError
+from ragstone.llm import Ledger, ledger
+from ragstone.llm.prompt import Completion
+from ragstone.records import Usage
+from tests.support.fake_openai import ROOT, running, stats
+
+SAID = Completion(text="ठीक है 👍🏽", latency_s=0.25)
+
+
+def key(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+async def test_what_was_put_is_got_by_another_ledger_on_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "ledger.sqlite"
+    said = Completion(text="t", finish_reason="stop", refusal="no", usage=Usage(input=3, cached=1), latency_s=0.5)
+    one, other = Ledger(path), Ledger(path)
+    await one.put(key(1), "m", said)
+    assert other.get(key(1)) == said
+    assert other.get(key(2)) is None
+    one.close()
+    other.close()
+    again = Ledger(path)
+    assert again.get(key(1)) == said
+    again.close()
+
+
+async def test_the_first_response_wins(tmp_path: Path) -> None:
+    opened = Ledger(tmp_path / "l")
+    await opened.put(key(1), "m", Completion(text="first"))
+    await opened.put(key(1), "m", Completion(text="second"))
+    found = opened.get(key(1))
+    opened.close()
+    assert found is not None
+    assert found.text == "first"
+
+
+async def test_responses_that_come_together_share_a_commit(tmp_path: Path) -> None:
+    opened = Ledger(tmp_path / "l")
+    started = time.monotonic()
+    await asyncio.gather(*(opened.put(key(n), "m", SAID) for n in range(2000)))
+    opened.close()
+    assert time.monotonic() - started < 2  # one commit each would take longer on any disk
+
+
+async def test_close_writes_what_waits_even_if_nobody_waits_for_it(tmp_path: Path) -> None:
+    opened = Ledger(tmp_path / "l")
+    waiting = [asyncio.create_task(opened.put(key(n), "m", SAID)) for n in range(100)]
+    await asyncio.sleep(0)
+    for task in waiting[:50]:
+        task.cancel()  # they were paid for all the same
+    opened.close()
+    opened.close()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    again = Ledger(tmp_path / "l")
+    assert all(again.get(key(n)) == SAID for n in range(100))
+    again.close()
+
+
+async def test_a_cancelled_put_does_not_stop_the_writer(tmp_path: Path) -> None:
+    opened = Ledger(tmp_path / "l")
+    for n in range(50):
+        task = asyncio.create_task(opened.put(key(n), "m", SAID))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    await asyncio.wait_for(opened.put(key(99), "m", SAID), 5)
+    opened.close()
+
+
+async def test_a_closed_ledger_says_so_and_hangs_nobody(tmp_path: Path) -> None:
+    opened = Ledger(tmp_path / "l")
+    opened.close()
+    with pytest.raises(DataError, match="the ledger is closed"):
+        await asyncio.wait_for(opened.put(key(1), "m", SAID), 5)
+
+
+def test_a_loop_that_ended_before_its_commit_does_not_stop_the_writer(tmp_path: Path) -> None:
+    opened = Ledger(tmp_path / "l")
+
+    async def leave() -> None:
+        task = asyncio.create_task(opened.put(key(1), "m", SAID))
+        await asyncio.sleep(0)
+        task.cancel()
+
+    asyncio.run(leave())
+    asyncio.run(opened.put(key(2), "m", SAID))
+    assert opened.get(key(1)) == SAID
+    opened.close()
+
+
+def test_a_ledger_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(DataError, match=r"newer Ragstone \(format 99\)\. Upgrade with: pip install -U ragstone"):
+        Ledger(path)
+
+
+def test_a_file_that_is_no_ledger_is_said_to_be_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    path.write_bytes(b"once upon a time " * 100)
+    with pytest.raises(DataError, match="the ledger is damaged .* Move it aside"):
+        Ledger(path)
+
+
+async def test_a_damaged_response_is_said_to_be_damage_and_not_asked_anew_silently(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    opened = Ledger(path)
+    await opened.put(key(1), "m", SAID)
+    opened.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE responses SET response = x'7b22'")
+    connection.close()
+    again = Ledger(path)
+    with pytest.raises(DataError, match="the ledger is damaged"):
+        again.get(key(1))
+    again.close()
+
+
+async def test_damaged_pages_are_said_to_be_damage(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    opened = Ledger(path)
+    await asyncio.gather(*(opened.put(key(n), "m", Completion(text="x" * 500)) for n in range(200)))
+    opened.close()
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+    again = Ledger(path)
+    with pytest.raises(DataError, match="the ledger is damaged"):
+        again.get(key(5))
+    again.close()
+
+
+def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match=r"file/ledger.sqlite: the ledger cannot be used .* writable"):
+        Ledger(tmp_path / "file" / "ledger.sqlite")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(DataError, match="Check that its folder is writable"):
+        Ledger(tmp_path / "ledger.sqlite")
+
+
+async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = ledger._connect
+
+    def connect_to_small_disk(path: Path) -> sqlite3.Connection:
+        connection = connect(path)
+        connection.execute("PRAGMA max_page_count = 8")  # SQLite's own way to run out of room
+        return connection
+
+    monkeypatch.setattr(ledger, "_connect", connect_to_small_disk)
+    opened = Ledger(tmp_path / "l")
+    await opened.put(key(0), "m", SAID)
+    large = Completion(text="x" * 40_000)
+    puts = asyncio.gather(*(opened.put(key(n), "m", large) for n in range(1, 4)), return_exceptions=True)
+    for mistake in await asyncio.wait_for(puts, 5):
+        assert isinstance(mistake, DataError)
+        assert "the disk is full. Make room and run the same command again" in str(mistake)
+    assert opened.get(key(0)) == SAID
+    await opened.put(key(9), "m", SAID)  # there is room for a small one
+    opened.close()
+
+
+def fill(job: tuple[Path, int]) -> int:
+    """Open the ledger and put 200 responses, half of which the other processes put too."""
+    path, number = job
+
+    async def work() -> int:
+        opened = Ledger(path)
+        own = (key(1000 * number + n) for n in range(100))
+        await asyncio.gather(*(opened.put(each, "m", SAID) for each in [*map(key, range(100)), *own]))
+        found = sum(opened.get(key(n)) == SAID for n in range(100))
+        opened.close()
+        return found
+
+    return asyncio.run(work())
+
+
+def test_processes_that_start_at_once_share_one_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        assert pool.map(fill, [(path, number) for number in range(1, 7)], chunksize=1) == [100] * 6
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT count(*) FROM responses").fetchone() == (700,)
+    connection.close()
+
+
+ASKER = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from ragstone.config import ModelSettings, Settings
+from ragstone.llm import Ledger, open_door
+from tests.support.doors import prompt
+
+async def main():
+    settings = Settings(models={"openai/fake": ModelSettings(base_url=sys.argv[1], max_concurrency=16)})
+    ledger = Ledger(Path(sys.argv[2]))
+    async with open_door("openai/fake", settings, ledger) as door:
+        async def one(n):
+            reply = await door.ask(prompt(f"row {n}"))
+            with open(sys.argv[2] + ".used", "ab", buffering=0) as used:
+                used.write(b"%d\\n" % n)
+            return f"{n} {reply.value.score} {reply.latency_s}"
+        lines = await asyncio.gather(*(one(n) for n in range(120)))
+    ledger.close()
+    Path(sys.argv[2] + ".out").write_text("\\n".join(lines))
+
+asyncio.run(main())
+"""
+
+
+def test_killed_at_any_moment_no_response_that_was_used_is_asked_for_again(tmp_path: Path) -> None:
+    path, draw = tmp_path / "l", random.Random(1)
+    with running("--latency", "0.03") as base_url:
+        command = [sys.executable, "-c", ASKER, base_url, str(path), str(ROOT)]
+        for _ in range(3):
+            asker = subprocess.Popen(command)
+            deadline = time.monotonic() + 20
+            while stats(base_url)["in_flight"] == 0 and asker.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.005)
+            time.sleep(draw.uniform(0.01, 0.1))
+            asker.send_signal(signal.SIGKILL)
+            asker.wait()
+        with sqlite3.connect(path) as connection:
+            n_kept = connection.execute("SELECT count(*) FROM responses").fetchone()[0]
+        connection.close()
+        used = set((tmp_path / "l.used").read_bytes().split())
+        assert 0 < len(used) <= n_kept < 120
+        n_before = stats(base_url)["n_requests"]
+        subprocess.run(command, check=True, timeout=60)
+        assert stats(base_url)["n_requests"] - n_before == 120 - n_kept
+        first = (tmp_path / "l.out").read_bytes()
+        subprocess.run(command, check=True, timeout=60)
+        assert stats(base_url)["n_requests"] - n_before == 120 - n_kept
+        assert (tmp_path / "l.out").read_bytes() == first

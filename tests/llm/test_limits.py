@@ -1,0 +1,213 @@
+"""How fast an endpoint is asked, and when it is given up."""
+
+import asyncio
+import random
+import time
+
+import pytest
+
+from ragstone.errors import ModelError
+from ragstone.llm import CallFailed
+from ragstone.llm.limits import HANGING, LOST_IN_A_ROW, Circuit, Pace, Slots, backoff_s
+from ragstone.llm.transport import Unreachable
+
+
+async def occupy(slots: Slots, until: asyncio.Event) -> None:
+    async with slots:
+        await until.wait()
+
+
+async def test_no_more_than_the_highest_number_are_in_use_and_everyone_has_a_turn() -> None:
+    slots, seen, done = Slots(3), 0, 0
+
+    async def work() -> None:
+        nonlocal seen, done
+        async with slots:
+            seen = max(seen, slots.in_use)
+            await asyncio.sleep(0)
+        done += 1
+
+    await asyncio.gather(*(work() for _ in range(50)))
+    assert (seen, done, slots.in_use) == (3, 50, 0)
+
+
+def test_a_round_of_refusals_halves_the_slots_and_one_slot_always_stays() -> None:
+    slots = Slots(64)
+    for _ in range(64):
+        slots.refused()
+    assert slots.allowed == 32  # 64 - 64 / 2
+    for _ in range(1000):
+        slots.refused()
+    assert slots.allowed == 1
+
+
+def test_accepted_calls_bring_the_slots_back_but_never_above_the_highest() -> None:
+    slots = Slots(64)
+    for _ in range(64):
+        slots.refused()
+    for _ in range(32):
+        slots.accepted()
+    assert slots.allowed == pytest.approx(34, abs=0.1)  # a round of 32 accepted ones adds two
+    for _ in range(5000):
+        slots.accepted()
+    assert slots.allowed == 64
+
+
+def test_one_refusal_in_twenty_does_not_starve_the_run() -> None:
+    slots, draw = Slots(64), random.Random(0)
+    for _ in range(5000):
+        slots.refused() if draw.random() < 0.05 else slots.accepted()
+    assert slots.allowed > 32
+
+
+async def test_fewer_slots_hold_for_those_who_wait() -> None:
+    slots, go = Slots(4), asyncio.Event()
+    first = [asyncio.create_task(occupy(slots, go)) for _ in range(4)]
+    await asyncio.sleep(0)
+    for _ in range(6):
+        slots.refused()  # 4 - 3 = 1
+    stay = asyncio.Event()
+    second = [asyncio.create_task(occupy(slots, stay)) for _ in range(3)]
+    go.set()
+    await asyncio.gather(*first)
+    await asyncio.sleep(0)
+    assert slots.in_use == 1
+    stay.set()
+    await asyncio.gather(*second)
+
+
+async def test_a_cancelled_waiter_leaves_the_queue_and_no_slot_is_lost() -> None:
+    slots, stay = Slots(1), asyncio.Event()
+    holder = asyncio.create_task(occupy(slots, stay))
+    waiters = [asyncio.create_task(occupy(slots, stay)) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiters[0].cancel()
+    stay.set()  # the slot is handed on in the same round of the loop as the cancellation
+    waiters[1].cancel()
+    await asyncio.gather(holder, *waiters, return_exceptions=True)
+    assert slots.in_use == 0
+    await asyncio.wait_for(occupy(slots, stay), 1)
+
+
+async def test_a_waiter_cancelled_just_as_its_turn_comes_hands_the_slot_on() -> None:
+    slots, stay = Slots(1), asyncio.Event()
+    await slots.__aenter__()
+    waiter = asyncio.create_task(occupy(slots, stay))
+    await asyncio.sleep(0)
+    await slots.__aexit__(None, None, None)  # its turn
+    waiter.cancel()
+    await asyncio.gather(waiter, return_exceptions=True)
+    assert slots.in_use == 0
+
+
+async def test_permits_are_evenly_spaced_and_never_too_many() -> None:
+    pace, times = Pace(60 * 200, random.Random(0)), []  # 200 a second
+
+    async def start() -> None:
+        await pace.wait()
+        times.append(time.monotonic())
+
+    await asyncio.gather(*(start() for _ in range(40)))
+    assert times[-1] - times[0] >= 39 / 200 * 0.99
+    for first, eleventh in zip(times, times[10:], strict=False):
+        assert eleventh - first >= 0.04  # ten of them take 50 ms, give or take the timer
+
+
+async def test_without_a_rate_nobody_waits() -> None:
+    pace = Pace(None, random.Random(0))
+    started = time.monotonic()
+    for _ in range(1000):
+        await pace.wait()
+    assert time.monotonic() - started < 0.5
+
+
+async def test_more_units_take_longer() -> None:
+    pace = Pace(60 * 1000, random.Random(0))  # 1,000 units a second
+    started = time.monotonic()
+    await pace.wait(100)
+    await pace.wait(1)
+    assert 0.1 <= time.monotonic() - started < 0.3
+
+
+async def test_after_a_pause_callers_come_back_one_by_one() -> None:
+    pace, times = Pace(None, random.Random(0)), []
+    started = time.monotonic()
+    pace.pause(0.2)
+
+    async def start() -> None:
+        await pace.wait()
+        times.append(time.monotonic() - started)
+
+    await asyncio.gather(*(start() for _ in range(20)))
+    assert min(times) >= 0.2
+    assert max(times) - min(times) > 0.02  # spread over a quarter of the pause
+    assert max(times) < 0.5
+
+
+async def test_a_pause_holds_those_who_already_had_a_permit_and_keeps_the_rate_afterwards() -> None:
+    pace, times = Pace(60 * 100, random.Random(0)), []  # 100 a second
+
+    async def start() -> None:
+        await pace.wait()
+        times.append(time.monotonic())
+
+    waiting = [asyncio.create_task(start()) for _ in range(20)]
+    await asyncio.sleep(0.03)
+    before = len(times)
+    pace.pause(0.1)
+    resumed = time.monotonic() + 0.1
+    await asyncio.gather(*waiting)
+    assert before < 6
+    assert min(times[before:]) >= resumed - 0.001
+    assert all(later - earlier > 0.005 for earlier, later in zip(times[before:], times[before + 1 :], strict=False))
+
+
+def test_backoff_doubles_is_capped_and_has_full_jitter() -> None:
+    draws = [[backoff_s(attempt, random.Random(seed)) for seed in range(200)] for attempt in (0, 1, 2, 20)]
+    for waits, most in zip(draws, (0.5, 1.0, 2.0, 30.0), strict=True):
+        assert 0 <= min(waits) < most * 0.1
+        assert most * 0.9 < max(waits) <= most
+
+
+def timed_out() -> CallFailed:
+    return CallFailed("timeout", "http://x did not answer in time", retryable=True)
+
+
+def test_an_endpoint_that_only_hangs_is_given_up_after_a_few_timeouts() -> None:
+    circuit = Circuit()
+    for _ in range(HANGING - 1):
+        circuit.attempt_failed(timed_out())
+    with pytest.raises(ModelError, match="did not answer in time; nor did it answer any other call so far"):
+        circuit.attempt_failed(timed_out())
+    with pytest.raises(ModelError, match="raise timeout_s"):
+        circuit.check()
+
+
+def test_timeouts_of_an_endpoint_that_has_answered_are_the_rows_own() -> None:
+    circuit = Circuit()
+    circuit.answered()
+    for _ in range(HANGING * 2):
+        circuit.attempt_failed(timed_out())
+    circuit.check()
+
+
+def test_nobody_there_from_the_first_call_on_stops_everything() -> None:
+    circuit = Circuit()
+    with pytest.raises(ModelError, match="cannot be reached"):
+        circuit.call_lost(Unreachable("http://x cannot be reached"))
+    circuit = Circuit()
+    circuit.answered()
+    circuit.call_lost(Unreachable("http://x cannot be reached"))  # only this row is lost
+    circuit.check()
+
+
+def test_many_lost_calls_in_a_row_stop_everything_and_an_answer_between_them_does_not() -> None:
+    circuit = Circuit()
+    for _ in range(3):
+        for _ in range(LOST_IN_A_ROW - 1):
+            circuit.call_lost(CallFailed("error", "HTTP 500: broken"))
+        circuit.answered()
+    for _ in range(LOST_IN_A_ROW - 1):
+        circuit.call_lost(CallFailed("error", "HTTP 500: broken"))
+    with pytest.raises(ModelError, match=r"30 calls in a row .* HTTP 500: broken .* run the same command again"):
+        circuit.call_lost(CallFailed("error", "HTTP 500: broken"))

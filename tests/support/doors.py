@@ -1,0 +1,81 @@
+"""A door over a function, for tests that need no server, and the prompt that most tests ask."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from ragstone.config import ModelSettings, Price
+from ragstone.llm import Budget, Caps, Door, Ledger, Message, Prompt
+from ragstone.llm.prompt import Completion
+from ragstone.llm.transport import Endpoint
+from ragstone.records import Usage
+
+NONCE = "0123456789"
+Said = str | Completion | Exception
+
+
+class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A judge's reply: the reason, then a score from 0 to 3."""
+
+    reason: str
+    score: Annotated[int, msgspec.Meta(ge=0, le=3)]
+
+
+def verdict(score: object = 2, nonce: str | None = NONCE, reason: str = "as the texts say") -> str:
+    """Return the text of a reply, right by default."""
+    return json.dumps(({"nonce": nonce} if nonce else {}) | {"reason": reason, "score": score})
+
+
+def prompt(words: str = "Judge this.", *, nonce: str | None = NONCE, reply: type | None = Verdict) -> Prompt:
+    """Return a prompt that asks for a Verdict; other words make another call."""
+    return Prompt(messages=(Message("user", words),), reply=reply, nonce=nonce, max_tokens=100)
+
+
+class Model:
+    """A model that is a function: says these things in turn (the last for ever), and notes what it was asked."""
+
+    def __init__(self, *said: Said, latency_s: float = 0.0) -> None:
+        self.said = list(said) or [verdict()]
+        self.latency_s = latency_s
+        self.asked: list[Prompt] = []
+        self.in_flight = self.most_in_flight = 0
+
+    async def send(self, asked: Prompt) -> Completion:
+        """Answer as a transport does."""
+        self.asked.append(asked)
+        now = self.said.pop(0) if len(self.said) > 1 else self.said[0]
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.latency_s)
+        finally:
+            self.in_flight -= 1
+        if isinstance(now, Exception):
+            raise now
+        return now if isinstance(now, Completion) else Completion(text=now, usage=Usage(input=10, output=5))
+
+
+@contextlib.contextmanager
+def door_to(
+    send: Callable[[Prompt], Awaitable[Completion]],
+    folder: Path,
+    *,
+    budget: Budget | None = None,
+    caps: Caps | None = None,
+    concurrency: int = 8,
+    offline: bool = False,
+    price: Price | None = None,
+    settings: ModelSettings | None = None,
+) -> Iterator[Door]:
+    """Give a door to the function, with its ledger in the folder."""
+    endpoint = Endpoint(identity="function/model", send=send, concurrency=concurrency, price=price)
+    ledger = Ledger(folder / "ledger.sqlite")
+    try:
+        yield Door(endpoint, settings or ModelSettings(), ledger, budget or Budget(caps), offline=offline)
+    finally:
+        ledger.close()
