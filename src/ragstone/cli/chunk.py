@@ -23,7 +23,7 @@ def chunk(
     from ragstone.records import Chunk, Document
     from ragstone.tables import read_rows, write_rows
 
-    rows = chunk_documents(read_rows(documents, Document), method, size=size, overlap=overlap)
+    rows = chunk_documents(read_rows(documents, Document), method, size, overlap)
     n_chunks = write_rows(output, rows, Chunk, force=force)
     if json:
         show_json({"chunks": n_chunks, "output": str(output)})

@@ -17,16 +17,19 @@ def ingest(
 ) -> None:
     """Turn files and folders (text, Markdown, HTML, PDF, CSV, JSONL) into documents."""
     from ragstone.corpus import Skipped
-    from ragstone.corpus import ingest as read_documents
+    from ragstone.corpus import ingest as read_sources
     from ragstone.records import Document
     from ragstone.tables import open_rows
 
     skipped: list[Skipped] = []
     n_documents = 0
     with open_rows(output, Document, force=force) as write, bars("ingest", None) as advance:
-        for document in read_documents(sources, skipped):
-            write(document)
-            n_documents += 1
+        for found in read_sources(sources):
+            if isinstance(found, Skipped):
+                skipped.append(found)
+            else:
+                write(found)
+                n_documents += 1
             advance()
     for one in skipped:
         say(f"skipped {one.path}: {one.reason}")

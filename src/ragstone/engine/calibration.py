@@ -41,4 +41,4 @@ def _cards(settings: Settings, judgements: Sequence[Judgement], path: str) -> li
         for label in read_rows(settings.path(path), Label)
     ]
     thresholds, seed = settings.agree.thresholds, settings.run.seed
-    return report_cards(judgements, labels, thresholds=thresholds, seed=seed)
+    return report_cards(judgements, labels, threshold=thresholds.get("correctness"), seed=seed)

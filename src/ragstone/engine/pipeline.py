@@ -15,7 +15,14 @@ from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import plain_notes
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
-from ragstone.engine.stages import Corpus, answer_rows, judge_rows, load_judges, rank_questions, read_corpus
+from ragstone.engine.stages import (
+    ChunkedCorpus,
+    answer_rows,
+    judge_rows,
+    load_corpus,
+    load_judges,
+    rank_questions,
+)
 from ragstone.errors import ConfigError
 from ragstone.experiments import found_and_right
 from ragstone.judging import Judge, summarise
@@ -33,7 +40,7 @@ RowT = TypeVar("RowT", bound=AnyRow)
 class RunRows(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of a run, as they stand in its folder."""
 
-    corpus: Corpus
+    corpus: ChunkedCorpus
     questions: list[Question]
     rankings: list[Ranking]
     answers: list[Answer]
@@ -102,7 +109,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         found = read_rows(settings.path(settings.questions.path), Question)
         questions = list(islice(found, settings.questions.limit))
         write_rows(folder / "questions.jsonl", questions, Question, force=True)
-    corpus = read_corpus(settings)
+    corpus = load_corpus(settings)
     rankings: list[Ranking] = []
     if corpus.chunks:
         write_rows(folder / "documents.jsonl", corpus.documents, Document, force=True)

@@ -10,7 +10,7 @@ from ragstone.config import Settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
-from ragstone.engine.stages import answer_rows, judge_rows, rank_questions, read_corpus
+from ragstone.engine.stages import answer_rows, judge_rows, rank_questions, load_corpus
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, MetricSummary, Tally
 from ragstone.llm import Caps
@@ -97,7 +97,7 @@ def answer_to_file(
         )
     rows = read_rows(settings.path(settings.questions.path), Question)
     questions = list(islice(rows, settings.questions.limit))
-    corpus = read_corpus(settings)
+    corpus = load_corpus(settings)
 
     async def work() -> AnswerSummary:
         n_answers = 0

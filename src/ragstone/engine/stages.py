@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings
-from ragstone.corpus import Skipped, chunk_documents, ingest
+from ragstone.corpus import Skipped, chunk_documents, read_corpus
 from ragstone.engine.local import map_in_order
 from ragstone.engine.session import Session
 from ragstone.errors import ModelError, RagstoneError
@@ -17,7 +17,7 @@ from ragstone.retrieval import build_search
 from ragstone.systems import answer_question, contexts_of, load_prompt
 
 
-class Corpus(msgspec.Struct, frozen=True, kw_only=True):
+class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
     """Documents, the files that gave none, and the chunks."""
 
     documents: list[Document]
@@ -25,14 +25,12 @@ class Corpus(msgspec.Struct, frozen=True, kw_only=True):
     chunks: list[Chunk]
 
 
-def read_corpus(settings: Settings) -> Corpus:
+def load_corpus(settings: Settings) -> ChunkedCorpus:
     """Return the corpus that `[documents]` and `[chunk]` declare; an empty one if there are no documents."""
-    skipped: list[Skipped] = []
-    paths = [settings.path(path) for path in settings.documents.paths]
-    documents = list(ingest(paths, skipped)) if paths else []
+    corpus = read_corpus(settings.path(path) for path in settings.documents.paths)
     cut = settings.chunk
-    chunks = list(chunk_documents(documents, cut.method, size=cut.size, overlap=cut.overlap))
-    return Corpus(documents=documents, skipped=skipped, chunks=chunks)
+    chunks = list(chunk_documents(corpus.documents, cut.method, cut.size, cut.overlap))
+    return ChunkedCorpus(documents=corpus.documents, skipped=corpus.skipped, chunks=chunks)
 
 
 def rank_questions(questions: Sequence[Question], chunks: Sequence[Chunk], session: Session) -> list[Ranking]:

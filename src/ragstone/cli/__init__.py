@@ -1,0 +1,1 @@
+"""The command `ragstone`: one small file a command."""
