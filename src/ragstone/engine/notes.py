@@ -15,7 +15,7 @@ def plain_notes(
     skipped: Sequence[Skipped],
     missing: Mapping[str, Sequence[str]],
 ) -> list[str]:
-    """Return the notes: files and documents that are missing, rows without a score, judges not to be trusted.
+    """Return the notes: what the corpus lacks, judgements that failed, judges nobody has measured.
 
     missing: question id -> documents that it names and the corpus lacks.
     """
@@ -29,9 +29,8 @@ def plain_notes(
             f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
             "measures are too low."
         )
-    notes += [_unscored(metric) for metric in metrics if metric.statuses.get("scored", 0) < metric.n_rows]
+    notes += [_failed(metric) for metric in metrics if _n_failed(metric)]
     carded = {(card.judge, card.model) for card in cards}
-    notes += [card.verdict for card in cards if card.model != "none" and not card.better_than_baseline]
     unmeasured = sorted({m.judge for m in metrics if m.model != "none" and (m.judge, m.model) not in carded})
     if unmeasured:
         notes.append(
@@ -41,11 +40,14 @@ def plain_notes(
     return notes
 
 
-def _unscored(metric: MetricSummary) -> str:
-    others = ", ".join(f"{n} {status}" for status, n in metric.statuses.items() if status != "scored")
-    n_scored = metric.statuses.get("scored", 0)
+def _n_failed(metric: MetricSummary) -> int:
+    return sum(n for status, n in metric.statuses.items() if status not in ("scored", "not_applicable"))
+
+
+def _failed(metric: MetricSummary) -> str:
     return (
-        f"{metric.judge} of {metric.system}: {n_scored} of {metric.n_rows} answers have a score ({others})."
+        f"{metric.judge} of {metric.system}: {_n_failed(metric)} of {metric.n_rows} judgements failed, and the "
+        "mean leaves them out; `error` in judgements.jsonl says why. Run again to retry calls that failed."
     )
 
 

@@ -10,7 +10,7 @@ from ragstone.config import Settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
-from ragstone.engine.stages import answer_rows, judge_rows, rank_questions, load_corpus
+from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, MetricSummary, Tally
 from ragstone.llm import Caps

@@ -13,7 +13,7 @@ class FoundAndRight(msgspec.Struct, frozen=True, kw_only=True):
     """A system's answers by whether they had what they needed and whether they were right.
 
     found: a relevant document (`Question.document_ids` or `evidence`) was among the answer's contexts;
-    missed: none was. right: the named judge scored the answer at or above the middle of its scale; wrong: below it.
+    missed: none was. right: the judge's score is at or above the middle of its scale; wrong: below it.
     Counted are answers that this judge scored, whose question names relevant documents and whose contexts
     name theirs; all other answers of the system are `n_left_out`. A wrong answer that was found is to be
     blamed on the prompt or the model, one that was missed on the retriever.
