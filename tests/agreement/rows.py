@@ -1,0 +1,61 @@
+"""Short ways to write the rows of these tests."""
+
+from ragstone.records import Judgement, Label, Status
+
+
+def judgement(
+    question: str,
+    score: float | None,
+    *,
+    system: str = "default",
+    judge: str = "rubric",
+    metric: str = "correctness",
+    model: str = "openai/m",
+    scale: tuple[float, float] | None = (0, 1),
+    status: Status = "scored",
+) -> Judgement:
+    return Judgement(
+        question_id=question,
+        system=system,
+        judge=judge,
+        metric=metric,
+        status=status,
+        model=model,
+        prompt_version=1,
+        score=score,
+        scale=scale,
+    )
+
+
+def label(
+    question: str,
+    score: float,
+    *,
+    system: str = "default",
+    metric: str | None = None,
+    annotator: str | None = None,
+    text: str | None = None,
+) -> Label:
+    return Label(
+        question_id=question,
+        system=system,
+        metric=metric,
+        score=score,
+        annotator=annotator,
+        metadata={"question": text} if text else None,
+    )
+
+
+def sheets(
+    human: list[float],
+    scores: list[float],
+    *,
+    judge: str = "rubric",
+    model: str = "openai/m",
+    scale: tuple[float, float] = (0, 1),
+) -> tuple[list[Judgement], list[Label]]:
+    """Return judgements and labels of questions q0, q1, …"""
+    judgements = [
+        judgement(f"q{i}", score, judge=judge, model=model, scale=scale) for i, score in enumerate(scores)
+    ]
+    return judgements, [label(f"q{i}", score) for i, score in enumerate(human)]

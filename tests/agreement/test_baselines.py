@@ -1,0 +1,65 @@
+import numpy as np
+
+from ragstone.agreement.baselines import best_rival, constant_baseline
+from ragstone.agreement.comparison import compare
+
+SETTINGS = {"seed": 0, "resamples": 500}
+
+
+def constant(human, judge, scale=(0, 1)):
+    arrays = (np.array(values, dtype=float) for values in (human, judge))
+    comparison = compare(*arrays, scale, mapped=False, threshold=None)
+    return constant_baseline(comparison, [f"q{i}" for i in range(len(human))], "correctness", **SETTINGS)
+
+
+def hits(values, start=0):
+    return {(f"q{start + i}", "s"): float(value) for i, value in enumerate(values)}
+
+
+def rival(own, *rivals):
+    named = [(f"rival {i}", found) for i, found in enumerate(rivals)]
+    return best_rival(own, named, {key: key[0] for key in own}, **SETTINGS)
+
+
+def test_constant_is_the_most_frequent_human_grade():
+    # Humans 30 right, 10 wrong: always 'right' agrees on 0.75; the judge on all: difference 0.25.
+    found = constant([1] * 30 + [0] * 10, [1] * 30 + [0] * 10)
+    assert found.name == "always answering 'right'"
+    assert (found.exact_agreement.value, found.judge, found.difference.value) == (0.75, 1, 0.25)
+    assert found.better is True
+
+
+def test_judge_that_is_the_constant_is_no_better():
+    assert constant([1] * 30 + [0] * 10, [1] * 40).better is False
+
+
+def test_judge_that_is_worse_than_the_constant_is_no_better():
+    assert constant([1] * 30 + [0] * 10, [0] * 30 + [1] * 10).better is False
+
+
+def test_small_difference_cannot_be_told():
+    # Right on one answer more than the constant, in both directions of disagreement.
+    human = [1] * 30 + [0] * 10
+    judge = [1] * 28 + [0] * 2 + [0] * 3 + [1] * 7
+    assert constant(human, judge).better is None
+
+
+def test_constant_needs_grades():
+    assert constant([0, 1, 1], [10, 40, 90], (0, 100)) is None
+
+
+def test_rival_is_the_best_of_those_without_a_model():
+    own = hits([1] * 40)
+    found = rival(own, hits([1] * 10 + [0] * 30), hits([1] * 30 + [0] * 10), hits([0] * 40))
+    assert (found.name, found.exact_agreement.value, found.better) == ("rival 1", 0.75, True)
+
+
+def test_rival_is_compared_on_shared_answers_only():
+    # The judge is right on q0..q9 and wrong on q10..q19; the rival has q5..q24 and is always right.
+    found = rival(hits([1] * 10 + [0] * 10), hits([1] * 20, start=5))
+    assert (found.n, found.judge, found.exact_agreement.value) == (15, 5 / 15, 1)
+    assert found.better is False
+
+
+def test_no_shared_answer_no_rival():
+    assert rival(hits([1, 1]), hits([1], start=9), {}) is None
