@@ -39,7 +39,7 @@ class Browser:
         while True:
             message = await self.socket.receive_json(timeout=30)
             if message.get("id") == self.n_calls:
-                return message["result"]
+                return dict(message["result"])
             self.events.append(message)
 
     async def run(self, script: str) -> Any:  # noqa: ANN401
@@ -56,12 +56,16 @@ class Browser:
             await asyncio.sleep(0.05)
         assert found == value
 
+    async def open_all(self) -> None:
+        """Open every question, then whatever can be opened in it."""
+        await self.run("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
+        await self.until("!document.querySelector('.question:not(:has(.opened))')", value=True)
+        await self.run("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
+
     async def open(self, path: Path, fragment: str = "") -> None:
         self.events.clear()
         await self.call("Page.navigate", url=path.as_uri() + fragment)
-        while not self.seen("Page.loadEventFired"):
-            await self.run("1")
-            await asyncio.sleep(0.02)
+        await self.until("location.protocol + document.readyState", "file:complete")
 
     def seen(self, *methods: str) -> list[dict[str, Any]]:
         return [event for event in self.events if event.get("method") in methods]
@@ -109,15 +113,10 @@ def choose(name: str, value: str) -> str:
     )
 
 
-OPEN_ALL = "document.querySelectorAll('details').forEach((node) => { node.open = true; })"
-SETTLE = "new Promise((done) => setTimeout(done, 300))"
-
-
 async def test_page_opens_without_a_complaint_or_a_request(browser: Browser, write_run: WriteRun) -> None:
     path = write_report(write_run())
     await browser.open(path)
-    await browser.run(OPEN_ALL)
-    await browser.run(SETTLE)
+    await browser.open_all()
     assert browser.complaints() == []
     assert browser.requests() == [path.as_uri()]
     assert await browser.run(SHOWN) == "4 questions"
@@ -172,8 +171,7 @@ async def test_text_from_outside_runs_nothing(browser: Browser, write_run: Write
     for text in EVIL:
         path = write_report(write_run(**evil_everywhere(text)))
         await browser.open(path)
-        await browser.run(OPEN_ALL)
-        await browser.run(SETTLE)
+        await browser.open_all()
         assert await browser.run("window.pwned === undefined && !document.querySelector('img, #list script')")
         assert await browser.run("document.querySelector('.asked').textContent") == text
         assert browser.complaints() == []
@@ -185,5 +183,5 @@ async def test_page_fits_a_phone(browser: Browser, write_run: WriteRun) -> None:
         "Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True
     )
     await browser.open(write_report(write_run()))
-    await browser.run(OPEN_ALL)
+    await browser.open_all()
     assert await browser.run("document.documentElement.scrollWidth") == 390

@@ -12,7 +12,7 @@ from ragstone.report.run import Run, read_run
 
 
 def lines(blocks: Blocks) -> list[dict[str, Any]]:
-    return json.loads(blocks.index)["lines"]
+    return list(json.loads(blocks.index)["lines"])
 
 
 def details(blocks: Blocks) -> list[dict[str, Any]]:
@@ -63,6 +63,17 @@ def test_cells_stand_in_the_order_of_the_judges(run: Run) -> None:
 def test_question_that_no_judge_saw_is_listed_without_a_score() -> None:
     questions = {name: Question(id=name, question="?") for name in ("q", "r")}
     assert lines(embed_rows(a_run(questions=questions)))[1] == {"id": "r", "cells": [None], "question": "?"}
+
+
+def test_line_shows_the_start_of_the_answer_or_why_there_is_none(run: Run) -> None:
+    assert [line["preview"] for line in lines(embed_rows(run))] == [
+        "With fungicide.",
+        "عند الإزهار",
+        "I do not know.",
+        "HTTP 503",
+    ]
+    long = Answer(question_id="q", answer=" word\n" * 100)
+    assert lines(embed_rows(a_run(answers={"q": [long]})))[0]["preview"] == "word " * 31 + "word…"
 
 
 def test_found_is_the_rank_of_the_first_relevant_context(run: Run) -> None:

@@ -64,11 +64,15 @@ def test_nothing_measured_is_said(summary: RunSummary) -> None:
 
 def five_judges() -> list[Judgement]:
     names = ("correctness", "faithfulness", "relevance", "context_sufficiency", "containment")
-    ends = [{"score": 1.0}, {"score": 0.0}, {"score": None, "status": "timeout"}]
     return [
-        judgement(f"q{n}", name, fields.pop("score"), **fields)  # type: ignore[arg-type]
+        row
         for name in names
-        for n, fields in enumerate([dict(end) for end in ends])
+        for row in (
+            judgement("q1", name, 1),
+            judgement("q2", name, 0),
+            judgement("q3", name, None, status="timeout"),
+            judgement("q4", name, None, status="unparsable"),
+        )
     ]
 
 

@@ -112,7 +112,7 @@ class _Join:
             id=question_id,
             cells=cells,
             question=self.short(text),
-            preview=_cut(" ".join(detail.answers[0].answer.split()), PREVIEW) if detail.answers else None,
+            preview=_preview(detail),
             tags=next((row.tags for row in sources if row.tags), None),
             found=self.worst_rank(detail),
         )
@@ -219,6 +219,14 @@ class _Join:
 
 def _cut(text: str, length: int | None) -> str:
     return text if length is None or len(text) <= length else text[:length].rstrip() + "…"
+
+
+def _preview(detail: Detail) -> str | None:
+    """Return the start of the first answer, or of the reason why there is none."""
+    if not detail.answers:
+        return None
+    first = detail.answers[0]
+    return _cut(" ".join((first.answer or first.error or "").split()), PREVIEW) or None
 
 
 def _in_blocks(rows: Sequence[object], size: int) -> list[bytes]:

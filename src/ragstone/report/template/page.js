@@ -180,7 +180,7 @@
       const cell = line.cells[row.column];
       return el("tr", {},
         el("th", { scope: "row" }, nameOf(column), el("br", {}), el("span", { class: "muted small" }, column.model === "none" ? "baseline, no model" : column.model)),
-        el("td", { class: "nowrap" }, el("span", { class: "chip " + (typeof cell === "string" ? "unscored" : isLow(cell, column) ? "low" : "") },
+        el("td", {}, el("span", { class: "chip " + (typeof cell === "string" ? "unscored" : isLow(cell, column) ? "low" : "") },
           el("b", {}, scoreText(cell, column))), column.caution ? el("div", { class: "small" }, "† ", column.caution) : null),
         el("td", {}, reasonElements(row)));
     });
