@@ -29,7 +29,7 @@ def test_order_of_clusters_does_not_matter():
 
 
 def test_both_ways_of_drawing_give_the_same_interval(monkeypatch):
-    totals = totals_of(np.repeat([0.0, 1.0, 3.1, 7.7], [60, 30, 7, 3]))
+    totals = totals_of(np.repeat([0.0, 1.0, 3.1, 7.7], [600, 300, 70, 30]))
     in_one_draw = estimate(totals)
     monkeypatch.setattr(bootstrap, "MULTINOMIAL_PAYS", 1000)
     cluster_by_cluster = estimate(totals)

@@ -7,9 +7,9 @@ import numpy as np
 from ragstone.agreement.baselines import Hits, best_rival, constant_baseline
 from ragstone.agreement.card import Baseline, HumanAgreement, ReportCard, SystemBias, grade_name
 from ragstone.agreement.comparison import YES_NO, Comparison
+from ragstone.agreement.estimates import agreement_estimates
 from ragstone.agreement.humans import human_agreement
 from ragstone.agreement.measured import NO_MODEL, JudgeId, Measured, by_judge, hits, measure
-from ragstone.agreement.measures import agreement_estimates
 from ragstone.agreement.pairing import Pairs, human_scores
 from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grade_only, verdict
 from ragstone.errors import DataError

@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.agreement.card import HumanAgreement
 from ragstone.agreement.comparison import MAX_GRADES
-from ragstone.agreement.measures import table_totals
+from ragstone.agreement.estimates import table_totals
 from ragstone.agreement.pairing import Human
 from ragstone.statistics import (
     Estimate,

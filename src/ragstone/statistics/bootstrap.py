@@ -104,8 +104,11 @@ def _acceleration(left_out: Floats, counts: Floats) -> float:
     if not left_out.size:
         return 0.0
     influence = (counts @ left_out) / counts.sum() - left_out
-    spread = float(counts @ influence**2)
-    return float(counts @ influence**3) / (6 * spread**1.5) if spread > 0 else 0.0
+    largest = float(np.abs(influence).max())
+    if largest <= 1e-300:  # nothing to divide by
+        return 0.0
+    influence /= largest  # the unit cancels; without it, powers of tiny numbers underflow
+    return float(counts @ influence**3) / (6 * math.pow(counts @ influence**2, 1.5))
 
 
 def _bca(value: float, replicates: Floats, acceleration: float, level: float) -> tuple[float, float] | None:

@@ -4,7 +4,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import cohen_kappa_score
 
 from ragstone.agreement.comparison import compare
-from ragstone.agreement.measures import agreement_estimates
+from ragstone.agreement.estimates import agreement_estimates
 
 
 def estimates(human, judge, scale=(0, 2), clusters=None, **settings):
