@@ -31,9 +31,15 @@ def verdict(score: object = 2, nonce: str | None = NONCE, reason: str = "as the 
     return json.dumps(({"nonce": nonce} if nonce else {}) | {"reason": reason, "score": score})
 
 
-def prompt(words: str = "Judge this.", *, nonce: str | None = NONCE, reply: type | None = Verdict) -> Prompt:
+def prompt(
+    words: str = "Judge this.",
+    *,
+    nonce: str | None = NONCE,
+    reply: type | None = Verdict,
+    max_tokens: int = 100,
+) -> Prompt:
     """Return a prompt that asks for a Verdict; other words make another call."""
-    return Prompt(messages=(Message("user", words),), reply=reply, nonce=nonce, max_tokens=100)
+    return Prompt(messages=(Message("user", words),), reply=reply, nonce=nonce, max_tokens=max_tokens)
 
 
 class Model:

