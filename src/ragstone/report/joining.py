@@ -31,13 +31,23 @@ PASSAGES_A_BLOCK = 400
 MAX_BYTES = 28_000_000  # of embedded rows, so that the file stays under 30 MB
 
 # Lengths that texts are cut to, tried in turn until the rows fit: passages first, for a judge's reasons are
-# kept nowhere else that a reader looks.
+# what a reader comes for.
 PASSAGE_CUTS = (None, 4000, 2000, 1500, 1000, 700, 500, 350, 250)
 TEXT_CUTS = (None, 2000, 1000, 500, 250, 100)
 
 
+# What a parser of HTML could take for the end of a script, and the line ends of old JavaScript.
+UNSAFE_IN_SCRIPT = {
+    b"<": b"\\u003c",
+    b">": b"\\u003e",
+    b"&": b"\\u0026",
+    "\u2028".encode(): b"\\u2028",
+    "\u2029".encode(): b"\\u2029",
+}
+
+
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON to embed. passage_cut and text_cut: lengths that texts were cut to, so that it fits."""
+    """What to embed, from script_json. passage_cut and text_cut: what texts were cut to, so that it fits."""
 
     index: bytes
     details: list[bytes]
@@ -63,6 +73,14 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> Blocks:
             if sum(map(len, passages)) <= left:
                 return blocks
     return blocks
+
+
+def script_json(value: object) -> bytes:
+    """Return JSON that can stand in a script element: nothing in it can end that element."""
+    json = msgspec.json.encode(value)
+    for character, escaped in UNSAFE_IN_SCRIPT.items():
+        json = json.replace(character, escaped)
+    return json
 
 
 def _cut_passages(passages: Sequence[Passage], length: int | None) -> list[Passage]:
@@ -100,7 +118,7 @@ class _Join:
             details_a_block=DETAILS_A_BLOCK,
             passages_a_block=PASSAGES_A_BLOCK,
         )
-        return msgspec.json.encode(index), _in_blocks(details, DETAILS_A_BLOCK)
+        return script_json(index), _in_blocks(details, DETAILS_A_BLOCK)
 
     def line(self, question_id: str, detail: Detail) -> Line:
         cells: list[Cell] = [None] * len(self.columns)
@@ -230,7 +248,7 @@ def _preview(detail: Detail) -> str | None:
 
 
 def _in_blocks(rows: Sequence[object], size: int) -> list[bytes]:
-    return [msgspec.json.encode(rows[start : start + size]) for start in range(0, len(rows), size)]
+    return [script_json(rows[start : start + size]) for start in range(0, len(rows), size)]
 
 
 def _relevant_documents(question: Question | None) -> set[str]:

@@ -13,22 +13,13 @@ from ragstone.agreement.card import grade_name
 from ragstone.errors import DataError
 from ragstone.report import wording
 from ragstone.report.findings import findings, rank_bars, told
-from ragstone.report.joining import Blocks, embed_rows
+from ragstone.report.joining import Blocks, embed_rows, script_json
 from ragstone.report.run import Run, read_run
 from ragstone.report.summary import RunSummary
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-
-# What a parser of HTML could take for the end of a script, and the line ends of old JavaScript.
-UNSAFE_IN_SCRIPT = {
-    b"<": b"\\u003c",
-    b">": b"\\u003e",
-    b"&": b"\\u0026",
-    "\u2028".encode(): b"\\u2028",
-    "\u2029".encode(): b"\\u2029",
-}
 
 ANCHORS = (("right", "All judges"), ("blame", "All measures"), ("trust", "Report cards"))
 
@@ -47,7 +38,8 @@ def write_report(run: Path) -> Path:
         partial.replace(path)
     except OSError as mistake:
         raise DataError(
-            f"{path}: could not be written ({mistake.strerror}). Make room, then run again."
+            f"{path}: could not be written ({mistake.strerror}). "
+            "Make room, or make the folder writable, then run again."
         ) from None
     return path
 
@@ -68,10 +60,10 @@ def render_page(run: Run) -> str:
             cautions=any(wording.caution(metric, summary) for metric in summary.metrics),
             cut_note=_cut_note(blocks),
             manifest=run.manifest and msgspec.json.format(msgspec.json.encode(run.manifest)).decode(),
-            words=in_script(msgspec.json.encode(wording.STATUS_WORDS)),
-            index=in_script(blocks.index),
-            details=map(in_script, blocks.details),
-            passages=map(in_script, blocks.passages),
+            words=_safe(script_json(wording.STATUS_WORDS).decode()),
+            index=_safe(blocks.index.decode()),
+            details=[_safe(block.decode()) for block in blocks.details],
+            passages=[_safe(block.decode()) for block in blocks.passages],
             css=_safe(css),
             js=_safe(js),
             policy=_policy(css, js),
@@ -79,14 +71,8 @@ def render_page(run: Run) -> str:
     )
 
 
-def in_script(json: bytes) -> "Markup":
-    """Return JSON that can stand in a script element: nothing in it can end that element."""
-    for character, escaped in UNSAFE_IN_SCRIPT.items():
-        json = json.replace(character, escaped)
-    return _safe(json.decode())
-
-
 def _safe(text: str) -> "Markup":
+    """Keep what is ours, or escaped already (see script_json), from being escaped."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704

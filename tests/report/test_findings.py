@@ -1,0 +1,50 @@
+import msgspec
+from tests.report.conftest import JUDGEMENTS, card, judgement, summary_of
+
+from ragstone.records import Judgement
+from ragstone.report import RunSummary, headlines
+from ragstone.report.findings import findings, rank_bars, told
+
+
+def of_systems(n: int) -> list[Judgement]:
+    return [judgement("q1", "correctness", 1, system=f"s{place}") for place in range(n)]
+
+
+def test_correctness_by_a_model_leads_and_a_baseline_only_where_nothing_else_scored() -> None:
+    rows = [judgement("q1", name, 1) for name in ("containment", "relevance", "correctness")]
+    assert [lead.judge for lead in headlines(summary_of(rows))] == ["correctness"]
+    assert [lead.judge for lead in headlines(summary_of(rows[:2]))] == ["relevance"]
+    failed = judgement("q1", "correctness", None, status="timeout")
+    assert [lead.judge for lead in headlines(summary_of([failed, rows[0]]))] == ["containment"]
+
+
+def test_each_system_has_its_figure_and_more_than_three_are_counted() -> None:
+    right = findings(summary_of(of_systems(5)))[0]
+    assert [figure.label for figure in right.figures] == [f"s{n}: correctness, 0 to 1" for n in range(3)]
+    assert right.sentences[0] == "2 further systems below."
+
+
+def test_without_rankings_the_wrong_answers_tell_what_is_to_blame(summary: RunSummary) -> None:
+    blame = findings(msgspec.structs.replace(summary, retrieval=[]))[1]
+    assert [(figure.value, figure.rests_on) for figure in blame.figures] == [
+        ("1 of 1", "2 answers; 2 left out")
+    ]
+    assert blame.sentences == told(blame)
+
+
+def test_unmeasured_finding_says_so_where_it_has_no_figures() -> None:
+    trust = findings(summary_of(JUDGEMENTS))[2]
+    assert trust.figures == []
+    assert told(trust)[0] == "Not measured."
+
+
+def test_card_of_the_leading_judge_is_shown_first(summary: RunSummary) -> None:
+    cards = [card(better=True, judge="faithfulness"), card(better=True, judge="correctness")]
+    trust = findings(msgspec.structs.replace(summary, cards=cards))[2]
+    assert trust.figures[0].label == "correctness: exact agreement with people"
+
+
+def test_ranks_beyond_ten_share_a_bar(summary: RunSummary) -> None:
+    histogram = {**{str(rank): 1 for rank in range(1, 16)}, "absent": 4}
+    row = msgspec.structs.replace(summary.retrieval[0], depth=15, rank_histogram=histogram)
+    assert rank_bars(row)[9:] == [("10", 1), ("11 to 15", 5), ("absent", 4)]
