@@ -114,6 +114,15 @@ def test_threshold_reaches_judges_that_need_it_and_no_other():
     assert (free.threshold, free.agreement["exact agreement"].value) == (None, 1)
 
 
+def test_each_judge_may_have_a_threshold_of_its_own():
+    human = [1] * 20 + [0] * 20
+    percent, labels = sheets(human, [80] * 20 + [30] * 20, judge="percent", scale=(0, 100))
+    share, _ = sheets(human, [0.8] * 20 + [0.3] * 20, judge="share")
+    other, _ = sheets(human, [0.8] * 20 + [0.3] * 20, judge="other")
+    cards = report_cards(percent + share + other, labels, threshold={"percent": 50, "share": 0.5}, **FAST)
+    assert [card.threshold for card in cards] == [50, 0.5, None]
+
+
 def test_without_threshold_there_is_no_accuracy_and_the_card_says_why():
     card = card_of([1, 0, 1, 0], [80, 20, 60, 70], scale=(0, 100))
     assert list(card.agreement) == ["Spearman"]

@@ -24,15 +24,16 @@ def report_cards(
     labels: Iterable[Label],
     *,
     mapping: Mapping[float, float] | None = None,
-    threshold: float | None = None,
+    threshold: float | Mapping[str, float] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[ReportCard]:
     """Return a report card for each judge that labels speak of, in order of first appearance.
 
     mapping: label value -> judge score, for labels on another scale. threshold: the score from which on a
-    judge says 1, for labels of 0 and 1 and a wider scale; judges that say 0 or 1 do not need it. A judge
-    that cannot be compared grade by grade gets rank correlation and a note that says why.
+    judge says 1, for labels of 0 and 1 and a wider scale: one for all judges, or judge -> its own; judges
+    that say 0 or 1 do not need it. A judge that cannot be compared grade by grade gets rank correlation
+    and a note that says why.
     Raises DataError if nothing can be paired, for an answer judged or labelled twice, for a label that the
     mapping lacks, and if the labels lie off the scale of every judge.
     """
@@ -40,8 +41,8 @@ def report_cards(
     humans = {metric: human_scores(labels, metric, mapping) for metric in {j.metric for j in rows_of}}
 
     def measured_in(metric: str, judge: JudgeId) -> Measured:
-        rows = rows_of[judge]
-        return measure(judge, rows, humans[metric], mapped=mapping is not None, threshold=threshold)
+        cut = threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
+        return measure(judge, rows_of[judge], humans[metric], mapped=mapping is not None, threshold=cut)
 
     everyone = [measured_in(judge.metric, judge) for judge in rows_of]
     measured = [one for one in everyone if one.pairs.statuses or one.pairs.n_tied]
