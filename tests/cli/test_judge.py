@@ -1,0 +1,183 @@
+import json
+
+import pytest
+
+from ragstone.records import Judgement
+from ragstone.tables import read_rows
+from tests.support.command import ragstone
+from tests.support.scripts import always, fail, hang, html, say
+
+
+def test_a_baseline_judges_a_sheet_without_model_and_without_ledger(project):
+    ran = ragstone("judge", "answers.jsonl", "--judge", "containment")
+    assert ran.code == 0
+    rows = list(read_rows(project / "judgements.jsonl", Judgement))
+    assert [row.score for row in rows] == [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
+    assert "containment" in ran.out
+    assert "0.50" in ran.out
+    assert "6 of 6" in ran.out
+    assert not (project / ".ragstone").exists()
+
+
+def test_all_answers_by_the_first_judge_come_before_those_by_the_next(project):
+    ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "relevance", "--model", "openai/fake")
+    rows = list(read_rows(project / "judgements.jsonl", Judgement))
+    assert [(row.judge, row.question_id) for row in rows] == [
+        (judge, f"q{n}") for judge in ("containment", "relevance") for n in range(6)
+    ]
+
+
+def test_json_is_the_only_thing_on_standard_output(project):
+    ran = ragstone("judge", "answers.jsonl", "--judge", "correctness", "--model", "openai/fake", "--json")
+    summary = json.loads(ran.out)
+    assert summary["calls"]["made"] == 6
+    assert summary["metrics"][0]["statuses"] == {"scored": 6}
+
+
+def test_a_second_run_makes_no_call_and_gives_the_same_file(project, fake_openai):
+    command = ("judge", "answers.jsonl", "--judge", "faithfulness", "--model", "openai/fake", "--json")
+    ragstone(*command, "-o", "one.jsonl")
+    n_requests = fake_openai.n_requests
+    again = ragstone(*command, "-o", "two.jsonl")
+    assert fake_openai.n_requests == n_requests
+    assert json.loads(again.out)["calls"]["made"] == 0
+    assert (project / "one.jsonl").read_bytes() == (project / "two.jsonl").read_bytes()
+
+
+def test_offline_answers_from_the_ledger_and_names_the_call_that_it_lacks(project, fake_openai):
+    command = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--force")
+    ragstone(*command, "--limit", 2)
+    fake_openai.forget()
+    ran = ragstone(*command, "--offline", "--limit", 3)
+    assert fake_openai.n_requests == 0
+    assert "2 of 3" in ran.out
+    assert "offline, and the ledger lacks this call" in list(read_rows("judgements.jsonl", Judgement))[2].error
+
+
+def test_questions_and_references_may_stand_in_another_file(project):
+    (project / "bare.jsonl").write_text('{"id": "a", "answer": "It is Rome"}\n')
+    (project / "questions.jsonl").write_text('{"id": "a", "question": "Capital?", "answer": "Rome"}\n')
+    ran = ragstone("judge", "bare.jsonl", "--questions", "questions.jsonl", "--judge", "containment")
+    assert "1.00" in ran.out
+
+
+def test_a_judge_of_ones_own_is_a_file(project):
+    (project / "tone.toml").write_text(
+        'name = "tone"\nversion = 1\nkind = "boolean"\ninputs = ["answer"]\nscale = [0, 1]\nsource = "ours"\n'
+        'prompt = "Is {answer} polite?"\n'
+    )
+    ran = ragstone("judge", "answers.jsonl", "--judge", "tone.toml", "--model", "openai/fake")
+    assert ran.code == 0
+    assert "tone" in ran.out
+
+
+def test_the_budget_is_never_exceeded_and_says_so_with_exit_code_4(project, fake_openai):
+    ran = ragstone(
+        "judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--budget", "2calls"
+    )
+    assert ran.code == 4
+    assert fake_openai.n_requests == 2
+    assert "4 over budget" in ran.out
+
+
+def test_strict_ends_with_exit_code_5_where_rows_have_no_score(project, fake_openai):
+    fake_openai.script = always(say("I would rather not say."))
+    command = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake")
+    assert ragstone(*command).code == 0
+    assert ragstone(*command, "--strict", "--force").code == 5
+    rows = list(read_rows(project / "judgements.jsonl", Judgement))
+    assert {(row.status, row.score) for row in rows} == {("unparsable", None)}
+    assert rows[0].metadata["raw"] == "I would rather not say."
+
+
+@pytest.mark.parametrize("reply", ['{"nonce": "x", "reason": "cut o', '{"reason": "r", "score": 250}', "prose"])
+def test_a_reply_that_cannot_be_used_is_unparsable_and_never_a_score(project, fake_openai, reply):
+    fake_openai.script = always(say(reply))
+    ragstone("judge", "answers.jsonl", "--judge", "correctness", "--model", "openai/fake", "--limit", 1)
+    [row] = read_rows(project / "judgements.jsonl", Judgement)
+    assert (row.status, row.score) == ("unparsable", None)
+    assert fake_openai.n_requests == 2  # asked once more
+
+
+def test_an_endpoint_that_is_slow_costs_a_timeout_and_not_the_run(project, fake_openai):
+    (project / "ragstone.toml").write_text(fake_openai.toml() + "timeout_s = 0.2\n")
+    slow_one = "What is 3?"
+    fit = fake_openai.script
+    fake_openai.script = lambda body: hang() if slow_one in str(body) else fit(body)
+    ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake")
+    rows = list(read_rows(project / "judgements.jsonl", Judgement))
+    assert [row.status for row in rows] == ["scored"] * 3 + ["timeout"] + ["scored"] * 2
+
+
+WRONG = {
+    "no such file": (("judge", "nothing.jsonl"), "nothing.jsonl: no such file"),
+    "a folder": (("judge", "."), "It is a folder"),
+    "empty file": (("judge", "empty.jsonl"), "empty.jsonl: the file is empty"),
+    "no JSON": (("judge", "broken.jsonl"), "broken.jsonl:2: not valid JSON"),
+    "missing field": (("judge", "partial.jsonl"), "partial.jsonl:1: field 'answer' is missing"),
+    "duplicate ids": (("judge", "twice.jsonl"), "twice.jsonl:2: a second row with question_id 'a'"),
+    "format": (("judge", "answers.xyz"), "answers.xyz: no such file"),
+    "unknown judge": (("judge", "answers.jsonl", "--judge", "corectness"), "Did you mean 'correctness'"),
+    "no model": (("judge", "answers.jsonl", "--judge", "relevance"), "Name one with --model"),
+    "unknown transport": (
+        ("judge", "answers.jsonl", "--judge", "relevance", "--model", "opnai/x"),
+        "Did you mean 'openai'",
+    ),
+    "model without transport": (
+        ("judge", "answers.jsonl", "--judge", "relevance", "--model", "gpt-4o"),
+        "models are named transport/model",
+    ),
+    "no key": (
+        ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/gpt-4o-mini"),
+        "Set the environment variable OPENAI_API_KEY",
+    ),
+    "no such gguf": (
+        ("judge", "answers.jsonl", "--judge", "relevance", "--model", "llamacpp/smollm"),
+        "llamacpp/smollm: no such file",
+    ),
+    "budget": (("judge", "answers.jsonl", "--judge", "relevance", "--budget", "lots"), "give a number with a unit"),
+    "output format": (("judge", "answers.jsonl", "--judge", "containment", "-o", "out.doc"), "Use one of: .jsonl"),
+    "output exists": (("judge", "answers.jsonl", "--judge", "containment", "-o", "labels.jsonl"), "--force"),
+    "settings": (("judge", "answers.jsonl", "--config", "wrong.toml"), "wrong.toml:2: unknown key 'modle'"),
+    "no settings": (("judge", "answers.jsonl", "--config", "none.toml"), "none.toml: no such file"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_use_is_met_with_what_to_do_and_exit_code_2(project, case):
+    (project / "empty.jsonl").touch()
+    (project / "broken.jsonl").write_text('{"id": "a", "answer": "x"}\n{"id": "b", \n')
+    (project / "partial.jsonl").write_text('{"id": "a", "question": "x"}\n')
+    (project / "twice.jsonl").write_text('{"id": "a", "answer": "x"}\n{"id": "a", "answer": "y"}\n')
+    (project / "wrong.toml").write_text('[judge]\nmodle = "x"\n')
+    before = (project / "labels.jsonl").read_bytes()
+    arguments, says = WRONG[case]
+    ran = ragstone(*arguments)
+    assert ran.code == 2
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+    assert (project / "labels.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (always(fail(401, "Incorrect API key provided")), "refused the key (HTTP 401): Incorrect API key provided"),
+        (always(fail(404, "The model `fake` does not exist")), "The model `fake` does not exist"),
+        (always(html()), "does not speak the OpenAI protocol"),
+    ],
+)
+def test_an_endpoint_that_refuses_everything_stops_the_command_in_its_own_words(project, fake_openai, script, says):
+    fake_openai.script = script
+    ran = ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake")
+    assert ran.code == 2
+    assert says in ran.err
+    assert not (project / "judgements.jsonl").exists()
+
+
+def test_an_endpoint_that_is_down_stops_the_command(folder):
+    (folder / "ragstone.toml").write_text('[models."openai/fake"]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    (folder / "a.jsonl").write_text('{"id": "a", "question": "x", "answer": "y"}\n')
+    ran = ragstone("judge", "a.jsonl", "--judge", "relevance", "--model", "openai/fake")
+    assert ran.code == 2
+    assert "http://127.0.0.1:9/v1 cannot be reached" in ran.err

@@ -1,0 +1,86 @@
+"""Killed and interrupted runs: in processes of their own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ragstone.records import Answer
+from ragstone.tables import write_rows
+from tests.support.fake_openai import running, stats
+
+N_ANSWERS = 60
+COMMAND = [sys.executable, "-m", "ragstone", "judge", "answers.jsonl", "--judge", "relevance"]
+
+
+def make_project(folder: Path, base_url: str) -> None:
+    answers = [
+        Answer(question_id=f"q{n}", question=f"What is {n}?", answer=f"{n}.") for n in range(N_ANSWERS)
+    ]
+    write_rows(folder / "answers.jsonl", answers, Answer)
+    (folder / "ragstone.toml").write_text(
+        f'[judge]\nmodel = "openai/fake"\n[models."openai/fake"]\nbase_url = "{base_url}"\nmax_concurrency = 4\n'
+    )
+
+
+def start(folder: Path, *options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([*COMMAND, *options], cwd=folder, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_requests(base_url: str, n_requests: int) -> None:
+    for _ in range(400):
+        if stats(base_url)["n_requests"] >= n_requests:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"the endpoint saw {stats(base_url)}")
+
+
+def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_the_same(tmp_path):
+    with running("--latency", "0.05") as base_url:
+        make_project(tmp_path, base_url)
+        killed = start(tmp_path)
+        wait_for_requests(base_url, N_ANSWERS // 2)
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+        assert not (tmp_path / "judgements.jsonl").exists()
+        assert start(tmp_path).wait(60) == 0
+        # What was in flight when it was killed (4 at most) had been sent, and no answer had come back.
+        assert stats(base_url)["n_requests"] <= N_ANSWERS + 4
+        assert start(tmp_path, "-o", "again.jsonl").wait(60) == 0
+        assert stats(base_url)["n_requests"] <= N_ANSWERS + 4
+    assert (tmp_path / "judgements.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
+
+
+def test_an_undisturbed_run_gives_the_same_file_as_a_killed_one(tmp_path):
+    disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
+    for folder in (disturbed, quiet):
+        folder.mkdir()
+    with running("--latency", "0.05") as base_url:
+        for folder in (disturbed, quiet):
+            make_project(folder, base_url)
+            (folder / ".ragstone").mkdir()
+            (folder / ".ragstone" / "secret").write_text("00" * 32)
+        killed = start(disturbed)
+        wait_for_requests(base_url, N_ANSWERS // 2)
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+        assert start(disturbed).wait(60) == 0
+        assert start(quiet).wait(60) == 0
+    assert (disturbed / "judgements.jsonl").read_bytes() == (quiet / "judgements.jsonl").read_bytes()
+
+
+def test_ctrl_c_ends_with_one_sentence_and_loses_nothing(tmp_path):
+    with running("--latency", "0.05") as base_url:
+        make_project(tmp_path, base_url)
+        stopped = start(tmp_path)
+        wait_for_requests(base_url, N_ANSWERS // 2)
+        os.kill(stopped.pid, signal.SIGINT)
+        _, said = stopped.communicate(timeout=30)
+        assert stopped.returncode == 2
+        assert said.strip() == (
+            "ragstone: stopped. Finished calls are in the ledger: run the same command again to go on."
+        )
+        assert start(tmp_path).wait(60) == 0
+        assert stats(base_url)["n_requests"] <= N_ANSWERS + 4

@@ -1,0 +1,125 @@
+import json
+
+import msgspec
+import pytest
+
+import ragstone
+from ragstone.cli.new import copy_starter
+from ragstone.config import load_settings
+from ragstone.errors import ConfigError, DataError
+from ragstone.llm import Caps
+from ragstone.report import read_summary
+
+
+@pytest.fixture
+def settings(tmp_path, fake_openai):
+    """The starter, with the endpoint that answers."""
+    copy_starter(tmp_path, "openai/fake")
+    with (tmp_path / "ragstone.toml").open("a") as file:
+        file.write("\n" + fake_openai.toml())
+    return load_settings(tmp_path / "ragstone.toml")
+
+
+def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp_path):
+    summary = ragstone.run(settings)
+    folder = tmp_path / "runs" / "starter"
+    names = {file.name for file in folder.iterdir()}
+    rows = {"documents", "chunks", "questions", "rankings", "answers", "judgements"}
+    assert names == {f"{name}.jsonl" for name in rows} | {"manifest.json", "summary.json", "report.html"}
+    assert summary.counts["answers"] == 12
+    assert summary.retrieval[0].measures["hit@5"].value > 0.9
+    assert {metric.judge for metric in summary.metrics} == set(settings.judge.judges)
+    assert msgspec.to_builtins(read_summary(folder)) == msgspec.to_builtins(summary)
+    assert sum(table.found_right + table.found_wrong for table in summary.blame) > 0
+
+
+def test_every_judge_of_the_metric_has_a_report_card_and_the_others_are_named(settings):
+    summary = ragstone.run(settings)
+    assert {card.judge for card in summary.cards} == {"containment", "token_f1", "correctness"}
+    assert any("Nobody has measured" in note and "faithfulness" in note for note in summary.notes)
+
+
+def test_run_again_it_makes_no_call_and_all_rows_are_the_same(settings, tmp_path, fake_openai):
+    first = ragstone.run(settings)
+    folder = tmp_path / "runs" / "starter"
+    before = {file.name: file.read_bytes() for file in folder.glob("*.jsonl")}
+    n_requests = fake_openai.n_requests
+    second = ragstone.run(settings)
+    assert fake_openai.n_requests == n_requests == first.calls.made
+    assert (second.calls.made, second.calls.from_ledger) == (0, first.calls.made)
+    assert {file.name: file.read_bytes() for file in folder.glob("*.jsonl")} == before
+    assert second.metrics == first.metrics
+
+
+def test_a_finished_run_is_not_replaced_by_one_of_other_settings(settings, tmp_path):
+    ragstone.run(settings)
+    report = (tmp_path / "runs" / "starter" / "report.html").read_bytes()
+    other = msgspec.structs.replace(settings, chunk=msgspec.structs.replace(settings.chunk, size=300))
+    with pytest.raises(DataError, match=r"other settings \(\[chunk\]\).*--force"):
+        ragstone.run(other)
+    assert (tmp_path / "runs" / "starter" / "report.html").read_bytes() == report
+    assert ragstone.run(other, force=True).counts["chunks"] > 103
+
+
+def test_the_manifest_names_what_decided_the_outcome_and_no_key(settings, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    ragstone.run(settings)
+    text = (tmp_path / "runs" / "starter" / "manifest.json").read_text()
+    manifest = json.loads(text)
+    assert manifest["models"]["judge"] == "openai/fake"
+    assert manifest["judges"]["correctness"]["version"] == 1
+    assert manifest["prompt"]["name"] == "strict"
+    assert set(manifest["files"]) >= {"documents.jsonl", "answers.jsonl"}
+    every = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert b"sk-very-secret" not in every
+
+
+def test_a_budget_cuts_off_rows_and_the_report_is_valid(settings, fake_openai):
+    summary = ragstone.run(settings, caps=Caps(calls=5))
+    assert fake_openai.n_requests == 5
+    statuses = {status for metric in summary.metrics for status in metric.statuses}
+    assert "over_budget" in statuses
+    assert any("judgements failed" in note for note in summary.notes)
+
+
+def test_answers_made_elsewhere_need_no_documents_and_no_model(tmp_path):
+    (tmp_path / "sheet.csv").write_text("input,actual_output,expected_output\nCapital?,It is Rome,Rome\n")
+    (tmp_path / "ragstone.toml").write_text('[answer]\nsheet = "sheet.csv"\n[judge]\njudges = ["containment"]\n')
+    summary = ragstone.run(load_settings(tmp_path / "ragstone.toml"))
+    assert summary.metrics[0].estimate.value == 1.0
+    assert (tmp_path / "runs" / "run" / "report.html").is_file()
+
+
+def test_labels_of_the_runs_own_answers_give_report_cards(tmp_path):
+    sheet = "".join(f'{{"id": "{n}", "answer": "{n}", "reference": "{n % 4}"}}\n' for n in range(8))
+    (tmp_path / "sheet.jsonl").write_text(sheet)
+    labels = "".join(f'{{"id": "{n}", "score": {int(n < 4)}}}\n' for n in range(8))
+    (tmp_path / "labels.jsonl").write_text(labels)
+    (tmp_path / "ragstone.toml").write_text(
+        '[answer]\nsheet = "sheet.jsonl"\n[judge]\njudges = ["containment"]\n[agree]\nlabels = "labels.jsonl"\n'
+    )
+    [card] = ragstone.run(load_settings(tmp_path / "ragstone.toml")).cards
+    assert card.agreement["exact agreement"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", r"\[documents\] paths is missing"),
+        ('[documents]\npaths = ["d.jsonl"]\n', r"\[questions\] path is missing"),
+        ('[documents]\npaths = ["d.jsonl"]\n[questions]\npath = "q.jsonl"\n', r"\[answer\] model is missing"),
+    ],
+)
+def test_what_the_settings_lack_is_named_before_anything_is_done(tmp_path, text, says):
+    (tmp_path / "ragstone.toml").write_text(text)
+    with pytest.raises(ConfigError, match=says):
+        ragstone.run(load_settings(tmp_path / "ragstone.toml"))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_questions_whose_documents_are_missing_are_told(settings, tmp_path):
+    rows = [json.loads(line) for line in (tmp_path / "questions.jsonl").read_text().splitlines()]
+    rows[0]["document_ids"] = ["nowhere"]
+    rows[0].pop("evidence", None)
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert any("the corpus lacks" in note for note in ragstone.run(settings).notes)

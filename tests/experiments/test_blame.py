@@ -1,0 +1,68 @@
+from ragstone.experiments import found_and_right
+from ragstone.judging import MetricSummary
+from ragstone.records import Answer, Context, Evidence, Judgement, Question
+
+LEAD = MetricSummary(
+    system="s",
+    judge="correctness",
+    metric="correctness",
+    model="m",
+    prompt_version=1,
+    scale=(0, 100),
+    estimate=None,
+    n_rows=0,
+    statuses={},
+)
+
+
+def rows(cases):
+    """cases: (relevant document, documents of the contexts, score)."""
+    questions, answers, judgements = {}, [], []
+    for n, (relevant, contexts, score) in enumerate(cases):
+        name = f"q{n}"
+        questions[name] = Question(id=name, question="?", document_ids=relevant and [relevant])
+        found = None if contexts is None else [Context(text="x", document_id=one) for one in contexts]
+        answers.append(Answer(question_id=name, system="s", answer="a", contexts=found))
+        judgements.append(
+            Judgement(
+                question_id=name,
+                system="s",
+                judge="correctness",
+                metric="correctness",
+                status="scored" if score is not None else "timeout",
+                model="m",
+                prompt_version=1,
+                score=score,
+            )
+        )
+    return answers, judgements, questions
+
+
+def test_answers_are_counted_by_found_and_right():
+    cases = [
+        ("d", ["d", "e"], 100.0),  # found, right
+        ("d", ["e", "d"], 49.0),  # found, wrong
+        ("d", ["d"], 50.0),  # found, right: the middle of the scale
+        ("d", ["e"], 0.0),  # missed, wrong
+        ("d", [], 80.0),  # missed, right
+        ("d", ["d"], None),  # not scored
+        (None, ["d"], 100.0),  # nobody says which document is relevant
+        ("d", None, 100.0),  # nobody says what was retrieved
+        ("d", [None], 100.0),  # nor from where
+    ]
+    table = found_and_right(LEAD, *rows(cases))
+    counted = (table.found_right, table.found_wrong, table.missed_right, table.missed_wrong, table.n_left_out)
+    assert counted == (2, 1, 1, 1, 4)
+
+
+def test_evidence_names_relevant_documents_too():
+    answers, judgements, questions = rows([(None, ["d"], 100.0)])
+    span = Evidence(document_id="d", start=0, end=1)
+    questions["q0"] = Question(id="q0", question="?", evidence=[span])
+    assert found_and_right(LEAD, answers, judgements, questions).found_right == 1
+
+
+def test_unanswerable_questions_and_nothing_to_count_give_no_table():
+    answers, judgements, questions = rows([("d", ["d"], 100.0)])
+    questions["q0"] = Question(id="q0", question="?", document_ids=["d"], answerable=False)
+    assert found_and_right(LEAD, answers, judgements, questions) is None

@@ -1,0 +1,25 @@
+"""The command line in this process: `ragstone ARGUMENTS` -> exit code, standard output, standard error."""
+
+from dataclasses import dataclass
+
+from typer.testing import CliRunner
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of one command."""
+
+    code: int
+    out: str
+    err: str
+
+
+def ragstone(*arguments: object) -> Ran:
+    """Run a command. An exception that the command line does not turn into a message is raised."""
+    from ragstone.cli import console
+    from ragstone.cli.app import app
+
+    console.console.cache_clear()
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    console.console.cache_clear()
+    return Ran(result.exit_code, result.stdout, result.stderr)
