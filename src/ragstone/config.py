@@ -3,7 +3,8 @@
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -12,6 +13,7 @@ from ragstone.errors import ConfigError, nearest
 DEFAULT_JUDGES = ("containment", "token_f1", "correctness", "faithfulness", "relevance", "answered")
 
 Positive = Annotated[int, msgspec.Meta(gt=0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,9 +23,9 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Price(Section, frozen=True, kw_only=True):
     """US dollars for a million tokens. Tokens from the provider's cache cost `cached`, else as `input`."""
 
-    input: float
-    output: float
-    cached: float | None = None
+    input: NotNegative
+    output: NotNegative
+    cached: NotNegative | None = None
 
 
 class ModelSettings(Section, frozen=True, kw_only=True):
@@ -150,7 +152,7 @@ def load_settings(path: Path | str | None = None) -> Settings:
         raise ConfigError(f"{file}: not valid TOML: {mistake}.") from None
     if "root" in tables:
         raise ConfigError(
-            f"{file}:{_line_of(text, 'root')}: unknown key 'root'. Paths are relative to this file."
+            f"{file}:{_line_of(text, ['root'])}: unknown key 'root'. Paths are relative to this file."
         )
     return convert_section({**tables, "root": str(file.parent)}, Settings, file, text)
 
@@ -174,39 +176,86 @@ def convert_section(table: dict[str, Any], kind: type[SectionT], file: Path, tex
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as mistake:
         message, _, where = str(mistake).partition(" - at `$")
-        path = where.rstrip("`").lstrip(".")
+        keys, known = _follow(where.rstrip("`"), table, kind)
         unknown = re.fullmatch(r"Object contains unknown field `(.+)`", message)
         if unknown:
-            key = unknown[1]
-            hint = nearest(key, _known_keys(kind, path))
-            message = f"unknown key {key!r}. {hint}"
-            path = f"{path}.{key}"
-        line = _line_of(text, path)
-        raise ConfigError(f"{file}:{line}: {message}" + ("" if unknown else f" (key {path!r})")) from None
+            keys.append(unknown[1])
+            message = f"unknown key {unknown[1]!r}. {nearest(unknown[1], known)}"
+        elif keys:
+            message = message.replace("Expected `object`", "Expected a table")
+            message += f" (key {'.'.join(keys)!r})"
+        raise ConfigError(f"{file}:{_line_of(text, keys)}: {message}") from None
 
 
-def _known_keys(kind: type, path: str) -> list[str]:
-    """Return the keys that a table of the file may have, following the dotted `path` through the types."""
-    for name in [part for part in path.split(".") if part]:
-        if name == "[...]" or not hasattr(kind, "__struct_fields__"):
+def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str], list[str]]:
+    """Return the keys of a path of msgspec's, e.g. `.models[...].base_url`, and the keys that may follow.
+
+    msgspec says `[...]` for any key of a mapping: the one is meant whose value does not fit. A path ends
+    at a list.
+    """
+    keys: list[str] = []
+    for part in re.findall(r"[^.\[\]]+|\[\d+\]|\[\.\.\.\]", path):
+        if part == "[...]":
+            kind = get_args(kind)[1]
+            part = next(key for key, value in table.items() if not _fits(value, kind))
+        elif part.startswith("["):
             break
-        kind = {field.name: field.type for field in msgspec.structs.fields(kind)}[name.split("[")[0]]
-    # `[...]` stands for a key of a mapping, and only models are tables within one.
-    known = kind if hasattr(kind, "__struct_fields__") else ModelSettings
-    return [name for name in known.__struct_fields__ if name != "root"]
+        else:
+            kind = _inner({field.name: field.type for field in msgspec.structs.fields(kind)}[part])
+        keys.append(part)
+        table = table[part]
+    known = getattr(kind, "__struct_fields__", ())
+    return keys, [name for name in known if name != "root"]
 
 
-def _line_of(text: str, path: str) -> int:
-    """Return the line where the last key of a dotted path stands, or its table's; 1 if it is not found."""
-    keys = [part.split("[")[0] for part in path.split(".") if part]
-    table, best = "", 1
+def _inner(kind: type[Any]) -> type[Any]:
+    """Return the type within `X | None` or `Annotated[X, ...]`."""
+    inner = [each for each in get_args(kind) if each is not type(None)]
+    found: type[Any] = inner[0] if inner and get_origin(kind) in (Union, UnionType, Annotated) else kind
+    return found
+
+
+def _fits(value: object, kind: type[Any]) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _line_of(text: str, keys: list[str]) -> int:
+    """Return the line that goes furthest along the keys: of the last one, or of the table it should be in."""
+    table: list[str] = []
+    deepest, found, in_text = 0, 1, False
     for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*\[+\s*([\w-]+)", line)
+        if not in_text:
+            table, here = _keys_on(line, table)
+            if len(here) > deepest and keys[: len(here)] == here:
+                deepest, found = len(here), number
+        in_text ^= (line.count('"""') + line.count("'''")) % 2 == 1
+    return found
+
+
+def _keys_on(line: str, table: list[str]) -> tuple[list[str], list[str]]:
+    """Return the table that the line is in, and all keys of what it declares; none if it declares nothing."""
+    header = re.match(r"\s*(\[+.*?\]+)\s*(#.*)?$", line)
+    try:
         if header:
-            table = header[1]
-        in_table = not keys or len(keys) == 1 or table == keys[0]
-        if header and keys and table == keys[0]:
-            best = number
-        if in_table and keys and re.match(rf"\s*[\"']?{re.escape(keys[-1])}[\"']?\s*=", line):
-            return number
-    return best
+            table = _nested(tomllib.loads(header[1]))
+            return table, table
+        name, equals, _ = line.partition("=")
+        return table, [*table, *_nested(tomllib.loads(f"{name} = 0"))] if equals else []
+    except tomllib.TOMLDecodeError:
+        return table, []
+
+
+def _nested(table: object) -> list[str]:
+    """Return the keys of tables that hold one key each, outermost first."""
+    keys: list[str] = []
+    while isinstance(table, dict | list) and table:
+        if isinstance(table, dict):
+            keys.append(next(iter(table)))
+            table = table[keys[-1]]
+        else:
+            table = table[0]
+    return keys
