@@ -3,6 +3,7 @@
 Run: python benchmarks/agreement.py
 """
 
+import math
 import resource
 import time
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ragstone.agreement import report_cards
 from ragstone.records import Judgement, Label
-from ragstone.statistics import Floats, cohen_kappa, mean_estimate, quadratic, spearman
+from ragstone.statistics import Estimate, Floats, cohen_kappa, mean_estimate, quadratic, spearman
 
 GRADES = [0.0, 1.0, 2.0]
 SIMULATIONS = 300
@@ -91,7 +92,7 @@ def coverage() -> None:
             card = report_cards(*rows(*grades(n_clusters, 5, rng), 2), resamples=1000)[0]
             for name, value in truth.items():
                 found = card.agreement[name]
-                inside[name] += found.low is not None and found.low <= value <= found.high
+                inside[name] += _holds(found, value)
         for name, n in inside.items():
             held[name].append(100 * n / SIMULATIONS)
     for name, shares in held.items():
@@ -101,8 +102,13 @@ def coverage() -> None:
 
 
 def _mean_holds(rng: np.random.Generator) -> bool:
-    found = mean_estimate(rng.lognormal(sigma=0.7, size=50))
-    return found.low <= np.exp(0.7**2 / 2) <= found.high
+    return _holds(mean_estimate(rng.lognormal(sigma=0.7, size=50)), math.exp(0.7**2 / 2))
+
+
+def _holds(found: Estimate | None, truth: float | None) -> bool:
+    if found is None or found.low is None or found.high is None or truth is None:
+        return False
+    return found.low <= truth <= found.high
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Short ways to write the rows of these tests."""
 
+from collections.abc import Sequence
+
 from ragstone.records import Judgement, Label, Status
 
 
@@ -47,8 +49,8 @@ def label(
 
 
 def sheets(
-    human: list[float],
-    scores: list[float],
+    human: Sequence[float],
+    scores: Sequence[float],
     *,
     judge: str = "rubric",
     model: str = "openai/m",

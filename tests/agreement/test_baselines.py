@@ -1,24 +1,25 @@
 import numpy as np
 
-from ragstone.agreement.baselines import best_rival, constant_baseline
+from ragstone.agreement.baselines import Hits, best_rival, constant_baseline
+from ragstone.agreement.card import Baseline
 from ragstone.agreement.comparison import compare
 
-SETTINGS = {"seed": 0, "resamples": 500}
+
+def constant(human: list[int], judge: list[int]) -> Baseline:
+    comparison = compare(np.array(human, float), np.array(judge, float), (0, 1), mapped=False, threshold=None)
+    clusters = [f"q{i}" for i in range(len(human))]
+    found = constant_baseline(comparison, clusters, "correctness", seed=0, resamples=500)
+    assert found is not None
+    return found
 
 
-def constant(human, judge, scale=(0, 1)):
-    arrays = (np.array(values, dtype=float) for values in (human, judge))
-    comparison = compare(*arrays, scale, mapped=False, threshold=None)
-    return constant_baseline(comparison, [f"q{i}" for i in range(len(human))], "correctness", **SETTINGS)
-
-
-def hits(values, start=0):
+def hits(values: list[int], start: int = 0) -> Hits:
     return {(f"q{start + i}", "s"): float(value) for i, value in enumerate(values)}
 
 
-def rival(own, *rivals):
+def rival(own: Hits, *rivals: Hits) -> Baseline | None:
     named = [(f"rival {i}", found) for i, found in enumerate(rivals)]
-    return best_rival(own, named, {key: key[0] for key in own}, **SETTINGS)
+    return best_rival(own, named, {key: key[0] for key in own}, seed=0, resamples=500)
 
 
 def test_constant_is_the_most_frequent_human_grade():
@@ -45,18 +46,21 @@ def test_small_difference_cannot_be_told():
 
 
 def test_constant_needs_grades():
-    assert constant([0, 1, 1], [10, 40, 90], (0, 100)) is None
+    comparison = compare(np.array([0.0, 1]), np.array([10.0, 90]), (0, 100), mapped=False, threshold=None)
+    assert constant_baseline(comparison, ["a", "b"], "correctness", seed=0, resamples=500) is None
 
 
 def test_rival_is_the_best_of_those_without_a_model():
     own = hits([1] * 40)
     found = rival(own, hits([1] * 10 + [0] * 30), hits([1] * 30 + [0] * 10), hits([0] * 40))
+    assert found is not None
     assert (found.name, found.exact_agreement.value, found.better) == ("rival 1", 0.75, True)
 
 
 def test_rival_is_compared_on_shared_answers_only():
     # The judge is right on q0..q9 and wrong on q10..q19; the rival has q5..q24 and is always right.
     found = rival(hits([1] * 10 + [0] * 10), hits([1] * 20, start=5))
+    assert found is not None
     assert (found.n, found.judge, found.exact_agreement.value) == (15, 5 / 15, 1)
     assert found.better is False
 

@@ -1,11 +1,19 @@
+from collections.abc import Sequence
+
 import numpy as np
 
-from ragstone.agreement.comparison import compare
+from ragstone.agreement.comparison import Comparison, Scale, compare
 
 
-def comparison(human, judge, scale=(0, 1), *, mapped=False, threshold=None):
-    arrays = (np.array(values, dtype=float) for values in (human, judge))
-    return compare(*arrays, scale, mapped=mapped, threshold=threshold)
+def comparison(
+    human: Sequence[float],
+    judge: Sequence[float],
+    scale: Scale = (0, 1),
+    *,
+    mapped: bool = False,
+    threshold: float | None = None,
+) -> Comparison:
+    return compare(np.array(human, float), np.array(judge, float), scale, mapped=mapped, threshold=threshold)
 
 
 def test_yes_and_no_on_both_sides_compare_directly():

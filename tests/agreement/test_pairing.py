@@ -1,12 +1,13 @@
 import pytest
 from tests.agreement.rows import judgement, label
 
-from ragstone.agreement.pairing import human_scores, pair
+from ragstone.agreement.pairing import Pairs, human_scores, pair
 from ragstone.errors import DataError
+from ragstone.records import Judgement, Label
 
 
-def pairs_of(judgements, labels, mapping=None):
-    return pair(judgements, human_scores(labels, "correctness", mapping))
+def pairs_of(judgements: list[Judgement], labels: list[Label]) -> Pairs:
+    return pair(judgements, human_scores(labels, "correctness"))
 
 
 def test_pairs_go_by_id_and_never_by_position():

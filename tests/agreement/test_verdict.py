@@ -5,11 +5,11 @@ from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grad
 from ragstone.statistics import Estimate
 
 
-def estimate(value, low=None, high=None, n=1200):
+def estimate(value: float, low: float | None = None, high: float | None = None, n: int = 1200) -> Estimate:
     return Estimate(value=value, low=low, high=high, n=n, method="bootstrap")
 
 
-def baseline(name, better, difference=None):
+def baseline(name: str, better: bool | None, difference: Estimate | None = None) -> Baseline:
     return Baseline(
         name=name,
         n=1200,

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
-from ragstone.statistics import bootstrap, bootstrap_estimates
+from ragstone.statistics import Estimate, bootstrap, bootstrap_estimates
 from ragstone.statistics.clusters import Floats
 
 
@@ -9,13 +10,15 @@ def mean(totals: Floats) -> Floats:
     return np.asarray(totals[:, 0] / totals[:, 1])
 
 
-def totals_of(values) -> Floats:
-    values = np.asarray(values, dtype=float)
-    return np.stack([values, np.ones_like(values)], axis=1)
+def totals_of(values: ArrayLike) -> Floats:
+    array = np.asarray(values, dtype=np.float64)
+    return np.stack([array, np.ones_like(array)], axis=1)
 
 
-def estimate(totals, **settings):
-    return bootstrap_estimates(totals, {"mean": mean}, len(totals), **settings)["mean"]
+def estimate(totals: Floats, seed: int = 0) -> Estimate:
+    found = bootstrap_estimates(totals, {"mean": mean}, len(totals), seed=seed)["mean"]
+    assert found is not None
+    return found
 
 
 def test_same_seed_same_interval_and_another_seed_another():

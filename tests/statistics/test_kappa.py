@@ -30,8 +30,8 @@ def test_weights_are_the_real_distances_between_grades():
 )
 def test_kappa_agrees_with_scikit_learn(disagreement, weights):
     rng = np.random.default_rng(0)
-    human = rng.integers(0, 5, 400)
-    judge = np.clip(human + rng.integers(-1, 3, 400), 0, 4)
+    human = rng.integers(0, 5, 400).astype(float)
+    judge = np.clip(human + rng.integers(-1, 3, 400), 0, 4).astype(float)
     peer = cohen_kappa_score(human, judge, weights=weights)
     assert cohen_kappa(human, judge, range(5), disagreement) == pytest.approx(peer)
 
@@ -60,10 +60,10 @@ def test_kappa_does_not_care_who_is_first_nor_about_grades_nobody_gave(pairs, di
 @given(pairs_of_grades)
 def test_kappa_does_not_care_in_what_unit_grades_are(pairs):
     human, judge = zip(*pairs, strict=True)
-    scaled = [[25 * grade for grade in rater] for rater in (human, judge)]
+    percent = [[25 * grade for grade in rater] for rater in (human, judge)]
     for disagreement in (nominal, linear, quadratic):
         kappa = cohen_kappa(human, judge, GRADES, disagreement)
-        assert cohen_kappa(*scaled, [0, 25, 50], disagreement) == pytest.approx(kappa)
+        assert cohen_kappa(percent[0], percent[1], [0, 25, 50], disagreement) == pytest.approx(kappa)
 
 
 def test_all_tables_are_measured_at_once():
