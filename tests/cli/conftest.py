@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from tests.support.fake_openai import FakeOpenAI
 
 from ragstone.records import Answer, Context, Label
 from ragstone.tables import write_rows
-from tests.support.fake_openai import FakeOpenAI
 
 
 @pytest.fixture

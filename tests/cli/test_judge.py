@@ -1,11 +1,11 @@
 import json
 
 import pytest
+from tests.support.command import ragstone
+from tests.support.scripts import always, fail, hang, html, say
 
 from ragstone.records import Judgement
 from ragstone.tables import read_rows
-from tests.support.command import ragstone
-from tests.support.scripts import always, fail, hang, html, say
 
 
 def test_a_baseline_judges_a_sheet_without_model_and_without_ledger(project):
@@ -20,7 +20,9 @@ def test_a_baseline_judges_a_sheet_without_model_and_without_ledger(project):
 
 
 def test_all_answers_by_the_first_judge_come_before_those_by_the_next(project):
-    ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "relevance", "--model", "openai/fake")
+    ragstone(
+        "judge", "answers.jsonl", "--judge", "containment", "--judge", "relevance", "--model", "openai/fake"
+    )
     rows = list(read_rows(project / "judgements.jsonl", Judgement))
     assert [(row.judge, row.question_id) for row in rows] == [
         (judge, f"q{n}") for judge in ("containment", "relevance") for n in range(6)
@@ -51,7 +53,9 @@ def test_offline_answers_from_the_ledger_and_names_the_call_that_it_lacks(projec
     ran = ragstone(*command, "--offline", "--limit", 3)
     assert fake_openai.n_requests == 0
     assert "2 of 3" in ran.out
-    assert "offline, and the ledger lacks this call" in list(read_rows("judgements.jsonl", Judgement))[2].error
+    assert (
+        "offline, and the ledger lacks this call" in list(read_rows("judgements.jsonl", Judgement))[2].error
+    )
 
 
 def test_questions_and_references_may_stand_in_another_file(project):
@@ -90,7 +94,9 @@ def test_strict_ends_with_exit_code_5_where_rows_have_no_score(project, fake_ope
     assert rows[0].metadata["raw"] == "I would rather not say."
 
 
-@pytest.mark.parametrize("reply", ['{"nonce": "x", "reason": "cut o', '{"reason": "r", "score": 250}', "prose"])
+@pytest.mark.parametrize(
+    "reply", ['{"nonce": "x", "reason": "cut o', '{"reason": "r", "score": 250}', "prose"]
+)
 def test_a_reply_that_cannot_be_used_is_unparsable_and_never_a_score(project, fake_openai, reply):
     fake_openai.script = always(say(reply))
     ragstone("judge", "answers.jsonl", "--judge", "correctness", "--model", "openai/fake", "--limit", 1)
@@ -135,8 +141,14 @@ WRONG = {
         ("judge", "answers.jsonl", "--judge", "relevance", "--model", "llamacpp/smollm"),
         "llamacpp/smollm: no such file",
     ),
-    "budget": (("judge", "answers.jsonl", "--judge", "relevance", "--budget", "lots"), "give a number with a unit"),
-    "output format": (("judge", "answers.jsonl", "--judge", "containment", "-o", "out.doc"), "Use one of: .jsonl"),
+    "budget": (
+        ("judge", "answers.jsonl", "--judge", "relevance", "--budget", "lots"),
+        "give a number with a unit",
+    ),
+    "output format": (
+        ("judge", "answers.jsonl", "--judge", "containment", "-o", "out.doc"),
+        "Use one of: .jsonl",
+    ),
     "output exists": (("judge", "answers.jsonl", "--judge", "containment", "-o", "labels.jsonl"), "--force"),
     "settings": (("judge", "answers.jsonl", "--config", "wrong.toml"), "wrong.toml:2: unknown key 'modle'"),
     "no settings": (("judge", "answers.jsonl", "--config", "none.toml"), "none.toml: no such file"),
@@ -162,12 +174,17 @@ def test_wrong_use_is_met_with_what_to_do_and_exit_code_2(project, case):
 @pytest.mark.parametrize(
     ("script", "says"),
     [
-        (always(fail(401, "Incorrect API key provided")), "refused the key (HTTP 401): Incorrect API key provided"),
+        (
+            always(fail(401, "Incorrect API key provided")),
+            "refused the key (HTTP 401): Incorrect API key provided",
+        ),
         (always(fail(404, "The model `fake` does not exist")), "The model `fake` does not exist"),
         (always(html()), "does not speak the OpenAI protocol"),
     ],
 )
-def test_an_endpoint_that_refuses_everything_stops_the_command_in_its_own_words(project, fake_openai, script, says):
+def test_an_endpoint_that_refuses_everything_stops_the_command_in_its_own_words(
+    project, fake_openai, script, says
+):
     fake_openai.script = script
     ran = ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake")
     assert ran.code == 2

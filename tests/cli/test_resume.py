@@ -7,9 +7,10 @@ import sys
 import time
 from pathlib import Path
 
+from tests.support.fake_openai import running, stats
+
 from ragstone.records import Answer
 from ragstone.tables import write_rows
-from tests.support.fake_openai import running, stats
 
 N_ANSWERS = 60
 COMMAND = [sys.executable, "-m", "ragstone", "judge", "answers.jsonl", "--judge", "relevance"]
@@ -29,6 +30,11 @@ def start(folder: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen([*COMMAND, *options], cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
+def finish(process: subprocess.Popen[str]) -> int:
+    process.communicate(timeout=60)
+    return process.returncode
+
+
 def wait_for_requests(base_url: str, n_requests: int) -> None:
     for _ in range(400):
         if stats(base_url)["n_requests"] >= n_requests:
@@ -45,10 +51,10 @@ def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_the_s
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
         assert not (tmp_path / "judgements.jsonl").exists()
-        assert start(tmp_path).wait(60) == 0
+        assert finish(start(tmp_path)) == 0
         # What was in flight when it was killed (4 at most) had been sent, and no answer had come back.
         assert stats(base_url)["n_requests"] <= N_ANSWERS + 4
-        assert start(tmp_path, "-o", "again.jsonl").wait(60) == 0
+        assert finish(start(tmp_path, "-o", "again.jsonl")) == 0
         assert stats(base_url)["n_requests"] <= N_ANSWERS + 4
     assert (tmp_path / "judgements.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
 
@@ -66,8 +72,8 @@ def test_an_undisturbed_run_gives_the_same_file_as_a_killed_one(tmp_path):
         wait_for_requests(base_url, N_ANSWERS // 2)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        assert start(disturbed).wait(60) == 0
-        assert start(quiet).wait(60) == 0
+        assert finish(start(disturbed)) == 0
+        assert finish(start(quiet)) == 0
     assert (disturbed / "judgements.jsonl").read_bytes() == (quiet / "judgements.jsonl").read_bytes()
 
 
@@ -82,5 +88,5 @@ def test_ctrl_c_ends_with_one_sentence_and_loses_nothing(tmp_path):
         assert said.strip() == (
             "ragstone: stopped. Finished calls are in the ledger: run the same command again to go on."
         )
-        assert start(tmp_path).wait(60) == 0
+        assert finish(start(tmp_path)) == 0
         assert stats(base_url)["n_requests"] <= N_ANSWERS + 4

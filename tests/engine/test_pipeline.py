@@ -84,7 +84,9 @@ def test_a_budget_cuts_off_rows_and_the_report_is_valid(settings, fake_openai):
 
 def test_answers_made_elsewhere_need_no_documents_and_no_model(tmp_path):
     (tmp_path / "sheet.csv").write_text("input,actual_output,expected_output\nCapital?,It is Rome,Rome\n")
-    (tmp_path / "ragstone.toml").write_text('[answer]\nsheet = "sheet.csv"\n[judge]\njudges = ["containment"]\n')
+    (tmp_path / "ragstone.toml").write_text(
+        '[answer]\nsheet = "sheet.csv"\n[judge]\njudges = ["containment"]\n'
+    )
     summary = ragstone.run(load_settings(tmp_path / "ragstone.toml"))
     assert summary.metrics[0].estimate.value == 1.0
     assert (tmp_path / "runs" / "run" / "report.html").is_file()

@@ -57,7 +57,11 @@ def test_a_missing_judge_file_is_named(tmp_path):
         ("scale = [0, 1]", "scale = [1, 0]", "lowest score first"),
         ("scale = [0, 1]", "scale = [0, 5]", r"a boolean judge has scale = \[0, 1\]"),
         ("{answer}", "{answr}", r"names \{answr\}, which inputs does not declare"),
-        ('inputs = ["answer"]', 'inputs = ["answer", "question"]', "declares 'question', which the prompt does not"),
+        (
+            'inputs = ["answer"]',
+            'inputs = ["answer", "question"]',
+            "declares 'question', which the prompt does not",
+        ),
         ('kind = "boolean"', 'kind = "classify"', r"needs a table \[labels\]"),
         ('kind = "boolean"', 'kind = "statements"', "needs a verify"),
         ('kind = "boolean"', 'kind = "lexical"\nmeasure = "bleu"', "measure = 'bleu'"),

@@ -20,9 +20,16 @@ def means(*replies):
 
 
 async def test_percentage_gives_the_score_with_its_reason():
-    row = await judge_answer(load_judge("correctness"), ANSWER, means({"reason": "The one point.", "score": 100}))
+    row = await judge_answer(
+        load_judge("correctness"), ANSWER, means({"reason": "The one point.", "score": 100})
+    )
     assert (row.status, row.score, row.scale, row.rationale) == ("scored", 100.0, (0, 100), "The one point.")
-    assert (row.question_id, row.system, row.judge, row.metric) == ("q1", "mine", "correctness", "correctness")
+    assert (row.question_id, row.system, row.judge, row.metric) == (
+        "q1",
+        "mine",
+        "correctness",
+        "correctness",
+    )
     assert (row.model, row.prompt_version, row.usage, row.cost_usd) == (
         "openai/test",
         1,
@@ -58,7 +65,9 @@ async def test_similarity_is_the_cosine_with_the_nearest_reference():
     assert row.score == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize("status", ["timeout", "rate_limited", "over_budget", "refused", "unparsable", "error"])
+@pytest.mark.parametrize(
+    "status", ["timeout", "rate_limited", "over_budget", "refused", "unparsable", "error"]
+)
 async def test_a_failed_call_is_a_status_and_never_a_score(status):
     failure = CallFailed(status, "it went wrong", raw="what it said")
     row = await judge_answer(load_judge("correctness"), ANSWER, means(failure))
@@ -92,7 +101,9 @@ async def test_a_row_that_lacks_an_input_is_not_applicable_and_says_which(name, 
     import msgspec
 
     answer = msgspec.structs.replace(ANSWER, **{missing: None})
-    row = await judge_answer(load_judge(name), answer, Means(embed=lambda *_: None) if name == "similarity" else means())
+    row = await judge_answer(
+        load_judge(name), answer, Means(embed=lambda *_: None) if name == "similarity" else means()
+    )
     assert (row.status, row.score, row.rationale) == ("not_applicable", None, f"the row has no {missing}")
 
 

@@ -2,8 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.judging.lexical import MEASURES, alternatives, chrf, containment, context_overlap, rouge_l, token_f1
-from ragstone.judging.lexical import words
+from ragstone.judging.lexical import (
+    MEASURES,
+    alternatives,
+    chrf,
+    containment,
+    context_overlap,
+    rouge_l,
+    token_f1,
+    words,
+)
 
 
 def test_words_have_no_case_no_punctuation_and_no_english_articles():
@@ -70,7 +78,10 @@ def test_dates_rates_and_and_or_are_not_parted(text):
 
 
 def test_a_date_among_alternatives_stays_whole():
-    assert alternatives(["The road from 9/11/Chain of Command"], "/")[1:] == ["The road from 9/11", "Chain of Command"]
+    assert alternatives(["The road from 9/11/Chain of Command"], "/")[1:] == [
+        "The road from 9/11",
+        "Chain of Command",
+    ]
 
 
 @given(st.sampled_from(sorted(MEASURES)), st.text(), st.text())

@@ -6,11 +6,15 @@ from ragstone.llm import CallFailed
 from ragstone.records import Answer, Context
 
 FAITHFULNESS = load_judge("faithfulness")
-SPLIT = {"statements": [{"id": 7, "statement": "A."}, {"id": 7, "statement": "B."}, {"id": 9, "statement": " "}]}
+SPLIT = {
+    "statements": [{"id": 7, "statement": "A."}, {"id": 7, "statement": "B."}, {"id": 9, "statement": " "}]
+}
 
 
 def answer(contexts=("C",)):
-    return Answer(question_id="q", question="?", answer="A. B.", contexts=[Context(text=text) for text in contexts])
+    return Answer(
+        question_id="q", question="?", answer="A. B.", contexts=[Context(text=text) for text in contexts]
+    )
 
 
 def verdict(number, supported):

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from ragstone.agreement.card import Baseline, ReportCard
+from ragstone.experiments import FoundAndRight
 from ragstone.judging.summary import MetricSummary, summarise
 from ragstone.records import (
     Answer,
@@ -20,7 +21,7 @@ from ragstone.records import (
     Usage,
     Verdict,
 )
-from ragstone.report.summary import Calls, FoundAndRight, RunSummary
+from ragstone.report.summary import Calls, RunSummary
 from ragstone.retrieval import evaluate_rankings
 from ragstone.statistics import Estimate
 from ragstone.tables import write_rows

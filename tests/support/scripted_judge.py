@@ -21,4 +21,6 @@ class Scripted:
             raise reply
         assert prompt.reply is not None
         value = validate({"nonce": prompt.nonce, **reply}, prompt.reply, prompt.nonce)
-        return Reply(text=str(reply), value=value, usage=Usage(input=10, output=5), latency_s=0.1, cost_usd=0.5)
+        return Reply(
+            text=str(reply), value=value, usage=Usage(input=10, output=5), latency_s=0.1, cost_usd=0.5
+        )

@@ -10,7 +10,9 @@ QUESTION = Question(id="q", question="When?", reference="early", answerable=True
 
 
 def ranking(*names):
-    items = [RankingItem(document_id=name[0], chunk_id=name, score=1.0 / n) for n, name in enumerate(names, 1)]
+    items = [
+        RankingItem(document_id=name[0], chunk_id=name, score=1.0 / n) for n, name in enumerate(names, 1)
+    ]
     return Ranking(question_id="q", retriever="bm25", items=items)
 
 

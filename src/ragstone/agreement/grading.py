@@ -48,8 +48,9 @@ def report_cards(
     measured = [one for one in everyone if one.pairs.statuses or one.pairs.n_tied]
     _check(measured, [rows[0] for rows in rows_of.values()], labels)
     free = [judge for judge in rows_of if judge.model == NO_MODEL]
+    paid = {one.judge.metric for one in measured if one.judge.model != NO_MODEL}
     metrics = {one.judge.metric for one in measured}
-    rivals = {m: [(judge.judge, hits(measured_in(m, judge))) for judge in free] for m in metrics}
+    rivals = {m: [(judge.judge, hits(measured_in(m, judge))) for judge in free] for m in paid}
     people = {m: human_agreement(humans[m].values(), seed=seed, resamples=resamples) for m in metrics}
     return [
         report_card(one, rivals[one.judge.metric], people[one.judge.metric], seed=seed, resamples=resamples)
@@ -89,7 +90,7 @@ def report_card(
 ) -> ReportCard:
     """Return the report card of one judge.
 
-    rivals: name and hits of the judges that ask no model, for a judge that asks one; not used otherwise.
+    rivals: name and hits of the judges that ask no model, if this one asks one.
     people: how well annotators agree in this metric.
     """
     judge, pairs, comparison = one.judge, one.pairs, one.comparison
@@ -100,9 +101,8 @@ def report_card(
         agreement = agreement_estimates(comparison, pairs.clusters, seed=seed, resamples=resamples)
         constant = constant_baseline(comparison, pairs.clusters, judge.metric, seed=seed, resamples=resamples)
         by_system = _by_system(comparison, pairs, seed=seed, resamples=resamples)
-        if judge.model != NO_MODEL:
-            clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
-            no_model = best_rival(hits(one), rivals, clusters, seed=seed, resamples=resamples)
+        clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
+        no_model = best_rival(hits(one), rivals, clusters, seed=seed, resamples=resamples)
     baselines = [baseline for baseline in (constant, no_model) if baseline]
     better, words = _conclusion(one, agreement, baselines, people)
     return ReportCard(

@@ -20,9 +20,9 @@ UNNAMED = "default"  # the system of rows whose file has no such column
 class Human(msgspec.Struct, frozen=True):
     """What people say of one answer.
 
-    score: the median of its annotators' grades; None for a tie, when an even number of annotators has its
-    median between two grades, on a value that nobody can give. cluster: what it shares with other answers
-    (the text of the question if the label carries it, else the question's id).
+    score: the median of its annotators' grades; None for a tie, when the median of an even number falls on a
+    value that no label of this metric has. cluster: what it shares with other answers (the text of the
+    question in the label's metadata if it is there, else the question's id).
     """
 
     score: float | None

@@ -29,21 +29,21 @@ def agree(
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines."""
     from ragstone.agreement import report_cards
     from ragstone.records import Judgement, Label
-    from ragstone.report import cards_table
+    from ragstone.report import terminal_card
     from ragstone.tables import read_rows
 
     judged = [row for row in read_rows(judgements, Judgement) if metric in (None, row.metric)]
     cards = report_cards(
         judged,
         read_rows(labels, Label),
-        thresholds=_numbers(threshold, "--threshold"),
+        threshold=_numbers(threshold, "--threshold"),
         mapping={float(label): score for label, score in _numbers(mapping, "--map").items()} or None,
         seed=seed,
     )
     if json:
         show_json(cards)
     else:
-        show(*(cards_table(card) for card in cards))
+        show(*(terminal_card(card) for card in cards))
 
 
 def _numbers(given: list[str] | None, option: str) -> dict[str, float]:

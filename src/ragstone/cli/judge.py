@@ -32,7 +32,7 @@ def judge(
     from ragstone.config import choose, load_settings
     from ragstone.engine import judge_sheet, load_judges
     from ragstone.llm import parse_caps
-    from ragstone.report import metrics_table
+    from ragstone.report import terminal_judged
 
     settings = choose(load_settings(config), "judge", model=model)
     summary = judge_sheet(
@@ -50,7 +50,7 @@ def judge(
     if json:
         show_json(summary)
     else:
-        show(metrics_table(summary.metrics), calls_line(summary.calls))
+        show(terminal_judged(summary))
         say(f"Judgements in {output}.")
     statuses = {status for metric in summary.metrics for status in metric.statuses}
     if "over_budget" in statuses:

@@ -41,7 +41,7 @@ def retrieve(
     from ragstone.corpus import chunk_documents, read_corpus
     from ragstone.engine import retrieve as rank
     from ragstone.records import Question, Ranking
-    from ragstone.report import retrieval_table
+    from ragstone.report import terminal_retrieval
     from ragstone.retrieval import evaluate_rankings, missing_documents
     from ragstone.tables import check_output, read_rows, write_rows
 
@@ -61,5 +61,5 @@ def retrieve(
     if json:
         show_json({"retrieval": summary, "missing_documents": missing, "output": str(output)})
     else:
-        show(retrieval_table(summary))
+        show(terminal_retrieval(summary))
         say(f"{len(rankings)} rankings in {output}.")

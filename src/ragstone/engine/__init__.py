@@ -5,7 +5,7 @@ from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.pipeline import run, run_folder
 from ragstone.engine.progress import Advance, Progress, silent
 from ragstone.engine.session import Session, open_session
-from ragstone.engine.sheet import AnswerSummary, SheetSummary, answer_to_file, judge_sheet
+from ragstone.engine.sheet import AnswerSummary, answer_to_file, judge_sheet
 from ragstone.engine.stages import (
     answer_rows,
     judge_rows,
@@ -19,7 +19,6 @@ __all__ = [
     "AnswerSummary",
     "Progress",
     "Session",
-    "SheetSummary",
     "answer",
     "answer_rows",
     "answer_to_file",

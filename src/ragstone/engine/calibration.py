@@ -40,5 +40,4 @@ def _cards(settings: Settings, judgements: Sequence[Judgement], path: str) -> li
         msgspec.structs.replace(label, metric=label.metric or metric)
         for label in read_rows(settings.path(path), Label)
     ]
-    thresholds, seed = settings.agree.thresholds, settings.run.seed
-    return report_cards(judgements, labels, threshold=thresholds.get("correctness"), seed=seed)
+    return report_cards(judgements, labels, threshold=settings.agree.thresholds, seed=settings.run.seed)

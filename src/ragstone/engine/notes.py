@@ -1,6 +1,7 @@
 """What a reader must know before trusting a run's numbers, in plain sentences."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ragstone.agreement import ReportCard
 from ragstone.corpus import Skipped
@@ -11,9 +12,9 @@ SHOWN = 3
 
 def plain_notes(
     metrics: Sequence[MetricSummary],
-    cards: Sequence[ReportCard],
-    skipped: Sequence[Skipped],
-    missing: Mapping[str, Sequence[str]],
+    cards: Sequence[ReportCard] = (),
+    skipped: Sequence[Skipped] = (),
+    missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> list[str]:
     """Return the notes: what the corpus lacks, judgements that failed, judges nobody has measured.
 
@@ -46,8 +47,8 @@ def _n_failed(metric: MetricSummary) -> int:
 
 def _failed(metric: MetricSummary) -> str:
     return (
-        f"{metric.judge} of {metric.system}: {_n_failed(metric)} of {metric.n_rows} judgements failed, and the "
-        "mean leaves them out; `error` in judgements.jsonl says why. Run again to retry calls that failed."
+        f"{metric.judge} of {metric.system}: {_n_failed(metric)} of {metric.n_rows} judgements failed, and "
+        "the mean leaves them out; the field `error` says why. Run again to retry calls that failed."
     )
 
 

@@ -8,24 +8,18 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.engine.local import run_sync
+from ragstone.engine.notes import plain_notes
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
 from ragstone.errors import ConfigError
-from ragstone.judging import Judge, MetricSummary, Tally
+from ragstone.judging import Judge, Tally
 from ragstone.llm import Caps
 from ragstone.records import Answer, Judgement, Question, Status
-from ragstone.report import Calls
+from ragstone.report import Calls, RunSummary
 from ragstone.systems import join_questions
 from ragstone.tables import check_output, open_rows, read_rows
-
-
-class SheetSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Means, statuses and calls of a judged sheet."""
-
-    metrics: list[MetricSummary]
-    calls: Calls
-    output: str
+from ragstone.version import __version__
 
 
 def judge_sheet(
@@ -40,7 +34,7 @@ def judge_sheet(
     offline: bool = False,
     force: bool = False,
     progress: Progress = silent,
-) -> SheetSummary:
+) -> RunSummary:
     """Judge the answers of a file into a file, and return the numbers.
 
     The sheet is read through once before anything is paid for, so that a bad row stops nothing half-way;
@@ -55,15 +49,25 @@ def judge_sheet(
 
     n_answers = sum(1 for _ in answers())
 
-    async def work() -> SheetSummary:
+    async def work() -> RunSummary:
         tally = Tally()
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
             with open_rows(output, Judgement, force=force) as write:
                 async for row in judge_rows(answers, judges, session, n_answers):
                     write(row)
                     tally.add(row)
-        seed = settings.run.seed
-        return SheetSummary(metrics=tally.summaries(seed), calls=session.calls(), output=str(output))
+        metrics = tally.summaries(settings.run.seed)
+        return RunSummary(
+            name=str(output),
+            version=__version__,
+            models=session.models(),
+            counts={"answers": n_answers, "judgements": sum(metric.n_rows for metric in metrics)},
+            retrieval=[],
+            metrics=metrics,
+            cards=[],
+            calls=session.calls(),
+            notes=plain_notes(metrics),
+        )
 
     return run_sync(work())
 

@@ -3,15 +3,17 @@
 from ragstone.report.findings import headlines
 from ragstone.report.page import write_report
 from ragstone.report.run import read_summary
-from ragstone.report.summary import Calls, FoundAndRight, RunSummary
-from ragstone.report.terminal import terminal_summary
+from ragstone.report.summary import Calls, RunSummary
+from ragstone.report.terminal import terminal_card, terminal_judged, terminal_retrieval, terminal_summary
 
 __all__ = [
     "Calls",
-    "FoundAndRight",
     "RunSummary",
     "headlines",
     "read_summary",
+    "terminal_card",
+    "terminal_judged",
+    "terminal_retrieval",
     "terminal_summary",
     "write_report",
 ]

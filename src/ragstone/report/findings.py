@@ -3,9 +3,10 @@
 import msgspec
 
 from ragstone.agreement import ReportCard
+from ragstone.experiments import FoundAndRight
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.run import SHOWN_RANKS
-from ragstone.report.summary import FoundAndRight, RunSummary
+from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
     NO_MODEL,
     card_of,

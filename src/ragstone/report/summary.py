@@ -3,6 +3,7 @@
 import msgspec
 
 from ragstone.agreement import ReportCard
+from ragstone.experiments import FoundAndRight
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status, Usage
 from ragstone.retrieval import RetrievalSummary
@@ -21,27 +22,6 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[Status, int] = {}
     usage: Usage = Usage(calls=0)
     cost_usd: float | None = None
-
-
-class FoundAndRight(msgspec.Struct, frozen=True, kw_only=True):
-    """A system's answers by whether they had what they needed and whether they were right.
-
-    found: one of `Question.document_ids` was among the answer's contexts; missed: none was. right: the named
-    judge scored the answer at or above the middle of its scale; wrong: below it. Counted are answers that
-    this judge scored, whose question is answerable and names relevant documents, and whose contexts name
-    their documents; the system's other answers are `n_left_out`. A wrong answer whose document was found is
-    to be blamed on the prompt or the model, one whose document was missed on the retriever.
-    """
-
-    system: str
-    judge: str
-    metric: str
-    model: str
-    found_right: int
-    found_wrong: int
-    missed_right: int
-    missed_wrong: int
-    n_left_out: int
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Literal
 from ragstone.agreement import ReportCard
 from ragstone.judging.summary import MetricSummary
 from ragstone.report import wording
-from ragstone.report.findings import findings, told
+from ragstone.report.findings import findings, rank_bars, told
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import NO_MODEL, count, interval, judge_name, n_scored, number, statuses
+from ragstone.retrieval import RetrievalSummary
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -38,6 +39,84 @@ def terminal_summary(summary: RunSummary) -> "Group":
         *_calls(summary),
     ]
     return Group(*parts)
+
+
+def terminal_judged(summary: RunSummary) -> "Group":
+    """Return what `ragstone judge` shows: the means of a sheet, its notes, and what it cost."""
+    from rich.console import Group
+
+    return Group(*_metrics(summary), *_notes(summary), *_calls(summary))
+
+
+def terminal_retrieval(row: RetrievalSummary) -> "Group":
+    """Return what `ragstone retrieve` shows: every rank measure, and how often which rank came first."""
+    from rich.console import Group
+
+    table = _table(("", 0, False), ("mean", 4, True), ("interval", 12, True))
+    for name, estimate in row.measures.items():
+        _add(table, (f"  {name}", ""), (number(estimate.value), "bold"), (interval(estimate), ""))
+    places = ", ".join(f"{place} {count(n)}" for place, n in rank_bars(row) if n)
+    return Group(
+        _text(f"{row.retriever}, measured on {wording.measured(row)}", "bold"),
+        *([table] if row.measures else [_text("Nothing to measure: no question names its documents.")]),
+        *([_text(f"First relevant document at rank: {places}.")] if row.measures else []),
+    )
+
+
+def terminal_card(card: ReportCard) -> "Group":
+    """Return what `ragstone agree` shows of one judge: verdict, agreement, baselines, confusion, bias."""
+    from rich.console import Group
+
+    table = _table(("", 0, False), ("agreement", 9, True), ("interval", 12, True))
+    for name, estimate in card.agreement.items():
+        _add(table, (f"  {name}", ""), (number(estimate.value), "bold"), (interval(estimate), ""))
+    for rival in (card.constant, card.no_model):
+        if rival:
+            beaten = rival.exact_agreement
+            cells = ((f"  {rival.name}", "dim"), (number(beaten.value), "dim"), (interval(beaten), "dim"))
+            _add(table, *cells)
+    if card.humans:
+        people = card.humans.exact_agreement
+        cells = (("  person with person", "dim"), (number(people.value), "dim"), (interval(people), "dim"))
+        _add(table, *cells)
+    model = "" if card.model == NO_MODEL else f" by {card.model}"
+    return Group(
+        _text(f"{judge_name(card)}{model}: {wording.labelled(card)}", "bold"),
+        *([table] if card.agreement else []),
+        *([_confusion(card)] if card.confusion else []),
+        *([_systems(card)] if len(card.by_system) > 1 else []),
+        _text(card.verdict, "yellow" if wording.doubt(card) else ""),
+        *(_text(f"- {note}") for note in card.notes),
+        _text(""),
+    )
+
+
+def _confusion(card: ReportCard) -> "Table":
+    names = [number(grade) for grade in card.categories]
+    table = _table(("  people \\ judge", 0, False), *((name, 5, True) for name in names))
+    for name, row in zip(names, card.confusion, strict=True):
+        _add(table, (f"  {name}", "dim"), *((count(n), "") for n in row))
+    return table
+
+
+def _systems(card: ReportCard) -> "Table":
+    table = _table(
+        ("  system", 0, False),
+        ("people", 5, True),
+        ("judge", 5, True),
+        ("bias", 5, True),
+        ("interval", 12, True),
+    )
+    for one in card.by_system:
+        _add(
+            table,
+            (f"  {one.system}", ""),
+            (number(one.human), ""),
+            (number(one.judge), ""),
+            (number(one.bias.value), "bold"),
+            (interval(one.bias), ""),
+        )
+    return table
 
 
 def _text(words: str, style: str = "", *, before: int = 0) -> "RenderableType":

@@ -122,21 +122,23 @@ def _bca(value: float, replicates: Floats, acceleration: float, level: float) ->
     # Equal replicates count half: a mean of few grades often meets its own value again.
     below = float(np.mean(defined < value - rounding) + np.mean(defined <= value + rounding)) / 2
     tail = (1 - level) / 2
-    shares = [_corrected(share, below, acceleration) for share in (tail, 1 - tail)]
-    low, high = np.quantile(defined, shares)
+    low, high = np.quantile(defined, _corrected((tail, 1 - tail), below, acceleration))
     return float(low), float(high)
 
 
-def _corrected(share: float, below: float, acceleration: float) -> float:
-    """Return the quantile to read instead of `share`; `share` itself where the correction is undefined.
+def _corrected(shares: tuple[float, float], below: float, acceleration: float) -> tuple[float, float]:
+    """Return the quantiles to read instead of `shares`; `shares` themselves where that is undefined.
 
     below: share of the replicates below the value; 0 or 1 if it lies at the edge of what they reach.
     """
     if not 0 < below < 1:
-        return share
+        return shares
     normal = NormalDist()
     bias = normal.inv_cdf(below)
-    shifted = bias + normal.inv_cdf(share)
-    if acceleration * shifted >= 1:
-        return share
-    return normal.cdf(bias + shifted / (1 - acceleration * shifted))
+    low, high = (bias + normal.inv_cdf(share) for share in shares)
+    if max(acceleration * low, acceleration * high) >= 1:
+        return shares
+    return (
+        normal.cdf(bias + low / (1 - acceleration * low)),
+        normal.cdf(bias + high / (1 - acceleration * high)),
+    )
