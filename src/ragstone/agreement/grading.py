@@ -53,7 +53,13 @@ def report_cards(
     rivals = {m: [(judge.judge, hits(measured_in(m, judge))) for judge in free] for m in paid}
     people = {m: human_agreement(humans[m].values(), seed=seed, resamples=resamples) for m in metrics}
     return [
-        report_card(one, rivals[one.judge.metric], people[one.judge.metric], seed=seed, resamples=resamples)
+        report_card(
+            one,
+            [] if one.judge.model == NO_MODEL else rivals[one.judge.metric],
+            people[one.judge.metric],
+            seed=seed,
+            resamples=resamples,
+        )
         for one in measured
     ]
 
