@@ -1,0 +1,183 @@
+"""ragstone.toml: what it means, and where its mistakes are."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragstone.config import ModelSettings, Price, Settings, choose, convert_section, load_settings
+from ragstone.errors import ConfigError
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "ragstone.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def mistake_in(folder: Path, text: str) -> str:
+    """Return what the error says after the file's name."""
+    path = write(folder, text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path)
+    assert str(caught.value).startswith(str(path))
+    return str(caught.value).removeprefix(str(path))
+
+
+def test_without_a_file_everything_has_its_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_settings() == Settings()
+
+
+def test_the_file_of_the_working_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "[run]\nname = 'mine'\n")
+    assert load_settings().run.name == "mine"
+
+
+def test_all_settings_of_a_model_are_read(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+        [models."openai/gpt-4o-mini"]
+        base_url = "https://example.org/v1"
+        api_key_env = "MY_KEY"
+        max_concurrency = 64
+        requests_per_minute = 3000
+        tokens_per_minute = 2_000_000
+        timeout_s = 60
+        price_usd_per_million = { input = 0.15, output = 0.60, cached = 0.075 }
+        """,
+    )
+    assert load_settings(path).models["openai/gpt-4o-mini"] == ModelSettings(
+        base_url="https://example.org/v1",
+        api_key_env="MY_KEY",
+        max_concurrency=64,
+        requests_per_minute=3000,
+        tokens_per_minute=2_000_000,
+        timeout_s=60.0,
+        price_usd_per_million=Price(input=0.15, output=0.60, cached=0.075),
+    )
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    loaded = load_settings(write(tmp_path, "[questions]\npath = 'data/q.jsonl'\n"))
+    assert loaded.path("data/q.jsonl") == tmp_path / "data" / "q.jsonl"
+    assert loaded.path("/elsewhere/q.jsonl") == Path("/elsewhere/q.jsonl")
+
+
+MISTAKES = {
+    "a key that nobody knows": (
+        "[run]\nname = 'a'\nseeed = 3\n",
+        ":3: unknown key 'seeed'. Did you mean 'seed'? All: name, seed.",
+    ),
+    "a table that nobody knows": (
+        "[run]\nname = 'a'\n\n[retreive]\nk = 3\n",
+        ":4: unknown key 'retreive'. Did you mean 'retrieve'?",
+    ),
+    "a key far from any": ("zzz = 1\n", ":1: unknown key 'zzz'. Known: agree, answer, chunk,"),
+    "text for a number": (
+        "[run]\nname = 'a'\n\n[chunk]\n# the size\nsize = 'big'\n",
+        ":6: Expected `int`, got `str` (key 'chunk.size')",
+    ),
+    "a number out of range": ("[chunk]\nsize = 0\n", ":2: Expected `int` >= 1 (key 'chunk.size')"),
+    "true for a number": ("[run]\nseed = true\n", ":2: Expected `int`, got `bool` (key 'run.seed')"),
+    "an inline table": ("\nchunk = { size = 0 }\n", ":2: Expected `int` >= 1 (key 'chunk.size')"),
+    "a dotted key": ("\nchunk.size = 0\n", ":2: Expected `int` >= 1 (key 'chunk.size')"),
+    "a quoted key": ('[chunk]\n"size" = 0\n', ":2: Expected `int` >= 1 (key 'chunk.size')"),
+    "a value where a table should be": ("run = 3\n", ":1: Expected a table, got `int` (key 'run')"),
+    "a value where a list should be": (
+        "[judge]\njudges = 'a'\n",
+        ":2: Expected `array`, got `str` (key 'judge.judges')",
+    ),
+    "one item of a list": (
+        "[judge]\njudges = [\n'a',\n3]\n",
+        ":2: Expected `str`, got `int` (key 'judge.judges')",
+    ),
+    "the same key, right in another table": (
+        "[answer]\nlimit = 3\n[questions]\nlimit = 0\n",
+        ":4: Expected `int` >= 1 (key 'questions.limit')",
+    ),
+    "the same key in a comment": (
+        "[chunk]\n# size = 3\n\nsize = 0\n",
+        ":4: Expected `int` >= 1 (key 'chunk.size')",
+    ),
+    "the same key inside a long text": (
+        "[questions]\npath = '''\nlimit = 3\n'''\nlimit = 0\n",
+        ":5: Expected `int` >= 1 (key 'questions.limit')",
+    ),
+    "the second of two models": (
+        '[models."openai/a"]\nmax_concurrency = 4\n\n[models."openai/b.1"]\nmax_concurrency = 0\n',
+        ":5: Expected `int` >= 1 (key 'models.openai/b.1.max_concurrency')",
+    ),
+    "an unknown key of the second model": (
+        '[models."openai/a"]\ntimeout_s = 4\n\n[models."openai/b"]\ntimeout = 1\n',
+        ":5: unknown key 'timeout'. Did you mean 'timeout_s'?",
+    ),
+    "an unknown key of a price": (
+        '[models."openai/a"]\ntimeout_s = 1\nprice_usd_per_million = { inptu = 1, output = 2 }\n',
+        ":3: unknown key 'inptu'. Did you mean 'input'? All: cached, input, output.",
+    ),
+    "a price without its half": (
+        '[models."openai/a"]\nprice_usd_per_million = { output = 2 }\n',
+        ":2: Object missing required field `input` (key 'models.openai/a.price_usd_per_million')",
+    ),
+    "a price below zero": (
+        '[models."openai/a"]\nprice_usd_per_million = { input = -1, output = 2 }\n',
+        ":2: Expected `float` >= 0.0 (key 'models.openai/a.price_usd_per_million.input')",
+    ),
+    "a price in a table of its own": (
+        '[models.m]\n[models.m.price_usd_per_million] # dollars\ninput = "1"\noutput = 2\n',
+        ":3: Expected `float`, got `str` (key 'models.m.price_usd_per_million.input')",
+    ),
+    "a name that is no folder": ("[run]\nname = 'a b/c'\n", ":2: Expected `str` matching regex"),
+    "a root of its own": ("\nroot = 'x'\n", ":2: unknown key 'root'. Paths are relative to this file."),
+    "no TOML": ("[run\n", ": not valid TOML: Expected ']'"),
+    "a key twice": ("[run]\nseed = 1\nseed = 2\n", ": not valid TOML: Cannot overwrite a value (at line 3,"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_every_mistake_is_named_with_its_line_and_the_fix(text: str, said: str, tmp_path: Path) -> None:
+    assert mistake_in(tmp_path, text).startswith(said)
+
+
+def test_a_file_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none.toml: no such file. Make one with: ragstone new DIR"):
+        load_settings(tmp_path / "none.toml")
+
+
+def test_a_folder_or_other_bytes_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_settings(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b"[run]\nname = '\xe9'\n")
+    with pytest.raises(ConfigError, match=r"latin\.toml: cannot be read"):
+        load_settings(tmp_path / "latin.toml")
+
+
+def test_what_the_caller_gives_goes_before_the_file() -> None:
+    loaded = Settings()
+    assert choose(loaded, "chunk", size=5, overlap=None).chunk == msgspec.structs.replace(loaded.chunk, size=5)
+
+
+NAMES = [*Settings.__struct_fields__[:-1], "size", "judges", "openai/a", "input", "nobody's"]
+TABLES = st.recursive(
+    st.one_of(st.integers(-2, 2), st.text(max_size=3), st.booleans(), st.floats()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2), st.dictionaries(st.sampled_from(NAMES), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), TABLES, max_size=4))
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_stands_in_a_file_is_read_or_explained(table: dict[str, Any]) -> None:
+    try:
+        convert_section(table, Settings, Path("ragstone.toml"), "")
+    except ConfigError as mistake:
+        assert str(mistake).startswith("ragstone.toml:1: ")

@@ -1,0 +1,112 @@
+"""The rows: frozen, honest, and as DESIGN.md lists them."""
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+
+from ragstone.records import (
+    STATUSES,
+    Answer,
+    Chunk,
+    Document,
+    Judgement,
+    Label,
+    Question,
+    Ranking,
+    Row,
+    Status,
+    Usage,
+    count_statuses,
+    references,
+)
+
+
+def judgement(status: Status = "scored", score: float | None = None, **more: Any) -> Judgement:
+    fields = {"question_id": "q", "system": "s", "judge": "j", "metric": "m", "model": "none", "prompt_version": 1}
+    return Judgement(**{**fields, "status": status, "score": score, **more})
+
+
+# As in DESIGN.md section 2, `?` for what may be absent.
+DESIGN = {
+    Document: "id text title? lang? source? metadata?",
+    Chunk: "id document_id text start end metadata?",
+    Question: "id question reference? evidence? document_ids? answerable? kind lang? tags? scores? metadata?",
+    Ranking: "question_id retriever items metadata?",
+    Answer: "question_id system answer contexts? latency_s? usage? cost_usd? error? metadata? question? reference?",
+    Judgement: "question_id system judge metric status score? scale? label? rationale? verdicts? model "
+    "prompt_version usage? cost_usd? error? metadata?",
+    Label: "question_id system metric? score annotator? rationale? metadata?",
+}
+
+
+@pytest.mark.parametrize("kind", DESIGN, ids=lambda kind: kind.__name__)
+def test_every_row_has_the_fields_of_the_design(kind: type[Row]) -> None:
+    fields = {field.name: field.default is None for field in msgspec.structs.fields(kind)}
+    for name in DESIGN[kind].split():
+        assert fields[name.rstrip("?")] == name.endswith("?"), name
+
+
+@pytest.mark.parametrize("status", [status for status in STATUSES if status != "scored"])
+def test_a_score_is_present_if_and_only_if_the_status_is_scored(status: Status) -> None:
+    assert judgement(status).score is None
+    assert judgement("scored", 0.0).score == 0
+    with pytest.raises(ValueError, match=f"'q': status '{status}' with score 0.0"):
+        judgement(status, 0.0)
+    with pytest.raises(ValueError, match="status 'scored' with score None"):
+        judgement("scored")
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
+def test_no_score_is_nan_or_infinite(score: float) -> None:
+    with pytest.raises(ValueError, match="is no number"):
+        judgement("scored", score)
+    with pytest.raises(ValueError, match="is no number"):
+        Label(question_id="q", score=score)
+
+
+def test_an_unknown_status_is_refused_on_reading() -> None:
+    encoded = msgspec.json.encode(judgement("scored", 1.0)).replace(b'"scored"', b'"fine"')
+    with pytest.raises(msgspec.ValidationError, match="Invalid enum value 'fine'"):
+        msgspec.json.decode(encoded, type=Judgement)
+
+
+def test_a_chunk_is_as_long_as_its_span_in_code_points() -> None:
+    Chunk(id="c", document_id="d", text="नमस्ते 👍", start=5, end=13)
+    with pytest.raises(ValueError, match=r"chunk 'c': 8 characters, but \[5:14\]"):
+        Chunk(id="c", document_id="d", text="नमस्ते 👍", start=5, end=14)
+
+
+def test_rows_are_frozen_and_absent_fields_are_not_written() -> None:
+    row = Document(id="d", text="t")
+    with pytest.raises(AttributeError):
+        row.text = "other"  # type: ignore[misc]
+    assert msgspec.json.encode(row) == b'{"id":"d","text":"t"}'
+
+
+def test_fields_that_the_design_lists_as_always_present_are_written_though_they_have_a_default() -> None:
+    assert b'"kind":"open"' in msgspec.json.encode(Question(id="q", question="?"))
+    assert b'"system":"default"' in msgspec.json.encode(Answer(question_id="q", answer=""))
+    assert b'"system":"default"' in msgspec.json.encode(Label(question_id="q", score=1))
+
+
+def test_usage_adds_up_with_its_calls() -> None:
+    total = Usage(input=10, output=2, cached=4) + Usage(input=1, output=1)
+    assert total == Usage(input=11, output=3, cached=4, calls=2)
+    assert Usage(calls=0) + total == total
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [(None, []), ("", []), (" \n", []), ("a", ["a"]), (["a", "", "b"], ["a", "b"]), ([], [])],
+)
+def test_references_are_the_alternatives_that_say_something(reference: Any, expected: list[str]) -> None:
+    assert references(Question(id="q", question="?", reference=reference)) == expected
+    assert references(Answer(question_id="q", answer="a", reference=reference)) == expected
+
+
+def test_statuses_are_counted_in_their_order_without_zeros() -> None:
+    rows = [judgement("timeout"), judgement("scored", 1.0), judgement("timeout"), judgement("unparsable")]
+    assert list(count_statuses(rows).items()) == [("scored", 1), ("unparsable", 1), ("timeout", 2)]
+    assert count_statuses([]) == {}
