@@ -46,6 +46,7 @@ def show(*renderables: "RenderableType") -> None:
     """Print tables and text on standard output, 100 columns wide where it is no terminal."""
     for renderable in renderables:
         console().print(renderable)
+    sys.stdout.flush()
 
 
 def show_json(value: object) -> None:

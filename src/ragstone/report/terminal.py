@@ -1,9 +1,9 @@
 """A summary -> what the terminal shows after a run: the three questions, answered in a screen of text."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from ragstone.agreement import ReportCard
+from ragstone.agreement.card import grade_name
 from ragstone.judging.summary import MetricSummary
 from ragstone.report import wording
 from ragstone.report.findings import findings, rank_bars, told
@@ -68,17 +68,12 @@ def terminal_card(card: ReportCard) -> "Group":
     from rich.console import Group
 
     table = _table(("", 0, False), ("agreement", 9, True), ("interval", 12, True))
-    for name, estimate in card.agreement.items():
-        _add(table, (f"  {name}", ""), (number(estimate.value), "bold"), (interval(estimate), ""))
-    for rival in (card.constant, card.no_model):
-        if rival:
-            beaten = rival.exact_agreement
-            cells = ((f"  {rival.name}", "dim"), (number(beaten.value), "dim"), (interval(beaten), "dim"))
-            _add(table, *cells)
+    beside = [(rival.name, rival.exact_agreement) for rival in (card.constant, card.no_model) if rival]
     if card.humans:
-        people = card.humans.exact_agreement
-        cells = (("  person with person", "dim"), (number(people.value), "dim"), (interval(people), "dim"))
-        _add(table, *cells)
+        beside.append(("person with person", card.humans.exact_agreement))
+    for style, shown in (("bold", list(card.agreement.items())), ("dim", beside)):
+        for name, estimate in shown:
+            _add(table, (f"  {name}", ""), (f"{estimate.value:.3f}", style), (interval(estimate), style))
     model = "" if card.model == NO_MODEL else f" by {card.model}"
     return Group(
         _text(f"{judge_name(card)}{model}: {wording.labelled(card)}", "bold"),
@@ -92,7 +87,7 @@ def terminal_card(card: ReportCard) -> "Group":
 
 
 def _confusion(card: ReportCard) -> "Table":
-    names = [number(grade) for grade in card.categories]
+    names = [grade_name(card.metric, grade) for grade in card.categories]
     table = _table(("  people \\ judge", 0, False), *((name, 5, True) for name in names))
     for name, row in zip(names, card.confusion, strict=True):
         _add(table, (f"  {name}", "dim"), *((count(n), "") for n in row))
@@ -144,20 +139,25 @@ def _add(table: "Table", *cells: tuple[str, str]) -> None:
     table.add_row(*(Text(words, style=style) for words, style in cells))
 
 
-def _metrics(summary: RunSummary) -> "Iterator[RenderableType]":
-    """Yield a table for each system and model, language models before baselines, columns under columns."""
-    groups = dict.fromkeys((metric.system, metric.model) for metric in summary.metrics)
-    several = len({system for system, _ in groups}) > 1
-    width = max((len(_name(metric)) for metric in summary.metrics), default=0)
-    columns = [("", width, False), ("mean", 4, True), ("interval", 12, True), ("scored", 10, True)]
-    for place, (system, model) in enumerate(sorted(groups, key=lambda group: group[1] == NO_MODEL)):
-        by = "Baselines, no model" if model == NO_MODEL else f"By {model}"
-        yield _text(f"{system}: {by}" if several else by, "dim")
-        table = _table(*columns, ("not scored", 0, False), heads=place == 0)
-        for metric in summary.metrics:
-            if (metric.system, metric.model) == (system, model):
-                _add(table, *_metric_cells(metric, summary))
-        yield table
+def _metrics(summary: RunSummary) -> "list[RenderableType]":
+    """Return the table of means: a row a judge, language models first; of several systems, a row each."""
+    systems = dict.fromkeys(metric.system for metric in summary.metrics)
+    table = _table(
+        ("", 0, False), ("mean", 4, True), ("interval", 12, True), ("scored", 10, True), ("", 0, False)
+    )
+    groups = dict.fromkeys((m.judge, m.metric, m.model) for m in summary.metrics)
+    said = None
+    for judge, metric, model in sorted(groups, key=lambda group: group[2] == NO_MODEL):
+        rows = [m for m in summary.metrics if (m.judge, m.metric, m.model) == (judge, metric, model)]
+        if model != said:
+            said = model
+            _add(table, ("Baselines, no model" if model == NO_MODEL else f"By {model}", "dim"))
+        if len(systems) > 1:
+            _add(table, (_name(rows[0]), ""))
+        for row in rows:
+            name = f"    {row.system}" if len(systems) > 1 else _name(row)
+            _add(table, (name, ""), *_metric_cells(row, summary))
+    return [table] if summary.metrics else []
 
 
 def _name(metric: MetricSummary) -> str:
@@ -169,7 +169,6 @@ def _metric_cells(metric: MetricSummary, summary: RunSummary) -> list[tuple[str,
     estimate, warning = metric.estimate, wording.caution(metric, summary)
     others = [statuses(metric.statuses), f"† {warning}" if warning else ""]
     return [
-        (_name(metric), ""),
         (number(estimate.value) if estimate else "none", "bold"),
         (interval(estimate) if estimate else "", ""),
         (f"{count(n_scored(metric))} of {count(metric.n_rows)}", ""),
@@ -211,6 +210,8 @@ def _notes(summary: RunSummary) -> "list[RenderableType]":
 
 def _calls(summary: RunSummary) -> "list[RenderableType]":
     calls = summary.calls
+    if not calls.made + calls.from_ledger:
+        return [_text("No model was called.", "dim", before=1)]
     models = ", ".join(f"{role} {model}" for role, model in summary.models.items())
     failed = f" ({statuses(calls.failed)})" if calls.failed else ""
     return [

@@ -4,6 +4,7 @@ Names come from the documented exports of ragas, deepeval, promptfoo, Phoenix, H
 BEIR and SQuAD. The first name that is present wins; a column that is not used goes to `metadata`.
 """
 
+import ast
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -118,7 +119,7 @@ def to_canonical(raw: Mapping[str, Any], row_type: type) -> dict[str, Any]:
         shaped = value if shape is None else shape(value)
         if shaped is not None:
             row[field] = shaped
-        elif name != field:
+        elif name != field and value != "":
             rest[name] = value
     if rest:
         row["metadata"] = {**row.get("metadata", {}), **rest}
@@ -158,18 +159,27 @@ def as_text(value: Any) -> str | None:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list stays, JSON text of a list is decoded, anything else becomes a list of one."""
+    """A list stays, text of a list is decoded, anything else becomes a list of one."""
     if isinstance(value, str):
-        if value.lstrip().startswith("["):
-            try:
-                decoded = msgspec.json.decode(value)
-            except msgspec.DecodeError:
-                return [value]
-            return decoded if isinstance(decoded, list) else [value]
-        return [value]
+        listed = _decode_list(value.strip()) if value.lstrip().startswith("[") else None
+        return [value] if listed is None else listed
     if isinstance(value, Mapping):
         return [value]
     return list(value) if isinstance(value, Iterable) else [value]
+
+
+def _decode_list(text: str) -> list[Any] | None:
+    """Return the list that a flat format carried as JSON, or as Python writes it (pandas does)."""
+    try:
+        decoded = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        try:
+            decoded = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+        # Written back it must be the same: NumPy's "['a' 'b']" means two texts, and Python reads one.
+        decoded = decoded if repr(decoded) == text else None
+    return decoded if isinstance(decoded, list) else None
 
 
 def as_reference(value: Any) -> str | list[str] | None:

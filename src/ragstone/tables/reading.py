@@ -169,16 +169,24 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
     yield from enumerate(rows, 1)
 
 
+# CSV has no null. An empty cell means absent, but for the one text that may well be empty: an answer.
+MAY_BE_EMPTY = frozenset(accepted_names(Answer, "answer"))
+
+
 def _read_csv(path: Path) -> Iterator[tuple[int, Any]]:
     csv.field_size_limit(sys.maxsize)
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
-            reader = csv.DictReader(file, dialect=_dialect(path, file.read(65536)), restkey="", strict=True)
+            reader = csv.DictReader(file, dialect=_dialect(path, file.read(65536)), strict=True)
             file.seek(0)
             for row in reader:
-                if "" in row:
+                if None in row:
                     raise DataError(f"{path}:{reader.line_num}: more cells than the header has columns.")
-                yield reader.line_num, {name: cell for name, cell in row.items() if cell not in ("", None)}
+                # Without a name it is the index that pandas writes.
+                yield (
+                    reader.line_num,
+                    {name: cell for name, cell in row.items() if name and (cell or name in MAY_BE_EMPTY)},
+                )
         except (csv.Error, UnicodeDecodeError) as mistake:
             raise DataError(f"{path}: cannot be read as CSV in UTF-8 ({mistake}).") from None
 

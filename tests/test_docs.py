@@ -1,0 +1,276 @@
+"""Every code block of README and docs runs, and the parts that are made from the code are current.
+
+The blocks of a page run in order, in one folder: that of `ragstone new`, with a few files more (see
+`folder`). Every model is the fake endpoint. A line of `sh` that is neither run nor known fails, and so does a
+block of an unknown kind. A block whose paragraph says "Save this as `NAME`:" is written to that file.
+"""
+
+import ast
+import asyncio
+import csv
+import importlib.util
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple, get_args
+
+import msgspec
+import pytest
+from tests.support.fake_openai import FakeOpenAI
+
+import ragstone
+from ragstone import records
+from ragstone.cli import console
+from ragstone.cli.app import app
+from ragstone.cli.doctor import OPTIONAL
+from ragstone.cli.new import copy_starter
+from ragstone.config import ModelSettings, Settings
+from ragstone.judging.judge import parse_judge
+from ragstone.llm import door
+from ragstone.llm.openai import open_openai
+from ragstone.systems import load_prompt
+from ragstone.tables import read_rows, write_rows
+from ragstone.tables.reading import parse_row
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+
+FENCE = re.compile(
+    r"^(?P<indent> *)(?P<fence>```+)(?P<kind>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence) *$", re.MULTILINE
+)
+SAVED = re.compile(r"\b[Ss]ave (?:this|it|them) as `([^`]+)`[^`]*:\s*\Z")
+EXIT_CODE = re.compile(r"#.*\bexit code (\d)")
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
+
+# Programs that a reader may have and the tests have not.
+ELSEWHERE = {"docker", "jupyter", "llama-server", "ollama", "vllm"}
+
+
+class Block(NamedTuple):
+    """A fenced block: its kind, its text, and the paragraph that it follows."""
+
+    kind: str
+    text: str
+    before: str
+
+
+def blocks_of(page: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page; those in a list are moved to the margin."""
+    for found in FENCE.finditer(page):
+        width = len(found["indent"])
+        text = "".join(line[width:] for line in found["text"].splitlines(keepends=True))
+        yield Block(found["kind"].strip(), text, page[: found.start()].rstrip().rpartition("\n\n")[2])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI) -> Path:
+    """A reader's folder: the starter files, a sheet of answers, people's labels of it, and some manuals."""
+
+    def open_fake(model: str, settings: ModelSettings) -> object:
+        there = msgspec.structs.replace(settings, base_url=fake_openai.base_url, api_key_env=None)
+        return open_openai(model, there)
+
+    for transport in door.TRANSPORTS:
+        monkeypatch.setitem(door.TRANSPORTS, transport, open_fake)
+    monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    monkeypatch.setenv("OPENAI_MODEL", "gpt-4o-mini")
+    monkeypatch.chdir(tmp_path)
+    console.console.cache_clear()
+    copy_starter(tmp_path, "openai/gpt-4o-mini")
+    contexts = [records.Context(text="A passage that the answer was made from.", document_id="agxqa-1")]
+    answers = list(islice(read_rows("labelled.jsonl", records.Answer), 20))
+    sheet = [msgspec.structs.replace(answer, contexts=contexts, metadata=None) for answer in answers]
+    write_rows("answers.jsonl", sheet, records.Answer)
+    write_rows("labels.jsonl", islice(read_rows("labelled.jsonl", records.Label), 20), records.Label)
+    (tmp_path / "manuals").mkdir()
+    (tmp_path / "manuals" / "wheat.md").write_text("# Wheat\n\nWheat is sown in October.\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_block_of_the_page_runs(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks_of(page.read_text(encoding="utf-8")):
+        assert block.kind in KINDS, (
+            f"{page.name}: a block of the unknown kind {block.kind!r}: {block.text[:80]}"
+        )
+        try:
+            KINDS[block.kind](block, names)
+        except Exception as mistake:
+            said = capsys.readouterr()
+            raise AssertionError(f"{page.name}: {mistake}\n{block.text}\n{said.out}{said.err}") from mistake
+        saved = SAVED.search(block.before)
+        if saved:
+            Path(saved[1]).parent.mkdir(parents=True, exist_ok=True)
+            Path(saved[1]).write_text(block.text, encoding="utf-8")
+
+
+def run_shell(block: Block, _names: dict[str, object]) -> None:
+    """Run the lines of a block one after the other; `cd` holds for the blocks after it too."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        expected = EXIT_CODE.search(line)
+        for command in re.split(r"\s&&\s", line):
+            words = shlex.split(command, comments=True)
+            while words and re.match(r"\w+=", words[0]):
+                words = words[1:]
+            if words:
+                run_command(words, int(expected[1]) if expected else 0)
+
+
+def run_command(words: list[str], expected: int) -> None:
+    """Run a command of ours, or check one of another program's. Raises AssertionError."""
+    if ">" in words:
+        Path(words[-1]).touch()
+        words = words[: words.index(">")]
+    match words:
+        case ["ragstone", *arguments]:
+            code = run_ragstone(arguments)
+            assert code == expected, f"{shlex.join(words)}: exit code {code}, not {expected}"
+        case ["make", *targets]:
+            rules = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            assert set(targets) <= set(rules), f"the Makefile lacks a target of {targets}"
+        case ["pip", "install", *what]:
+            check_pip(what)
+        case ["cd", where]:
+            go_to(where)
+        case ["git", "clone", url]:
+            Path(url.rpartition("/")[2].removesuffix(".git")).mkdir()
+        case ["cat" | "less" | "ls" | "head" | "open", *names]:
+            assert all(Path(name).exists() for name in names if not name.startswith("-")), (
+                f"{names}: not there"
+            )
+        case ["export", _] | ["python", "-m", "venv", _] | ["." | "source", _]:
+            pass
+        case [program, *_] if program in ELSEWHERE or program.startswith(".venv/bin/"):
+            pass
+        case _:
+            raise AssertionError(f"a line that no test knows how to run: {shlex.join(words)}")
+
+
+def run_ragstone(arguments: list[str]) -> int:
+    try:
+        app(args=arguments, prog_name="ragstone")
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def check_pip(what: list[str]) -> None:
+    """Check that the extras exist, and that other packages are those that the product asks for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    known = {package for _, command in OPTIONAL.values() for package in command.split()}
+    for name in (word for word in what if not word.startswith("-")):
+        found = re.fullmatch(r"(?:ragstone|\.)(?:\[([\w,]+)\])?", name)
+        assert found or name in known, f"pip install {name}: nobody told the reader about it"
+        extras = set(found[1].split(",")) if found and found[1] else set()
+        assert extras <= project["optional-dependencies"].keys(), f"pyproject.toml lacks an extra of {extras}"
+
+
+def go_to(where: str) -> None:
+    """Go to a folder; one that was just cloned is empty here, and its commands are only checked."""
+    import os
+
+    if Path(where).is_dir() and not any(Path(where).iterdir()):
+        return
+    os.chdir(where)
+
+
+def run_python(block: Block, names: dict[str, object]) -> None:
+    exec(compile(block.text, "<docs>", "exec"), names)
+
+
+def read_toml(block: Block, _names: dict[str, object]) -> None:
+    """Read a table of settings, a judge or an answering prompt, as the product does."""
+    table = tomllib.loads(block.text)
+    scratch = Path("scratch.toml")
+    scratch.write_text(block.text, encoding="utf-8")
+    if "kind" in table:
+        parse_judge(block.text, scratch)
+    elif "prompt" in table:
+        load_prompt(scratch)
+    else:
+        assert table.keys() <= set(Settings.__struct_fields__)
+        ragstone.load_settings(scratch)
+
+
+def read_jsonl(block: Block, _names: dict[str, object]) -> None:
+    for line in block.text.splitlines():
+        assert isinstance(msgspec.json.decode(line), dict)
+
+
+KINDS: dict[str, Callable[[Block, dict[str, object]], object]] = {
+    "sh": run_shell,
+    "python": run_python,
+    "pyi": lambda block, _: ast.parse(block.text),
+    "toml": read_toml,
+    "json": lambda block, _: msgspec.json.decode(block.text),
+    "jsonl": read_jsonl,
+    "csv": lambda block, _: list(csv.DictReader(block.text.splitlines(), strict=True)),
+    "text": lambda _block, _: None,
+    "console": lambda _block, _: None,
+}
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_is_made_from_the_code_is_current(generate: ModuleType) -> None:
+    for path, text in generate.pages().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is not current. Run: make docs"
+
+
+def test_table_without_a_meaning_is_refused(generate: ModuleType) -> None:
+    with pytest.raises(ValueError, match="write the meaning of `seed`"):
+        generate.fill_tables("<!-- table: run -->\n| `name` | text | `run` | the folder |\n<!-- end -->")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        there = (page.parent / target).resolve() if target else page
+        assert there.exists(), f"{page.name} links to {target}, which is not there"
+        if anchor:
+            assert anchor in anchors_of(there), f"{page.name} links to {target}#{anchor}"
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "row_type",
+    get_args(records.AnyRow),
+)
+def test_example_of_each_row_is_such_a_row(row_type: type) -> None:
+    page = (DOCS / "files.md").read_text(encoding="utf-8")
+    section = page.partition(f"\n## {row_type.__name__}\n")[2].partition("\n## ")[0]
+    examples = [block.text for block in blocks_of(section) if block.kind == "jsonl"]
+    assert examples
+    for line in "".join(examples).splitlines():
+        row = parse_row(msgspec.json.decode(line), row_type)
+        assert row.metadata is None or "metadata" in line, f"{line}: holds a column that nobody knows"
+
+
+def test_judge_works_inside_a_running_event_loop(folder: Path) -> None:
+    async def main() -> list[records.Judgement]:
+        rows = [{"question": "Who wrote Emma?", "reference": "Jane Austen", "answer": "Jane Austen"}]
+        return ragstone.judge(rows, judges=["correctness", "containment"], model="openai/gpt-4o-mini")
+
+    correctness, containment = asyncio.run(main())
+    assert correctness.status == "scored"
+    assert containment.score == 1
