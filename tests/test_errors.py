@@ -20,7 +20,12 @@ def test_all_errors_are_one_tree_and_the_docstring_shows_it() -> None:
 def test_a_failed_call_is_an_error_of_the_model_that_carries_the_rows_status() -> None:
     failure = CallFailed("timeout", "too slow", raw="said", retry_after_s=3, retryable=True)
     assert isinstance(failure, ModelError)
-    assert (failure.status, failure.raw, failure.retry_after_s, failure.retryable) == ("timeout", "said", 3, True)
+    assert (failure.status, failure.raw, failure.retry_after_s, failure.retryable) == (
+        "timeout",
+        "said",
+        3,
+        True,
+    )
     assert str(failure) == "too slow"
 
 

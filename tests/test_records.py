@@ -1,7 +1,6 @@
 """The rows: frozen, honest, and as DESIGN.md lists them."""
 
 import math
-from typing import Any
 
 import msgspec
 import pytest
@@ -23,9 +22,17 @@ from ragstone.records import (
 )
 
 
-def judgement(status: Status = "scored", score: float | None = None, **more: Any) -> Judgement:
-    fields = {"question_id": "q", "system": "s", "judge": "j", "metric": "m", "model": "none", "prompt_version": 1}
-    return Judgement(**{**fields, "status": status, "score": score, **more})
+def judgement(status: Status = "scored", score: float | None = None) -> Judgement:
+    return Judgement(
+        question_id="q",
+        system="s",
+        judge="j",
+        metric="m",
+        status=status,
+        score=score,
+        model="none",
+        prompt_version=1,
+    )
 
 
 # As in DESIGN.md section 2, `?` for what may be absent.
@@ -34,7 +41,8 @@ DESIGN = {
     Chunk: "id document_id text start end metadata?",
     Question: "id question reference? evidence? document_ids? answerable? kind lang? tags? scores? metadata?",
     Ranking: "question_id retriever items metadata?",
-    Answer: "question_id system answer contexts? latency_s? usage? cost_usd? error? metadata? question? reference?",
+    Answer: "question_id system answer contexts? latency_s? usage? cost_usd? error? metadata? question? "
+    "reference?",
     Judgement: "question_id system judge metric status score? scale? label? rationale? verdicts? model "
     "prompt_version usage? cost_usd? error? metadata?",
     Label: "question_id system metric? score annotator? rationale? metadata?",
@@ -101,7 +109,9 @@ def test_usage_adds_up_with_its_calls() -> None:
     ("reference", "expected"),
     [(None, []), ("", []), (" \n", []), ("a", ["a"]), (["a", "", "b"], ["a", "b"]), ([], [])],
 )
-def test_references_are_the_alternatives_that_say_something(reference: Any, expected: list[str]) -> None:
+def test_references_are_the_alternatives_that_say_something(
+    reference: str | list[str] | None, expected: list[str]
+) -> None:
     assert references(Question(id="q", question="?", reference=reference)) == expected
     assert references(Answer(question_id="q", answer="a", reference=reference)) == expected
 

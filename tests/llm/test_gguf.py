@@ -86,8 +86,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
         LocalEntryNotFoundError=type("LocalEntryNotFoundError", (Exception,), {}),
     )
     client = types.SimpleNamespace(hf_hub_download=download, errors=errors)
-    monkeypatch.setitem(sys.modules, "huggingface_hub", client)  # type: ignore[arg-type]
-    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", client)
+    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)
     return asked
 
 
@@ -98,7 +98,9 @@ def test_a_hub_model_is_downloaded_into_the_cache(hub: dict[str, object], cache:
 
 def test_a_hub_that_cannot_be_reached_is_named(hub: dict[str, object], cache: Path) -> None:
     hub["mistake"] = OSError("no route to host")
-    with pytest.raises(ModelError, match=r"hub:owner/repo/f.gguf: could not be downloaded \(no route to host\)"):
+    with pytest.raises(
+        ModelError, match=r"hub:owner/repo/f.gguf: could not be downloaded \(no route to host\)"
+    ):
         resolve_gguf("hub:owner/repo/f.gguf")
 
 

@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.fake_openai import ROOT, running, stats
 
 from ragstone.errors import DataError
 from ragstone.llm import Ledger, ledger
 from ragstone.llm.prompt import Completion
 from ragstone.records import Usage
-from tests.support.fake_openai import ROOT, running, stats
 
 SAID = Completion(text="ठीक है 👍🏽", latency_s=0.25)
 
@@ -28,7 +28,9 @@ def key(number: int) -> bytes:
 
 async def test_what_was_put_is_got_by_another_ledger_on_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "ledger.sqlite"
-    said = Completion(text="t", finish_reason="stop", refusal="no", usage=Usage(input=3, cached=1), latency_s=0.5)
+    said = Completion(
+        text="t", finish_reason="stop", refusal="no", usage=Usage(input=3, cached=1), latency_s=0.5
+    )
     one, other = Ledger(path), Ledger(path)
     await one.put(key(1), "m", said)
     assert other.get(key(1)) == said
@@ -109,14 +111,16 @@ def test_a_ledger_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(DataError, match=r"newer Ragstone \(format 99\)\. Upgrade with: pip install -U ragstone"):
+    with pytest.raises(
+        DataError, match=r"newer Ragstone \(format 99\)\. Upgrade with: pip install -U ragstone"
+    ):
         Ledger(path)
 
 
 def test_a_file_that_is_no_ledger_is_said_to_be_damaged(tmp_path: Path) -> None:
     path = tmp_path / "l"
     path.write_bytes(b"once upon a time " * 100)
-    with pytest.raises(DataError, match="the ledger is damaged .* Move it aside"):
+    with pytest.raises(DataError, match=r"the ledger is damaged .* Move it aside"):
         Ledger(path)
 
 

@@ -159,7 +159,9 @@ async def test_a_pause_holds_those_who_already_had_a_permit_and_keeps_the_rate_a
     await asyncio.gather(*waiting)
     assert before < 6
     assert min(times[before:]) >= resumed - 0.001
-    assert all(later - earlier > 0.005 for earlier, later in zip(times[before:], times[before + 1 :], strict=False))
+    assert all(
+        later - earlier > 0.005 for earlier, later in zip(times[before:], times[before + 1 :], strict=False)
+    )
 
 
 def test_backoff_doubles_is_capped_and_has_full_jitter() -> None:
@@ -209,5 +211,7 @@ def test_many_lost_calls_in_a_row_stop_everything_and_an_answer_between_them_doe
         circuit.answered()
     for _ in range(LOST_IN_A_ROW - 1):
         circuit.call_lost(CallFailed("error", "HTTP 500: broken"))
-    with pytest.raises(ModelError, match=r"30 calls in a row .* HTTP 500: broken .* run the same command again"):
+    with pytest.raises(
+        ModelError, match=r"30 calls in a row .* HTTP 500: broken .* run the same command again"
+    ):
         circuit.call_lost(CallFailed("error", "HTTP 500: broken"))

@@ -9,12 +9,12 @@ from typing import Literal
 
 import msgspec
 import pytest
+from tests.support.doors import NONCE, prompt
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.errors import MissingExtra, ModelError
 from ragstone.llm import Budget, CallFailed, Door, Ledger, open_door
 from ragstone.llm.llamacpp import MOST_CHARACTERS, MOST_ITEMS, _body
-from tests.support.doors import NONCE, prompt
 
 MODEL = "llamacpp/smollm2-135m"
 WORD = prompt("Say a word.", nonce=None, reply=None, max_tokens=4)

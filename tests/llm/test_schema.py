@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 import msgspec
 import pytest
+from tests.support.doors import NONCE, Verdict
 
 from ragstone.llm.schema import ReplyError, encoded_schema, fill_nonce, schema_of, validate
-from tests.support.doors import NONCE, Verdict
 
 
 class Item(msgspec.Struct, frozen=True):

@@ -43,7 +43,7 @@ def prompt(
 
 
 class Model:
-    """A model that is a function: says these things in turn (the last for ever), and notes what it was asked."""
+    """A model that is a function: says these in turn, the last for ever, and notes what it was asked."""
 
     def __init__(self, *said: Said, latency_s: float = 0.0) -> None:
         self.said = list(said) or [verdict()]

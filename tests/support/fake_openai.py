@@ -279,6 +279,7 @@ async def main(arguments: list[str] | None = None) -> None:
     parent, end = os.getppid(), time.monotonic() + options.lifetime
     while os.getppid() == parent and time.monotonic() < end:  # noqa: ASYNC110 - a parent's end is no event
         await asyncio.sleep(0.5)
+    fake._closing.set()
     await runner.cleanup()
 
 

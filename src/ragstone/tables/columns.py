@@ -7,6 +7,7 @@ BEIR and SQuAD. The first name that is present wins; a column that is not used g
 import ast
 import functools
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -114,9 +115,9 @@ def to_canonical(raw: Mapping[str, Any], row_type: type) -> dict[str, Any]:
             continue
         field, shape = spot
         if name != field and _has_better(raw, row_type, field, name):
-            rest[name] = value
-            continue
-        shaped = value if shape is None else shape(value)
+            shaped = None
+        else:
+            shaped = value if shape is None else shape(value)
         if shaped is not None:
             row[field] = shaped
         elif name != field and value != "":
@@ -174,7 +175,8 @@ def _decode_list(text: str) -> list[Any] | None:
         decoded = msgspec.json.decode(text)
     except msgspec.DecodeError:
         try:
-            decoded = ast.literal_eval(text)
+            with warnings.catch_warnings(action="ignore"):  # of odd escapes in what is no list at all
+                decoded = ast.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return None
         # Written back it must be the same: NumPy's "['a' 'b']" means two texts, and Python reads one.

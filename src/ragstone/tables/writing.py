@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError, MissingExtra
-from ragstone.records import AnyRow
+from ragstone.records import AnyRow, Usage
 from ragstone.tables.columns import fields_of
 
 Write = Callable[[AnyRow], None]
 
 # Objects of any shape: carried as JSON text in the formats whose columns have one type.
 FREE_FORM = frozenset({"metadata", "tags", "scores"})
+WHOLE_USAGE = msgspec.structs.asdict(Usage())
 
 
 def check_output(path: Path | str, force: bool) -> Path:
@@ -116,6 +117,8 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
         row[name] = msgspec.json.encode(row[name]).decode()
     if isinstance(row.get("reference"), str):
         row["reference"] = [row["reference"]]
+    if "usage" in row:  # a column has the same fields in every row
+        row["usage"] = WHOLE_USAGE | row["usage"]
     return row
 
 
