@@ -78,6 +78,21 @@ class TestReAsk:
         assert len(model.asked) == 2
         assert budget.failed == {"unparsable": 1}
 
+    async def test_a_reply_that_was_cut_off_is_asked_to_be_shorter(self, tmp_path: Path) -> None:
+        model = Model(Completion(text=verdict()[:40], finish_reason="length"), verdict(1))
+        with door_to(model.send, tmp_path) as door:
+            assert (await door.ask(prompt())).value.score == 1
+        assert "it reached the length limit, so be much shorter" in model.asked[1].messages[2].content
+
+    async def test_if_the_second_call_fails_the_first_is_still_paid_for_and_shown(
+        self, tmp_path: Path
+    ) -> None:
+        model = Model("I would say 3.", CallFailed("timeout", "too slow"))
+        with door_to(model.send, tmp_path) as door:
+            failure = await failure_of(door, prompt())
+        assert (failure.status, failure.raw) == ("timeout", "I would say 3.")
+        assert failure.usage == Usage(input=10, output=5)
+
     async def test_a_rerun_repeats_neither_the_ask_nor_the_re_ask(self, tmp_path: Path) -> None:
         with door_to(Model("prose", "prose").send, tmp_path) as door:
             await failure_of(door, prompt())

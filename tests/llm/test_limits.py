@@ -144,6 +144,15 @@ async def test_after_a_pause_callers_come_back_one_by_one() -> None:
     assert max(times) < 0.5
 
 
+async def test_a_shorter_pause_does_not_cut_a_longer_one() -> None:
+    pace = Pace(None, random.Random(0))
+    started = time.monotonic()
+    pace.pause(0.1)
+    pace.pause(0.0)
+    await pace.wait()
+    assert time.monotonic() - started >= 0.1
+
+
 async def test_a_pause_holds_those_who_already_had_a_permit_and_keeps_the_rate_afterwards() -> None:
     pace, times = Pace(60 * 100, random.Random(0)), []  # 100 a second
 

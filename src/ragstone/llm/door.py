@@ -64,8 +64,12 @@ class Door:
         try:
             return self._reply(prompt, [first])
         except ReplyError as mistake:
-            again = _ask_again(prompt, first.text, str(mistake))
-        second = await self._complete(again)
+            again = _ask_again(prompt, first, str(mistake))
+        try:
+            second = await self._complete(again)
+        except CallFailed as failure:  # the first reply was paid for, and is all there is to show
+            failure.usage, failure.raw = first.usage, first.text
+            raise
         try:
             return self._reply(prompt, [first, second])
         except ReplyError as mistake:
@@ -220,10 +224,12 @@ def prompt_key(identity: str, prompt: Prompt) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
-def _ask_again(prompt: Prompt, said: str, mistake: str) -> Prompt:
+def _ask_again(prompt: Prompt, said: Completion, mistake: str) -> Prompt:
     """Return the prompt with the model's unusable reply and what was wrong with it."""
+    if said.finish_reason == "length":
+        mistake += "; it reached the length limit, so be much shorter"
     words = f"That reply cannot be used: {mistake}. Reply again, with one JSON object of the form asked for."
-    more = (Message("assistant", said or "(nothing)"), Message("user", words))
+    more = (Message("assistant", said.text or "(nothing)"), Message("user", words))
     return msgspec.structs.replace(prompt, messages=prompt.messages + more)
 
 

@@ -101,8 +101,9 @@ class Pace:
 
     def pause(self, seconds: float) -> None:
         """Let nobody start for so long (Retry-After), and not all at once when it is over."""
-        self._resume = max(self._resume, asyncio.get_running_loop().time() + seconds)
-        self._spread_s = min(SPREAD_S, seconds / 4)
+        resume = asyncio.get_running_loop().time() + seconds
+        if resume > self._resume:
+            self._resume, self._spread_s = resume, min(SPREAD_S, seconds / 4)
 
 
 class Circuit:
