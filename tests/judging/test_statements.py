@@ -77,3 +77,9 @@ async def test_a_failed_call_fails_the_row(at):
     replies[at] = CallFailed("timeout", "slow")
     row, _ = await judged(*replies)
     assert (row.status, row.score) == ("timeout", None)
+
+
+async def test_a_statement_made_twice_is_one_statement():
+    twice = {"statements": [{"id": 1, "statement": "A."}, {"id": 2, "statement": "A. "}]}
+    row, _ = await judged(twice, {"verdicts": [verdict(1, True)]})
+    assert [v.statement for v in row.verdicts] == ["A."]

@@ -48,3 +48,15 @@ def test_ranks_beyond_ten_share_a_bar(summary: RunSummary) -> None:
     histogram = {**{str(rank): 1 for rank in range(1, 16)}, "absent": 4}
     row = msgspec.structs.replace(summary.retrieval[0], depth=15, rank_histogram=histogram)
     assert rank_bars(row)[9:] == [("10", 1), ("11 to 15", 5), ("absent", 4)]
+
+
+def test_a_model_that_is_no_better_than_its_baseline_gives_way_to_the_baseline() -> None:
+    rows = [judgement("q1", name, 1) for name in ("correctness", "faithfulness", "containment")]
+    rows[2] = msgspec.structs.replace(rows[2], metric="correctness")
+    summary = msgspec.structs.replace(summary_of(rows), cards=[card(better=False)])
+    right = findings(summary)[0]
+    assert [lead.judge for lead in headlines(summary)] == ["containment"]
+    assert right.sentences == [
+        "containment asks no language model: a baseline rather than a verdict. "
+        "It stands in for correctness, which is no better than its baseline."
+    ]

@@ -36,8 +36,9 @@ async def judge_statements(judge: Judge, answer: Answer, inputs: dict[str, str],
             judge, judge.prompt or "", inputs, STATEMENTS_FORM, StatementsReply, secret=means.secret
         ),
     )
-    texts = [item.statement.strip() for item in split.value.statements if item.statement.strip()]
-    statements = dict(enumerate(texts, 1))
+    # A model that repeats itself has made one statement, not several.
+    texts = dict.fromkeys(item.statement.strip() for item in split.value.statements)
+    statements = dict(enumerate((text for text in texts if text), 1))
     if not statements:
         usage, cost = add_costs([split])
         return Finding(

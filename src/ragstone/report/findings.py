@@ -57,17 +57,27 @@ def told(finding: Finding) -> list[str]:
 
 
 def headlines(summary: RunSummary) -> list[MetricSummary]:
-    """Return one mean for each system: that of the metric that says most, by a language model if by any."""
+    """Return one mean for each system: that of the metric that says most, by a language model if by any.
+
+    A model that was measured and is no better than its baseline leads only where nothing else is left.
+    """
     return [
-        min((m for m in summary.metrics if m.system == system), key=_headline_order)
+        min((m for m in summary.metrics if m.system == system), key=lambda m: _headline_order(m, summary))
         for system in dict.fromkeys(metric.system for metric in summary.metrics)
     ]
 
 
-def _headline_order(metric: MetricSummary) -> tuple[bool, bool, int]:
+def _headline_order(metric: MetricSummary, summary: RunSummary) -> tuple[bool, bool, bool, int]:
     known = metric.metric in HEADLINE_METRICS
     place = HEADLINE_METRICS.index(metric.metric) if known else len(HEADLINE_METRICS)
-    return metric.estimate is None, metric.model == NO_MODEL, place
+    return metric.estimate is None, _is_useless(metric, summary), metric.model == NO_MODEL, place
+
+
+def _is_useless(metric: MetricSummary, summary: RunSummary) -> bool:
+    """Whether its card says so; without a card, whether every card of the same model does."""
+    card = card_of(metric, summary)
+    cards = [card] if card else [other for other in summary.cards if other.model == metric.model]
+    return bool(cards) and all(each.better_than_baseline is False for each in cards)
 
 
 def _right(summary: RunSummary) -> Finding:
@@ -97,7 +107,9 @@ def _mean_figure(metric: MetricSummary, several: bool) -> Figure:
 def _weight(metric: MetricSummary, summary: RunSummary) -> str:
     """Return what the judge behind a headline is worth, in one sentence."""
     if metric.model == NO_MODEL:
-        return f"{metric.judge} asks no language model: a baseline rather than a verdict."
+        beaten = [m.judge for m in summary.metrics if m.metric == metric.metric and _is_useless(m, summary)]
+        instead = f" It stands in for {beaten[0]}, which is no better than its baseline." if beaten else ""
+        return f"{metric.judge} asks no language model: a baseline rather than a verdict.{instead}"
     card = card_of(metric, summary)
     if card is None:
         return f"By {metric.model}, which nobody has measured against people on this task."
@@ -167,8 +179,9 @@ def rank_bars(row: RetrievalSummary) -> list[tuple[str, int]]:
 
 def _trust(summary: RunSummary) -> Finding:
     question = "How far can the judge be trusted?"
-    judges = [metric for metric in headlines(summary) if metric.model != NO_MODEL]
-    cards = [card for card in (card_of(metric, summary) for metric in judges) if card] or summary.cards
+    leads = [card_of(metric, summary) for metric in headlines(summary) if metric.model != NO_MODEL]
+    others = sorted(summary.cards, key=lambda card: card.model == NO_MODEL)
+    cards = [card for card in leads if card] or others
     if not cards:
         return Finding(question, [], [_not_measured(summary)])
     figures = [_card_figure(card) for card in cards[:1] if card.agreement]
