@@ -1,0 +1,355 @@
+"""The parts of the docs that follow from the code. Run: python docs/generate.py
+
+commands.md and python.md are written whole. Elsewhere a table between `<!-- table: NAME -->` and
+`<!-- end -->` is written anew; its last column, the meaning, is kept from the page. tests/test_docs.py
+fails while a page differs from what this file makes of it.
+"""
+
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+from typer.models import OptionInfo
+
+import ragstone
+from ragstone import config, errors, records
+from ragstone.cli.app import app
+from ragstone.judging import Judge, judge_names, load_judge
+from ragstone.tables.columns import ALIASES, columns_of, fields_of
+
+DOCS = Path(__file__).parent
+MADE = "<!-- Written by docs/generate.py (`make docs`): edit docstrings and help texts instead. -->\n"
+BLOCK = re.compile(r"<!-- table: ([\w.]+) -->\n(.*?)<!-- end -->", re.DOTALL)
+
+Rows = Iterable[Sequence[str]]
+Heads = Sequence[str]
+
+
+def pages() -> dict[Path, str]:
+    """Return every page as it should be. Raises ValueError where a table lacks a meaning."""
+    found = {path: fill_tables(path.read_text(encoding="utf-8")) for path in sorted(DOCS.glob("*.md"))}
+    return {**found, DOCS / "commands.md": commands_page(), DOCS / "python.md": python_page()}
+
+
+def fill_tables(page: str) -> str:
+    """Return the page with its tables written anew."""
+    return BLOCK.sub(lambda found: _filled(found[1], found[2]), page)
+
+
+def _filled(name: str, before: str) -> str:
+    heads, rows, with_meaning = TABLES[name]()
+    if not with_meaning:
+        return f"<!-- table: {name} -->\n{_table(heads, rows)}<!-- end -->"
+    kept = _meanings(before)
+    full = [[*row, kept.get(row[0], "")] for row in rows]
+    missing = [row[0] for row in full if not row[-1]]
+    if missing:
+        raise ValueError(f"table {name}: write the meaning of {', '.join(missing)} into its last column")
+    return f"<!-- table: {name} -->\n{_table([*heads, 'meaning'], full)}<!-- end -->"
+
+
+def _table(heads: Heads, rows: Rows) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _meanings(table: str) -> dict[str, str]:
+    """Return first cell -> last cell of a table as it stands."""
+    rows = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in table.splitlines()]
+    return {cells[0].strip(): cells[-1].strip() for cells in rows if len(cells) > 1}
+
+
+def _fields(kind: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
+    """Return the fields of a row type: a `?` marks those that may be absent."""
+    rows = [
+        [f"`{field.name}`" + ("" if field.required else "?"), _type_name(field.type)]
+        for field in msgspec.structs.fields(kind)
+    ]
+    return ["field", "type"], rows, True
+
+
+def _keys(section: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
+    """Return the keys of a table of ragstone.toml or of a judge file, with their defaults."""
+    rows = [
+        [f"`{field.name}`", _type_name(field.type), _default(field)]
+        for field in msgspec.structs.fields(section)
+    ]
+    return ["key", "type", "default"], rows, True
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        return "required"
+    value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+    return "" if value is None else f"`{msgspec.json.encode(value).decode()}`"
+
+
+def _type_name(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's forms
+    """Return a type in a reader's words."""
+    if isinstance(kind, type) and kind in WORDS:
+        return WORDS[kind]
+    arguments = [argument for argument in getattr(kind, "__args__", ()) if argument is not type(None)]
+    origin = str(getattr(kind, "__origin__", ""))
+    if hasattr(kind, "__metadata__"):
+        return _type_name(arguments[0] if arguments else kind.__origin__)
+    if "Literal" in origin:
+        return ", ".join(f"`{choice}`" for choice in arguments)
+    if "list" in origin:
+        return f"list of {_type_name(arguments[0])}"
+    if "tuple" in origin:
+        return f"[{', '.join(_type_name(argument) for argument in arguments)}]"
+    if "dict" in origin:
+        return f"table of {_type_name(arguments[1])}"
+    if arguments:
+        return " or ".join(_type_name(argument) for argument in arguments)
+    return "anything" if kind is Any else f"`{kind.__name__}`"
+
+
+WORDS = {str: "text", int: "whole number", float: "number", bool: "true, false"}
+
+
+def _columns() -> tuple[Heads, Rows, bool]:
+    """Return what other tools' columns are read as."""
+    rows = []
+    for row_type in ALIASES:
+        for field in fields_of(row_type):
+            others = [name for name, spot in columns_of(row_type).items() if spot.field == field]
+            if len(others) > 1:
+                names = ", ".join(f"`{name}`" for name in others if name != field)
+                rows.append([row_type.__name__, f"`{field}`", names])
+    return ["row", "field", "also read from, the first that holds a value"], rows, False
+
+
+def _judges() -> tuple[Heads, Rows, bool]:
+    """Return the judges that come with Ragstone, those without a model first."""
+    judges = sorted(map(load_judge, judge_names()), key=lambda judge: (judge.needs_model, judge.name))
+    rows = [
+        [
+            f"`{judge.name}`",
+            judge.kind,
+            judge.metric or judge.name,
+            ", ".join(judge.inputs),
+            f"{judge.scale[0]:g} to {judge.scale[1]:g}",
+        ]
+        for judge in judges
+    ]
+    return ["judge", "kind", "metric", "reads", "scale"], rows, True
+
+
+ROWS = (
+    *(records.Document, records.Chunk, records.Question, records.Ranking, records.Answer),
+    *(records.Judgement, records.Label, records.RankingItem, records.Context, records.Usage),
+    *(records.Evidence, records.Verdict),
+)
+SECTIONS = {
+    **{field.name: field.type for field in msgspec.structs.fields(config.Settings)},
+    "models": config.ModelSettings,
+    "price_usd_per_million": config.Price,
+    "judge_file": Judge,
+}
+TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
+    "columns": _columns,
+    "judges": _judges,
+    **{kind.__name__: lambda kind=kind: _fields(kind) for kind in ROWS},
+    **{name: lambda kind=kind: _keys(kind) for name, kind in SECTIONS.items() if name != "root"},
+}
+
+
+def commands_page() -> str:
+    """Return commands.md: what `ragstone COMMAND --help` says, as tables that no terminal's width bends."""
+    parts = [f"# Commands\n\n{MADE}", f"{textwrap.fill(str(app.info.help), 100)}\n", COMMON]
+    parts += [_command(inspect.unwrap(info.callback)) for info in app.registered_commands if info.callback]
+    return "\n".join(parts)
+
+
+def _command(command: Callable[..., object]) -> str:
+    parameters = sorted(_parameters(command), key=lambda parameter: parameter.option)
+    places = [
+        p.spelling if p.default == "required" else f"[{p.spelling}]" for p in parameters if not p.option
+    ]
+    options = ["[OPTIONS]"] if len(places) < len(parameters) else []
+    usage = " ".join(["ragstone", command.__name__, *places, *options])
+    rows = [[f"`{p.spelling}`", p.told.replace("|", "\\|"), p.default] for p in parameters]
+    return (
+        f"## ragstone {command.__name__}\n\n{inspect.getdoc(command)}\n\n```text\n{usage}\n```\n\n"
+        f"{_table(['', 'meaning', 'default'], rows)}"
+    )
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """An argument or option of a command, as a reader sees it."""
+
+    option: bool
+    spelling: str
+    told: str
+    default: str
+
+
+def _parameters(command: Callable[..., object]) -> Iterable[Parameter]:
+    """Yield the parameters of a command; read from its signature, for Typer's inside changes often."""
+    hints = get_type_hints(command, include_extras=True)
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind, told = get_args(hints[name])[:2]
+        option = isinstance(told, OptionInfo)
+        words = _value_word(kind)
+        spelling = (
+            f"{', '.join(told.param_decls or ['--' + name])} {words}".strip() if option else name.upper()
+        )
+        yield Parameter(option, spelling, told.help or "The file to write.", _default_shown(parameter))
+
+
+def _value_word(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's forms
+    names = {"Path": "PATH", "str": "TEXT", "int": "N", "bool": ""}
+    return next(word for name, word in names.items() if name in str(kind))
+
+
+def _default_shown(parameter: inspect.Parameter) -> str:
+    if parameter.default is inspect.Parameter.empty:
+        return "required"
+    return "" if parameter.default in (None, False) else f"`{parameter.default}`"
+
+
+COMMON = """\
+Results go to standard output, everything else to standard error. With `--json` standard output holds one
+JSON document. Progress bars appear where standard error is a terminal. `ragstone --version` prints the
+version, and `--help` of every command says what stands here.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | done |
+| 2 | wrong usage or input, or stopped with Ctrl-C; the message says what to change |
+| 4 | done, but the budget cut some calls off |
+| 5 | done, but some rows could not be scored (with `--strict` only) |
+"""
+
+
+# Where a name is defined -> the heading that it stands under, in the order of the page.
+HEADINGS = {
+    "engine": "Stages",
+    "tables": "Files",
+    "corpus": "Corpus",
+    "retrieval": "Retrieval",
+    "judging": "Judges",
+    "agreement": "How good the judge is",
+    "report": "Runs and reports",
+    "statistics": "Statistics",
+    "config": "Settings",
+    "records": "Rows",
+    "errors": "Errors",
+}
+OPENING = """\
+`import ragstone` gives the names below and opens, reads and calls nothing. The stages are functions from
+rows to rows; the rows are frozen structs (of `msgspec`), made with keyword arguments. Functions that ask a
+model are synchronous, and work in a script as well as in a notebook whose event loop is running.
+
+```python
+import ragstone
+
+judgements = ragstone.judge(
+    [{"question": "Who wrote Emma?", "reference": "Jane Austen", "answer": "It was Jane Austen."}],
+    judges=["containment", "token_f1"],
+)
+for metric in ragstone.summarise(judgements):
+    print(metric.judge, metric.estimate.value, metric.statuses)
+```
+"""
+
+
+def python_page() -> str:
+    """Return python.md: the public API from the docstrings of the names in __init__.pyi."""
+    by_room: dict[str, list[str]] = {room: [] for room in HEADINGS}
+    for room, name in public_names():
+        if room in by_room:
+            by_room[room].append(name)
+    parts = [f"# The Python API\n\n{MADE}", OPENING]
+    for room, names in by_room.items():
+        parts.append(f"## {HEADINGS[room]}\n")
+        parts += [_entry(name) for name in sorted(names, key=lambda name: name[0].isupper())]
+    return "\n".join(parts)
+
+
+def public_names() -> list[tuple[str, str]]:
+    """Return (room, name) of everything that __init__.pyi exports, in its order."""
+    tree = ast.parse(Path(ragstone.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    return [
+        (node.module or "", alias.asname or alias.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+
+
+def _entry(name: str) -> str:
+    value = getattr(ragstone, name)
+    told = _readable(inspect.getdoc(value) or "")
+    if value is ragstone.RagstoneError:
+        tree = str(errors.__doc__).split("\n\n")[1]
+        return f"### {name}\n\n```text\n{tree.strip()}\n```\n"
+    if inspect.isclass(value) and issubclass(value, Exception):
+        return f"### {name}\n\n{told}\n"
+    signature = _fields_as_code(value) if inspect.isclass(value) else _signature(value)
+    return f"### {name}\n\n```pyi\n{signature}\n```\n\n{told}\n"
+
+
+def _signature(function: Callable[..., object]) -> str:
+    """Return a function's signature as its source has it, one parameter a line if it is long."""
+    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    line = f"def {node.name}({_code(node.args)}){returns}: ..."
+    if len(line) <= 100:
+        return line
+    parameters = [_code(argument) for argument in node.args.args]
+    first = len(parameters) - len(node.args.defaults)
+    for place, default in enumerate(node.args.defaults, first):
+        parameters[place] += f" = {_code(default)}"
+    if node.args.kwonlyargs:
+        parameters.append("*")
+    for argument, given in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+        parameters.append(_code(argument) + (f" = {_code(given)}" if given else ""))
+    body = "".join(f"    {parameter},\n" for parameter in parameters)
+    return f"def {node.name}(\n{body}){returns}: ..."
+
+
+def _code(node: ast.AST) -> str:
+    return ast.unparse(node).replace("'", '"')
+
+
+def _fields_as_code(kind: type) -> str:
+    """Return a struct's fields as its source has them, those of the structs that it extends included."""
+    node = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(node, ast.ClassDef)
+    fields = [_code(part) for part in node.body if isinstance(part, ast.AnnAssign)]
+    own = [
+        f"@property\n    def {part.name}(self) -> {ast.unparse(part.returns)}: ..."
+        for part in node.body
+        if isinstance(part, ast.FunctionDef) and part.returns and _is_property(part)
+    ]
+    return f"class {node.name}:\n" + textwrap.indent("\n".join([*fields, *own]) or "...", "    ")
+
+
+def _is_property(node: ast.FunctionDef) -> bool:
+    return any(isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list)
+
+
+def _readable(told: str) -> str:
+    """Return a docstring as Markdown: its paragraphs as they are."""
+    return told.replace("<", "&lt;")
+
+
+def main() -> None:
+    """Write every page that differs."""
+    importlib.invalidate_caches()
+    for path, text in pages().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
