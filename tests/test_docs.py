@@ -2,13 +2,15 @@
 
 The blocks of a page run in order, in one folder: that of `ragstone new`, with a few files more (see
 `folder`). Every model is the fake endpoint. A line of `sh` that is neither run nor known fails, and so does a
-block of an unknown kind. A block whose paragraph says "Save this as `NAME`:" is written to that file.
+block of an unknown kind. A block whose paragraph says "Save this as `NAME`:" is written to that file. A block
+of kind `text checked` is what the block of `sh` before it prints.
 """
 
 import ast
 import asyncio
 import csv
 import importlib.util
+import os
 import re
 import shlex
 import tomllib
@@ -43,7 +45,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>```+)(?P<kind>.*)\n(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence) *$", re.MULTILINE
 )
-SAVED = re.compile(r"\b[Ss]ave (?:this|it|them) as `([^`]+)`[^`]*:\s*\Z")
+SAVED = re.compile(r"\bSave\s(?:this|it)\sas\s`([^`]+)`[^`]*:\s*\Z")
 EXIT_CODE = re.compile(r"#.*\bexit code (\d)")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
 
@@ -96,19 +98,44 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpe
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_block_of_the_page_runs(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
+    printed = ""
     for block in blocks_of(page.read_text(encoding="utf-8")):
         assert block.kind in KINDS, (
             f"{page.name}: a block of the unknown kind {block.kind!r}: {block.text[:80]}"
         )
+        if block.kind == "text checked":
+            check_printed(page, block, printed)
         try:
             KINDS[block.kind](block, names)
         except Exception as mistake:
             said = capsys.readouterr()
             raise AssertionError(f"{page.name}: {mistake}\n{block.text}\n{said.out}{said.err}") from mistake
-        saved = SAVED.search(block.before)
-        if saved:
-            Path(saved[1]).parent.mkdir(parents=True, exist_ok=True)
-            Path(saved[1]).write_text(block.text, encoding="utf-8")
+        printed = capsys.readouterr().out
+        save(block)
+
+
+def check_printed(page: Path, block: Block, printed: str) -> None:
+    """Check that a block is what was printed; RAGSTONE_UPDATE_GOLDEN=1 writes it anew."""
+    if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
+        shown = "".join(f"{line}\n" for line in lines_of(printed))
+        page.write_text(page.read_text(encoding="utf-8").replace(block.text, shown), encoding="utf-8")
+    else:
+        shown = "if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest tests/test_docs.py"
+        assert lines_of(block.text) == lines_of(printed), (
+            f"{page.name} does not show what is printed now; {shown}"
+        )
+
+
+def lines_of(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def save(block: Block) -> None:
+    """Write a block to the file that the paragraph before it names, if it does."""
+    name = SAVED.search(block.before)
+    if name:
+        Path(name[1]).parent.mkdir(parents=True, exist_ok=True)
+        Path(name[1]).write_text(block.text, encoding="utf-8")
 
 
 def run_shell(block: Block, _names: dict[str, object]) -> None:
@@ -174,8 +201,6 @@ def check_pip(what: list[str]) -> None:
 
 def go_to(where: str) -> None:
     """Go to a folder; one that was just cloned is empty here, and its commands are only checked."""
-    import os
-
     if Path(where).is_dir() and not any(Path(where).iterdir()):
         return
     os.chdir(where)
@@ -213,6 +238,7 @@ KINDS: dict[str, Callable[[Block, dict[str, object]], object]] = {
     "jsonl": read_jsonl,
     "csv": lambda block, _: list(csv.DictReader(block.text.splitlines(), strict=True)),
     "text": lambda _block, _: None,
+    "text checked": lambda _block, _: None,
     "console": lambda _block, _: None,
 }
 
