@@ -22,7 +22,8 @@ def make_project(folder: Path, base_url: str) -> None:
     ]
     write_rows(folder / "answers.jsonl", answers, Answer)
     (folder / "ragstone.toml").write_text(
-        f'[judge]\nmodel = "openai/fake"\n[models."openai/fake"]\nbase_url = "{base_url}"\nmax_concurrency = 4\n'
+        '[judge]\nmodel = "openai/fake"\n'
+        f'[models."openai/fake"]\nbase_url = "{base_url}"\nmax_concurrency = 4\n'
     )
 
 

@@ -66,7 +66,7 @@ def test_the_manifest_names_what_decided_the_outcome_and_no_key(settings, tmp_pa
     ragstone.run(settings)
     text = (tmp_path / "runs" / "starter" / "manifest.json").read_text()
     manifest = json.loads(text)
-    assert manifest["models"]["judge"] == "openai/fake"
+    assert manifest["models"]["judge"].startswith("openai/fake@127.0.0.1:")
     assert manifest["judges"]["correctness"]["version"] == 1
     assert manifest["prompt"]["name"] == "strict"
     assert set(manifest["files"]) >= {"documents.jsonl", "answers.jsonl"}
@@ -98,7 +98,8 @@ def test_labels_of_the_runs_own_answers_give_report_cards(tmp_path):
     labels = "".join(f'{{"id": "{n}", "score": {int(n < 4)}}}\n' for n in range(8))
     (tmp_path / "labels.jsonl").write_text(labels)
     (tmp_path / "ragstone.toml").write_text(
-        '[answer]\nsheet = "sheet.jsonl"\n[judge]\njudges = ["containment"]\n[agree]\nlabels = "labels.jsonl"\n'
+        '[answer]\nsheet = "sheet.jsonl"\n[judge]\njudges = ["containment"]\n'
+        '[agree]\nlabels = "labels.jsonl"\n'
     )
     [card] = ragstone.run(load_settings(tmp_path / "ragstone.toml")).cards
     assert card.agreement["exact agreement"].value == 1.0

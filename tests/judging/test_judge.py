@@ -40,7 +40,7 @@ def test_a_good_file_is_a_judge():
 
 
 def test_an_unknown_judge_is_met_with_the_nearest_names():
-    with pytest.raises(ConfigError, match="unknown judge 'correctnes'.*Did you mean 'correctness'"):
+    with pytest.raises(ConfigError, match=r"unknown judge 'correctnes'.*Did you mean 'correctness'"):
         load_judge("correctnes")
 
 

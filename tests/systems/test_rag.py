@@ -69,7 +69,7 @@ def test_bare_and_strict_ship_and_strict_refuses():
 
 
 def test_wrong_prompts_are_met_with_the_fix(tmp_path):
-    with pytest.raises(ConfigError, match="unknown prompt 'stric'. Did you mean 'strict'"):
+    with pytest.raises(ConfigError, match=r"unknown prompt 'stric'. Did you mean 'strict'"):
         load_prompt("stric")
     with pytest.raises(ConfigError, match="no such prompt file"):
         load_prompt(tmp_path / "mine.toml")

@@ -3,17 +3,15 @@
 import os
 
 PACKAGED = "llamacpp/smollm2-135m"
+ENDPOINT_MODEL = "gpt-4o-mini"  # unless OPENAI_MODEL names another
 
 
 def choose_model() -> tuple[str, str]:
     """Return a model and why: a configured endpoint, else the largest file, else the packaged one."""
     from ragstone.llm import cached_models
 
-    named = os.environ.get("OPENAI_MODEL")
-    if named and (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
-        return f"openai/{named}", "OPENAI_MODEL names it"
-    if os.environ.get("OPENAI_API_KEY") and not os.environ.get("OPENAI_BASE_URL"):
-        return "openai/gpt-4o-mini", "OPENAI_API_KEY is set"
+    if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"):
+        return f"openai/{os.environ.get('OPENAI_MODEL') or ENDPOINT_MODEL}", "an endpoint is configured"
     found = cached_models()
     if found:
         return f"llamacpp/{found[0].stem}", "the largest model in ~/.cache/ragstone/models"

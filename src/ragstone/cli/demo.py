@@ -8,6 +8,10 @@ import typer
 from ragstone.cli.console import say
 from ragstone.cli.options import AsJson, BudgetCap, Limit, Model, Offline
 
+# Questions to answer with a model that runs on the user's processor and is not the tiny packaged one: it
+# takes about 45 s for each, all judges counted (1.5B parameters, two cores).
+FEW = 4
+
 
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where the demo's files go.")] = Path("ragstone-demo"),
@@ -23,13 +27,16 @@ def demo(
     Without --model it takes a configured endpoint, else the largest model in the cache, else the packaged
     SmolLM2, which needs no key and no network. Run again, it calls no model and gives the same numbers.
     """
-    from ragstone.cli.default_model import choose_model
+    from ragstone.cli.default_model import PACKAGED, choose_model
     from ragstone.cli.new import copy_starter
     from ragstone.cli.run import run_and_show
     from ragstone.config import choose, load_settings
 
     chosen, why = (model, "--model") if model else choose_model()
     say(f"Model: {chosen} ({why}).")
+    if limit is None and chosen.startswith("llamacpp/") and chosen != PACKAGED:
+        limit = FEW
+        say(f"It runs on your own processor, so {FEW} questions are answered; --limit changes that.")
     file = folder / "ragstone.toml"
     if not file.exists():
         copy_starter(folder, chosen)

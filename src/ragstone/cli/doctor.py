@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from ragstone.cli.console import WRONG_USE, say, show_json
+from ragstone.cli.console import WRONG_USE, show, show_json
 from ragstone.cli.options import AsJson, Config
 from ragstone.config import Settings
 
@@ -53,7 +53,7 @@ def doctor(
     else:
         for check in checks:
             mark = "ok" if check.ok else "MISSING" if not check.needed else "FAILS"
-            say(f"{mark:<8}{check.name}: {check.detail}" + (f" -> {check.fix}" if check.fix else ""))
+            show(f"{mark:<8}{check.name}: {check.detail}" + (f" -> {check.fix}" if check.fix else ""))
     if any(check.needed and not check.ok for check in checks):
         raise typer.Exit(WRONG_USE)
 

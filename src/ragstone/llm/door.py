@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import random
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import msgspec
@@ -15,14 +16,20 @@ from ragstone.llm.budget import Budget, cost_usd, most_tokens
 from ragstone.llm.ledger import Ledger
 from ragstone.llm.limits import Circuit, Pace, Slots, backoff_s
 from ragstone.llm.llamacpp import open_llamacpp
-from ragstone.llm.openai import open_openai
 from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt, Reply
 from ragstone.llm.schema import ReplyError, encoded_schema
 from ragstone.llm.structured import parse_reply
 from ragstone.llm.transport import Endpoint, Rephrase
 from ragstone.records import Usage
 
-TRANSPORTS = {"openai": open_openai, "llamacpp": open_llamacpp}
+
+def _open_openai(model: str, settings: ModelSettings) -> AbstractAsyncContextManager[Endpoint]:
+    from ragstone.llm.openai import open_openai  # aiohttp takes 0.15 s to import, and a baseline needs none
+
+    return open_openai(model, settings)
+
+
+TRANSPORTS = {"openai": _open_openai, "llamacpp": open_llamacpp}
 ATTEMPTS = 6
 # While the endpoint has never answered, it is more likely wrong than busy; and a timeout costs a minute.
 FEW_ATTEMPTS = 3

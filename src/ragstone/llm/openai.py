@@ -142,7 +142,9 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
                 dialect.proven_mode = asked.mode
             return completion
 
-        yield Endpoint(identity=f"openai/{model}", send=send, concurrency=concurrency, price=None)
+        # Two servers may both call their model `default`: the ledger must not take one for the other.
+        address = "" if base_url == DEFAULT_BASE_URL else f"@{site.name.partition('//')[2]}"
+        yield Endpoint(identity=f"openai/{model}{address}", send=send, concurrency=concurrency, price=None)
 
 
 class _Site:

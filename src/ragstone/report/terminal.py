@@ -55,11 +55,11 @@ def terminal_retrieval(row: RetrievalSummary) -> "Group":
     table = _table(("", 0, False), ("mean", 4, True), ("interval", 12, True))
     for name, estimate in row.measures.items():
         _add(table, (f"  {name}", ""), (number(estimate.value), "bold"), (interval(estimate), ""))
-    places = ", ".join(f"{place} {count(n)}" for place, n in rank_bars(row) if n)
+    places = ", ".join(f"{place}: {count(n)}" for place, n in rank_bars(row) if n)
     return Group(
         _text(f"{row.retriever}, measured on {wording.measured(row)}", "bold"),
         *([table] if row.measures else [_text("Nothing to measure: no question names its documents.")]),
-        *([_text(f"First relevant document at rank: {places}.")] if row.measures else []),
+        *([_text(f"First relevant document at rank {places}.")] if row.measures else []),
     )
 
 
