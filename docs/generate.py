@@ -301,10 +301,6 @@ def _signature(function: Callable[..., object]) -> str:
     """Return a function's signature as its source has it, one parameter a line if it is long."""
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(node, ast.FunctionDef)
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    line = f"def {node.name}({_code(node.args)}){returns}: ..."
-    if len(line) <= 100:
-        return line
     parameters = [_code(argument) for argument in node.args.args]
     first = len(parameters) - len(node.args.defaults)
     for place, default in enumerate(node.args.defaults, first):
@@ -313,6 +309,10 @@ def _signature(function: Callable[..., object]) -> str:
         parameters.append("*")
     for argument, given in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
         parameters.append(_code(argument) + (f" = {_code(given)}" if given else ""))
+    returns = f" -> {_code(node.returns)}" if node.returns else ""
+    line = f"def {node.name}({', '.join(parameters)}){returns}: ..."
+    if len(line) <= 100:
+        return line
     body = "".join(f"    {parameter},\n" for parameter in parameters)
     return f"def {node.name}(\n{body}){returns}: ..."
 
