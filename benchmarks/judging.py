@@ -16,9 +16,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # this file is no part of the package
 
+from tests.support.fake_openai import running  # noqa: E402
+
 from ragstone.records import Answer  # noqa: E402
 from ragstone.tables import write_rows  # noqa: E402
-from tests.support.fake_openai import running  # noqa: E402
 
 EVOUNA = ROOT.parent / "shared" / "data" / "evouna" / "tq600.jsonl"
 LATENCY_S = 0.05

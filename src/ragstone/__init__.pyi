@@ -4,9 +4,12 @@ from .agreement import ReportCard as ReportCard
 from .agreement import report_cards as report_cards
 from .config import Settings as Settings
 from .config import load_settings as load_settings
+from .corpus import Corpus as Corpus
+from .corpus import Skipped as Skipped
 from .corpus import chunk_documents as chunk_documents
 from .corpus import ingest as ingest
 from .corpus import read_corpus as read_corpus
+from .engine import Progress as Progress
 from .engine import answer as answer
 from .engine import judge as judge
 from .engine import retrieve as retrieve

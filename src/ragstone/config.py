@@ -128,6 +128,10 @@ class Settings(Section, frozen=True, kw_only=True):
         """Return a path of the file as seen from here."""
         return Path(self.root) / Path(name).expanduser()
 
+    def named(self, name: str) -> str | Path:
+        """Return the name of something that ships, or the path of a .toml file as seen from here."""
+        return self.path(name) if name.endswith(".toml") else name
+
 
 DEFAULT_FILE = "ragstone.toml"
 

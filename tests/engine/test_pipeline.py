@@ -7,7 +7,6 @@ import ragstone
 from ragstone.cli.new import copy_starter
 from ragstone.config import load_settings
 from ragstone.errors import ConfigError, DataError
-from ragstone.llm import Caps
 from ragstone.report import read_summary
 
 
@@ -26,7 +25,7 @@ def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp
     names = {file.name for file in folder.iterdir()}
     rows = {"documents", "chunks", "questions", "rankings", "answers", "judgements"}
     assert names == {f"{name}.jsonl" for name in rows} | {"manifest.json", "summary.json", "report.html"}
-    assert summary.counts["answers"] == 12
+    assert summary.counts["answers"] == 10
     assert summary.retrieval[0].measures["hit@5"].value > 0.9
     assert {metric.judge for metric in summary.metrics} == set(settings.judge.judges)
     assert msgspec.to_builtins(read_summary(folder)) == msgspec.to_builtins(summary)
@@ -75,7 +74,7 @@ def test_the_manifest_names_what_decided_the_outcome_and_no_key(settings, tmp_pa
 
 
 def test_a_budget_cuts_off_rows_and_the_report_is_valid(settings, fake_openai):
-    summary = ragstone.run(settings, caps=Caps(calls=5))
+    summary = ragstone.run(settings, budget="5calls")
     assert fake_openai.n_requests == 5
     statuses = {status for metric in summary.metrics for status in metric.statuses}
     assert "over_budget" in statuses
@@ -126,3 +125,29 @@ def test_questions_whose_documents_are_missing_are_told(settings, tmp_path):
     rows[0].pop("evidence", None)
     (tmp_path / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert any("the corpus lacks" in note for note in ragstone.run(settings).notes)
+
+
+def test_judges_and_prompts_of_ones_own_are_found_beside_the_settings(settings, tmp_path, monkeypatch):
+    (tmp_path / "tone.toml").write_text(
+        'name = "tone"\nversion = 1\nkind = "boolean"\ninputs = ["answer"]\nscale = [0, 1]\n'
+        'source = "ours"\nprompt = "Is {answer} polite?"\n'
+    )
+    (tmp_path / "mine.toml").write_text('name = "mine"\nversion = 1\nprompt = "Answer {question}."\n')
+    replace = msgspec.structs.replace
+    settings = replace(
+        settings,
+        judge=replace(settings.judge, judges=["tone.toml"]),
+        answer=replace(settings.answer, prompt="mine.toml", limit=1),
+        agree=replace(settings.agree, sheet=None),
+    )
+    monkeypatch.chdir("/")
+    summary = ragstone.run(settings)
+    assert [(metric.judge, metric.system) for metric in summary.metrics] == [("tone", "bm25/mine/fake")]
+
+
+def test_a_password_in_an_address_is_not_in_the_manifest(settings, tmp_path, fake_openai):
+    address = fake_openai.base_url.replace("//", "//me:hunter2@")
+    model = msgspec.structs.replace(settings.models["openai/fake"], base_url=address)
+    ragstone.run(msgspec.structs.replace(settings, models={"openai/fake": model}))
+    every = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert b"hunter2" not in every

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ragstone.cli.console import OVER_BUDGET, bars, say, show_json
-from ragstone.cli.options import AsJson, BudgetCap, Config, Force, Limit, Model, Offline
+from ragstone.cli.options import AsJson, BudgetCap, Config, Force, Limit, Model, Offline, Output
 
 
 def answer(
@@ -21,7 +21,7 @@ def answer(
     ] = None,
     retriever: Annotated[str | None, typer.Option("--retriever", help="bm25, dense or hybrid.")] = None,
     k: Annotated[int | None, typer.Option("-k", min=1, help="How many chunks are retrieved.")] = None,
-    output: Annotated[Path, typer.Option("-o", "--output")] = Path("answers.jsonl"),
+    output: Output = Path("answers.jsonl"),
     limit: Limit = None,
     budget: BudgetCap = None,
     offline: Offline = False,
@@ -38,7 +38,8 @@ def answer(
     settings = choose(settings, "questions", path=questions and str(questions.absolute()), limit=limit)
     settings = choose(settings, "documents", paths=documents and [str(path.absolute()) for path in documents])
     settings = choose(settings, "retrieve", retriever=retriever, k=k)
-    settings = choose(settings, "answer", model=model, prompt=system)
+    prompt = str(Path(system).absolute()) if system and system.endswith(".toml") else system
+    settings = choose(settings, "answer", model=model, prompt=prompt)
     summary = answer_to_file(
         settings, output, caps=parse_caps(budget), offline=offline, force=force, progress=bars
     )

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from ragstone.cli.console import say, show_json
-from ragstone.cli.options import AsJson, ChunkMethod, ChunkSize, Force
+from ragstone.cli.options import AsJson, ChunkMethod, ChunkSize, Force, Output
 
 
 def chunk(
     documents: Annotated[Path, typer.Argument(help="A file of documents.")],
-    output: Annotated[Path, typer.Option("-o", "--output")] = Path("chunks.jsonl"),
+    output: Output = Path("chunks.jsonl"),
     method: ChunkMethod = "recursive",
     size: ChunkSize = 1200,
     overlap: Annotated[int, typer.Option("--overlap", min=0, help="Characters that neighbours share.")] = 0,

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from ragstone.cli.console import bars, say, show_json
-from ragstone.cli.options import AsJson, Force
+from ragstone.cli.options import AsJson, Force, Output
 
 
 def ingest(
     sources: Annotated[list[Path], typer.Argument(help="Files and folders.")],
-    output: Annotated[Path, typer.Option("-o", "--output")] = Path("documents.jsonl"),
+    output: Output = Path("documents.jsonl"),
     force: Force = False,
     json: AsJson = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ragstone.cli.console import OVER_BUDGET, UNSCORED, bars, say, show, show_json
-from ragstone.cli.options import AsJson, BudgetCap, Config, Force, Limit, Model, Offline, Strict
+from ragstone.cli.options import AsJson, BudgetCap, Config, Force, Limit, Model, Offline, Output, Strict
 
 
 def judge(
@@ -19,7 +19,7 @@ def judge(
     questions: Annotated[
         Path | None, typer.Option("--questions", help="Questions and references, where the sheet has none.")
     ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output")] = Path("judgements.jsonl"),
+    output: Output = Path("judgements.jsonl"),
     limit: Limit = None,
     budget: BudgetCap = None,
     offline: Offline = False,
@@ -38,7 +38,7 @@ def judge(
     summary = judge_sheet(
         answers,
         output,
-        load_judges(judges or settings.judge.judges),
+        load_judges(judges or map(settings.named, settings.judge.judges)),
         settings,
         questions=questions,
         limit=limit,

@@ -19,6 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Summary as JSON on standar
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 5 if some rows could not be scored.")]
 Model = Annotated[str | None, typer.Option("--model", help="transport/model, e.g. openai/gpt-4o-mini.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="The file to write.")]
 Questions = Annotated[Path, typer.Option("--questions", help="The evaluation set.")]
 Documents = Annotated[list[Path], typer.Option("--documents", help="Files or folders; may be repeated.")]
 Retriever = Annotated[str, typer.Option("--retriever", help="bm25, dense or hybrid.")]

@@ -1,9 +1,6 @@
 """`ragstone retrieve`: questions + documents -> rankings and rank measures. No language model is asked."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ragstone.cli.console import say, show, show_json
 from ragstone.cli.options import (
@@ -14,6 +11,7 @@ from ragstone.cli.options import (
     Embedder,
     Force,
     Limit,
+    Output,
     Questions,
     Retriever,
     Seed,
@@ -24,7 +22,7 @@ from ragstone.cli.options import (
 def retrieve(
     questions: Questions,
     documents: Documents,
-    output: Annotated[Path, typer.Option("-o", "--output")] = Path("rankings.jsonl"),
+    output: Output = Path("rankings.jsonl"),
     retriever: Retriever = "bm25",
     k: TopK = 10,
     method: ChunkMethod = "recursive",

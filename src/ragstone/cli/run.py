@@ -35,10 +35,9 @@ def run_and_show(
     """Run, print the summary and the path of the report, and exit as the outcome demands."""
     from ragstone.engine import run as run_all
     from ragstone.engine import run_folder
-    from ragstone.llm import parse_caps
     from ragstone.report import terminal_summary
 
-    summary = run_all(settings, caps=parse_caps(budget), offline=offline, force=force, progress=bars)
+    summary = run_all(settings, budget=budget, offline=offline, force=force, progress=bars)
     report = run_folder(settings) / "report.html"
     if json:
         show_json(summary)

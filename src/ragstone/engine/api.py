@@ -53,6 +53,8 @@ def answer(
     `2usd`; what it cuts off has an `error`. Raises ModelError when no call can succeed (no key, unknown
     model, nobody there).
     """
+    if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
+        prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
 
     async def work() -> list[Answer]:

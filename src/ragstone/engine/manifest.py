@@ -1,6 +1,7 @@
 """manifest.json: the digests of everything that decided the outcome of a run. It holds no key and no time."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def write_manifest(
         "files": {file.name: _digest(file.read_bytes()) for file in sorted(folder.glob("*.jsonl"))},
     }
     if settings.answer.sheet is None:
-        prompt = load_prompt(settings.answer.prompt)
+        prompt = load_prompt(settings.named(settings.answer.prompt))
         manifest["prompt"] = {
             "name": prompt.name,
             "version": prompt.version,
@@ -61,9 +62,11 @@ def write_manifest(
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
-    """Return the settings as JSON has them, without the folder that they stand in."""
+    """Return the settings as JSON has them, without the folder that they stand in, and without a password."""
     found: dict[str, Any] = msgspec.json.decode(_encode(settings))
     del found["root"]
+    for model in found["models"].values():
+        model["base_url"] = model["base_url"] and re.sub(r"//[^/@]*@", "//", model["base_url"])
     return found
 
 

@@ -26,7 +26,7 @@ from ragstone.engine.stages import (
 from ragstone.errors import ConfigError
 from ragstone.experiments import found_and_right
 from ragstone.judging import Judge, summarise
-from ragstone.llm import Caps
+from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, AnyRow, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report import Calls, RunSummary, headlines, write_report
 from ragstone.retrieval import evaluate_rankings, missing_documents
@@ -50,7 +50,7 @@ class RunRows(msgspec.Struct, frozen=True, kw_only=True):
 def run(
     settings: Settings,
     *,
-    caps: Caps | None = None,
+    budget: str | None = None,
     offline: bool = False,
     force: bool = False,
     progress: Progress = silent,
@@ -58,10 +58,11 @@ def run(
     """Run every declared stage and return the run's numbers; rows and report stand in `runs/NAME/`.
 
     Run again, no finished call is made twice and every file of rows comes out the same. force: replace a
-    run of the same name that had other settings. Raises ConfigError for settings that do not fit
-    together, DataError for files, ModelError when no call can succeed.
+    run of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what it cuts off has
+    the status `over_budget`. Raises ConfigError for settings that do not fit together, DataError for
+    files, ModelError when no call can succeed.
     """
-    return run_sync(_run(settings, caps or Caps(), offline, force, progress))
+    return run_sync(_run(settings, parse_caps(budget), offline, force, progress))
 
 
 async def _run(settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress) -> RunSummary:
@@ -86,7 +87,7 @@ def run_folder(settings: Settings) -> Path:
 
 def _checked(settings: Settings) -> list[Judge]:
     """Return the judges, after the checks that need no file: nothing is paid for before they pass."""
-    judges = load_judges(settings.judge.judges)
+    judges = load_judges(map(settings.named, settings.judge.judges))
     if settings.answer.sheet is None:
         for name, given in (
             ("[documents] paths", settings.documents.paths),
@@ -98,7 +99,7 @@ def _checked(settings: Settings) -> list[Judge]:
                     f"ragstone.toml: {name} is missing. The built-in application needs documents, questions "
                     "and a model; for answers made elsewhere give [answer] sheet."
                 )
-        load_prompt(settings.answer.prompt)
+        load_prompt(settings.named(settings.answer.prompt))
     return judges
 
 

@@ -53,7 +53,11 @@ async def answer_rows(
             "no model to answer with. Name one with --model, e.g. openai/gpt-4o-mini or "
             "llamacpp/smollm2-135m, or as model in the table [answer] of ragstone.toml."
         )
-    door, secret, prompt = await session.door(declared.model), session.secret(), load_prompt(declared.prompt)
+    door, secret, prompt = (
+        await session.door(declared.model),
+        session.secret(),
+        load_prompt(session.settings.named(declared.prompt)),
+    )
     by_question = {ranking.question_id: ranking for ranking in rankings}
     by_id = {chunk.id: chunk for chunk in chunks}
     retriever = rankings[0].retriever if rankings else "none"

@@ -27,8 +27,8 @@ DEFAULT_CONCURRENCY = 1
 DEFAULT_TIMEOUT_S = 600.0
 DEFAULT_CONTEXT_TOKENS = 8192
 # Small models do not know when to stop; the grammar stops them before the reply is cut off mid-way.
-MOST_CHARACTERS = 240
-MOST_ITEMS = 6
+MOST_CHARACTERS = 200
+MOST_ITEMS = 5
 
 
 @contextlib.asynccontextmanager
