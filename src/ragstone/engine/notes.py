@@ -32,9 +32,8 @@ def plain_notes(
         )
     notes += [_failed(metric) for metric in metrics if _n_failed(metric)]
     carded = {(card.judge, card.model) for card in cards}
-    unmeasured = sorted(
-        {m.judge for m in metrics if m.model != "none" and m.estimate and (m.judge, m.model) not in carded}
-    )
+    judged = {(m.judge, m.model) for m in metrics if m.model != "none" and m.estimate}
+    unmeasured = sorted({judge for judge, _ in judged - carded})
     if unmeasured:
         notes.append(
             f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "

@@ -69,7 +69,7 @@ def read_summary(folder: Path) -> RunSummary:
     path = folder / "summary.json"
     if not folder.is_dir():
         raise DataError(
-            f"{folder}: no such run folder. Name a folder that `ragstone run` has written, such as runs/starter."
+            f"{folder}: no such run folder. Name one that `ragstone run` wrote, such as runs/starter."
         )
     if not path.is_file():
         raise DataError(

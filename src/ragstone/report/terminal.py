@@ -73,12 +73,8 @@ def terminal_card(card: ReportCard) -> "Group":
         beside.append(("person with person", card.humans.exact_agreement))
     for style, shown in (("bold", list(card.agreement.items())), ("dim", beside)):
         for name, estimate in shown:
-            _add(
-                table,
-                (f"  {name}", ""),
-                (f"{estimate.value:.3f}".replace("-", "−"), style),
-                (interval(estimate), style),
-            )
+            value = f"{estimate.value:.3f}".replace("-", "−")
+            _add(table, (f"  {name}", ""), (value, style), (interval(estimate), style))
     model = "" if card.model == NO_MODEL else f" by {card.model}"
     return Group(
         _text(f"{judge_name(card)}{model}: {wording.labelled(card)}", "bold"),
