@@ -9,7 +9,6 @@ from .corpus import Skipped as Skipped
 from .corpus import chunk_documents as chunk_documents
 from .corpus import ingest as ingest
 from .corpus import read_corpus as read_corpus
-from .engine import Progress as Progress
 from .engine import answer as answer
 from .engine import judge as judge
 from .engine import retrieve as retrieve
