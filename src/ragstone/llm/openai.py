@@ -15,6 +15,7 @@ import msgspec
 
 from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
+from ragstone.llm.prices import list_price
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.llm.transport import Endpoint, Rephrase, Unreachable
@@ -144,7 +145,8 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
 
         # Two servers may both call their model `default`: the ledger must not take one for the other.
         address = "" if base_url == DEFAULT_BASE_URL else f"@{site.name.partition('//')[2]}"
-        yield Endpoint(identity=f"openai/{model}{address}", send=send, concurrency=concurrency, price=None)
+        price = list_price(base_url, model)
+        yield Endpoint(identity=f"openai/{model}{address}", send=send, concurrency=concurrency, price=price)
 
 
 class _Site:

@@ -1,0 +1,35 @@
+"""Public list prices, with the page and the day that each was read. A price that is not there is unknown."""
+
+import datetime
+import functools
+import tomllib
+from importlib import resources
+
+import msgspec
+
+from ragstone.config import Price
+
+
+class ListPrice(Price, frozen=True, kw_only=True):
+    """US dollars for a million tokens of a model at one endpoint, as `source` said on the day `read`."""
+
+    model: str
+    base_url: str
+    source: str
+    read: datetime.date
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    price: list[ListPrice]
+
+
+def list_price(base_url: str, model: str) -> ListPrice | None:
+    """Return the list price of a model at this address; None where it is unknown, which is not 0."""
+    return _list_prices().get((base_url.rstrip("/"), model))
+
+
+@functools.cache
+def _list_prices() -> dict[tuple[str, str], ListPrice]:
+    text = (resources.files("ragstone.llm") / "prices.toml").read_text(encoding="utf-8")
+    rows = msgspec.convert(tomllib.loads(text), _Table).price
+    return {(row.base_url, row.model): row for row in rows}
