@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.support.fake_openai import ROOT, running, stats
@@ -167,14 +168,14 @@ def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
 async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect = ledger._connect
+    connect = ledger.connect
 
     def connect_to_small_disk(path: Path) -> sqlite3.Connection:
         connection = connect(path)
         connection.execute("PRAGMA max_page_count = 8")  # SQLite's own way to run out of room
         return connection
 
-    monkeypatch.setattr(ledger, "_connect", connect_to_small_disk)
+    monkeypatch.setattr(ledger, "connect", connect_to_small_disk)
     opened = Ledger(tmp_path / "l")
     await opened.put(key(0), "m", SAID)
     large = Completion(text="x" * 40_000)
@@ -185,6 +186,119 @@ async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stay
     assert opened.get(key(0)) == SAID
     await opened.put(key(9), "m", SAID)  # there is room for a small one
     opened.close()
+
+
+USED = Completion(text="t", usage=Usage(input=100, output=20, cached=60))
+UNCOUNTED = Completion(text="t")
+
+
+def hits_in(path: Path) -> list[tuple[int | str, ...]]:
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT * FROM hits ORDER BY day, model").fetchall()
+    connection.close()
+    return rows
+
+
+def on_day(monkeypatch: pytest.MonkeyPatch, day: int) -> None:
+    clock = SimpleNamespace(time=lambda: day * 86_400 + 5.0, monotonic=time.monotonic, sleep=time.sleep)
+    monkeypatch.setattr(ledger, "time", clock)
+
+
+async def test_what_the_ledger_answers_is_counted_by_day_and_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "l"
+    on_day(monkeypatch, 20_000)
+    opened = Ledger(path)
+    await opened.put(key(1), "a", USED)
+    await opened.put(key(2), "b", UNCOUNTED)
+    found = [opened.get(key(n)) for n in (1, 1, 1, 2, 3)]  # what is not there is no hit
+    assert found == [USED, USED, USED, UNCOUNTED, None]
+    opened.close()
+    # Three hits of 100 tokens in (60 of them cached) and 20 out; one whose tokens nobody counted.
+    assert hits_in(path) == [(20_000, "a", 3, 300, 60, 180, 0), (20_000, "b", 1, 0, 0, 0, 1)]
+    on_day(monkeypatch, 20_001)
+    again, other = Ledger(path), Ledger(path)
+    for each in (again, other):
+        each.get(key(1))
+        each.close()
+    assert hits_in(path)[2] == (20_001, "a", 2, 200, 40, 120, 0)
+
+
+async def test_hits_are_written_while_the_ledger_is_open_and_never_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "l"
+    monkeypatch.setattr(ledger, "HITS_S", 0.1)
+    opened = Ledger(path)
+    await opened.put(key(1), "a", USED)
+    n_before = opened._writer.total_changes
+    for _ in range(1000):
+        opened.get(key(1))
+    deadline = time.monotonic() + 5
+    while sum(int(row[2]) for row in hits_in(path)) < 1000 and time.monotonic() < deadline:  # noqa: ASYNC110 - a commit of another thread
+        await asyncio.sleep(0.02)
+    assert sum(int(row[2]) for row in hits_in(path)) == 1000
+    assert 1 <= opened._writer.total_changes - n_before <= 10
+    opened.close()
+
+
+async def test_hits_that_cannot_be_written_are_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Ledger(tmp_path / "l")
+    await opened.put(key(1), "a", USED)
+    opened._writer.execute("PRAGMA query_only = 1")
+    assert opened.get(key(1)) == USED
+    opened.close()
+    assert hits_in(tmp_path / "l") == []
+
+
+def make_format_1(path: Path) -> None:
+    """Write a file as the first version of Ragstone did, with one response."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(
+        "CREATE TABLE responses (key BLOB PRIMARY KEY, model TEXT NOT NULL, response BLOB NOT NULL,"
+        " created REAL NOT NULL) WITHOUT ROWID"
+    )
+    connection.execute("INSERT INTO responses VALUES (?, 'm', ?, 1.5)", (key(1), b'{"text":"old"}'))
+    connection.execute("PRAGMA user_version = 1")
+    connection.commit()
+    connection.close()
+
+
+def test_a_ledger_of_the_first_format_is_upgraded_in_place_and_keeps_its_responses(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    make_format_1(path)
+    opened = Ledger(path)
+    assert opened.get(key(1)) == Completion(text="old")
+    opened.close()
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    assert connection.execute("SELECT model, created FROM responses").fetchall() == [("m", 1.5)]
+    connection.close()
+    assert [row[1:3] for row in hits_in(path)] == [("m", 1)]
+
+
+def test_processes_that_upgrade_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    make_format_1(path)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.map(fill, [(path, 1), (path, 2)], chunksize=1) == [99, 99]  # key(1) was there, and won
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT count(*) FROM responses").fetchone() == (300,)
+    connection.close()
+    assert sum(int(row[2]) for row in hits_in(path)) == 200
+
+
+def test_an_upgrade_that_a_newer_ragstone_was_quicker_to_make_touches_nothing(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "l")
+    connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(sqlite3.DatabaseError, match="newer Ragstone"):
+        ledger._upgrade(connection)
+    assert connection.execute("PRAGMA user_version").fetchone() == (99,)
+    connection.close()
 
 
 def fill(job: tuple[Path, int]) -> int:

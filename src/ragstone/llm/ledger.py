@@ -3,6 +3,9 @@
 Reads are direct (some 10 µs). Writes go through one thread that commits whatever has gathered, so that a
 commit is shared by all calls in flight; a response is used only after its commit. Killed at any moment,
 the ledger holds every response that was used.
+
+How often it answered instead of a model is counted by day and model. Counts are written with the next
+commit, after HITS_S at the latest, and at close: a kill loses those of a few seconds, and no response.
 """
 
 import asyncio
@@ -19,9 +22,22 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.llm.prompt import Completion
+from ragstone.records import Usage
 
-FORMAT = 1  # PRAGMA user_version; a newer one is refused
+FORMAT = 2  # PRAGMA user_version: 1 had no table of hits; an older one is upgraded, a newer one refused
 BUSY_S = 30.0
+HITS_S = 5.0
+DAY_S = 86_400
+
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS responses"
+    " (key BLOB PRIMARY KEY, model TEXT NOT NULL, response BLOB NOT NULL, created REAL NOT NULL)"
+    " WITHOUT ROWID",
+    # day: days since 1970-01-01, UTC. uncounted: hits on responses without token counts.
+    "CREATE TABLE IF NOT EXISTS hits"
+    " (day INTEGER, model TEXT, calls INTEGER, input INTEGER, output INTEGER, cached INTEGER,"
+    " uncounted INTEGER, PRIMARY KEY (day, model)) WITHOUT ROWID",
+)
 
 
 class _Entry(NamedTuple):
@@ -40,10 +56,11 @@ class Ledger:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._reader = _connect(path)
-            self._writer = _connect(path)
+            self._reader = connect(path)
+            self._writer = connect(path)
         except (sqlite3.Error, OSError) as mistake:
-            raise DataError(_explain(path, mistake)) from None
+            raise DataError(explain(path, mistake)) from None
+        self._hits = _Hits()
         self._decode = msgspec.json.Decoder(Completion).decode
         self._encode = msgspec.json.Encoder().encode
         self._closed = False
@@ -52,12 +69,21 @@ class Ledger:
         self._thread.start()
 
     def get(self, key: bytes) -> Completion | None:
-        """Return the response stored under the key, or None. Raises DataError if the file is damaged."""
+        """Return the response stored under the key, or None; one that is found counts as a call saved.
+
+        Raises DataError if the file is damaged.
+        """
         try:
-            found = self._reader.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
-            return self._decode(found[0]) if found else None
+            found = self._reader.execute(
+                "SELECT response, model FROM responses WHERE key = ?", (key,)
+            ).fetchone()
+            if found is None:
+                return None
+            completion = self._decode(found[0])
         except (sqlite3.Error, msgspec.DecodeError) as mistake:
-            raise DataError(_explain(self.path, mistake)) from None
+            raise DataError(explain(self.path, mistake)) from None
+        self._hits.add(found[1], completion.usage)
+        return completion
 
     async def put(self, key: bytes, model: str, completion: Completion) -> None:
         """Store a response; returns when it is committed. Raises DataError when it cannot be.
@@ -83,31 +109,74 @@ class Ledger:
 
     def _write_batches(self) -> None:
         for batch in self._batches():
+            hits = self._hits.take()
+            if not batch and not hits:
+                continue
             mistake: DataError | None = None
             try:
-                with self._writer:
-                    # The first response wins: another process may have asked the same at the same time.
-                    self._writer.executemany(
-                        "INSERT OR IGNORE INTO responses (key, model, response, created) VALUES (?, ?, ?, ?)",
-                        [entry.row for entry in batch],
-                    )
-            except sqlite3.Error as wrong:
-                mistake = DataError(_explain(self.path, wrong))
+                self._commit(batch, hits)
+            except sqlite3.Error as wrong:  # hits go unrecorded then: they are never worth an error
+                mistake = DataError(explain(self.path, wrong))
             for loop in {entry.loop for entry in batch}:
                 waiting = [entry.done for entry in batch if entry.loop is loop]
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     loop.call_soon_threadsafe(_tell, waiting, mistake)
 
+    def _commit(self, batch: list[_Entry], hits: dict[str, list[int]]) -> None:
+        day = int(time.time() // DAY_S)
+        with self._writer:
+            # The first response wins: another process may have asked the same at the same time.
+            self._writer.executemany(
+                "INSERT OR IGNORE INTO responses (key, model, response, created) VALUES (?, ?, ?, ?)",
+                [entry.row for entry in batch],
+            )
+            self._writer.executemany(
+                "INSERT INTO hits VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " calls = calls + excluded.calls, input = input + excluded.input,"
+                " output = output + excluded.output, cached = cached + excluded.cached,"
+                " uncounted = uncounted + excluded.uncounted",
+                [(day, model, *counts) for model, counts in hits.items()],
+            )
+
     def _batches(self) -> Iterator[list[_Entry]]:
-        """Yield all that waits, each time that something does, until a None comes."""
-        while (entry := self._waiting.get()) is not None:
-            batch = [entry]
-            with contextlib.suppress(queue.Empty):
-                while (entry := self._waiting.get_nowait()) is not None:
+        """Yield all that waits, each time that something does; none after HITS_S; the rest at a None."""
+        while True:
+            batch: list[_Entry] = []
+            try:
+                entry = self._waiting.get(timeout=HITS_S)
+                while entry is not None:
                     batch.append(entry)
-            yield batch
-            if entry is None:
+                    entry = self._waiting.get_nowait()
+            except queue.Empty:
+                yield batch
+            else:
+                yield batch
                 return
+
+
+class _Hits:
+    """Responses given out and not yet written down: model -> calls, input, output, cached, uncounted."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: dict[str, list[int]] = {}
+
+    def add(self, model: str, usage: Usage) -> None:
+        with self._lock:
+            counts = self._counts.get(model)
+            if counts is None:
+                counts = self._counts[model] = [0, 0, 0, 0, 0]
+            counts[0] += 1
+            counts[1] += usage.input
+            counts[2] += usage.output
+            counts[3] += usage.cached
+            counts[4] += not usage.input + usage.output
+
+    def take(self) -> dict[str, list[int]]:
+        """Return what was counted, and begin anew."""
+        with self._lock:
+            counts, self._counts = self._counts, {}
+        return counts
 
 
 def _tell(waiting: list[asyncio.Future[None]], mistake: DataError | None) -> None:
@@ -121,15 +190,18 @@ def _tell(waiting: list[asyncio.Future[None]], mistake: DataError | None) -> Non
             done.set_exception(mistake)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Return a connection to the file, which is made if need be; waits for others who are making it."""
+def connect(path: Path) -> sqlite3.Connection:
+    """Return a connection to the file, which is made or upgraded if need be; waits for others who do that.
+
+    Raises sqlite3.Error, which `explain` words for the user.
+    """
     connection = sqlite3.connect(path, timeout=BUSY_S, check_same_thread=False)
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > FORMAT:
-            raise sqlite3.DatabaseError(f"written by a newer Ragstone (format {version})")
+            raise _newer(version)
         if version < FORMAT:
-            _create(connection)
+            _upgrade(connection)
         # With WAL, NORMAL loses nothing when the process dies; only a power cut may cost the last commits.
         connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
@@ -138,7 +210,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _create(connection: sqlite3.Connection) -> None:
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Bring an empty or older file to this format; what it holds stays as it is."""
     deadline = time.monotonic() + BUSY_S
     while True:
         try:
@@ -151,15 +224,21 @@ def _create(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS responses"
-            " (key BLOB PRIMARY KEY, model TEXT NOT NULL, response BLOB NOT NULL, created REAL NOT NULL)"
-            " WITHOUT ROWID"
-        )
+        # Looked at again now that nobody else can write: a newer Ragstone may have been quicker.
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > FORMAT:
+            raise _newer(version)
+        for table in TABLES:
+            connection.execute(table)
         connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _explain(path: Path, mistake: Exception) -> str:
+def _newer(version: int) -> sqlite3.DatabaseError:
+    return sqlite3.DatabaseError(f"written by a newer Ragstone (format {version})")
+
+
+def explain(path: Path, mistake: Exception) -> str:
+    """Return what is wrong with the ledger, and what to do."""
     text = str(mistake)
     if "newer Ragstone" in text:
         return f"{path}: {text}. Upgrade with: pip install -U ragstone"
