@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError
 import numpy as np
 import pytest
 
-from ragstone.embedding import EMBEDDERS, Embedder, EmbeddingModel, open_embedder, packaged
+from ragstone.embedding import EMBEDDERS, Embedder, EmbeddingModel, open_embedder
 from ragstone.embedding.embedder import BATCH
 from ragstone.errors import DataError, MissingExtra, ModelError
 
@@ -130,7 +130,7 @@ def test_a_missing_package_names_the_command_that_installs_it(monkeypatch):
     def absent(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(packaged, "version", absent)
+    monkeypatch.setattr("importlib.metadata.version", absent)
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[local\]'"):
         open_embedder("packaged")
 
