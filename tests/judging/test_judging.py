@@ -2,7 +2,7 @@ import pytest
 from tests.support.scripted_judge import Scripted
 
 from ragstone.judging import Means, judge_answer, judge_names, load_judge
-from ragstone.llm import CallFailed
+from ragstone.llm import DEADLINE, CallFailed
 from ragstone.records import Answer, Context, Usage
 
 ANSWER = Answer(
@@ -84,6 +84,18 @@ async def test_a_row_whose_system_failed_is_app_error_for_every_judge(name):
 async def test_a_row_that_the_budget_cut_off_is_over_budget():
     answer = Answer(question_id="q", answer="", error="over_budget: the budget of 5 calls")
     assert (await judge_answer(load_judge("containment"), answer, means())).status == "over_budget"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (f"timeout: {DEADLINE} (60 s) came before a reply", "timeout"),
+        ("timeout: did not answer in time", "app_error"),
+    ],
+)
+async def test_a_row_that_the_deadline_of_the_run_cut_off_is_no_failure_of_the_application(error, status):
+    answer = Answer(question_id="q", answer="", error=error)
+    assert (await judge_answer(load_judge("containment"), answer, means())).status == status
 
 
 @pytest.mark.parametrize(

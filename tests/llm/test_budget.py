@@ -171,3 +171,44 @@ async def test_cancelling_frees_the_reservation(tmp_path: Path) -> None:
         # The cancelled call may have been paid for and counts in full; two more fit at once, the third
         # when they are settled at 15 tokens each.
         assert await ask_many(door, 3) == ["scored"] * 3
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("1h30m", 5400), ("0.5h", 1800)])
+def test_a_deadline_is_read_with_its_units(text: str, seconds: float) -> None:
+    assert parse_caps(None, text) == Caps(seconds=seconds)
+
+
+@pytest.mark.parametrize("text", ["", "30", "soon", "-1m", "30 min", "0s", "1m30"])
+def test_a_deadline_without_a_unit_says_what_to_write(text: str) -> None:
+    with pytest.raises(ConfigError, match="give a time with its unit"):
+        parse_caps(None, text)
+
+
+async def test_after_the_deadline_every_row_is_a_timeout_that_says_so(tmp_path: Path) -> None:
+    model = Model(latency_s=0.05)
+    budget = Budget(Caps(seconds=0.12))
+    with door_to(model.send, tmp_path, budget=budget, concurrency=2) as door:
+        ends = await ask_many(door, 20)
+        with pytest.raises(CallFailed, match="the deadline of the run") as late:
+            await door.ask(prompt("one more"))
+    # Two at a time, 50 ms each: two rounds are done after 100 ms, and the third is cut off.
+    assert 2 <= ends.count("scored") <= 4
+    assert ends.count("timeout") == 20 - ends.count("scored")
+    assert late.value.status == "timeout"
+    assert budget.late == 21 - ends.count("scored")
+    assert budget.in_flight == 0
+
+
+async def test_after_the_deadline_the_ledger_still_answers(tmp_path: Path) -> None:
+    with door_to(Model().send, tmp_path) as door:
+        await ask_many(door, 3)
+    model = Model()
+    with door_to(model.send, tmp_path, caps=Caps(seconds=1e-9)) as door:
+        assert await ask_many(door, 4) == ["scored"] * 3 + ["timeout"]
+    assert model.asked == []
+
+
+async def test_a_deadline_cuts_off_a_call_that_hangs_and_stops_no_other_door(tmp_path: Path) -> None:
+    model = Model(latency_s=60)
+    with door_to(model.send, tmp_path, caps=Caps(seconds=0.05), concurrency=16) as door:
+        assert await ask_many(door, 16) == ["timeout"] * 16  # eight hanging calls would open the circuit

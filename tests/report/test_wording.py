@@ -2,7 +2,16 @@ import pytest
 
 from ragstone.records import STATUSES, Usage
 from ragstone.report.summary import Calls
-from ragstone.report.wording import STATUS_WORDS, cost, interval, number, plural, statuses, with_level
+from ragstone.report.wording import (
+    STATUS_WORDS,
+    calls_line,
+    cost,
+    interval,
+    number,
+    plural,
+    statuses,
+    with_level,
+)
 from ragstone.statistics import Estimate
 
 
@@ -44,6 +53,16 @@ def test_unknown_cost_is_never_zero() -> None:
     assert cost(Calls()).startswith("nothing")
     assert cost(Calls(made=3, cost_usd=0.0)) == "0.0000 USD"
     assert cost(Calls(made=3, cost_usd=1234.5)) == "1,234.50 USD"
+
+
+def test_the_day_of_a_list_price_stands_beside_the_cost() -> None:
+    dated = Calls(made=3, cost_usd=0.5, list_prices={"openai/a": "2026-11-21", "openai/b": "2026-11-21"})
+    assert cost(dated) == "0.5000 USD at list prices read on 2026-11-21"
+
+
+def test_retries_are_told_where_there_are_any() -> None:
+    assert calls_line(Calls(made=9, retries=2)).startswith("9 made (2 of them retries), 0 from the ledger")
+    assert calls_line(Calls(made=9)).startswith("9 made, 0 from the ledger")
 
 
 def test_plural() -> None:

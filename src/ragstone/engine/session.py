@@ -10,6 +10,7 @@ from ragstone.engine.progress import Progress, silent
 from ragstone.errors import ModelError
 from ragstone.judging import Judge, Means
 from ragstone.llm import Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
+from ragstone.llm.prices import ListPrice
 from ragstone.report import Calls
 
 
@@ -48,6 +49,13 @@ class Session:
             failed=dict(spent.failed),
             usage=spent.usage,
             cost_usd=spent.usd,
+            retries=spent.retries,
+            late=spent.late,
+            list_prices={
+                name: str(door.price.read)
+                for name, door in self._doors.items()
+                if isinstance(door.price, ListPrice)
+            },
         )
 
     def models(self) -> dict[str, str]:

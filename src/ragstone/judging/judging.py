@@ -4,18 +4,22 @@ from ragstone.judging.finding import Finding, Means
 from ragstone.judging.judge import Judge
 from ragstone.judging.kinds import KINDS
 from ragstone.judging.render import gather_inputs
-from ragstone.llm import CallFailed
+from ragstone.llm import DEADLINE, CallFailed
 from ragstone.records import Answer, Judgement, Status
+
+# What the error of an answer begins with -> the status of its judgements, where the run cut the answer off.
+CUT_OFF: dict[str, Status] = {"over_budget:": "over_budget", f"timeout: {DEADLINE}": "timeout"}
 
 
 async def judge_answer(judge: Judge, answer: Answer, means: Means) -> Judgement:
     """Return the judgement of one answer. Its status says what became of it; a failure is never a score.
 
-    A row in which the system failed is `app_error` (`over_budget` where the budget kept it from being
-    asked); one that lacks an input is `not_applicable`.
+    A row in which the system failed is `app_error` (`over_budget` or `timeout` where the budget or the
+    deadline of the run kept it from being asked); one that lacks an input is `not_applicable`.
     """
     if answer.error is not None:
-        status: Status = "over_budget" if answer.error.startswith("over_budget:") else "app_error"
+        cut_off = [status for start, status in CUT_OFF.items() if answer.error.startswith(start)]
+        status = cut_off[0] if cut_off else "app_error"
         return failed_judgement(judge, answer, means, status, answer.error)
     inputs = gather_inputs(judge, answer)
     if isinstance(inputs, str):

@@ -1,6 +1,6 @@
 """The one door to language models: transports, ledger, limits, budget, structured output."""
 
-from ragstone.llm.budget import Budget, Caps, parse_caps
+from ragstone.llm.budget import DEADLINE, Budget, Caps, parse_caps
 from ragstone.llm.door import Door, ledger_path, open_door
 from ragstone.llm.gguf import cached_models, resolve_gguf
 from ragstone.llm.ledger import Ledger
@@ -8,6 +8,7 @@ from ragstone.llm.prompt import Ask, CallFailed, Message, Prompt, Reply
 from ragstone.llm.untrusted import fence, load_secret, row_nonce
 
 __all__ = [
+    "DEADLINE",
     "Ask",
     "Budget",
     "CallFailed",

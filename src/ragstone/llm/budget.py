@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections import Counter
 
 import msgspec
@@ -14,22 +15,26 @@ from ragstone.records import Status, Usage
 
 # Each message costs a few tokens beside its text; a byte-level tokeniser never makes more tokens than bytes.
 TOKENS_A_MESSAGE = 8
+# What the error of a row begins with that the deadline of the run kept from being finished.
+DEADLINE = "the deadline of the run"
+SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 
 
 class Caps(msgspec.Struct, frozen=True, kw_only=True):
-    """The most that a run may spend; None for no cap."""
+    """The most that a run may spend; None for no cap. `seconds` is the time that it may take."""
 
     calls: int | None = None
     tokens: int | None = None
     usd: float | None = None
+    seconds: float | None = None
 
 
-def parse_caps(text: str | None) -> Caps:
+def parse_caps(text: str | None, deadline: str | None = None) -> Caps:
     """Return the caps of `--budget`: `100calls`, `50000tokens`, `2.50usd`, or several with commas.
 
-    Raises ConfigError for anything else.
+    deadline: that of `--deadline`, e.g. `30m` or `1h30m`. Raises ConfigError for anything else.
     """
-    caps: dict[str, float] = {}
+    caps: dict[str, float] = {} if deadline is None else {"seconds": parse_duration(deadline)}
     for part in (text or "").replace(" ", "").split(",") if text else ():
         found = re.fullmatch(r"\$?([\d_]+(?:\.\d+)?)(calls?|tokens?|usd|\$)?", part.casefold())
         if not found or (not found[2] and not part.startswith("$")):
@@ -39,6 +44,15 @@ def parse_caps(text: str | None) -> Caps:
         unit = {"c": "calls", "t": "tokens"}.get((found[2] or "u")[0], "usd")
         caps[unit] = float(found[1]) if unit == "usd" else int(float(found[1]))
     return msgspec.convert(caps, Caps)
+
+
+def parse_duration(text: str) -> float:
+    """Return the seconds of a duration such as `90s`, `30m` or `1h30m`. Raises ConfigError."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", text.strip().casefold())
+    seconds = sum(float(number) * SECONDS[unit] for number, unit in parts)
+    if "".join(number + unit for number, unit in parts) != text.strip().casefold() or not seconds:
+        raise ConfigError(f"--deadline {text!r}: give a time with its unit, e.g. 90s, 30m or 1h30m.")
+    return seconds
 
 
 def cost_usd(usage: Usage, price: Price | None) -> float | None:
@@ -70,13 +84,31 @@ class Budget:
         self.made = 0
         self.from_ledger = 0
         self.retries = 0
+        self.late = 0
         self.failed: Counter[Status] = Counter()
         self.usage = Usage(calls=0)
         self.usd: float | None = 0.0
+        # On the clock of time.monotonic, which is the event loop's.
+        self.ends = None if self.caps.seconds is None else time.monotonic() + self.caps.seconds
         self._spent = (0, 0.0)  # tokens and money of the calls made now, without those from the ledger
         self._reserved: dict[int, tuple[int, float]] = {}
         self._held = (0, 0.0)  # the sum of what is reserved
         self._settled = asyncio.Event()
+
+    @property
+    def in_flight(self) -> int:
+        """How many calls are reserved and not settled."""
+        return len(self._reserved)
+
+    def check_time(self) -> None:
+        """Raise CallFailed `timeout` when the deadline of the run has passed."""
+        if self.ends is not None and time.monotonic() >= self.ends:
+            raise self.too_late()
+
+    def too_late(self) -> CallFailed:
+        """Return the failure of a call that the deadline of the run cut off, and count it."""
+        self.late += 1
+        return CallFailed("timeout", f"{DEADLINE} ({self.caps.seconds:g} s) came before a reply")
 
     async def reserve(self, prompt: Prompt, price: Price | None) -> int:
         """Return the number of a reservation. Raises CallFailed `over_budget` when a cap forbids it."""

@@ -61,10 +61,20 @@ class Door:
         Raises CallFailed with the status that the row gets, ModelError when no call can succeed.
         """
         try:
-            return await self._ask(prompt)
+            return await (self._ask(prompt) if self._budget.ends is None else self._ask_in_time(prompt))
         except CallFailed as failure:
             self._budget.failed[failure.status] += 1
             raise
+
+    async def _ask_in_time(self, prompt: Prompt) -> Reply:
+        """Ask as long as the deadline of the run allows; what is in flight then is cut off."""
+        try:
+            async with asyncio.timeout_at(self._budget.ends) as scope:
+                return await self._ask(prompt)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            raise self._budget.too_late() from None
 
     async def _ask(self, prompt: Prompt) -> Reply:
         first = await self._complete(prompt)
@@ -138,6 +148,7 @@ class Door:
         if self._offline:
             words = prompt.messages[-1].content
             raise CallFailed("error", f"offline, and the ledger lacks this call: ...{words[-120:]!r}")
+        self._budget.check_time()
         n_failed = 0
         while True:
             try:

@@ -12,9 +12,10 @@ from ragstone.retrieval import RetrievalSummary
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
     """The calls to language models that a run asked for.
 
-    made: sent to a model now; from_ledger: answered from the ledger; failed: by status, after retries.
-    usage and cost_usd are of all of them, as the ledger recorded it; cost_usd is None where a price is
-    unknown.
+    made: sent to a model now, retries among them; from_ledger: answered from the ledger; failed: by status,
+    after retries; late: cut off by the deadline of the run. usage and cost_usd are of all of them, as the
+    ledger recorded it; cost_usd is None where a price is unknown. list_prices: model -> the day on which its
+    price was read, where that is one of the list that ships.
     """
 
     made: int = 0
@@ -22,6 +23,9 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[Status, int] = {}
     usage: Usage = Usage(calls=0)
     cost_usd: float | None = None
+    retries: int = 0
+    late: int = 0
+    list_prices: dict[str, str] = {}
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):

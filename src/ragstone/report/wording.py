@@ -156,7 +156,9 @@ def counted(counts: Mapping[str, int]) -> str:
 def calls_line(calls: Calls) -> str:
     """Return how many calls were made, answered from the ledger, and failed."""
     n_failed = sum(calls.failed.values())
-    return f"{count(calls.made)} made, {count(calls.from_ledger)} from the ledger, {count(n_failed)} failed"
+    retries = f" ({count(calls.retries)} of them retries)" if calls.retries else ""
+    kept = f"{count(calls.from_ledger)} from the ledger"
+    return f"{count(calls.made)} made{retries}, {kept}, {count(n_failed)} failed"
 
 
 def tokens_line(calls: Calls) -> str:
@@ -165,10 +167,16 @@ def tokens_line(calls: Calls) -> str:
     return f"{count(calls.usage.input)} in{cached}, {count(calls.usage.output)} out"
 
 
+def usd(amount: float) -> str:
+    """Return a sum of money; below one dollar with four decimals."""
+    return f"{amount:.4f} USD" if amount < 1 else f"{amount:,.2f} USD"
+
+
 def cost(calls: Calls) -> str:
     """Return what the calls cost; an unknown price is said to be unknown, and is never 0."""
     if calls.cost_usd is not None:
-        return f"{calls.cost_usd:.4f} USD" if calls.cost_usd < 1 else f"{calls.cost_usd:,.2f} USD"
+        read = " and ".join(sorted(set(calls.list_prices.values())))
+        return usd(calls.cost_usd) + (f" at list prices read on {read}" if read else "")
     if calls.made + calls.from_ledger == 0:
         return "nothing: no model was called"
     return "unknown: a model has no price in ragstone.toml"
