@@ -11,6 +11,7 @@ from ragstone.cli.options import AsJson, ChunkMethod, ChunkSize, Force, Output
 
 def chunk(
     documents: Annotated[Path, typer.Argument(help="A file of documents.")],
+    *,
     output: Output = Path("chunks.jsonl"),
     method: ChunkMethod = "recursive",
     size: ChunkSize = 1200,

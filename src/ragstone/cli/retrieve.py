@@ -22,6 +22,7 @@ from ragstone.cli.options import (
 def retrieve(
     questions: Questions,
     documents: Documents,
+    *,
     output: Output = Path("rankings.jsonl"),
     retriever: Retriever = "bm25",
     k: TopK = 10,
