@@ -106,6 +106,7 @@ class Door:
             usage=usage,
             latency_s=sum(completion.latency_s for completion in completions),
             cost_usd=cost_usd(usage, self.price),
+            logprobs=last.logprobs,
         )
 
     async def _complete(self, prompt: Prompt) -> Completion:
@@ -235,7 +236,9 @@ def ledger_path(settings: Settings) -> Path:
 def prompt_key(identity: str, prompt: Prompt) -> bytes:
     """Return the content address of a call: model, messages, parameters, schema, sample number."""
     schema = b"" if prompt.reply is None else encoded_schema(prompt.reply, prompt.nonce is not None)
-    parameters = (prompt.max_tokens, prompt.temperature, prompt.sample)
+    parameters: tuple[float, ...] = (prompt.max_tokens, prompt.temperature, prompt.sample)
+    if prompt.top_logprobs is not None:  # set or not: the keys of calls without it stay what they were
+        parameters += (prompt.top_logprobs,)
     content = msgspec.json.encode(
         (identity, prompt.messages, prompt.nonce, parameters, msgspec.Raw(schema or b"null"))
     )

@@ -16,6 +16,7 @@ import msgspec
 from ragstone.config import ModelSettings, Price
 from ragstone.errors import MissingExtra, ModelError
 from ragstone.llm.gguf import fingerprint, resolve_gguf
+from ragstone.llm.logprobs import read_logprobs
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.llm.transport import Endpoint
@@ -59,7 +60,7 @@ async def open_llamacpp(model: str, settings: ModelSettings) -> AsyncIterator[En
             reply = await asyncio.wait_for(running, timeout_s)
         except TimeoutError:
             raise CallFailed("timeout", f"{path.name} took more than {timeout_s:g} s") from None
-        return _completion(reply, path, context, time.perf_counter() - started)
+        return _completion(reply, path, context, prompt.top_logprobs, time.perf_counter() - started)
 
     try:
         identity = f"llamacpp/{path.stem}@{fingerprint(path)}"
@@ -95,6 +96,8 @@ def _body(prompt: Prompt) -> dict[str, Any]:
         "seed": prompt.sample,
         "cache_prompt": True,
     }
+    if prompt.top_logprobs is not None:
+        body |= {"logprobs": True, "top_logprobs": max(1, prompt.top_logprobs)}  # 0 would give none at all
     if prompt.reply is not None:
         encoded = _bounded_schema(prompt.reply, prompt.nonce is not None)
         schema = msgspec.json.decode(fill_nonce(encoded, prompt.nonce))
@@ -121,7 +124,9 @@ def _bound(node: Any) -> Any:
     return bounded
 
 
-def _completion(reply: Any, path: Path, context: int, latency_s: float) -> Completion:
+def _completion(
+    reply: Any, path: Path, context: int, top_logprobs: int | None, latency_s: float
+) -> Completion:
     error = reply.get("error")
     if error:
         hint = ""
@@ -138,4 +143,5 @@ def _completion(reply: Any, path: Path, context: int, latency_s: float) -> Compl
             cached=usage.get("prompt_tokens_details", {}).get("cached_tokens", 0),
         ),
         latency_s=round(latency_s, 4),
+        logprobs=None if top_logprobs is None else read_logprobs(choice.get("logprobs"), top_logprobs),
     )

@@ -15,6 +15,7 @@ import msgspec
 
 from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
+from ragstone.llm.logprobs import read_logprobs
 from ragstone.llm.prices import list_price
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.schema import encoded_schema, fill_nonce
@@ -59,6 +60,7 @@ class _Message(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _Message
     finish_reason: str | None = None
+    logprobs: msgspec.Raw = msgspec.Raw(b"null")  # read only where they were asked for
 
 
 class _Response(msgspec.Struct):
@@ -77,17 +79,22 @@ class _Dialect:
         self.proven_mode: int | None = None
         self.tokens_field = "max_tokens"
         self.temperature = True
+        self.logprobs = True
 
-    def learn(self, message: str, asked: "_Dialect", structured: bool) -> bool:
+    def learn(self, message: str, asked: "_Dialect", prompt: Prompt) -> bool:
         """Return whether the request may be sent again in another form, after a refusal of this one."""
         text = message.casefold()
         if "max_completion_tokens" in text and asked.tokens_field == "max_tokens":
             self.tokens_field = "max_completion_tokens"
             return True
+        if "logprob" in text and asked.logprobs and prompt.top_logprobs is not None:
+            self.logprobs = False
+            return True
         if "temperature" in text and asked.temperature:
             self.temperature = False
             return True
         # Once a way of asking has worked, a refusal is about this request (a long prompt, say).
+        structured = prompt.reply is not None
         unproven = structured and asked.mode != self.proven_mode and asked.mode < len(MODES) - 1
         words = ("response_format", "json_schema", "schema", "tool", "json_object", "json mode", "grammar")
         if unproven and any(word in text for word in words):
@@ -98,6 +105,7 @@ class _Dialect:
     def copy(self) -> "_Dialect":
         twin = _Dialect()
         twin.mode, twin.tokens_field, twin.temperature = self.mode, self.tokens_field, self.temperature
+        twin.logprobs = self.logprobs
         return twin
 
 
@@ -134,9 +142,9 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
                 raise ModelError(no_key)
             asked = dialect.copy()
             try:
-                completion = await _post(site, _body(model, prompt, asked))
+                completion = await _post(site, _body(model, prompt, asked), prompt.top_logprobs)
             except _BadRequest as refusal:
-                if dialect.learn(str(refusal), asked, prompt.reply is not None):
+                if dialect.learn(str(refusal), asked, prompt):
                     raise Rephrase(str(refusal)) from None
                 raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
             if prompt.reply is not None:
@@ -184,6 +192,8 @@ def _body(model: str, prompt: Prompt, dialect: _Dialect) -> bytes:
     }
     if dialect.temperature:
         body["temperature"] = prompt.temperature
+    if prompt.top_logprobs is not None and dialect.logprobs:
+        body |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
     if prompt.reply is not None:
         schema = msgspec.Raw(fill_nonce(encoded_schema(prompt.reply, prompt.nonce is not None), prompt.nonce))
         name = re.sub(r"[^\w-]", "_", prompt.reply.__name__, flags=re.ASCII)[:64]
@@ -199,7 +209,7 @@ def _body(model: str, prompt: Prompt, dialect: _Dialect) -> bytes:
     return msgspec.json.encode(body)
 
 
-async def _post(site: _Site, body: bytes) -> Completion:
+async def _post(site: _Site, body: bytes, top_logprobs: int | None) -> Completion:
     started = time.perf_counter()
     try:
         async with site.session.post(site.url, data=body) as response:
@@ -234,6 +244,7 @@ async def _post(site: _Site, body: bytes) -> Completion:
         refusal=choice.message.refusal or ("filtered" if choice.finish_reason == "content_filter" else None),
         usage=_usage(decoded.usage),
         latency_s=round(time.perf_counter() - started, 4),
+        logprobs=None if top_logprobs is None else read_logprobs(choice.logprobs, top_logprobs),
     )
 
 

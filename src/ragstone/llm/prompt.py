@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from ragstone.errors import ModelError
+from ragstone.llm.logprobs import MOST_TOP, Token
 from ragstone.records import Status, Usage
 
 
@@ -22,7 +23,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     reply: the type that the reply must have (a msgspec Struct or a pydantic model); None for free text.
     nonce: if given, the reply must carry it in a field `nonce`, so that a text which the model merely
     quotes can never be taken for its verdict. sample: number of the draw, when one prompt is asked
-    several times at a temperature above 0.
+    several times at a temperature above 0. top_logprobs: if given, how many of the likeliest tokens the
+    reply lists for each of its places, 0 to 20; ValueError for more.
     """
 
     messages: tuple[Message, ...]
@@ -31,6 +33,11 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int = 1024
     temperature: float = 0.0
     sample: int = 0
+    top_logprobs: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.top_logprobs is not None and not 0 <= self.top_logprobs <= MOST_TOP:
+            raise ValueError(f"top_logprobs {self.top_logprobs}: endpoints list 0 to {MOST_TOP} of them")
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,13 +48,15 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     refusal: str | None = None
     usage: Usage = msgspec.field(default_factory=Usage)
     latency_s: float = 0.0
+    logprobs: tuple[Token, ...] | None = None
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """A usable answer to a prompt.
 
     value: the validated reply, of type `prompt.reply` (None for free text). usage, latency_s and
-    cost_usd are of all the calls that it took; cost_usd is None where the price is unknown.
+    cost_usd are of all the calls that it took; cost_usd is None where the price is unknown. logprobs: the
+    tokens of `text`; None where the prompt did not ask for them or the endpoint has none.
     """
 
     text: str
@@ -55,6 +64,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage
     latency_s: float
     cost_usd: float | None
+    logprobs: tuple[Token, ...] | None = None
 
 
 Ask = Callable[[Prompt], Awaitable[Reply]]
