@@ -36,6 +36,14 @@ FEW_ATTEMPTS = 3
 UNUSED = Usage(calls=0)
 
 
+class NotInLedger(CallFailed):
+    """Offline, a call that the ledger lacks."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        words = prompt.messages[-1].content
+        super().__init__("error", f"offline, and the ledger lacks this call: ...{words[-120:]!r}")
+
+
 class Door:
     """One model, asked through `ask`. Open it with open_door."""
 
@@ -147,8 +155,7 @@ class Door:
     async def _call(self, prompt: Prompt) -> Completion:
         """Return a new completion, after as many attempts as it takes."""
         if self._offline:
-            words = prompt.messages[-1].content
-            raise CallFailed("error", f"offline, and the ledger lacks this call: ...{words[-120:]!r}")
+            raise NotInLedger(prompt)
         self._budget.check_time()
         n_failed = 0
         while True:

@@ -51,9 +51,13 @@ class _Entry(NamedTuple):
 class Ledger:
     """An open ledger file. `get` and `put` may be called from one event loop; `close` flushes."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or create the file. Raises DataError when it cannot be used, saying what to do."""
+    def __init__(self, path: Path, *, counting: bool = True) -> None:
+        """Open or create the file. Raises DataError when it cannot be used, saying what to do.
+
+        counting: whether a response that is found saved a call; a forecast saves none.
+        """
         self.path = path
+        self._counting = counting
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._reader = connect(path)
@@ -82,8 +86,22 @@ class Ledger:
             completion = self._decode(found[0])
         except (sqlite3.Error, msgspec.DecodeError) as mistake:
             raise DataError(explain(self.path, mistake)) from None
-        self._hits.add(found[1], completion.usage)
+        if self._counting:
+            self._hits.add(found[1], completion.usage)
         return completion
+
+    def earlier(self, model: str, most: int = 200) -> list[Completion]:
+        """Return some responses of a model, as good as drawn at random: they come in the order of digests.
+
+        Raises DataError if the file is damaged.
+        """
+        try:
+            found = self._reader.execute(
+                "SELECT response FROM responses WHERE model = ? LIMIT ?", (model, most)
+            ).fetchall()
+            return [self._decode(row[0]) for row in found]
+        except (sqlite3.Error, msgspec.DecodeError) as mistake:
+            raise DataError(explain(self.path, mistake)) from None
 
     async def put(self, key: bytes, model: str, completion: Completion) -> None:
         """Store a response; returns when it is committed. Raises DataError when it cannot be.

@@ -1,0 +1,186 @@
+"""What a run will ask of models, before it asks: calls, tokens, money and time.
+
+The stages run as they would, but each call is answered from the ledger, or else counted and given a
+made-up reply, so that the calls which depend on it are counted too. Lengths of replies and latencies
+come from earlier calls in the ledger: first those of this very run, else any of the same model.
+"""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from ragstone.config import ModelSettings
+from ragstone.llm.budget import cost_usd, most_tokens
+from ragstone.llm.door import Door, NotInLedger, prompt_key
+from ragstone.llm.madeup import made_up_reply
+from ragstone.llm.prices import ListPrice
+from ragstone.llm.prompt import Ask, Completion, Prompt, Reply
+from ragstone.records import Usage
+
+# Without any earlier call: four bytes a token, and replies that use a third of what they may.
+TOKENS_A_BYTE = 0.25
+SHARE_OF_LIMIT = 1 / 3
+
+Earlier = Callable[[str], Sequence[Completion]]
+"""A model, as the ledger knows it -> some of its earlier responses."""
+
+
+class ModelForecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What will be asked of one model.
+
+    calls: not in the ledger; from_ledger: answered by it. input, output: tokens of `calls`. cost_usd: None
+    where the price is unknown; list_price_read: the day of a price that ships. duration_s: None where no
+    call was ever made. n_earlier: calls that the lengths of replies are taken from, 0 where they are assumed.
+    """
+
+    model: str
+    calls: int
+    from_ledger: int
+    input: int
+    output: int
+    cost_usd: float | None
+    duration_s: float | None
+    n_earlier: int
+    list_price_read: str | None = None
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run will ask, by model and in all; a sum is None where a part of it is unknown."""
+
+    calls: int
+    from_ledger: int
+    input: int
+    output: int
+    cost_usd: float | None
+    duration_s: float | None
+    models: list[ModelForecast]
+    assumptions: list[str] = []
+
+
+class _Kind:
+    """Calls of one form: those that the ledger has, and the others, weighted."""
+
+    def __init__(self) -> None:
+        self.known = Usage(calls=0)
+        self.known_bytes = 0
+        self.known_s = 0.0
+        self.n_known = self.n_missing = self.missing_bytes = 0.0
+
+
+class _Listened:
+    """One model: its door, its limits, and what was asked of it."""
+
+    def __init__(self, door: Door, limits: ModelSettings) -> None:
+        self.door = door
+        self.limits = limits
+        self.kinds: dict[tuple[str, int], _Kind] = {}
+
+
+class Forecaster:
+    """Listens to the calls of stages. `weight` is how many calls each one that is heard stands for."""
+
+    def __init__(self) -> None:
+        self.weight = 1.0
+        self.assumptions: dict[str, None] = {}
+        self._models: dict[str, _Listened] = {}
+        self._heard: set[bytes] = set()
+
+    def listen(self, model: str, door: Door, limits: ModelSettings) -> Ask:
+        """Return an `ask` that makes no call. door: an offline one, so that it looks into the ledger only."""
+        listened = self._models.setdefault(model, _Listened(door, limits))
+
+        async def ask(prompt: Prompt) -> Reply:
+            form = "" if prompt.reply is None else prompt.reply.__name__
+            kind = listened.kinds.setdefault((form, prompt.max_tokens), _Kind())
+            n_bytes = most_tokens(prompt).input
+            try:
+                reply = await door.ask(prompt)
+            except NotInLedger:
+                key = prompt_key(door.endpoint.identity, prompt)
+                if key not in self._heard:  # the same call twice is made once
+                    self._heard.add(key)
+                    kind.n_missing += self.weight
+                    kind.missing_bytes += self.weight * n_bytes
+                return made_up_reply(prompt)
+            kind.n_known += self.weight
+            kind.known += reply.usage
+            kind.known_bytes += n_bytes * reply.usage.calls
+            kind.known_s += reply.latency_s
+            return reply
+
+        return ask
+
+    def forecast(self, earlier: Earlier) -> Forecast:
+        """Return what was heard, in numbers. earlier: gives some responses of a model from the ledger."""
+        models = [_forecast(name, listened, earlier) for name, listened in self._models.items()]
+        costs = [model.cost_usd for model in models if model.calls]
+        times = [model.duration_s for model in models if model.calls]
+        return Forecast(
+            calls=sum(model.calls for model in models),
+            from_ledger=sum(model.from_ledger for model in models),
+            input=sum(model.input for model in models),
+            output=sum(model.output for model in models),
+            cost_usd=_sum(costs),
+            duration_s=_sum(times),
+            models=models,
+            assumptions=list(self.assumptions),
+        )
+
+
+def _sum(parts: Sequence[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _forecast(name: str, listened: _Listened, earlier: Earlier) -> ModelForecast:
+    door, kinds = listened.door, listened.kinds
+    known = sum((kind.known for kind in kinds.values()), Usage(calls=0))
+    known_bytes = sum(kind.known_bytes for kind in kinds.values())
+    past = earlier(door.endpoint.identity)
+    tokens_a_byte = known.input / known_bytes if known.input else TOKENS_A_BYTE
+    n_calls = sum(kind.n_missing for kind in kinds.values())
+    n_input = sum(kind.missing_bytes for kind in kinds.values()) * tokens_a_byte
+    n_output = sum(
+        kind.n_missing * _reply_tokens(kind, limit, past) for (_form, limit), kind in kinds.items()
+    )
+    usage = Usage(input=round(n_input), output=round(n_output))
+    price = door.price
+    return ModelForecast(
+        model=name,
+        calls=round(n_calls),
+        from_ledger=round(sum(kind.n_known for kind in kinds.values())),
+        input=usage.input,
+        output=usage.output,
+        cost_usd=cost_usd(usage, price),
+        duration_s=_duration_s(listened, n_calls, usage, past),
+        n_earlier=known.calls or len(past),
+        list_price_read=str(price.read) if isinstance(price, ListPrice) else None,
+    )
+
+
+def _reply_tokens(kind: _Kind, limit: int, past: Sequence[Completion]) -> float:
+    """Return the tokens of a reply: as in this run's calls of the kind, else as in the model's others."""
+    if kind.known.output:
+        return kind.known.output / kind.known.calls
+    lengths = [min(limit, completion.usage.output) for completion in past if completion.usage.output]
+    return sum(lengths) / len(lengths) if lengths else limit * SHARE_OF_LIMIT
+
+
+def _duration_s(
+    listened: _Listened, n_calls: float, usage: Usage, past: Sequence[Completion]
+) -> float | None:
+    """Return how long the calls take: by their latency, and not faster than the limits a minute allow."""
+    n_known = sum(kind.known.calls for kind in listened.kinds.values())
+    known_s = sum(kind.known_s for kind in listened.kinds.values())
+    if not n_known:
+        n_known, known_s = len(past), sum(completion.latency_s for completion in past)
+    if not n_known:
+        return None
+    at_once = max(1.0, min(listened.door.endpoint.concurrency, n_calls))
+    seconds = n_calls * known_s / n_known / at_once
+    limits = listened.limits
+    if limits.requests_per_minute:
+        seconds = max(seconds, 60 * n_calls / limits.requests_per_minute)
+    if limits.tokens_per_minute:
+        seconds = max(seconds, 60 * (usage.input + usage.output) / limits.tokens_per_minute)
+    return round(seconds, 3)
