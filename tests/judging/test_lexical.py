@@ -15,15 +15,15 @@ from ragstone.judging.lexical import (
 
 
 def test_words_have_no_case_no_punctuation_and_no_english_articles():
-    assert words("The  Quick, brown—Fox’s “den”!") == ["quick", "brown", "fox", "s", "den"]
+    assert words("The  Quick, brown—Fox’s “den”!") == ("quick", "brown", "fox", "s", "den")
 
 
 def test_hindi_vowel_signs_stay_within_their_word():
-    assert words("सिंचाई की विधि") == ["सिंचाई", "की", "विधि"]
+    assert words("सिंचाई की विधि") == ("सिंचाई", "की", "विधि")
 
 
 def test_a_letter_of_a_script_without_spaces_is_a_word():
-    assert words("灌溉3次") == ["灌", "溉", "3", "次"]
+    assert words("灌溉3次") == ("灌", "溉", "3", "次")
 
 
 def test_full_width_and_composed_forms_are_one():

@@ -1,9 +1,11 @@
 """Measures of an answer against references or contexts that ask no model: the floor a judge must clear."""
 
+import functools
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
+
+from ragstone.retrieval import tokenize
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -13,43 +15,10 @@ CHRF_ORDER = 6
 CHRF_BETA = 2.0
 
 
-class _Spacing(dict[int, str]):
-    """Code point -> itself within a word, a space elsewhere, itself between spaces in scripts without any."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        kind = unicodedata.category(char)[0]
-        if _has_no_spaces(code):
-            spaced = f" {char} " if kind == "L" else char
-        else:
-            spaced = char if kind in "LMN" else " "
-        self[code] = spaced
-        return spaced
-
-
-_SPACING = _Spacing()
-
-
-def _has_no_spaces(code: int) -> bool:
-    """Whether a character belongs to a script that is written without spaces between words."""
-    return (
-        0x0E00 <= code <= 0x0EFF  # Thai, Lao
-        or 0x1000 <= code <= 0x109F  # Myanmar
-        or 0x1780 <= code <= 0x17FF  # Khmer
-        or 0x3040 <= code <= 0x30FF  # Hiragana, Katakana
-        or 0x3400 <= code <= 0x9FFF  # Han
-        or 0xF900 <= code <= 0xFAFF
-        or 0x20000 <= code <= 0x323AF
-    )
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text for comparison: NFKC, case folded, no punctuation, no English articles.
-
-    A letter of a script without spaces (Chinese, Japanese, Thai...) is a word of its own.
-    """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return [word for word in folded.translate(_SPACING).split() if word not in ARTICLES]
+@functools.lru_cache(maxsize=4096)  # one reference is compared with the answers of many systems
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text for comparison: those of `tokenize`, without English articles."""
+    return tuple(word for word in tokenize(text) if word not in ARTICLES)
 
 
 def alternatives(references: Sequence[str], separator: str | None) -> list[str]:
@@ -130,6 +99,7 @@ def _f_score(common: int, n_found: int, n_wanted: int, beta: float) -> float:
     return (1 + beta**2) * common / (beta**2 * n_wanted + n_found)
 
 
+@functools.lru_cache(maxsize=4096)
 def _ngrams(text: str, n: int) -> Counter[str]:
     return Counter(text[i : i + n] for i in range(len(text) - n + 1))
 
