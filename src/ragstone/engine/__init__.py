@@ -1,6 +1,7 @@
 """Where stages run, and the functions that `import ragstone` offers."""
 
 from ragstone.engine.api import answer, judge, retrieve
+from ragstone.engine.forecasting import forecast_answering, forecast_judging, forecast_run
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.pipeline import run, run_folder
 from ragstone.engine.progress import Advance, Progress, silent
@@ -22,6 +23,9 @@ __all__ = [
     "answer",
     "answer_rows",
     "answer_to_file",
+    "forecast_answering",
+    "forecast_judging",
+    "forecast_run",
     "judge",
     "judge_rows",
     "judge_sheet",

@@ -23,15 +23,22 @@ def cards_of_run(settings: Settings, judgements: Sequence[Judgement]) -> list[Re
 
 async def cards_of_sheet(settings: Settings, judges: Sequence[Judge], session: Session) -> list[ReportCard]:
     """Return the report cards from `[agree] sheet`, which the judges of its metric judge too."""
-    sheet, metric = settings.agree.sheet, settings.agree.metric
+    sheet = settings.agree.sheet
     if sheet is None:
         return []
-    measured = [judge for judge in judges if metric in (None, judge.metric or judge.name)]
-    if not measured:
-        raise ConfigError(f"[agree] metric = {metric!r}: none of the judges in [judge] measures it.")
+    measured = measured_judges(settings, judges)
     answers = list(read_rows(settings.path(sheet), Answer))
     judged = judge_rows(lambda: answers, measured, session, len(answers))
     return _cards(settings, [row async for row in judged], sheet)
+
+
+def measured_judges(settings: Settings, judges: Sequence[Judge]) -> list[Judge]:
+    """Return the judges of the metric of `[agree]`. Raises ConfigError if there are none."""
+    metric = settings.agree.metric
+    measured = [judge for judge in judges if metric in (None, judge.metric or judge.name)]
+    if not measured:
+        raise ConfigError(f"[agree] metric = {metric!r}: none of the judges in [judge] measures it.")
+    return measured
 
 
 def _cards(settings: Settings, judgements: Sequence[Judgement], path: str) -> list[ReportCard]:

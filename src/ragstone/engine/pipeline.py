@@ -66,7 +66,7 @@ def run(
 
 
 async def _run(settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress) -> RunSummary:
-    judges = _checked(settings)
+    judges = checked_judges(settings)
     folder = run_folder(settings)
     check_manifest(folder, settings, force)
     async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
@@ -85,7 +85,7 @@ def run_folder(settings: Settings) -> Path:
     return settings.path("runs") / settings.run.name
 
 
-def _checked(settings: Settings) -> list[Judge]:
+def checked_judges(settings: Settings) -> list[Judge]:
     """Return the judges, after the checks that need no file: nothing is paid for before they pass."""
     judges = load_judges(map(settings.named, settings.judge.judges))
     if settings.answer.sheet is None:

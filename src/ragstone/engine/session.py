@@ -4,12 +4,13 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 
-from ragstone.config import Settings
+from ragstone.config import ModelSettings, Settings
 from ragstone.embedding import Embedder, open_embedder
 from ragstone.engine.progress import Progress, silent
 from ragstone.errors import ModelError
 from ragstone.judging import Judge, Means
-from ragstone.llm import Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
+from ragstone.llm import Ask, Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
+from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.prices import ListPrice
 from ragstone.report import Calls
 
@@ -18,13 +19,20 @@ class Session:
     """Opens each thing when it is first needed, so that a command without a model touches no ledger."""
 
     def __init__(
-        self, settings: Settings, stack: AsyncExitStack, caps: Caps, offline: bool, progress: Progress
+        self,
+        settings: Settings,
+        stack: AsyncExitStack,
+        caps: Caps,
+        offline: bool,
+        progress: Progress,
+        forecaster: Forecaster | None = None,
     ) -> None:
         self.settings = settings
         self.budget = Budget(caps)
         self.progress = progress
         self._stack = stack
         self._offline = offline
+        self._forecaster = forecaster
         self._ledger: Ledger | None = None
         self._doors: dict[str, Door] = {}
         self._embedders: dict[str, Embedder] = {}
@@ -34,11 +42,25 @@ class Session:
         """Return the door to a model, opened once. Raises ModelError."""
         if model not in self._doors:
             if self._ledger is None:
-                self._ledger = Ledger(ledger_path(self.settings))
+                counting = self._forecaster is None
+                self._ledger = Ledger(ledger_path(self.settings), counting=counting)
                 self._stack.callback(self._ledger.close)
             door = open_door(model, self.settings, self._ledger, self.budget, offline=self._offline)
             self._doors[model] = await self._stack.enter_async_context(door)
         return self._doors[model]
+
+    async def ask(self, model: str) -> Ask:
+        """Return what stages ask a model with: its door, or a forecaster that listens. Raises ModelError."""
+        door = await self.door(model)
+        if self._forecaster is None or model.startswith("recorded/"):
+            return door.ask
+        return self._forecaster.listen(model, door, self.settings.models.get(model, ModelSettings()))
+
+    def forecast(self) -> Forecast:
+        """Return what the forecaster heard. Raises ValueError in a session that has none."""
+        if self._forecaster is None:
+            raise ValueError("this session makes calls: open one with open_forecast")
+        return self._forecaster.forecast(self._ledger.earlier if self._ledger else lambda _model: [])
 
     def calls(self) -> Calls:
         """Return what was asked of models so far, and what it cost."""
@@ -93,8 +115,7 @@ class Session:
                 f"{', '.join(asking)}: these judges ask a model. Name one with --model, e.g. "
                 "openai/gpt-4o-mini, or as model in the table [judge] of ragstone.toml."
             )
-        door = await self.door(model)
-        return Means(ask=door.ask, model=model, secret=self.secret(), embed=embed)
+        return Means(ask=await self.ask(model), model=model, secret=self.secret(), embed=embed)
 
 
 @contextlib.asynccontextmanager
@@ -104,3 +125,10 @@ async def open_session(
     """Give a session; at the end of the block calls are over and the ledger is flushed."""
     async with AsyncExitStack() as stack:
         yield Session(settings, stack, caps or Caps(), offline, progress)
+
+
+@contextlib.asynccontextmanager
+async def open_forecast(settings: Settings, forecaster: Forecaster) -> AsyncIterator[Session]:
+    """Give a session that makes no call: the forecaster hears what stages would ask."""
+    async with AsyncExitStack() as stack:
+        yield Session(settings, stack, Caps(), True, silent, forecaster)

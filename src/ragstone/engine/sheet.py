@@ -1,6 +1,6 @@
 """Answer sheets as files: made by the built-in application, or judged, row by row as they stream past."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -20,6 +20,12 @@ from ragstone.report import Calls, RunSummary
 from ragstone.systems import join_questions
 from ragstone.tables import check_output, open_rows, read_rows
 from ragstone.version import __version__
+
+
+def sheet_rows(sheet: Path, questions: Path | None, limit: int | None) -> Callable[[], Iterator[Answer]]:
+    """Return a function that reads the answers of a file anew each time, joined with their questions."""
+    asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
+    return lambda: islice(join_questions(read_rows(sheet, Answer), asked), limit)
 
 
 def judge_sheet(
@@ -42,11 +48,7 @@ def judge_sheet(
     and reference by id, where the sheet does not. Raises DataError, ConfigError, ModelError.
     """
     check_output(output, force)
-    asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
-
-    def answers() -> Iterator[Answer]:
-        return islice(join_questions(read_rows(sheet, Answer), asked), limit)
-
+    answers = sheet_rows(sheet, questions, limit)
     n_answers = sum(1 for _ in answers())
 
     async def work() -> RunSummary:
@@ -81,6 +83,16 @@ class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
     output: str
 
 
+def asked_questions(settings: Settings) -> list[Question]:
+    """Return the questions that the settings name. Raises ConfigError if they name none."""
+    if settings.questions.path is None:
+        raise ConfigError(
+            "no questions. Name a file with --questions, or as path in [questions] of ragstone.toml."
+        )
+    rows = read_rows(settings.path(settings.questions.path), Question)
+    return list(islice(rows, settings.questions.limit))
+
+
 def answer_to_file(
     settings: Settings,
     output: Path,
@@ -95,12 +107,7 @@ def answer_to_file(
     Raises ConfigError, DataError, ModelError.
     """
     check_output(output, force)
-    if settings.questions.path is None:
-        raise ConfigError(
-            "no questions. Name a file with --questions, or as path in [questions] of ragstone.toml."
-        )
-    rows = read_rows(settings.path(settings.questions.path), Question)
-    questions = list(islice(rows, settings.questions.limit))
+    questions = asked_questions(settings)
     corpus = load_corpus(settings)
 
     async def work() -> AnswerSummary:

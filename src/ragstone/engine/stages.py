@@ -53,8 +53,8 @@ async def answer_rows(
             "no model to answer with. Name one with --model, e.g. openai/gpt-4o-mini or "
             "llamacpp/smollm2-135m, or as model in the table [answer] of ragstone.toml."
         )
-    door, secret, prompt = (
-        await session.door(declared.model),
+    ask, secret, prompt = (
+        await session.ask(declared.model),
         session.secret(),
         load_prompt(session.settings.named(declared.prompt)),
     )
@@ -66,7 +66,7 @@ async def answer_rows(
     async def work(question: Question) -> Answer:
         ranking = by_question.get(question.id)
         contexts = contexts_of(ranking, by_id) if ranking else []
-        return await answer_question(question, contexts, prompt, door.ask, system=system, secret=secret)
+        return await answer_question(question, contexts, prompt, ask, system=system, secret=secret)
 
     with session.progress("answer", len(questions)) as advance:
         async for answer in map_in_order(work, questions):

@@ -1,0 +1,127 @@
+"""What a command would ask of models: its stages, run on a sample of its rows, and nobody is asked."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from ragstone.config import Settings
+from ragstone.engine.calibration import measured_judges
+from ragstone.engine.local import run_sync
+from ragstone.engine.pipeline import checked_judges
+from ragstone.engine.session import Session, open_forecast
+from ragstone.engine.sheet import asked_questions, sheet_rows
+from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
+from ragstone.judging import Judge
+from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.llm.madeup import ASSUMPTION
+from ragstone.records import Answer
+from ragstone.systems import join_questions
+from ragstone.tables import read_rows
+
+# Rows of each file that are looked at, evenly spaced; each of them stands for as many as were passed over.
+SAMPLE = 2000
+
+Rows = Callable[[], Iterator[Answer]]
+
+
+def forecast_judging(
+    sheet: Path,
+    judges: Sequence[Judge],
+    settings: Settings,
+    *,
+    questions: Path | None = None,
+    limit: int | None = None,
+) -> Forecast:
+    """Return what judging a file would ask. Raises what judge_sheet raises before it makes a call."""
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        await _judge(sheet_rows(sheet, questions, limit), judges, session, forecaster)
+
+    return _forecast(settings, work)
+
+
+def forecast_answering(settings: Settings) -> Forecast:
+    """Return what answering the questions would ask. Raises what answer_to_file raises before a call."""
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        await _answer(settings, session, forecaster)
+
+    return _forecast(settings, work)
+
+
+def forecast_run(settings: Settings) -> Forecast:
+    """Return what a run would ask, its judges on answers that are made up where the ledger has none.
+
+    Raises what `run` raises before it makes a call. Nothing is written to the run's folder.
+    """
+    judges = checked_judges(settings)
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        if settings.answer.sheet:
+            path = settings.questions.path
+            asked = {row.id: row for row in asked_questions(settings)} if path else {}
+            given = settings.path(settings.answer.sheet)
+            await _judge(
+                lambda: islice(join_questions(read_rows(given, Answer), asked), settings.answer.limit),
+                judges,
+                session,
+                forecaster,
+            )
+        else:
+            await _judge_sampled(await _answer(settings, session, forecaster), judges, session, forecaster)
+        if settings.agree.sheet:
+            labelled = settings.path(settings.agree.sheet)
+            measured = measured_judges(settings, judges)
+            await _judge(lambda: read_rows(labelled, Answer), measured, session, forecaster)
+
+    return _forecast(settings, work)
+
+
+def _forecast(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[None]]) -> Forecast:
+    async def run() -> Forecast:
+        forecaster = Forecaster()
+        async with open_forecast(settings, forecaster) as session:
+            await work(session, forecaster)
+            return session.forecast()
+
+    return run_sync(run())
+
+
+async def _answer(settings: Settings, session: Session, forecaster: Forecaster) -> list[Answer]:
+    """Return the sampled questions' answers, and leave the weight of the sample with the forecaster."""
+    questions = asked_questions(settings)[: settings.answer.limit]
+    step = _sampled(len(questions), forecaster)
+    questions = questions[::step]
+    chunks = load_corpus(settings).chunks
+    rankings = rank_questions(questions, chunks, session) if chunks else []
+    answers = [row async for row in answer_rows(questions, rankings, chunks, session)]
+    if any(answer.usage and not answer.usage.calls for answer in answers):
+        forecaster.assumptions[ASSUMPTION] = None
+    return answers
+
+
+async def _judge(rows: Rows, judges: Sequence[Judge], session: Session, forecaster: Forecaster) -> None:
+    if not any(judge.needs_model for judge in judges):
+        return
+    step = _sampled(sum(1 for _ in rows()), forecaster)
+    await _judge_sampled(list(islice(rows(), 0, None, step)), judges, session, forecaster)
+
+
+async def _judge_sampled(
+    answers: list[Answer], judges: Sequence[Judge], session: Session, forecaster: Forecaster
+) -> None:
+    asking = [judge for judge in judges if judge.needs_model]
+    if any(judge.kind == "statements" for judge in asking):
+        forecaster.assumptions[ASSUMPTION] = None
+    async for _judgement in judge_rows(lambda: answers, asking, session, len(answers)):
+        pass
+
+
+def _sampled(n_rows: int, forecaster: Forecaster) -> int:
+    """Return how many rows to go on by, and tell the forecaster how many each sampled one stands for."""
+    step = max(1, -(-n_rows // SAMPLE))
+    n_sampled = -(-n_rows // step)
+    forecaster.weight = n_rows / n_sampled if n_sampled else 1.0
+    if step > 1:
+        forecaster.assumptions[f"Scaled up from a sample of {n_sampled:,} of {n_rows:,} rows."] = None
+    return step
