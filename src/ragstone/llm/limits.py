@@ -30,6 +30,7 @@ class Slots:
     def __init__(self, highest: int) -> None:
         self._highest = highest
         self.allowed = float(highest)
+        self.refused_in_a_row = 0
         self.in_use = 0
         self._queue: deque[asyncio.Future[None]] = deque()
 
@@ -56,10 +57,12 @@ class Slots:
 
     def accepted(self) -> None:
         """The endpoint answered: a little more is tried."""
+        self.refused_in_a_row = 0
         self.allowed = min(self._highest, self.allowed + GROWTH / self.allowed)
 
     def refused(self) -> None:
         """The endpoint is overloaded: a round of as many refusals as there are slots leaves half of them."""
+        self.refused_in_a_row += 1
         self.allowed = max(1.0, self.allowed - 0.5)
 
     def _leave(self) -> None:
