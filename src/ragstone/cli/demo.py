@@ -10,7 +10,7 @@ from ragstone.cli.options import AsJson, BudgetCap, Limit, Model, Offline
 
 # Questions to answer with a model that runs on the user's processor and is not the tiny packaged one: it
 # takes about 45 s for each, all judges counted (1.5B parameters, two cores).
-FEW = 4
+FEW = 3
 
 
 def demo(
