@@ -14,12 +14,14 @@ class Ran:
     err: str
 
 
-def ragstone(*arguments: object) -> Ran:
-    """Run a command. An exception that the command line does not turn into a message is raised."""
+def ragstone(*arguments: object, said: str | None = None) -> Ran:
+    """Run a command; said: what is typed. An exception that it does not turn into a message is raised."""
     from ragstone.cli import console
     from ragstone.cli.app import app
 
     console.console.cache_clear()
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    result = CliRunner().invoke(
+        app, [str(argument) for argument in arguments], input=said, catch_exceptions=False
+    )
     console.console.cache_clear()
     return Ran(result.exit_code, result.stdout, result.stderr)

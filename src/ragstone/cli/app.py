@@ -10,6 +10,7 @@ from ragstone.cli.demo import demo
 from ragstone.cli.doctor import doctor
 from ragstone.cli.ingest import ingest
 from ragstone.cli.judge import judge
+from ragstone.cli.ledger import ledger
 from ragstone.cli.new import new
 from ragstone.cli.report import report
 from ragstone.cli.retrieve import retrieve
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 for command in (demo, new, run, ingest, chunk, retrieve, answer, judge, agree, report, doctor):
     app.command()(told_plainly(command))
+app.add_typer(ledger)
 
 
 @app.callback(invoke_without_command=True)

@@ -59,10 +59,10 @@ class Ledger:
         self.path = path
         self._counting = counting
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path)
             self._reader = connect(path)
             self._writer = connect(path)
-        except (sqlite3.Error, OSError) as mistake:
+        except sqlite3.Error as mistake:
             raise DataError(explain(path, mistake)) from None
         self._hits = _Hits()
         self._decode = msgspec.json.Decoder(Completion).decode
@@ -72,10 +72,11 @@ class Ledger:
         self._thread = threading.Thread(target=self._write_batches, name="ragstone-ledger", daemon=True)
         self._thread.start()
 
-    def get(self, key: bytes) -> Completion | None:
-        """Return the response stored under the key, or None; one that is found counts as a call saved.
+    def get(self, key: bytes, *, saved: bool = True) -> Completion | None:
+        """Return the response stored under the key, or None.
 
-        Raises DataError if the file is damaged.
+        saved: whether one that is found saved a call, and is counted so. Raises DataError if the file is
+        damaged.
         """
         try:
             found = self._reader.execute(
@@ -86,7 +87,7 @@ class Ledger:
             completion = self._decode(found[0])
         except (sqlite3.Error, msgspec.DecodeError) as mistake:
             raise DataError(explain(self.path, mistake)) from None
-        if self._counting:
+        if self._counting and saved:
             self._hits.add(found[1], completion.usage)
         return completion
 
@@ -228,6 +229,36 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+@contextlib.contextmanager
+def existing_file(path: Path) -> Iterator[sqlite3.Connection]:
+    """Give a connection to a ledger that exists. Raises DataError, also for what goes wrong in the block."""
+    if not path.is_file():
+        raise DataError(
+            f"{path}: there is no ledger here yet; the first command that asks a model makes it. If yours "
+            "is elsewhere, name its settings: --config FOLDER/ragstone.toml."
+        )
+    with open_file(path) as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def open_file(path: Path) -> Iterator[sqlite3.Connection]:
+    """Give a connection to a ledger, made if need be. Raises DataError, also for errors in the block."""
+    try:
+        _make_folder(path)
+        with contextlib.closing(connect(path)) as connection:
+            yield connection
+    except (sqlite3.Error, msgspec.DecodeError) as mistake:
+        raise DataError(explain(path, mistake)) from None
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as mistake:
+        raise DataError(explain(path, mistake)) from None
+
+
 def _upgrade(connection: sqlite3.Connection) -> None:
     """Bring an empty or older file to this format; what it holds stays as it is."""
     deadline = time.monotonic() + BUSY_S
@@ -262,6 +293,10 @@ def explain(path: Path, mistake: Exception) -> str:
         return f"{path}: {text}. Upgrade with: pip install -U ragstone"
     if "malformed" in text or "not a database" in text or isinstance(mistake, msgspec.DecodeError):
         return f"{path}: the ledger is damaged ({text}). Move it aside; calls in it are then asked anew."
+    if "locked" in text:
+        return (
+            f"{path}: another process has been writing to it for {BUSY_S:.0f} s. Run again when it is done."
+        )
     if "full" in text:
         return f"{path}: the disk is full. Make room and run the same command again; what is stored stays."
     return f"{path}: the ledger cannot be used ({text}). Check that its folder is writable."

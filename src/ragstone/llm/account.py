@@ -1,0 +1,212 @@
+"""What a ledger holds, what its responses cost, and what they saved: by model and by day."""
+
+import datetime
+import math
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import Price, Settings
+from ragstone.llm.budget import cost_usd
+from ragstone.llm.ledger import DAY_S, existing_file
+from ragstone.llm.prices import list_price
+from ragstone.records import Usage
+
+EPOCH = datetime.date(1970, 1, 1)
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """A number of calls and their tokens; `cached` is part of `input`.
+
+    uncounted: those of the calls whose endpoint gave no token counts.
+    """
+
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    uncounted: int = 0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            calls=self.calls + other.calls,
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cached=self.cached + other.cached,
+            uncounted=self.uncounted + other.uncounted,
+        )
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model cost and saved on one day (UTC); without `model` or `day`, over all of them.
+
+    made: the calls whose responses the ledger holds, on the day they were stored. hits: the calls that
+    it answered instead of the model. spent_usd, saved_usd: what these cost at the prices known now, in
+    US dollars, and the discount of calls that were made in a batch taken off what was spent; None where
+    a price or a token count is unknown.
+    """
+
+    model: str | None = None
+    day: datetime.date | None = None
+    made: Tally = Tally()
+    hits: Tally = Tally()
+    spent_usd: float | None = 0.0
+    saved_usd: float | None = 0.0
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """A ledger in figures. n_bytes: on disk. lines: by day, then model; models and days: their sums.
+
+    unpriced: the models whose price is unknown.
+    """
+
+    path: str
+    n_bytes: int
+    responses: int
+    total: Line
+    models: list[Line]
+    days: list[Line]
+    lines: list[Line]
+    unpriced: list[str]
+
+
+def read_account(path: Path, settings: Settings) -> Account:
+    """Return what a ledger holds, at the prices of the settings, else those that the transports know.
+
+    Raises DataError when there is no ledger, or a damaged one.
+    """
+    with existing_file(path) as connection:
+        # One transaction: both tables as they were at one moment, whoever writes meanwhile.
+        connection.execute("BEGIN")
+        made = tally_responses(connection, "SELECT model, created, response FROM responses", ())
+        rows = connection.execute("SELECT day, model, calls, input, output, cached, uncounted FROM hits")
+        hits = {(day, model): _tally(counts) for day, model, *counts in rows}
+    by_place: dict[tuple[int, str], dict[float, Tally]] = {place: {} for place in hits}
+    for (day, model, discount), tally in made.items():
+        by_place.setdefault((day, model), {})[discount] = tally
+    prices = {model: price_of(model, settings) for _, model in by_place}
+    lines = [
+        _line(*place, prices[place[1]], made=by_place[place], hits=hits.get(place, Tally()))
+        for place in sorted(by_place)
+    ]
+    return Account(
+        path=str(path),
+        n_bytes=size_on_disk(path),
+        responses=sum(tally.calls for tally in made.values()),
+        total=_sum(lines),
+        models=[_sum((li for li in lines if li.model == model), model=model) for model in sorted(prices)],
+        days=[
+            _sum((line for line in lines if line.day == day), day=day)
+            for day in sorted({line.day for line in lines if line.day})
+        ],
+        lines=lines,
+        unpriced=sorted(model for model, price in prices.items() if price is None),
+    )
+
+
+def tally_responses(
+    connection: sqlite3.Connection, query: str, parameters: tuple[object, ...]
+) -> dict[tuple[int, str, float], Tally]:
+    """Return (day since 1970, model, discount) -> the calls that made these responses.
+
+    query: gives model, created and response. Raises msgspec.DecodeError for a damaged response.
+    """
+    decode = msgspec.json.Decoder(_Used).decode
+    counts: dict[tuple[int, str, float], list[int]] = {}
+    for model, created, response in connection.execute(query, parameters):
+        used = decode(response)
+        usage = used.usage
+        found = counts.setdefault((int(created // DAY_S), model, used.discount), [0, 0, 0, 0, 0])
+        found[0] += 1
+        found[1] += usage.input
+        found[2] += usage.output
+        found[3] += usage.cached
+        found[4] += not usage.input + usage.output
+    return {place: _tally(found) for place, found in counts.items()}
+
+
+def tally_usd(tally: Tally, price: Price | None, discount: float = 0.0) -> float | None:
+    """Return what these calls cost; None where that is unknown, 0 where there are none or they are free.
+
+    discount: the share of the price that they did not cost.
+    """
+    if not tally.calls:
+        return 0.0
+    if price is None or (tally.uncounted and price.input + price.output > 0):
+        return None
+    cost = cost_usd(Usage(input=tally.input, output=tally.output, cached=tally.cached), price)
+    return None if cost is None else (1 - discount) * cost
+
+
+def price_of(identity: str, settings: Settings) -> Price | None:
+    """Return the price of a model as the ledger names it, `transport/name@where`; None if it is unknown."""
+    name, _, where = identity.rpartition("@") if "@" in identity else (identity, "", "")
+    for model, table in settings.models.items():
+        if table.price_usd_per_million is not None and _identity(model) == name:
+            return table.price_usd_per_million
+    transport, _, model = name.partition("/")
+    if transport == "llamacpp":
+        return Price(input=0, output=0)
+    if transport == "openai":
+        from ragstone.llm.openai import DEFAULT_BASE_URL  # it imports aiohttp, which takes 0.15 s
+
+        return list_price(f"https://{where}" if where else DEFAULT_BASE_URL, model)
+    return None
+
+
+def size_on_disk(path: Path) -> int:
+    """Return the bytes of the ledger and of what SQLite keeps beside it."""
+    files = (path.with_name(path.name + ending) for ending in ("", "-wal", "-shm"))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+class _Used(msgspec.Struct):
+    """The part of a Completion that is counted."""
+
+    usage: Usage = msgspec.field(default_factory=Usage)
+    discount: float = 0.0
+
+
+def _identity(model: str) -> str:
+    """Return the ledger's name, without its `@where`, of a model as settings name it."""
+    transport, _, name = model.partition("/")
+    if transport == "llamacpp" and name.endswith(".gguf"):
+        name = name.rpartition("/")[2].removesuffix(".gguf")
+    return f"{transport}/{name}"
+
+
+def _tally(counts: list[int]) -> Tally:
+    calls, tokens_in, tokens_out, cached, uncounted = counts
+    return Tally(calls=calls, input=tokens_in, output=tokens_out, cached=cached, uncounted=uncounted)
+
+
+def _line(day: int, model: str, price: Price | None, *, made: dict[float, Tally], hits: Tally) -> Line:
+    """made: discount -> the calls at that discount."""
+    return Line(
+        model=model,
+        day=EPOCH + datetime.timedelta(days=day),
+        made=sum(made.values(), Tally()),
+        hits=hits,
+        spent_usd=sum_usd(tally_usd(tally, price, share) for share, tally in made.items()),
+        saved_usd=tally_usd(hits, price),
+    )
+
+
+def _sum(lines: Iterable[Line], *, model: str | None = None, day: datetime.date | None = None) -> Line:
+    lines = list(lines)
+    return Line(
+        model=model,
+        day=day,
+        made=sum((line.made for line in lines), Tally()),
+        hits=sum((line.hits for line in lines), Tally()),
+        spent_usd=sum_usd(line.spent_usd for line in lines),
+        saved_usd=sum_usd(line.saved_usd for line in lines),
+    )
+
+
+def sum_usd(amounts: Iterable[float | None]) -> float | None:
+    """Return the sum; None if one of the amounts is unknown."""
+    known = list(amounts)
+    return None if None in known else math.fsum(amount for amount in known if amount is not None)

@@ -1,0 +1,215 @@
+"""Responses out of a ledger and into it: export to JSONL, import, prune."""
+
+import contextlib
+import datetime
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from ragstone.config import Settings
+from ragstone.errors import DataError, nearest
+from ragstone.llm.account import price_of, size_on_disk, sum_usd, tally_responses, tally_usd
+from ragstone.llm.ledger import existing_file, open_file
+from ragstone.llm.prompt import Completion
+from ragstone.tables import check_output
+
+SHOWN_LINES = 10
+SHRINK_MS = 2000  # how long the shrinking of the file waits for those who read or write it
+CHOSEN = (
+    "SELECT model, created, response FROM responses"
+    " WHERE created < ? AND model IN (SELECT value FROM json_each(?))"
+)
+
+Row = tuple[bytes, str, bytes, float]
+
+
+class StoredResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of an export. key: 32 hexadecimal digits. response: a Completion, as the ledger has it."""
+
+    key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+    model: Annotated[str, msgspec.Meta(min_length=1)]
+    created: Annotated[datetime.datetime, msgspec.Meta(tz=True)]
+    response: msgspec.Raw
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """What became of a file: responses that are new, and those that the ledger had already."""
+
+    file: str
+    new: int
+    known: int
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """Responses that may be pruned: those of `models` stored before `before` (seconds since 1970).
+
+    responses: model -> how many. cost_usd: what asking them again costs; None where it is unknown.
+    """
+
+    before: float
+    models: list[str]
+    responses: dict[str, int]
+    cost_usd: float | None
+
+
+class Pruned(msgspec.Struct, frozen=True):
+    """What a prune did. n_bytes_freed: 0 while other processes keep the file from shrinking."""
+
+    responses: int
+    n_bytes_freed: int
+
+
+def export_responses(path: Path, file: Path, *, force: bool = False) -> int:
+    """Write every response of a ledger to a .jsonl file, ordered by key, and return how many there are.
+
+    They are those of one moment, whoever writes meanwhile; the file appears when it is whole. Raises
+    DataError when there is no ledger, or the file exists and `force` is not given.
+    """
+    if file.suffix != ".jsonl":
+        raise DataError(f"{file}: an export is JSONL. Give it a name that ends in .jsonl.")
+    with existing_file(path) as connection, _whole_file(check_output(file, force)) as partial:
+        rows = connection.execute("SELECT key, model, response, created FROM responses ORDER BY key")
+        n = 0
+        with partial.open("wb", buffering=1 << 16) as out:
+            for line in _lines(rows):
+                out.write(line)
+                n += 1
+    return n
+
+
+def import_responses(path: Path, file: Path) -> Imported:
+    """Merge an export into a ledger, which is made if need be; what the ledger has already stays.
+
+    All of the file or nothing: killed at any moment, and with a bad line anywhere. Raises DataError that
+    names up to ten bad lines.
+    """
+    bad: list[str] = []
+    try:
+        lines = file.open("rb")
+    except OSError as mistake:
+        raise DataError(f"{file}: cannot be read ({mistake.strerror}).") from None
+    with lines, open_file(path) as connection:
+        # Read into a table of our own first: others can write until the whole file has been checked.
+        connection.execute("CREATE TEMP TABLE incoming (key, model, response, created)")
+        n = connection.executemany(
+            "INSERT INTO incoming VALUES (?, ?, ?, ?)", _rows(lines, str(file), bad)
+        ).rowcount
+        connection.commit()
+        if bad:
+            raise DataError(_told(file, bad))
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            new = connection.execute(
+                "INSERT OR IGNORE INTO responses (key, model, response, created)"
+                " SELECT key, model, response, created FROM incoming ORDER BY rowid"
+            ).rowcount
+    return Imported(str(file), new, max(n, 0) - new)
+
+
+def choose_responses(
+    path: Path, settings: Settings, *, older_than_s: float | None = None, model: str | None = None
+) -> Chosen:
+    """Return the responses that prune_responses would delete, and what they would cost again.
+
+    older_than_s: only those stored longer ago, in seconds. model: only that model's, wherever it was
+    asked (`openai/NAME`) or at one address (`openai/NAME@host/path`). Raises DataError if it has none.
+    """
+    before = time.time() - (older_than_s or 0.0)
+    with existing_file(path) as connection:
+        known = [name for (name,) in connection.execute("SELECT DISTINCT model FROM responses")]
+        models = [name for name in known if model in (None, name, name.rpartition("@")[0])]
+        if model is not None and not models:
+            raise DataError(f"{path}: it has no response of the model {model!r}. {nearest(model, known)}")
+        tallies = tally_responses(connection, CHOSEN, (before, _json(models)))
+    counts: dict[str, int] = {}
+    for (_, name, _), tally in sorted(tallies.items()):
+        counts[name] = counts.get(name, 0) + tally.calls
+    return Chosen(
+        before=before,
+        models=sorted(models),
+        responses=counts,
+        cost_usd=sum_usd(
+            tally_usd(tally, price_of(name, settings)) for (_, name, _), tally in tallies.items()
+        ),
+    )
+
+
+def prune_responses(path: Path, chosen: Chosen) -> Pruned:
+    """Delete the chosen responses and give their space back. Raises DataError when there is no ledger.
+
+    What they saved stays counted. Responses that came after the choice stay too.
+    """
+    n_bytes = size_on_disk(path)
+    with existing_file(path) as connection:
+        with connection:
+            n = connection.execute(
+                "DELETE FROM responses WHERE created < ? AND model IN (SELECT value FROM json_each(?))",
+                (chosen.before, _json(chosen.models)),
+            ).rowcount
+        # While others read or the disk is full, the space is only marked as free, and used again later.
+        with contextlib.suppress(sqlite3.OperationalError):
+            connection.execute(f"PRAGMA busy_timeout = {SHRINK_MS}")
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return Pruned(n, max(0, n_bytes - size_on_disk(path)))
+
+
+@contextlib.contextmanager
+def _whole_file(file: Path) -> Iterator[Path]:
+    """Give a path to write to; it becomes `file` when the block ends without an error."""
+    partial = file.with_name(file.name + ".partial")
+    try:
+        yield partial
+        partial.replace(file)
+    except OSError as mistake:
+        raise DataError(
+            f"{file}: could not be written ({mistake.strerror}). Make room, then run again."
+        ) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _lines(rows: Iterable[Row]) -> Iterator[bytes]:
+    """Yield the lines of an export. Raises msgspec.DecodeError for a damaged response."""
+    check = msgspec.json.Decoder(Completion).decode
+    encode = msgspec.json.Encoder().encode
+    for key, model, response, created in rows:
+        check(response)
+        moment = datetime.datetime.fromtimestamp(created, datetime.UTC)
+        yield encode(StoredResponse(key.hex(), model, moment, msgspec.Raw(response))) + b"\n"
+
+
+def _rows(lines: Iterable[bytes], file: str, bad: list[str]) -> Iterator[Row]:
+    """Yield the rows of an export; what is wrong with the other lines is added to `bad`, until it is ten."""
+    read = msgspec.json.Decoder(StoredResponse).decode
+    check = msgspec.json.Decoder(Completion).decode
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            stored = read(line)
+            response = bytes(stored.response)
+            check(response)
+            row = (bytes.fromhex(stored.key), stored.model, response, stored.created.timestamp())
+        except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
+            bad.append(f"{file}:{number}: {mistake}")
+            if len(bad) == SHOWN_LINES:
+                bad.append("(and perhaps more: only the first ten are shown)")
+                return
+            continue
+        yield row
+
+
+def _told(file: Path, bad: list[str]) -> str:
+    return (
+        f"{file}: nothing was imported, for these lines are not as `ragstone ledger export` writes them. "
+        "Mend or delete them, and import again.\n" + "\n".join(bad)
+    )
+
+
+def _json(models: list[str]) -> str:
+    return msgspec.json.encode(models).decode()

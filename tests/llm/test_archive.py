@@ -1,0 +1,339 @@
+"""Export, import and prune: all of a file or nothing, and nothing that others have in hand is harmed."""
+
+import asyncio
+import datetime
+import json
+import multiprocessing
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.ledgers import DAY, JAN_10, Kept, key, make_ledger, responses_in
+
+from ragstone.config import ModelSettings, Price, Settings
+from ragstone.errors import DataError
+from ragstone.llm import Ledger, archive
+from ragstone.llm.archive import (
+    choose_responses,
+    export_responses,
+    import_responses,
+    prune_responses,
+)
+from ragstone.llm.prompt import Completion
+
+NANO = "openai/nano"
+PRICED = Settings(models={NANO: ModelSettings(price_usd_per_million=Price(input=1, output=4, cached=0.5))})
+
+
+def line(number: int, text: str = "said", **others: object) -> str:
+    """Return a line of an export."""
+    fields = {"key": key(number).hex(), "model": NANO, "created": "2026-01-10T00:00:00Z"}
+    return json.dumps({**fields, "response": {"text": text}, **others})
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
+    return path
+
+
+def test_an_export_is_one_response_a_line_by_key_and_without_more_than_that(tmp_path: Path) -> None:
+    kept = [Kept(NANO, JAN_10 + 0.5, text="ठीक है"), Kept("llamacpp/q@0", JAN_10, (3, 0, 0))]
+    path = make_ledger(tmp_path / "l", kept)
+    assert export_responses(path, tmp_path / "out.jsonl") == 2
+    first, second = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert first == (
+        '{"key":"00000000000000000000000000000000","model":"openai/nano","created":"2026-01-10T12:00:00Z",'
+        '"response":{"text":"ठीक है","usage":{"input":100,"output":20,"cached":60}}}'
+    )
+    assert json.loads(second)["created"] == "2026-01-10T00:00:00Z"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["l", "out.jsonl"]
+
+
+def test_what_is_exported_and_imported_is_the_same_to_the_byte(tmp_path: Path) -> None:
+    kept = [Kept(NANO, JAN_10 + n / 7, text=f"text {n}") for n in range(50)]
+    path = make_ledger(tmp_path / "l", kept)
+    export_responses(path, tmp_path / "one.jsonl")
+    done = import_responses(tmp_path / "new" / "m", tmp_path / "one.jsonl")
+    assert (done.new, done.known) == (50, 0)
+    export_responses(tmp_path / "new" / "m", tmp_path / "two.jsonl")
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    opened = Ledger(tmp_path / "new" / "m")
+    found = opened.get(key(7))
+    opened.close()
+    assert found is not None
+    assert found.text == "text 7"
+
+
+@given(st.floats(min_value=0, max_value=4e9))
+def test_the_moment_of_a_response_survives_any_number_of_exports(created: float) -> None:
+    rows = [(key(1), NANO, b'{"text":"t"}', created)]
+    bad: list[str] = []
+    (exported,) = archive._lines(rows)
+    ((*_, again),) = archive._rows([exported], "f", bad)
+    assert again == pytest.approx(created, abs=1e-6)
+    assert list(archive._lines([(key(1), NANO, b'{"text":"t"}', again)])) == [exported]
+
+
+def test_an_export_replaces_no_file_unasked_and_is_jsonl(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO)])
+    out = write(tmp_path / "out.jsonl", "mine")
+    with pytest.raises(DataError, match=r"exists and was not touched\. Give another name, or --force"):
+        export_responses(path, out)
+    assert out.read_text() == "mine\n"
+    assert export_responses(path, out, force=True) == 1
+    with pytest.raises(DataError, match=r"ends in \.jsonl"):
+        export_responses(path, tmp_path / "out.csv")
+    with pytest.raises(DataError, match="no ledger here yet"):
+        export_responses(tmp_path / "none", tmp_path / "none.jsonl")
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_a_damaged_response_stops_the_export_and_leaves_no_file(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO)])
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE responses SET response = x'7b22'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(DataError, match="the ledger is damaged"):
+        export_responses(path, tmp_path / "out.jsonl")
+    assert [each.name for each in tmp_path.iterdir()] == ["l"]
+
+
+def test_an_export_shows_one_moment_while_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO) for _ in range(300)])
+    opened = Ledger(path)
+    lines = archive._lines
+
+    def lines_while_others_write(rows: object) -> object:
+        for n, each in enumerate(lines(rows)):  # type: ignore[arg-type]
+            if n == 0:
+                asyncio.run(opened.put(key(1000), NANO, Completion(text="late")))
+            yield each
+
+    monkeypatch.setattr(archive, "_lines", lines_while_others_write)
+    assert export_responses(path, tmp_path / "out.jsonl") == 300
+    opened.close()
+    assert len(responses_in(path)) == 301
+
+
+def test_the_first_response_wins_in_the_ledger_and_within_a_file(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO, text="here first")])
+    file = write(tmp_path / "in.jsonl", line(0, "late"), line(1, "first line"), "", line(1, "second line"))
+    done = import_responses(path, file)
+    assert (done.file, done.new, done.known) == (str(file), 1, 2)
+    assert {n: text for n, (_, text, _) in responses_in(path).items()} == {0: "here first", 1: "first line"}
+
+
+def test_an_import_keeps_model_moment_and_what_this_version_does_not_know(tmp_path: Path) -> None:
+    response = {"text": "t", "of_a_later_version": [1]}
+    created = "2026-01-10T02:00:00.250000+02:00"
+    file = write(tmp_path / "in.jsonl", line(5, model="llamacpp/q@0", created=created, response=response))
+    import_responses(tmp_path / "l", file)
+    # 02:00 two hours east of Greenwich is midnight there
+    assert responses_in(tmp_path / "l") == {5: ("llamacpp/q@0", "t", JAN_10 * DAY + 0.25)}
+    export_responses(tmp_path / "l", tmp_path / "out.jsonl")
+    assert json.loads((tmp_path / "out.jsonl").read_text())["response"] == response
+
+
+def test_bad_lines_are_named_and_nothing_of_their_file_is_imported(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO)])
+    bad = [
+        "{",
+        line(1, key="zz"),
+        line(2, model=""),
+        line(3, created="yesterday"),
+        line(4, created="2026-01-10T00:00:00"),
+        line(5, response={"no": "text"}),
+        line(6, extra=1),
+        "[]",
+        '{"key": "' + key(7).hex() + '"}',
+    ]
+    file = write(tmp_path / "in.jsonl", line(8), *bad, line(9))
+    with pytest.raises(DataError, match="nothing was imported, for these lines") as caught:
+        import_responses(path, file)
+    told = str(caught.value).splitlines()
+    assert [each.partition(": ")[0] for each in told[1:]] == [f"{file}:{n}" for n in range(2, 11)]
+    assert "Object missing required field `text`" in told[6]
+    assert "unknown field `extra`" in told[7]
+    assert list(responses_in(path)) == [0]
+
+
+def test_ten_bad_lines_are_reported_together(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_bytes(b"\xff\xfe\n" * 1000)
+    with pytest.raises(DataError) as caught:
+        import_responses(tmp_path / "l", file)
+    told = str(caught.value).splitlines()
+    assert len(told) == 1 + 10 + 1
+    assert told[10].startswith(f"{file}:10: ")
+    assert told[11] == "(and perhaps more: only the first ten are shown)"
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none.jsonl: cannot be read \(No such file"):
+        import_responses(tmp_path / "l", tmp_path / "none.jsonl")
+    with pytest.raises(DataError, match=r"cannot be read \(Is a directory"):
+        import_responses(tmp_path / "l", tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="the ledger cannot be used"):
+        import_responses(tmp_path / "file" / "l", write(tmp_path / "in.jsonl", line(1)))
+
+
+DYING = """
+import os, signal, sqlite3, sys
+from pathlib import Path
+from ragstone.llm import ledger
+from ragstone.llm.archive import import_responses
+
+moment = sys.argv[3]
+connect = ledger.connect
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def connect_to_die(path):
+    connection = connect(path)
+    def traced(statement):
+        if moment == "reading" and statement.startswith("INSERT INTO incoming"):
+            connection.set_progress_handler(die, 100_000)
+        if moment == "inserting" and statement == "BEGIN IMMEDIATE":
+            connection.set_progress_handler(die, 50_000)  # some thousands of rows are in by then
+        if moment == "committing" and statement == "COMMIT" and connection.in_transaction:
+            if connection.execute("SELECT count(*) FROM responses").fetchone()[0] > 1:
+                die()
+    connection.set_trace_callback(traced)
+    return connection
+
+ledger.connect = connect_to_die
+print(import_responses(Path(sys.argv[1]), Path(sys.argv[2])), flush=True)
+"""
+
+
+@pytest.mark.parametrize("moment", ["reading", "inserting", "committing", "never"])
+def test_killed_while_importing_all_of_the_file_is_there_or_nothing(tmp_path: Path, moment: str) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO, text="before")])
+    file = write(tmp_path / "in.jsonl", *(line(n, "x" * 200) for n in range(1, 10_001)))
+    ran = subprocess.run(
+        [sys.executable, "-c", DYING, str(path), str(file), moment], timeout=60, capture_output=True
+    )
+    assert ran.returncode == (0 if moment == "never" else -signal.SIGKILL), ran.stderr
+    found = responses_in(path)
+    assert len(found) == (10_001 if moment == "never" else 1)
+    assert found[0][1] == "before"
+    assert import_responses(path, file).new == (0 if moment == "never" else 10_000)
+    assert len(responses_in(path)) == 10_001
+
+
+def merge(job: tuple[Path, Path]) -> int:
+    return import_responses(*job).new
+
+
+def test_processes_that_import_at_once_add_up_while_a_run_goes_on(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO, text="before")])
+    # Each file holds 1,500 responses, half of which the next file holds too: 750 x 5 in all.
+    jobs = [
+        (path, write(tmp_path / f"{n}.jsonl", *(line(750 * n + i + 1) for i in range(1500))))
+        for n in range(4)
+    ]
+    opened = Ledger(path)
+
+    async def run_on() -> None:
+        for n in range(100_000, 100_100):
+            await opened.put(key(n), NANO, Completion(text="of the run"))
+            assert opened.get(key(0)) is not None
+            await asyncio.sleep(0.01)
+
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        merged = pool.map_async(merge, jobs, chunksize=1)
+        asyncio.run(run_on())
+        assert sum(merged.get(60)) == 750 * 5
+    opened.close()
+    assert len(responses_in(path)) == 1 + 750 * 5 + 100
+
+
+def test_prune_by_age_says_what_it_deletes_and_what_it_costs_again(tmp_path: Path) -> None:
+    now = datetime.datetime.now(datetime.UTC).timestamp() / DAY
+    kept = [
+        Kept(NANO, now - 31, (1000, 100, 400)),
+        Kept(NANO, now - 29),
+        Kept("llamacpp/q@0", now - 300),
+        Kept("llamacpp/q@0", now - 400),
+    ]
+    path = make_ledger(tmp_path / "l", kept)
+    chosen = choose_responses(path, PRICED, older_than_s=30 * DAY)
+    assert chosen.responses == {NANO: 1, "llamacpp/q@0": 2}
+    assert chosen.cost_usd == pytest.approx(0.0012)  # 600 x 1 + 400 x 0.5 + 100 x 4, a million
+    assert len(responses_in(path)) == 4
+    assert prune_responses(path, chosen).responses == 3
+    assert list(responses_in(path)) == [1]
+
+
+def test_prune_by_model_takes_it_at_every_address_or_at_one(tmp_path: Path) -> None:
+    kept = [Kept(NANO), Kept(f"{NANO}@here/v1"), Kept(f"{NANO}@there/v1"), Kept("openai/nano-2")]
+    path = make_ledger(tmp_path / "l", kept)
+    assert choose_responses(path, PRICED, model=f"{NANO}@here/v1").models == [f"{NANO}@here/v1"]
+    chosen = choose_responses(path, PRICED, model=NANO)
+    assert chosen.models == [NANO, f"{NANO}@here/v1", f"{NANO}@there/v1"]
+    assert prune_responses(path, chosen).responses == 3
+    assert list(responses_in(path)) == [3]
+    unknown = choose_responses(path, PRICED, model="openai/nano-2")
+    assert unknown.cost_usd is None
+    with pytest.raises(
+        DataError, match=r"no response of the model 'openai/nan'\. Did you mean 'openai/nano-2'"
+    ):
+        choose_responses(path, PRICED, model="openai/nan")
+
+
+def test_both_conditions_must_hold(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO, 1), Kept("m", 1), Kept(NANO, 400_000)])
+    assert choose_responses(path, PRICED, older_than_s=DAY, model=NANO).responses == {NANO: 1}
+
+
+def test_what_came_after_the_choice_stays_and_so_do_the_hits(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO)], hits=[0, 0])
+    chosen = choose_responses(path, PRICED, model=NANO)
+    opened = Ledger(path)
+    asyncio.run(opened.put(key(9), NANO, Completion(text="late")))
+    opened.close()
+    assert prune_responses(path, chosen).responses == 1
+    assert list(responses_in(path)) == [9]
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT calls FROM hits").fetchall() == [(2,)]
+    connection.close()
+
+
+def test_prune_gives_the_space_back(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO, text="x" * 2000) for _ in range(1000)])
+    n_bytes = path.stat().st_size
+    pruned = prune_responses(path, choose_responses(path, PRICED, model=NANO))
+    assert path.stat().st_size < 50_000
+    assert pruned.n_bytes_freed == n_bytes - path.stat().st_size
+
+
+def test_prune_while_another_reads_and_a_run_goes_on(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO) for _ in range(500)] + [Kept("other")])
+    opened = Ledger(path)
+    reader = sqlite3.connect(path)
+    rows = reader.execute("SELECT key FROM responses")
+    rows.fetchone()  # it holds the file as it was
+    assert prune_responses(path, choose_responses(path, PRICED, model=NANO)).responses == 500
+    assert len(rows.fetchall()) == 500  # and sees its moment to the end
+    reader.close()
+    assert opened.get(key(0)) is None
+    assert opened.get(key(500)) is not None
+    asyncio.run(opened.put(key(0), NANO, Completion(text="asked again")))
+    opened.close()
+    assert responses_in(path)[0][1] == "asked again"
+
+
+def test_a_line_of_an_export_has_a_type_that_python_can_read() -> None:
+    stored = msgspec.json.decode(line(1), type=archive.StoredResponse)
+    assert msgspec.json.decode(stored.response, type=Completion).text == "said"
