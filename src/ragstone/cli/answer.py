@@ -5,8 +5,21 @@ from typing import Annotated
 
 import typer
 
-from ragstone.cli.console import OVER_BUDGET, bars, say, show_json
-from ragstone.cli.options import AsJson, BudgetCap, Config, Force, Limit, Model, Offline, Output
+from ragstone.cli.asking import leave, tell_forecast
+from ragstone.cli.console import bars, say, show_json
+from ragstone.cli.options import (
+    AsJson,
+    BudgetCap,
+    Config,
+    Deadline,
+    Force,
+    ForecastOnly,
+    Limit,
+    Model,
+    Offline,
+    Output,
+    Yes,
+)
 
 
 def answer(
@@ -24,6 +37,9 @@ def answer(
     output: Output = Path("answers.jsonl"),
     limit: Limit = None,
     budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
     offline: Offline = False,
     config: Config = None,
     force: Force = False,
@@ -31,20 +47,25 @@ def answer(
 ) -> None:
     """Answer every question from what is retrieved for it; options go before ragstone.toml."""
     from ragstone.config import choose, load_settings
-    from ragstone.engine import answer_to_file
+    from ragstone.engine import answer_to_file, forecast_answering
     from ragstone.llm import parse_caps
+    from ragstone.report.wording import asked_line
+    from ragstone.tables import check_output
 
+    caps = parse_caps(budget, deadline)
     settings = load_settings(config)
     settings = choose(settings, "questions", path=questions and str(questions.absolute()), limit=limit)
     settings = choose(settings, "documents", paths=documents and [str(path.absolute()) for path in documents])
     settings = choose(settings, "retrieve", retriever=retriever, k=k)
     prompt = str(Path(system).absolute()) if system and system.endswith(".toml") else system
     settings = choose(settings, "answer", model=model, prompt=prompt)
-    summary = answer_to_file(
-        settings, output, caps=parse_caps(budget), offline=offline, force=force, progress=bars
-    )
+    if forecast or not offline:
+        if not forecast:
+            check_output(output, force)
+        tell_forecast(forecast_answering(settings), only=forecast, yes=yes, json=json)
+    summary = answer_to_file(settings, output, caps=caps, offline=offline, force=force, progress=bars)
     if json:
         show_json(summary)
-    say(f"{summary.n_answers} answers in {output}; {sum(summary.failed.values())} failed.")
-    if "over_budget" in summary.failed:
-        raise typer.Exit(OVER_BUDGET)
+    n_failed = sum(summary.failed.values())
+    say(f"{summary.n_answers} answers in {output}; {n_failed} failed. {asked_line(summary.calls)}")
+    leave(summary.failed, summary.calls, strict=False)

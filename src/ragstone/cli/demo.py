@@ -27,10 +27,12 @@ def demo(
     Without --model it takes a configured endpoint, else the largest model in the cache, else the packaged
     SmolLM2, which needs no key and no network. Run again, it calls no model and gives the same numbers.
     """
+    from ragstone.cli.asking import tell_forecast
     from ragstone.cli.default_model import PACKAGED, choose_model
     from ragstone.cli.new import copy_starter
     from ragstone.cli.run import run_and_show
     from ragstone.config import choose, load_settings
+    from ragstone.engine import forecast_run
 
     chosen, why = (model, "--model") if model else choose_model()
     say(f"Model: {chosen} ({why}).")
@@ -41,4 +43,7 @@ def demo(
     if not file.exists():
         copy_starter(folder, chosen)
     settings = choose(load_settings(file), "answer", model=chosen, limit=limit)
-    run_and_show(choose(settings, "judge", model=chosen), budget, offline, True, strict=False, json=json)
+    settings = choose(settings, "judge", model=chosen)
+    if not offline:
+        tell_forecast(forecast_run(settings), only=False, yes=True, json=json)
+    run_and_show(settings, budget, offline, True, strict=False, json=json)

@@ -5,8 +5,22 @@ from typing import Annotated
 
 import typer
 
-from ragstone.cli.console import OVER_BUDGET, UNSCORED, bars, say, show, show_json
-from ragstone.cli.options import AsJson, BudgetCap, Config, Force, Limit, Model, Offline, Output, Strict
+from ragstone.cli.asking import leave, tell_forecast
+from ragstone.cli.console import bars, say, show, show_json
+from ragstone.cli.options import (
+    AsJson,
+    BudgetCap,
+    Config,
+    Deadline,
+    Force,
+    ForecastOnly,
+    Limit,
+    Model,
+    Offline,
+    Output,
+    Strict,
+    Yes,
+)
 
 
 def judge(
@@ -22,6 +36,9 @@ def judge(
     output: Output = Path("judgements.jsonl"),
     limit: Limit = None,
     budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
     offline: Offline = False,
     config: Config = None,
     force: Force = False,
@@ -30,19 +47,28 @@ def judge(
 ) -> None:
     """Judge every answer by every judge. What was finished is never paid for twice: just run it again."""
     from ragstone.config import choose, load_settings
-    from ragstone.engine import judge_sheet, load_judges
+    from ragstone.engine import forecast_judging, judge_sheet, load_judges
     from ragstone.llm import parse_caps
     from ragstone.report import terminal_judged
+    from ragstone.report.wording import end_line
+    from ragstone.tables import check_output
 
+    caps = parse_caps(budget, deadline)
     settings = choose(load_settings(config), "judge", model=model)
+    chosen = load_judges(judges or map(settings.named, settings.judge.judges))
+    if forecast or not offline:
+        if not forecast:
+            check_output(output, force)
+        sums = forecast_judging(answers, chosen, settings, questions=questions, limit=limit)
+        tell_forecast(sums, only=forecast, yes=yes, json=json)
     summary = judge_sheet(
         answers,
         output,
-        load_judges(judges or map(settings.named, settings.judge.judges)),
+        chosen,
         settings,
         questions=questions,
         limit=limit,
-        caps=parse_caps(budget),
+        caps=caps,
         offline=offline,
         force=force,
         progress=bars,
@@ -51,9 +77,6 @@ def judge(
         show_json(summary)
     else:
         show(terminal_judged(summary))
-        say(f"Judgements in {output}.")
+    say(f"Judgements in {output}: {end_line(summary)}")
     statuses = {status for metric in summary.metrics for status in metric.statuses}
-    if "over_budget" in statuses:
-        raise typer.Exit(OVER_BUDGET)
-    if strict and statuses - {"scored", "not_applicable"}:
-        raise typer.Exit(UNSCORED)
+    leave(statuses, summary.calls, strict=strict)

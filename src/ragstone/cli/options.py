@@ -13,6 +13,14 @@ BudgetCap = Annotated[
     str | None,
     typer.Option("--budget", help="Most to spend: 500calls, 200000tokens, 5usd, or several with commas."),
 ]
+Deadline = Annotated[
+    str | None,
+    typer.Option("--deadline", help="Most time to take: 90s, 30m, 1h30m. Rows cut off are timeouts."),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a large sum is spent.")]
+ForecastOnly = Annotated[
+    bool, typer.Option("--forecast", help="Show what would be asked and what it costs; call no model.")
+]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take the first N rows only.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that draws at random.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Summary as JSON on standard output.")]

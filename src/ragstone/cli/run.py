@@ -5,8 +5,20 @@ from typing import Annotated
 
 import typer
 
-from ragstone.cli.console import OVER_BUDGET, UNSCORED, bars, say, show, show_json
-from ragstone.cli.options import AsJson, BudgetCap, Force, Limit, Model, Offline, Strict
+from ragstone.cli.asking import leave, tell_forecast
+from ragstone.cli.console import bars, say, show, show_json
+from ragstone.cli.options import (
+    AsJson,
+    BudgetCap,
+    Deadline,
+    Force,
+    ForecastOnly,
+    Limit,
+    Model,
+    Offline,
+    Strict,
+    Yes,
+)
 from ragstone.config import Settings
 
 
@@ -16,6 +28,9 @@ def run(
     model: Model = None,
     limit: Limit = None,
     budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
     offline: Offline = False,
     force: Force = False,
     strict: Strict = False,
@@ -23,29 +38,41 @@ def run(
 ) -> None:
     """Run every stage that the settings declare, and write rows, numbers and report to runs/NAME."""
     from ragstone.config import choose, load_settings
+    from ragstone.engine import forecast_run
+    from ragstone.llm import parse_caps
 
+    parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = load_settings(file or Path("ragstone.toml"))
     settings = choose(settings, "answer", model=model, limit=limit)
-    run_and_show(choose(settings, "judge", model=model), budget, offline, force, strict=strict, json=json)
+    settings = choose(settings, "judge", model=model)
+    if forecast or not offline:
+        tell_forecast(forecast_run(settings), only=forecast, yes=yes, json=json)
+    run_and_show(settings, budget, offline, force, deadline=deadline, strict=strict, json=json)
 
 
 def run_and_show(
-    settings: Settings, budget: str | None, offline: bool, force: bool, *, strict: bool, json: bool
+    settings: Settings,
+    budget: str | None,
+    offline: bool,
+    force: bool,
+    *,
+    deadline: str | None = None,
+    strict: bool,
+    json: bool,
 ) -> None:
     """Run, print the summary and the path of the report, and exit as the outcome demands."""
     from ragstone.engine import run as run_all
     from ragstone.engine import run_folder
     from ragstone.report import terminal_summary
+    from ragstone.report.wording import end_line
 
-    summary = run_all(settings, budget=budget, offline=offline, force=force, progress=bars)
+    summary = run_all(settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars)
     report = run_folder(settings) / "report.html"
     if json:
         show_json(summary)
     else:
         show(terminal_summary(summary))
+    say(f"Judgements: {end_line(summary)}")
     say(f"Report: {report}")
     statuses = {status for metric in summary.metrics for status in metric.statuses}
-    if "over_budget" in statuses:
-        raise typer.Exit(OVER_BUDGET)
-    if strict and statuses - {"scored", "not_applicable"}:
-        raise typer.Exit(UNSCORED)
+    leave(statuses, summary.calls, strict=strict)

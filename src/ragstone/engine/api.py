@@ -44,21 +44,22 @@ def answer(
     prompt: str | None = None,
     settings: Settings | None = None,
     budget: str | None = None,
+    deadline: str | None = None,
     offline: bool = False,
     progress: Progress = silent,
 ) -> list[Answer]:
     """Return the built-in application's answer to every question, in order.
 
     model, prompt: in place of those in `settings` (default: ragstone.toml). budget: e.g. `100calls` or
-    `2usd`; what it cuts off has an `error`. Raises ModelError when no call can succeed (no key, unknown
-    model, nobody there).
+    `2usd`; deadline: e.g. `30m`; what they cut off has an `error`. Raises ModelError when no call can
+    succeed (no key, unknown model, nobody there).
     """
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
         prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
 
     async def work() -> list[Answer]:
-        caps = parse_caps(budget)
+        caps = parse_caps(budget, deadline)
         async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
             return [row async for row in answer_rows(questions, rankings, chunks, session)]
 
@@ -72,6 +73,7 @@ def judge(
     model: str | None = None,
     settings: Settings | None = None,
     budget: str | None = None,
+    deadline: str | None = None,
     offline: bool = False,
     progress: Progress = silent,
 ) -> list[Judgement]:
@@ -79,15 +81,16 @@ def judge(
 
     answers: rows, or dicts with the column names of any tool that `read_rows` understands. judges: names,
     paths of judge files, or Judge values. model: asked by those judges that ask one, in place of the one
-    in `settings` (default: ragstone.toml). Raises DataError for a row that cannot be read, ConfigError for
-    an unknown judge, ModelError when no call can succeed.
+    in `settings` (default: ragstone.toml). budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what
+    they cut off has the status `over_budget` or `timeout`. Raises DataError for a row that cannot be read,
+    ConfigError for an unknown judge, ModelError when no call can succeed.
     """
     rows = [parse_row(row, Answer) if isinstance(row, dict) else row for row in answers]
     chosen = choose(settings or load_settings(), "judge", model=model)
     found = load_judges(judges)
 
     async def work() -> list[Judgement]:
-        caps = parse_caps(budget)
+        caps = parse_caps(budget, deadline)
         async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
             return [row async for row in judge_rows(lambda: rows, found, session, len(rows))]
 

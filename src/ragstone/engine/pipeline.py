@@ -51,6 +51,7 @@ def run(
     settings: Settings,
     *,
     budget: str | None = None,
+    deadline: str | None = None,
     offline: bool = False,
     force: bool = False,
     progress: Progress = silent,
@@ -59,10 +60,11 @@ def run(
 
     Run again, no finished call is made twice and every file of rows comes out the same. force: replace a
     run of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what it cuts off has
-    the status `over_budget`. Raises ConfigError for settings that do not fit together, DataError for
-    files, ModelError when no call can succeed.
+    the status `over_budget`. deadline: e.g. `30m`; what it cuts off has the status `timeout`. Raises
+    ConfigError for settings that do not fit together, DataError for files, ModelError when no call can
+    succeed.
     """
-    return run_sync(_run(settings, parse_caps(budget), offline, force, progress))
+    return run_sync(_run(settings, parse_caps(budget, deadline), offline, force, progress))
 
 
 async def _run(settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress) -> RunSummary:

@@ -161,6 +161,24 @@ def calls_line(calls: Calls) -> str:
     return f"{count(calls.made)} made{retries}, {kept}, {count(n_failed)} failed"
 
 
+def asked_line(calls: Calls) -> str:
+    """Return what a command asked and what it cost, as a sentence."""
+    if not calls.made + calls.from_ledger:
+        return "No model was called."
+    return f"Calls: {calls_line(calls)}. Cost: {cost(calls)}."
+
+
+def end_line(summary: RunSummary) -> str:
+    """Return how many judgements have each status, and what was asked and spent."""
+    counts = dict.fromkeys(STATUS_WORDS, 0)
+    for metric in summary.metrics:
+        for status, n in metric.statuses.items():
+            counts[status] += n
+    others = statuses(counts)
+    told = f"{count(counts['scored'])} scored" + (f", {others}" if others else "")
+    return f"{told}. {asked_line(summary.calls)}"
+
+
 def tokens_line(calls: Calls) -> str:
     """Return the tokens in and out."""
     cached = f" ({count(calls.usage.cached)} cached)" if calls.usage.cached else ""
