@@ -39,6 +39,8 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     timeout_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     context_tokens: Positive | None = None
     price_usd_per_million: Price | None = None
+    batch_discount: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    batch_poll_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
 
 
 class RunSection(Section, frozen=True, kw_only=True):

@@ -91,7 +91,7 @@ def _answers(model: str, settings: Settings) -> Check:
             try:
                 async with open_door(model, settings, ledger) as door:
                     prompt = Prompt(messages=(Message("user", "Reply with the word yes."),), max_tokens=8)
-                    return (await door.ask(prompt)).latency_s
+                    return (await door.ask(prompt)).latency_s or 0.0
             finally:
                 ledger.close()
 

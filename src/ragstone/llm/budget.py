@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
@@ -64,6 +65,20 @@ def cost_usd(usage: Usage, price: Price | None) -> float | None:
     return (fresh * price.input + usage.cached * cached + usage.output * price.output) / 1e6
 
 
+def cost_of(completions: Sequence[Completion], price: Price | None) -> float | None:
+    """Return what these completions cost, each at its discount; None where the price is unknown."""
+    costs = [cost_usd(one.usage, discounted(price, one.discount)) for one in completions]
+    return None if price is None else sum(cost for cost in costs if cost is not None)
+
+
+def discounted(price: Price | None, discount: float) -> Price | None:
+    """Return the price less a share of it; an unknown one stays unknown."""
+    if price is None or not discount:
+        return price
+    cached = None if price.cached is None else price.cached * (1 - discount)
+    return Price(input=price.input * (1 - discount), output=price.output * (1 - discount), cached=cached)
+
+
 def most_tokens(prompt: Prompt) -> Usage:
     """Return the most tokens that a call can use, before it is made; the reply's schema is read too."""
     n_bytes = sum(len(message.content.encode("utf-8", "replace")) for message in prompt.messages)
@@ -112,6 +127,26 @@ class Budget:
 
     async def reserve(self, prompt: Prompt, price: Price | None) -> int:
         """Return the number of a reservation. Raises CallFailed `over_budget` when a cap forbids it."""
+        wanted = self._most(prompt, price)
+        while (over := self._exceeded(wanted, self._held)) is not None:
+            if not self._reserved or self._exceeded(wanted, (0, 0.0)) is not None:
+                raise _over(over)
+            self._settled.clear()
+            await self._settled.wait()
+        return self._hold(wanted)
+
+    def reserve_now(self, prompt: Prompt, price: Price | None) -> int:
+        """Return the number of a reservation, without waiting for those in flight: a batch takes hours.
+
+        Raises CallFailed `over_budget` when a cap and what is reserved forbid it.
+        """
+        wanted = self._most(prompt, price)
+        over = self._exceeded(wanted, self._held)
+        if over is not None:
+            raise _over(over)
+        return self._hold(wanted)
+
+    def _most(self, prompt: Prompt, price: Price | None) -> tuple[int, float]:
         most = most_tokens(prompt)
         usd = cost_usd(most, price)
         if usd is None and self.caps.usd is not None:
@@ -119,12 +154,9 @@ class Budget:
                 "--budget in usd needs the model's price. Add to its table in ragstone.toml "
                 "price_usd_per_million = { input = …, output = … }, or give the budget in calls or tokens."
             )
-        wanted = (most.input + most.output, usd or 0.0)
-        while (over := self._exceeded(wanted, self._held)) is not None:
-            if not self._reserved or self._exceeded(wanted, (0, 0.0)) is not None:
-                raise CallFailed("over_budget", f"the budget of {over} does not allow another call")
-            self._settled.clear()
-            await self._settled.wait()
+        return most.input + most.output, usd or 0.0
+
+    def _hold(self, wanted: tuple[int, float]) -> int:
         self.made += 1
         self._reserved[self.made] = wanted
         self._held = (self._held[0] + wanted[0], self._held[1] + wanted[1])
@@ -149,7 +181,7 @@ class Budget:
     def count(self, completion: Completion, price: Price | None) -> None:
         """Count a completion that is used, made now or found in the ledger."""
         self.usage += completion.usage
-        cost = cost_usd(completion.usage, price)
+        cost = cost_of([completion], price)
         self.usd = None if cost is None or self.usd is None else self.usd + cost
 
     def _exceeded(self, wanted: tuple[int, float], held: tuple[int, float]) -> str | None:
@@ -161,3 +193,7 @@ class Budget:
         if self.caps.usd is not None and self._spent[1] + wanted[1] + held[1] > self.caps.usd:
             return f"{self.caps.usd} USD"
         return None
+
+
+def _over(cap: str) -> CallFailed:
+    return CallFailed("over_budget", f"the budget of {cap} does not allow another call")

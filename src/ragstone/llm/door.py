@@ -12,7 +12,8 @@ import msgspec
 
 from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import ModelError, nearest
-from ragstone.llm.budget import Budget, cost_usd, most_tokens
+from ragstone.llm.batch import Batches, Progress
+from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.ledger import Ledger
 from ragstone.llm.limits import Circuit, Pace, Slots, backoff_s
 from ragstone.llm.llamacpp import open_llamacpp
@@ -55,6 +56,8 @@ class Door:
         self._ledger = ledger
         self._budget = budget
         self._offline = offline
+        self._settings = settings
+        self._batches: Batches | None = None
         self._slots = Slots(endpoint.concurrency)
         self._draw = random.Random(0)
         self._calls = Pace(settings.requests_per_minute, self._draw)
@@ -62,6 +65,23 @@ class Door:
         self._circuit = Circuit()
         # A flight lands with None when its caller was cancelled: one of those who wait makes the call.
         self._flying: dict[bytes, asyncio.Future[Completion | None]] = {}
+
+    def by_batch(self, folder: Path, progress: Progress) -> Batches:
+        """Return the batches by which this door completes its calls from now on; `folder`: of their journal.
+
+        Raises ModelError where the transport has no batch API.
+        """
+        self._batches = Batches(
+            self.endpoint,
+            self._settings,
+            self._ledger,
+            self._budget,
+            price=self.price,
+            fly=self._fly,
+            folder=folder,
+            progress=progress,
+        )
+        return self._batches
 
     async def ask(self, prompt: Prompt) -> Reply:
         """Return a reply that has the prompt's type; a reply that has not is asked for once more.
@@ -104,6 +124,7 @@ class Door:
     def _reply(self, prompt: Prompt, completions: list[Completion]) -> Reply:
         """Return the last completion as a reply with the cost of all. Raises ReplyError and CallFailed."""
         last, usage = completions[-1], completions[0].usage
+        timed = [one.latency_s for one in completions if one.latency_s is not None]
         for completion in completions[1:]:
             usage += completion.usage
         if last.refusal is not None:
@@ -112,14 +133,16 @@ class Door:
             text=last.text,
             value=None if prompt.reply is None else parse_reply(last.text, prompt.reply, prompt.nonce),
             usage=usage,
-            latency_s=sum(completion.latency_s for completion in completions),
-            cost_usd=cost_usd(usage, self.price),
+            latency_s=sum(timed) if len(timed) == len(completions) else None,
+            cost_usd=cost_of(completions, self.price),
             logprobs=last.logprobs,
         )
 
     async def _complete(self, prompt: Prompt) -> Completion:
         """Return the ledger's completion, or one that is in flight, or a new one."""
         key = prompt_key(self.endpoint.identity, prompt)
+        if self._batches is not None:
+            return await self._batches.complete(key, prompt)
         while True:
             completion = self._ledger.get(key)
             if completion is None:

@@ -64,6 +64,7 @@ class _Kind:
         self.known = Usage(calls=0)
         self.known_bytes = 0
         self.known_s = 0.0
+        self.n_timed = 0  # not the calls of a batch
         self.n_known = self.n_missing = self.missing_bytes = 0.0
 
 
@@ -105,7 +106,9 @@ class Forecaster:
             kind.n_known += self.weight
             kind.known += reply.usage
             kind.known_bytes += n_bytes * reply.usage.calls
-            kind.known_s += reply.latency_s
+            if reply.latency_s is not None:
+                kind.known_s += reply.latency_s
+                kind.n_timed += reply.usage.calls
             return reply
 
         return ask
@@ -170,14 +173,15 @@ def _duration_s(
     listened: _Listened, n_calls: float, usage: Usage, past: Sequence[Completion]
 ) -> float | None:
     """Return how long the calls take: by their latency, and not faster than the limits a minute allow."""
-    n_known = sum(kind.known.calls for kind in listened.kinds.values())
+    n_timed = sum(kind.n_timed for kind in listened.kinds.values())
     known_s = sum(kind.known_s for kind in listened.kinds.values())
-    if not n_known:
-        n_known, known_s = len(past), sum(completion.latency_s for completion in past)
-    if not n_known:
+    if not n_timed:
+        timed = [completion.latency_s for completion in past if completion.latency_s is not None]
+        n_timed, known_s = len(timed), sum(timed)
+    if not n_timed:
         return None
     at_once = max(1.0, min(listened.door.endpoint.concurrency, n_calls))
-    seconds = n_calls * known_s / n_known / at_once
+    seconds = n_calls * known_s / n_timed / at_once
     limits = listened.limits
     if limits.requests_per_minute:
         seconds = max(seconds, 60 * n_calls / limits.requests_per_minute)

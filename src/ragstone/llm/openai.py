@@ -2,11 +2,13 @@
 
 import contextlib
 import email.utils
+import functools
 import os
 import re
 import time
 import urllib.request
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -19,13 +21,14 @@ from ragstone.llm.logprobs import read_logprobs
 from ragstone.llm.prices import list_price
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.llm.transport import Endpoint, Rephrase, Unreachable
+from ragstone.llm.transport import Endpoint, Rephrase, Unreachable, Wire
 from ragstone.records import Usage
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_CONCURRENCY = 64
 DEFAULT_TIMEOUT_S = 60.0
 CONNECT_S = 10.0
+FILE_S = 300.0  # the longest silence while a file of calls or results is on its way
 # Who asks to be left alone for longer than this has no quota left for today: the row is given up.
 PATIENCE_S = 120.0
 RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 529}
@@ -151,10 +154,23 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
                 dialect.proven_mode = asked.mode
             return completion
 
+        def decode(status: int, content: bytes, top_logprobs: int | None) -> Completion:
+            try:
+                return _read(site, status, content, top_logprobs)
+            except _BadRequest as refusal:
+                raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
+
+        wire = Wire(
+            name=site.name,
+            encode=lambda prompt: _body(model, prompt, dialect),
+            decode=decode,
+            exchange=functools.partial(_send_file_or_body, site),
+        )
         # Two servers may both call their model `default`: the ledger must not take one for the other.
         address = "" if base_url == DEFAULT_BASE_URL else f"@{site.name.partition('//')[2]}"
         price = list_price(base_url, model)
-        yield Endpoint(identity=f"openai/{model}{address}", send=send, concurrency=concurrency, price=price)
+        identity = f"openai/{model}{address}"
+        yield Endpoint(identity=identity, send=send, concurrency=concurrency, price=price, wire=wire)
 
 
 class _Site:
@@ -162,7 +178,7 @@ class _Site:
 
     def __init__(self, session: aiohttp.ClientSession, base_url: str, key: str) -> None:
         self.session = session
-        self.url = f"{base_url}/chat/completions"
+        self.base_url = base_url
         self.name = re.sub(r"//[^/@]*@", "//", base_url)
         self._key = key
 
@@ -211,9 +227,22 @@ def _body(model: str, prompt: Prompt, dialect: _Dialect) -> bytes:
 
 async def _post(site: _Site, body: bytes, top_logprobs: int | None) -> Completion:
     started = time.perf_counter()
+    response, content = await _exchange(site, "POST", "/chat/completions", data=body)
+    retry_after = response.headers.get("Retry-After")
+    completion = _read(site, response.status, content, top_logprobs, retry_after)
+    return msgspec.structs.replace(completion, latency_s=round(time.perf_counter() - started, 4))
+
+
+async def _exchange(
+    site: _Site,
+    method: str,
+    path: str,
+    **request: Any,  # noqa: ANN401 - as aiohttp takes it
+) -> tuple[aiohttp.ClientResponse, bytes]:
+    """Return the response to a request, and its body. Raises CallFailed and ModelError for none."""
     try:
-        async with site.session.post(site.url, data=body) as response:
-            content = await response.read()
+        async with site.session.request(method, site.base_url + path, **request) as response:
+            return response, await response.read()
     except aiohttp.ConnectionTimeoutError:
         raise Unreachable(f"{site.name} cannot be reached (no connection within {CONNECT_S:g} s).") from None
     except TimeoutError:
@@ -227,8 +256,31 @@ async def _post(site: _Site, body: bytes, top_logprobs: int | None) -> Completio
         raise Unreachable(
             f"{site.name} cannot be reached ({mistake}). Is it running, and is base_url right?"
         ) from None
-    if response.status != 200:
-        _raise_for(site, response, content)
+
+
+async def _send_file_or_body(
+    site: _Site, method: str, path: str, content: bytes | Path | None
+) -> tuple[int, bytes]:
+    """Return HTTP status and body of the reply to a request of the batch API; files may take their time."""
+    request: dict[str, Any] = {"data": content}
+    with contextlib.ExitStack() as stack:
+        if isinstance(content, Path):
+            form = aiohttp.FormData({"purpose": "batch"})
+            file = stack.enter_context(content.open("rb"))
+            form.add_field("file", file, filename=content.name, content_type="application/jsonl")
+            payload = form()
+            request = {"data": payload, "headers": {"Content-Type": payload.headers["Content-Type"]}}
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=FILE_S)
+        response, found = await _exchange(site, method, path, timeout=timeout, **request)
+    return response.status, found
+
+
+def _read(
+    site: _Site, status: int, content: bytes, top_logprobs: int | None, retry_after: str | None = None
+) -> Completion:
+    """Return the completion in a reply. Raises what an error status means."""
+    if status != 200:
+        _raise_for(site, status, retry_after, content)
     try:
         decoded = DECODER.decode(content)
         choice = decoded.choices[0]
@@ -243,7 +295,7 @@ async def _post(site: _Site, body: bytes, top_logprobs: int | None) -> Completio
         finish_reason=choice.finish_reason,
         refusal=choice.message.refusal or ("filtered" if choice.finish_reason == "content_filter" else None),
         usage=_usage(decoded.usage),
-        latency_s=round(time.perf_counter() - started, 4),
+        latency_s=None,
         logprobs=None if top_logprobs is None else read_logprobs(choice.logprobs, top_logprobs),
     )
 
@@ -256,9 +308,9 @@ def _usage(given: _Usage | None) -> Usage:
     return Usage(input=given.prompt_tokens or 0, output=given.completion_tokens or 0, cached=cached)
 
 
-def _raise_for(site: _Site, response: aiohttp.ClientResponse, content: bytes) -> NoReturn:
+def _raise_for(site: _Site, status: int, retry_after: str | None, content: bytes) -> NoReturn:
     """Raise what an HTTP error means: stop everything, try again, or give up this row."""
-    status, words = response.status, site.excerpt(content)
+    words = site.excerpt(content)
     if status in (400, 422):
         if "(content_filter)" in words:
             raise CallFailed("refused", f"{site.name} refused the text: {words}", raw=words)
@@ -273,7 +325,7 @@ def _raise_for(site: _Site, response: aiohttp.ClientResponse, content: bytes) ->
         )
     if status == 402 or (status == 429 and "insufficient_quota" in words):
         raise ModelError(f"{site.name}: the account has no quota left: {words}")
-    retry_after_s = _retry_after_s(response.headers.get("Retry-After"))
+    retry_after_s = _retry_after_s(retry_after)
     patient = retry_after_s is None or retry_after_s <= PATIENCE_S
     raise CallFailed(
         "rate_limited" if status == 429 else "error",

@@ -41,13 +41,18 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a transport brings back and the ledger keeps. `refusal` is the provider's own refusal."""
+    """What a transport brings back and the ledger keeps. `refusal` is the provider's own refusal.
+
+    latency_s: None for a call of a batch, which nobody timed. discount: the share of the model's price
+    that such a call did not cost.
+    """
 
     text: str
     finish_reason: str | None = None
     refusal: str | None = None
     usage: Usage = msgspec.field(default_factory=Usage)
-    latency_s: float = 0.0
+    latency_s: float | None = 0.0
+    discount: float = 0.0
     logprobs: tuple[Token, ...] | None = None
 
 
@@ -55,14 +60,15 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """A usable answer to a prompt.
 
     value: the validated reply, of type `prompt.reply` (None for free text). usage, latency_s and
-    cost_usd are of all the calls that it took; cost_usd is None where the price is unknown. logprobs: the
-    tokens of `text`; None where the prompt did not ask for them or the endpoint has none.
+    cost_usd are of all the calls that it took; cost_usd is None where the price is unknown, latency_s where
+    a batch made a call. logprobs: the tokens of `text`; None where the prompt did not ask for them or the
+    endpoint has none.
     """
 
     text: str
     value: Any
     usage: Usage
-    latency_s: float
+    latency_s: float | None
     cost_usd: float | None
     logprobs: tuple[Token, ...] | None = None
 

@@ -1,6 +1,7 @@
 """What every transport gives: one function that makes one call, once."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import msgspec
 
@@ -24,14 +25,30 @@ class Rephrase(CallFailed):
         super().__init__("error", message, retryable=True)
 
 
+class Wire(msgspec.Struct, frozen=True, kw_only=True):
+    """How an endpoint of the OpenAI protocol is spoken to, for what is more than one call: see batch_api.py.
+
+    name: its address, fit to be shown. encode: a call -> the body of its request. decode: HTTP status and
+    body of a reply, and how many logprobs were asked for -> what `send` returns and raises. exchange:
+    method, path below base_url, and a body or a file to upload -> HTTP status and body.
+    """
+
+    name: str
+    encode: Callable[[Prompt], bytes]
+    decode: Callable[[int, bytes, int | None], Completion]
+    exchange: Callable[[str, str, bytes | Path | None], Awaitable[tuple[int, bytes]]]
+
+
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A model that can be asked.
 
     identity: what the ledger knows the model by. send: makes one call without retrying; raises CallFailed
-    for this call, ModelError when no call can succeed. price: what the transport knows of it.
+    for this call, ModelError when no call can succeed. price: what the transport knows of it. wire: None
+    for a transport that has no batch API.
     """
 
     identity: str
     send: Send
     concurrency: int
     price: Price | None
+    wire: Wire | None = None

@@ -1,0 +1,270 @@
+"""Calls that go through the provider's batch API: collected, submitted, waited for, kept in the ledger.
+
+The stage is run with a door that collects: a call that the ledger lacks is written to a file, and its row is
+put off. The file is submitted; its results become completions in the ledger, read by the code that reads any
+other reply. Then the stage is run again, until nothing is left to collect; a last pass gives its rows.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import ModelSettings, Price
+from ragstone.errors import ModelError
+from ragstone.llm.batch_api import ENDPOINT, OVER, Batch, Result, download, find, look, read_result, submit
+from ragstone.llm.batch_journal import Draft, Entry, Journal, call_line, read_calls
+from ragstone.llm.budget import Budget, discounted
+from ragstone.llm.ledger import Ledger
+from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.llm.transport import Endpoint, Wire
+from ragstone.records import Usage
+
+FIRST_LOOK_S = 10.0
+LONGEST_LOOK_S = 60.0
+GROWTH = 1.5
+AT_ONCE = 1_000  # results committed to the ledger together
+UNUSED = Usage(calls=0)
+PUT_OFF = "put off until its batch is finished"
+
+Fly = Callable[[bytes, Prompt], Awaitable[Completion]]
+Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A batch on its way, and its calls: the ledger's keys -> how many logprobs each asks for."""
+
+    entry: Entry
+    calls: dict[bytes, int | None]
+
+
+class Batches:
+    """The calls of one model, on their way through batches; a door that has one completes calls by it.
+
+    While `collecting` is true, a call that the ledger lacks is noted and fails at once. Otherwise it is
+    completed from the ledger, or fails with what became of it.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        settings: ModelSettings,
+        ledger: Ledger,
+        budget: Budget,
+        *,
+        price: Price | None,
+        fly: Fly,
+        folder: Path,
+        progress: Progress,
+    ) -> None:
+        """fly: makes one call at once, into the ledger. Raises ModelError where there is no batch API."""
+        if endpoint.wire is None:
+            raise ModelError(
+                f"{endpoint.identity} has no batch API: only models named openai/... have one. Leave "
+                "--batch away."
+            )
+        self.collecting = False
+        self._identity = endpoint.identity
+        self._wire: Wire = endpoint.wire
+        self._ledger = ledger
+        self._budget = budget
+        self._price = price
+        self._discount = settings.batch_discount
+        self._poll_s = settings.batch_poll_s or FIRST_LOOK_S
+        self._fly = fly
+        self._progress = progress
+        self._journal = Journal(folder)
+        self._sent: dict[bytes, Sent] = {}
+        self._awaited: dict[str, Sent] = {}
+        self._drafts: list[Draft] = []
+        self._reserved: dict[bytes, int] = {}
+        self._failures: dict[bytes, CallFailed] = {}
+        self._fresh: set[bytes] = set()  # paid for by this command, and not yet used
+        self._scout = asyncio.Lock()
+        self._scouted = False
+
+    async def load(self) -> None:
+        """Find what an earlier command submitted and did not fetch. Raises ModelError."""
+        for entry in self._journal.unsettled(self._identity):
+            path = self._journal.calls_of(entry.tag)
+            if not path.is_file():
+                continue
+            if entry.batch is None:  # killed while it submitted: nobody knows whether it was in time
+                found = await find(self._wire, entry.tag)
+                if found is None:
+                    continue
+                entry = msgspec.structs.replace(entry, batch=found)
+                self._journal.note(entry)
+            self._keep(Sent(entry, read_calls(path)))
+
+    async def complete(self, key: bytes, prompt: Prompt) -> Completion:
+        """Return the completion that the ledger has. Raises CallFailed where it has none (yet)."""
+        fresh = key in self._fresh
+        completion = self._ledger.get(key, saved=not (fresh or self.collecting))
+        if self.collecting:
+            return await self._collect(key, prompt) if completion is None else completion
+        if completion is None:
+            self._budget.check_time()
+            raise _again(self._failures.get(key) or CallFailed("error", "no batch has answered this call"))
+        if fresh:
+            self._fresh.discard(key)
+        else:
+            self._budget.from_ledger += 1
+        self._budget.count(completion, self._price)
+        return completion
+
+    async def round(self) -> bool:
+        """Submit what was collected and wait for it, and for what was found on its way.
+
+        Returns whether another pass may find more to do: not when there was nothing to wait for, nor when
+        the deadline of the run ended the waiting. Raises ModelError.
+        """
+        drafts, self._drafts = self._drafts, []
+        for draft in drafts:
+            await self._submit(draft)
+        awaited, self._awaited = self._awaited, {}
+        for sent in awaited.values():
+            batch = await self._wait(sent)
+            if batch is None:
+                return False
+            await self._fetch(sent, batch)
+            self._close(sent, batch)
+        return bool(awaited)
+
+    async def _collect(self, key: bytes, prompt: Prompt) -> Completion:
+        failure = self._failures.get(key)
+        if failure is not None and not failure.retryable:
+            raise _again(failure)
+        if key in self._sent:
+            sent = self._sent[key]
+            self._awaited[sent.entry.tag] = sent
+            raise CallFailed("error", PUT_OFF)
+        if not self._scouted:
+            completion = await self._ahead(key, prompt)
+            if completion is not None:
+                return completion
+        if key not in self._reserved:
+            self._draft(key, prompt)
+        raise CallFailed("error", PUT_OFF)
+
+    async def _ahead(self, key: bytes, prompt: Prompt) -> Completion | None:
+        """Make the first call of all at once, at the ordinary price; None for those that come after it.
+
+        It shows in a second, not after hours, that the key and the model's name are right, and in which
+        form the endpoint wants its requests.
+        """
+        async with self._scout:
+            if self._scouted:
+                return self._ledger.get(key, saved=False)
+            try:
+                completion = await self._fly(key, prompt)
+            except CallFailed as failure:
+                self._failures[key] = failure
+                raise
+            self._scouted = True
+        self._fresh.add(key)
+        return completion
+
+    def _draft(self, key: bytes, prompt: Prompt) -> None:
+        """Write a call into the file that is submitted next, if the budget allows it."""
+        self._budget.check_time()
+        try:
+            reservation = self._budget.reserve_now(prompt, discounted(self._price, self._discount))
+        except CallFailed as failure:
+            failure.retryable = True  # this batch may cost less than it can at most
+            self._failures[key] = failure
+            raise
+        self._reserved[key] = reservation
+        self._failures.pop(key, None)
+        line = call_line(key, ENDPOINT, self._wire.encode(prompt))
+        if not self._drafts or not self._drafts[-1].takes(line):
+            if self._drafts:
+                self._drafts[-1].close()
+            self._drafts.append(Draft(self._journal))
+        self._drafts[-1].write(line)
+
+    async def _submit(self, draft: Draft) -> None:
+        draft.close()
+        entry = Entry(tag=draft.tag, model=self._identity)
+        self._journal.note(entry)
+        entry = msgspec.structs.replace(entry, batch=await submit(self._wire, draft.tag, draft.path))
+        self._journal.note(entry)
+        sent = Sent(entry, read_calls(draft.path))
+        self._keep(sent)
+        self._awaited[entry.tag] = sent
+
+    def _keep(self, sent: Sent) -> None:
+        for key in sent.calls:
+            self._sent.setdefault(key, sent)
+
+    async def _wait(self, sent: Sent) -> Batch | None:
+        """Return the batch when it is over, None when the deadline of the run comes first."""
+        n_shown, pause_s = 0, self._poll_s
+        with self._progress(f"batch {sent.entry.batch}", len(sent.calls)) as advance:
+            while True:
+                batch = await look(self._wire, sent.entry.batch or "")
+                for _ in range(batch.n_done - n_shown):
+                    advance()
+                n_shown = max(n_shown, batch.n_done)
+                if batch.status in OVER:
+                    return batch
+                ends = self._budget.ends
+                left_s = pause_s if ends is None else ends - time.monotonic()
+                if left_s <= 0:
+                    return None
+                await asyncio.sleep(min(pause_s, left_s))
+                pause_s = min(pause_s * GROWTH, max(LONGEST_LOOK_S, self._poll_s))
+
+    async def _fetch(self, sent: Sent, batch: Batch) -> None:
+        """Bring what the batch has finished into the ledger; what it has not may be submitted again."""
+        for file_id in (batch.output_file_id, batch.error_file_id):
+            results = list(await download(self._wire, file_id)) if file_id else []
+            for start in range(0, len(results), AT_ONCE):
+                part = results[start : start + AT_ONCE]
+                await asyncio.gather(*(self._take(sent, result) for result in part))
+
+    async def _take(self, sent: Sent, result: Result) -> None:
+        try:
+            key = bytes.fromhex(result.custom_id)
+            completion = read_result(self._wire, result, sent.calls[key])
+        except (ValueError, KeyError):  # a line that is not of these calls
+            return
+        except CallFailed as failure:
+            self._failures[key] = failure
+            return
+        completion = msgspec.structs.replace(completion, discount=self._discount)
+        await self._ledger.put(key, self._identity, completion)
+        self._failures.pop(key, None)
+        reservation = self._reserved.pop(key, None)
+        if reservation is not None:
+            self._fresh.add(key)
+            self._budget.settle(reservation, completion.usage, discounted(self._price, self._discount))
+
+    def _close(self, sent: Sent, batch: Batch) -> None:
+        """Note that the results are in the ledger. Raises ModelError for a batch not worth repeating."""
+        for key in sent.calls:
+            if self._sent.get(key) is sent:
+                del self._sent[key]
+            if key in self._reserved:  # never made, or refused: it has cost nothing
+                self._budget.settle(self._reserved.pop(key), UNUSED, self._price)
+                words = f"batch {batch.id} is {batch.status} and has no reply to this call"
+                self._failures.setdefault(key, CallFailed("error", words, retryable=True))
+        self._journal.note(msgspec.structs.replace(sent.entry, settled=True))
+        if batch.status == "failed":
+            raise ModelError(
+                f"{self._wire.name} refused batch {batch.id}: {batch.words}. Mend that and run again; "
+                "nothing of it was paid for."
+            )
+        if batch.status == "cancelled":
+            raise ModelError(
+                f"batch {batch.id} was cancelled at {self._wire.name}. What it had finished is in the "
+                "ledger; run the same command again to submit the rest."
+            )
+
+
+def _again(failure: CallFailed) -> CallFailed:
+    """Return the failure anew: the door adds to it, and several rows may have the same."""
+    return CallFailed(failure.status, str(failure), raw=failure.raw, retryable=failure.retryable)
