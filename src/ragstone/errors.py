@@ -6,6 +6,8 @@ RagstoneError            the base: its message says what happened, where, and wh
 ├── ModelError           a model cannot be had: unknown transport, no key, missing package or file
 │   └── CallFailed       one call ended without a usable reply; carries the row's status
 └── MissingExtra         an optional package is not installed (names the command that installs it)
+KeyboardInterrupt
+└── Stopped              Ctrl-C, after what was finished has been kept (says where); no mistake of anybody's
 
 The command line prints the message and exits with code 2; there is no traceback for a user's mistake.
 """
@@ -28,6 +30,10 @@ class DataError(RagstoneError):
 
 class ModelError(RagstoneError):
     """A model cannot be reached or does not exist; the whole command stops."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C ended the work in good order; the message says what there is and how to go on."""
 
 
 class MissingExtra(RagstoneError):

@@ -86,8 +86,9 @@ def test_ctrl_c_ends_with_one_sentence_and_loses_nothing(tmp_path):
         os.kill(stopped.pid, signal.SIGINT)
         _, said = stopped.communicate(timeout=30)
         assert stopped.returncode == 2
-        assert said.splitlines()[-1] == (
-            "ragstone: stopped. Finished calls are in the ledger: run the same command again to go on."
+        assert said.splitlines()[-1].endswith(
+            " of 60 judgements stand in judgements.jsonl.partial. "
+            "Finished calls are in the ledger: run the same command again to go on."
         )
         assert finish(start(tmp_path)) == 0
         assert stats(base_url)["n_requests"] <= N_ANSWERS + 4

@@ -54,6 +54,54 @@ async def test_the_first_error_cancels_what_is_under_way():
     assert cancelled == [2, 3]
 
 
+async def cancelled_after(first_s, work, rows, stop=lambda: None):
+    """Cancel the collecting after so long; return what it had got by the end."""
+    got = []
+
+    async def collect():
+        async for row in map_in_order(work, rows, stop):
+            got.append(row)  # noqa: PERF401 - what came before the cancellation is what is looked at
+
+    task = asyncio.create_task(collect())
+    await asyncio.sleep(first_s)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    return got
+
+
+async def test_cancelled_it_begins_no_row_and_waits_for_those_under_way():
+    begun = []
+
+    def rows():
+        for row in range(10 * WINDOW):
+            begun.append(row)
+            yield row
+
+    async def work(row):
+        await asyncio.sleep(0.2)
+        return row
+
+    assert await cancelled_after(0.05, work, rows()) == list(range(WINDOW))
+    assert len(begun) == WINDOW
+
+
+async def test_cancelled_rows_that_do_not_finish_are_left_out_and_the_others_stay_in_order(monkeypatch):
+    monkeypatch.setattr("ragstone.engine.local.STOP_S", 0.3)
+    stopped = asyncio.Event()
+
+    async def work(row):
+        if row == 1:
+            await asyncio.sleep(60)
+        await stopped.wait()
+        if row == 3:
+            raise RuntimeError("no call was made")
+        await asyncio.sleep((5 - row) * 0.01)
+        return row
+
+    assert await cancelled_after(0.05, work, range(5), stopped.set) == [0, 2, 4]
+
+
 async def double(number):
     await asyncio.sleep(0)
     return 2 * number

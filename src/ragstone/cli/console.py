@@ -2,7 +2,9 @@
 
 import contextlib
 import functools
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+STOPPED = "stopped. Finished calls are in the ledger: run the same command again to go on."
 FAILED_GATE, WRONG_USE, CANNOT_TELL, OVER_BUDGET, UNSCORED = 1, 2, 3, 4, 5
 
 
@@ -30,11 +33,20 @@ def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except RagstoneError as mistake:
             say(f"ragstone: {mistake}")
-        except KeyboardInterrupt:
-            say("ragstone: stopped. Finished calls are in the ledger: run the same command again to go on.")
+        except KeyboardInterrupt as stop:
+            say(f"ragstone: {str(stop) or STOPPED}")
+            _leave_threads()
         raise typer.Exit(WRONG_USE)
 
     return guarded
+
+
+def _leave_threads() -> None:
+    """End the process, if another thread is at work: Python would wait for it, and it may be generating."""
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(WRONG_USE)
 
 
 def say(text: str) -> None:
@@ -62,31 +74,3 @@ def console() -> "Console":
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
-
-
-@contextlib.contextmanager
-def bars(stage: str, total: int | None) -> Iterator["Advance"]:
-    """Show a progress bar on standard error; nothing where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description:<24}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(stage, total=total)
-        yield lambda: progress.advance(task)

@@ -1,6 +1,7 @@
 """This process as the place where a stage runs: many rows in flight, results in the order of the rows."""
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +13,18 @@ Out = TypeVar("Out")
 # Rows begun and not yet handed on. Far more than calls in flight, so that one slow row holds up nothing,
 # and few enough that memory does not grow with the file.
 WINDOW = 1024
+# After Ctrl-C: long enough for most calls in flight, which are paid for; short enough for who waits.
+STOP_S = 5.0
 
 
-async def map_in_order(work: Callable[[In], Awaitable[Out]], rows: Iterable[In]) -> AsyncIterator[Out]:
+async def map_in_order(
+    work: Callable[[In], Awaitable[Out]], rows: Iterable[In], stop: Callable[[], None] = lambda: None
+) -> AsyncIterator[Out]:
     """Yield `work(row)` for every row, in the order of the rows, up to WINDOW of them under way.
 
     The first error stops everything: what is under way is cancelled and awaited, then the error is raised.
+    Cancelled (Ctrl-C), it begins no row and calls `stop`, after which rows under way begin no call; those
+    that are finished within STOP_S are yielded, in order, and then the cancellation is raised.
     """
     pending: deque[asyncio.Task[Out]] = deque()
 
@@ -28,25 +35,60 @@ async def map_in_order(work: Callable[[In], Awaitable[Out]], rows: Iterable[In])
         for row in rows:
             pending.append(asyncio.create_task(one(row)))
             if len(pending) >= WINDOW:
-                yield await pending[0]
-                pending.popleft()
+                yield await _landed(pending)
         while pending:
-            yield await pending[0]
-            pending.popleft()
+            yield await _landed(pending)
+    except asyncio.CancelledError:
+        stop()
+        for finished in await _finished(pending):
+            yield finished
+        raise
     finally:
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
 
 
+async def _landed(pending: deque[asyncio.Task[Out]]) -> Out:
+    """Return the result of the first task, which is then no longer pending."""
+    if not pending[0].done():
+        await asyncio.wait((pending[0],))  # cancelled, this leaves the task alone: its call is being paid for
+    return pending.popleft().result()
+
+
+async def _finished(pending: Iterable[asyncio.Task[Out]]) -> list[Out]:
+    """Return the results that come within STOP_S."""
+    tasks = list(pending)
+    if tasks:
+        await asyncio.wait(tasks, timeout=STOP_S)
+    done = [task for task in tasks if task.done() and not task.cancelled()]
+    return [task.result() for task in done if task.exception() is None]
+
+
 def run_sync(work: Coroutine[Any, Any, Out]) -> Out:
     """Return the result of a coroutine, from a script or from a notebook whose event loop is running.
 
-    In a running loop the work gets a loop and a thread of its own, and nothing is patched.
+    In a running loop the work gets a loop and a thread of its own, and nothing is patched. Ctrl-C cancels
+    the work and raises KeyboardInterrupt when it has ended; pressed twice, at once.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
+    inside: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+
+    async def cancellable() -> Out:
+        task = asyncio.current_task()
+        if task is not None:
+            inside.append((task.get_loop(), task))
+        return await work
+
     with ThreadPoolExecutor(1, thread_name_prefix="ragstone") as pool:
-        return pool.submit(asyncio.run, work).result()
+        running = pool.submit(asyncio.run, cancellable())
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            for loop, task in inside:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: the work has ended
+                    loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -13,6 +12,7 @@ from ragstone.engine.calibration import cards_of_run, cards_of_sheet
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import plain_notes
+from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.stages import (
@@ -27,14 +27,12 @@ from ragstone.errors import ConfigError
 from ragstone.experiments import found_and_right
 from ragstone.judging import Judge, summarise
 from ragstone.llm import Caps, parse_caps
-from ragstone.records import Answer, AnyRow, Chunk, Document, Judgement, Question, Ranking
+from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report import Calls, RunSummary, headlines, write_report
 from ragstone.retrieval import evaluate_rankings, missing_documents
 from ragstone.systems import join_questions, load_prompt
-from ragstone.tables import open_rows, read_rows, write_rows
+from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
-
-RowT = TypeVar("RowT", bound=AnyRow)
 
 
 class RunRows(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,9 +121,18 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         made = _from_sheet(settings, {question.id: question for question in questions})
     else:
         made = answer_rows(questions[: settings.answer.limit], rankings, corpus.chunks, session)
-    answers = await _written(made, folder / "answers.jsonl", Answer)
+    answers: list[Answer] = []
+    await write_stream(made, folder / "answers.jsonl", Answer, each=answers.append, force=True)
     judged = judge_rows(lambda: answers, judges, session, len(answers))
-    judgements = await _written(judged, folder / "judgements.jsonl", Judgement)
+    judgements: list[Judgement] = []
+    await write_stream(
+        judged,
+        folder / "judgements.jsonl",
+        Judgement,
+        each=judgements.append,
+        n_planned=len(answers) * len(judges),
+        force=True,
+    )
     return RunRows(
         corpus=corpus, questions=questions, rankings=rankings, answers=answers, judgements=judgements
     )
@@ -135,15 +142,6 @@ async def _from_sheet(settings: Settings, questions: Mapping[str, Question]) -> 
     answers = read_rows(settings.path(settings.answer.sheet or ""), Answer)
     for row in islice(join_questions(answers, questions), settings.answer.limit):
         yield row
-
-
-async def _written(rows: AsyncIterator[RowT], path: Path, row_type: type[RowT]) -> list[RowT]:
-    kept = []
-    with open_rows(path, row_type, force=True) as write:
-        async for row in rows:
-            write(row)
-            kept.append(row)
-    return kept
 
 
 def _summarise(

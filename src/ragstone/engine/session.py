@@ -62,6 +62,11 @@ class Session:
             raise ValueError("this session makes calls: open one with open_forecast")
         return self._forecaster.forecast(self._ledger.earlier if self._ledger else lambda _model: [])
 
+    def stop(self) -> None:
+        """Let no door make another call; those in flight come home."""
+        for door in self._doors.values():
+            door.stop()
+
     def calls(self) -> Calls:
         """Return what was asked of models so far, and what it cost."""
         spent = self.budget

@@ -9,6 +9,7 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.notes import plain_notes
+from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
@@ -18,7 +19,7 @@ from ragstone.llm import Caps
 from ragstone.records import Answer, Judgement, Question, Status
 from ragstone.report import Calls, RunSummary
 from ragstone.systems import join_questions
-from ragstone.tables import check_output, open_rows, read_rows
+from ragstone.tables import check_output, read_rows
 from ragstone.version import __version__
 
 
@@ -54,10 +55,9 @@ def judge_sheet(
     async def work() -> RunSummary:
         tally = Tally()
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            with open_rows(output, Judgement, force=force) as write:
-                async for row in judge_rows(answers, judges, session, n_answers):
-                    write(row)
-                    tally.add(row)
+            rows = judge_rows(answers, judges, session, n_answers)
+            n_planned = n_answers * len(judges)
+            await write_stream(rows, output, Judgement, each=tally.add, n_planned=n_planned, force=force)
         metrics = tally.summaries(settings.run.seed)
         return RunSummary(
             name=str(output),
@@ -111,13 +111,10 @@ def answer_to_file(
     corpus = load_corpus(settings)
 
     async def work() -> AnswerSummary:
-        n_answers = 0
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
             rankings = rank_questions(questions, corpus.chunks, session) if corpus.chunks else []
-            with open_rows(output, Answer, force=force) as write:
-                async for row in answer_rows(questions, rankings, corpus.chunks, session):
-                    write(row)
-                    n_answers += 1
+            made = answer_rows(questions, rankings, corpus.chunks, session)
+            n_answers = await write_stream(made, output, Answer, n_planned=len(questions), force=force)
             calls = session.calls()
         return AnswerSummary(n_answers=n_answers, failed=calls.failed, calls=calls, output=str(output))
 

@@ -69,7 +69,7 @@ async def answer_rows(
         return await answer_question(question, contexts, prompt, ask, system=system, secret=secret)
 
     with session.progress("answer", len(questions)) as advance:
-        async for answer in map_in_order(work, questions):
+        async for answer in map_in_order(work, questions, session.stop):
             advance()
             yield answer
 
@@ -97,7 +97,7 @@ async def judge_rows(
                 return failed_judgement(judge, answer, means, "error", traceback.format_exc())
 
         with session.progress(f"judge {judge.name}", n_answers) as advance:
-            async for judgement in map_in_order(work, answers()):
+            async for judgement in map_in_order(work, answers(), session.stop):
                 advance()
                 yield judgement
 

@@ -94,6 +94,10 @@ class Door:
             self._budget.failed[failure.status] += 1
             raise
 
+    def stop(self) -> None:
+        """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
+        self._circuit.open("the run was stopped before this call was made")
+
     async def _ask_in_time(self, prompt: Prompt) -> Reply:
         """Ask as long as the deadline of the run allows; what is in flight then is cut off."""
         try:

@@ -62,11 +62,14 @@ async def open_llamacpp(model: str, settings: ModelSettings) -> AsyncIterator[En
             raise CallFailed("timeout", f"{path.name} took more than {timeout_s:g} s") from None
         return _completion(reply, path, context, prompt.top_logprobs, time.perf_counter() - started)
 
+    in_order = False
     try:
         identity = f"llamacpp/{path.stem}@{fingerprint(path)}"
         yield Endpoint(identity=identity, send=send, concurrency=concurrency, price=Price(input=0, output=0))
+        in_order = True
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        # A generation cannot be interrupted: an error or Ctrl-C leaves it to its thread.
+        pool.shutdown(wait=in_order, cancel_futures=True)
         server.clear()
 
 

@@ -35,9 +35,9 @@ def check_output(path: Path | str, force: bool) -> Path:
         raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _partial(path).touch()
-        if not _partial(path).stat().st_size:
-            _partial(path).unlink()
+        partial_path(path).touch()
+        if not partial_path(path).stat().st_size:
+            partial_path(path).unlink()
     except OSError as mistake:
         raise DataError(
             f"{path}: cannot be written ({mistake.strerror}). Choose a folder that can."
@@ -53,9 +53,9 @@ def open_rows(path: Path | str, row_type: type, *, force: bool = False) -> Itera
     """
     path = check_output(path, force)
     try:
-        with WRITERS[path.suffix.lower()](_partial(path), row_type) as write:
+        with WRITERS[path.suffix.lower()](partial_path(path), row_type) as write:
             yield write
-        _partial(path).replace(path)
+        partial_path(path).replace(path)
     except OSError as mistake:
         raise DataError(
             f"{path}: could not be written ({mistake.strerror}). Make room, then run again."
@@ -72,7 +72,8 @@ def write_rows(path: Path | str, rows: Iterable[AnyRow], row_type: type, *, forc
     return n
 
 
-def _partial(path: Path) -> Path:
+def partial_path(path: Path) -> Path:
+    """Return where the rows of a file stand until it is whole."""
     return path.with_name(path.name + ".partial")
 
 
@@ -106,10 +107,12 @@ def _write_parquet(path: Path, row_type: type) -> Iterator[Write]:
         raise MissingExtra(f"writing {path}", "parquet") from None
     # Types of nested columns are known only once they are seen, so the rows of a file are one table.
     rows: list[dict[str, Any]] = []
-    yield lambda row: rows.append(_flat(msgspec.to_builtins(row)))
-    columns = {name: [row.get(name) for row in rows] for name in fields_of(row_type)}
-    columns = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
-    pq.write_table(pa.table(columns), path)
+    try:
+        yield lambda row: rows.append(_flat(msgspec.to_builtins(row)))
+    finally:  # after an error too: what is finished stands in NAME.partial, in this format as in the others
+        columns = {name: [row.get(name) for row in rows] for name in fields_of(row_type)}
+        columns = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
+        pq.write_table(pa.table(columns), path)
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,46 @@
+"""Rows of a stage -> a file, as they come; after Ctrl-C, what is finished stays beside it and is counted."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ragstone.errors import Stopped
+from ragstone.records import AnyRow
+from ragstone.tables import open_rows, partial_path
+
+RowT = TypeVar("RowT", bound=AnyRow)
+
+
+async def write_stream(
+    rows: AsyncIterator[RowT],
+    path: Path,
+    row_type: type[RowT],
+    *,
+    each: Callable[[RowT], object] = lambda _row: None,
+    n_planned: int | None = None,
+    force: bool = False,
+) -> int:
+    """Write rows as they come, and hand each to `each`; return how many there were.
+
+    The file is put in place when all are written. Cancelled, this raises Stopped: the finished rows stand
+    in `NAME.partial`, and the others are left out, for none of the statuses is true of a row that nobody
+    judged. A file under its own name is always whole.
+    """
+    n_rows = 0
+    with open_rows(path, row_type, force=force) as write:
+        try:
+            async for row in rows:
+                write(row)
+                each(row)
+                n_rows += 1
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling() > 1:  # Ctrl-C again: no words, no waiting
+                raise
+            of_all = "" if n_planned is None else f" of {n_planned}"
+            raise Stopped(
+                f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s stand in {partial_path(path)}. "
+                "Finished calls are in the ledger: run the same command again to go on."
+            ) from None
+    return n_rows
