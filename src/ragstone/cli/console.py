@@ -74,3 +74,31 @@ def console() -> "Console":
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
+
+
+@contextlib.contextmanager
+def bars(stage: str, total: int | None) -> Iterator["Advance"]:
+    """Show a progress bar on standard error; nothing where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:<24}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(stage, total=total)
+        yield lambda: progress.advance(task)
