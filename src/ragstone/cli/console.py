@@ -1,11 +1,10 @@
 """What commands print: results on standard output, everything else on standard error."""
 
-import contextlib
 import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
@@ -14,8 +13,6 @@ from ragstone.errors import RagstoneError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
-    from ragstone.engine import Advance
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -75,30 +72,3 @@ def console() -> "Console":
 
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
 
-
-@contextlib.contextmanager
-def bars(stage: str, total: int | None) -> Iterator["Advance"]:
-    """Show a progress bar on standard error; nothing where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description:<24}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(stage, total=total)
-        yield lambda: progress.advance(task)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ragstone.cli.console import bars, say, show_json
+from ragstone.cli.bars import bars
+from ragstone.cli.console import say, show_json
 from ragstone.cli.options import AsJson, Force, Output
 
 

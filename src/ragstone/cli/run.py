@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from ragstone.cli.asking import leave, tell_forecast
-from ragstone.cli.console import bars, say, show, show_json
+from ragstone.cli.bars import bars
+from ragstone.cli.console import say, show, show_json
 from ragstone.cli.options import (
     AsJson,
     BudgetCap,

@@ -4,7 +4,7 @@ from ragstone.engine.api import answer, judge, retrieve
 from ragstone.engine.forecasting import forecast_answering, forecast_judging, forecast_run
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.pipeline import run, run_folder
-from ragstone.engine.progress import Advance, Progress, silent
+from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.sheet import AnswerSummary, answer_to_file, judge_sheet
 from ragstone.engine.stages import (
@@ -20,6 +20,7 @@ __all__ = [
     "AnswerSummary",
     "Progress",
     "Session",
+    "State",
     "answer",
     "answer_rows",
     "answer_to_file",

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.embedding import Embedder, open_embedder
-from ragstone.engine.progress import Progress, silent
+from ragstone.engine.progress import Progress, State, silent
 from ragstone.errors import ModelError
 from ragstone.judging import Judge, Means
 from ragstone.llm import Ask, Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
@@ -66,6 +66,13 @@ class Session:
         """Let no door make another call; those in flight come home."""
         for door in self._doors.values():
             door.stop()
+
+    def state(self) -> State:
+        """Return what is asked of models at this moment."""
+        spent = self.budget
+        return State(
+            made=spent.made, in_flight=spent.in_flight, retries=spent.retries, spent_usd=spent.spent_usd
+        )
 
     def calls(self) -> Calls:
         """Return what was asked of models so far, and what it cost."""

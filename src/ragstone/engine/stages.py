@@ -68,7 +68,7 @@ async def answer_rows(
         contexts = contexts_of(ranking, by_id) if ranking else []
         return await answer_question(question, contexts, prompt, ask, system=system, secret=secret)
 
-    with session.progress("answer", len(questions)) as advance:
+    with session.progress("answer", len(questions), session.state) as advance:
         async for answer in map_in_order(work, questions, session.stop):
             advance()
             yield answer
@@ -96,7 +96,7 @@ async def judge_rows(
             except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
                 return failed_judgement(judge, answer, means, "error", traceback.format_exc())
 
-        with session.progress(f"judge {judge.name}", n_answers) as advance:
+        with session.progress(f"judge {judge.name}", n_answers, session.state) as advance:
             async for judgement in map_in_order(work, answers(), session.stop):
                 advance()
                 yield judgement

@@ -115,6 +115,11 @@ class Budget:
         """How many calls are reserved and not settled."""
         return len(self._reserved)
 
+    @property
+    def spent_usd(self) -> float | None:
+        """What the calls made now cost, at most; None where a price is unknown."""
+        return None if self.usd is None else self._spent[1]
+
     def check_time(self) -> None:
         """Raise CallFailed `timeout` when the deadline of the run has passed."""
         if self.ends is not None and time.monotonic() >= self.ends:
