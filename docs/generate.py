@@ -164,20 +164,25 @@ TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
 def commands_page() -> str:
     """Return commands.md: what `ragstone COMMAND --help` says, as tables that no terminal's width bends."""
     parts = [f"# Commands\n\n{MADE}", f"{textwrap.fill(str(app.info.help), 100)}\n", COMMON]
-    parts += [_command(inspect.unwrap(info.callback)) for info in app.registered_commands if info.callback]
+    groups = [group.typer_instance for group in app.registered_groups if group.typer_instance]
+    for place, commands in [("ragstone", app), *((f"ragstone {group.info.name}", group) for group in groups)]:
+        for info in commands.registered_commands:
+            if info.callback:
+                command = inspect.unwrap(info.callback)
+                parts.append(_command(f"{place} {info.name or command.__name__}", command))
     return "\n".join(parts)
 
 
-def _command(command: Callable[..., object]) -> str:
+def _command(name: str, command: Callable[..., object]) -> str:
     parameters = sorted(_parameters(command), key=lambda parameter: parameter.option)
     places = [
         p.spelling if p.default == "required" else f"[{p.spelling}]" for p in parameters if not p.option
     ]
     options = ["[OPTIONS]"] if len(places) < len(parameters) else []
-    usage = " ".join(["ragstone", command.__name__, *places, *options])
+    usage = " ".join([name, *places, *options])
     rows = [[f"`{p.spelling}`", p.told.replace("|", "\\|"), p.default] for p in parameters]
     return (
-        f"## ragstone {command.__name__}\n\n{inspect.getdoc(command)}\n\n```text\n{usage}\n```\n\n"
+        f"## {name}\n\n{inspect.getdoc(command)}\n\n```text\n{usage}\n```\n\n"
         f"{_table(['', 'meaning', 'default'], rows)}"
     )
 
@@ -198,10 +203,13 @@ def _parameters(command: Callable[..., object]) -> Iterable[Parameter]:
         kind, told = get_args(hints[name])[:2]
         option = isinstance(told, OptionInfo)
         words = _value_word(kind)
-        spelling = (
-            f"{', '.join(told.param_decls or ['--' + name])} {words}".strip() if option else name.upper()
-        )
+        spelling = f"{', '.join(_names(told) or ['--' + name])} {words}".strip() if option else name.upper()
         yield Parameter(option, spelling, told.help or "The file to write.", _default_shown(parameter))
+
+
+def _names(told: OptionInfo) -> list[str]:
+    """Return what an option is called; in `Annotated` Typer takes the first name for a default."""
+    return [str(name) for name in (told.default, *(told.param_decls or ())) if str(name).startswith("-")]
 
 
 def _value_word(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's forms
