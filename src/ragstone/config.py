@@ -33,6 +33,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
 
     base_url: str | None = None
     api_key_env: str | None = None
+    api_key_file: str | None = None
     max_concurrency: Positive | None = None
     requests_per_minute: Positive | None = None
     tokens_per_minute: Positive | None = None

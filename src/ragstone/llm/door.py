@@ -258,6 +258,8 @@ async def open_door(
             f"llamacpp/smollm2-135m. {nearest(transport, [*TRANSPORTS, 'recorded'])}"
         )
     chosen = settings.models.get(model, ModelSettings())
+    if chosen.api_key_file is not None:
+        chosen = msgspec.structs.replace(chosen, api_key_file=str(settings.path(chosen.api_key_file)))
     async with TRANSPORTS[transport](name, chosen) as endpoint:
         yield Door(endpoint, chosen, ledger, budget or Budget(), offline=offline)
 

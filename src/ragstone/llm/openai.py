@@ -17,6 +17,7 @@ import msgspec
 
 from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
+from ragstone.llm.keys import find_key
 from ragstone.llm.logprobs import read_logprobs
 from ragstone.llm.prices import list_price
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
@@ -116,16 +117,16 @@ class _Dialect:
 async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endpoint]:
     """Give the endpoint of a model; its connections are closed at the end of the block.
 
-    The key is read from the variable that the settings name, else OPENAI_API_KEY; only OpenAI's own
+    The key is read from where the settings name, else from OPENAI_API_KEY (see keys.py); only OpenAI's own
     address demands one. Where it is missing, the first call that the ledger lacks raises ModelError.
     """
     base_url = (settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
-    variable = settings.api_key_env or "OPENAI_API_KEY"
-    key = os.environ.get(variable, "").strip()
-    demands_key = settings.api_key_env is not None or base_url == DEFAULT_BASE_URL
+    key, remedy = find_key(settings)
+    named = settings.api_key_env is not None or settings.api_key_file is not None
+    demands_key = named or base_url == DEFAULT_BASE_URL
     no_key = (
-        f"openai/{model}: no key. Set the environment variable {variable}, or point base_url (or "
-        "OPENAI_BASE_URL) at an endpoint that needs none, such as Ollama or vLLM."
+        f"openai/{model}: no key. {remedy}, or point base_url (or OPENAI_BASE_URL) at an endpoint that needs "
+        "none, such as Ollama or vLLM."
     )
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
     timeout = aiohttp.ClientTimeout(total=settings.timeout_s or DEFAULT_TIMEOUT_S, sock_connect=CONNECT_S)

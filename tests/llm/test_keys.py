@@ -1,0 +1,160 @@
+"""Keys: where they are read, what is said when they are missing, and that nothing written holds one."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.doors import prompt
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.scripts import always, fail
+
+from ragstone.config import ModelSettings, Settings
+from ragstone.errors import ConfigError, ModelError
+from ragstone.llm import Ledger, open_door
+from ragstone.llm.keys import _warn_of_readers, find_key
+from ragstone.records import Answer, Document, Question
+from ragstone.tables import write_rows
+
+KEY = "sk-test-5f2b9c41d7e8a6"
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    """A file of the user's own, for nobody else."""
+    _warn_of_readers.cache_clear()
+    path = tmp_path / "key.txt"
+    path.write_text(f"{KEY}\n")
+    path.chmod(0o600)
+    return path
+
+
+def test_the_variable_named_is_read_and_else_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", " usual\n")
+    monkeypatch.setenv("MY_KEY", "mine")
+    assert find_key(ModelSettings())[0] == "usual"
+    assert find_key(ModelSettings(api_key_env="MY_KEY"))[0] == "mine"
+    assert find_key(ModelSettings(api_key_env="NO_KEY")) == ("", "Set the environment variable NO_KEY")
+
+
+def test_a_file_is_read_and_goes_before_the_usual_variable(
+    key_file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "usual")
+    assert find_key(ModelSettings(api_key_file=str(key_file)))[0] == KEY
+    assert caplog.records == []
+
+
+def test_two_places_for_one_key_are_a_mistake() -> None:
+    with pytest.raises(ConfigError, match="Keep one of them"):
+        find_key(ModelSettings(api_key_env="MY_KEY", api_key_file="key.txt"))
+
+
+def test_a_file_that_others_can_read_is_warned_about_once_without_its_content(
+    key_file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    key_file.chmod(0o640)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            assert find_key(ModelSettings(api_key_file=str(key_file)))[0] == KEY
+    [record] = caplog.records
+    assert record.getMessage().endswith(f"chmod 600 {key_file}")
+    assert KEY not in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("content", "remedy"),
+    [
+        (None, "No such file"),
+        (b"", "which is empty"),
+        (b"\xff\xfe", "it is no text"),
+        (f"{KEY}\n{KEY}".encode(), "Write the key alone into"),
+        (f"key = {KEY}".encode(), "Write the key alone into"),
+        ("sk-ключ".encode(), "Write the key alone into"),
+    ],
+)
+def test_a_file_without_a_key_is_told_without_its_content(
+    key_file: Path, content: bytes | None, remedy: str
+) -> None:
+    if content is None:
+        key_file.unlink()
+    else:
+        key_file.write_bytes(content)
+    key, said = find_key(ModelSettings(api_key_file=str(key_file)))
+    assert key == ""
+    assert remedy in said
+    assert KEY not in said
+
+
+async def test_the_path_is_relative_to_the_settings_and_the_key_opens_the_door(
+    key_file: Path, fake_openai: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_openai.key = KEY
+    monkeypatch.chdir("/")
+    settings = fake_openai.settings(key_file.parent, api_key_file="key.txt")
+    ledger = Ledger(key_file.parent / "ledger.sqlite")
+    async with open_door(fake_openai.model, settings, ledger) as door:
+        assert (await door.ask(prompt())).value is not None
+    ledger.close()
+
+
+async def test_a_missing_file_stops_the_first_call_and_says_what_to_do(
+    tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    settings: Settings = fake_openai.settings(tmp_path, api_key_file="nowhere.txt")
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    async with open_door(fake_openai.model, settings, ledger) as door:
+        with pytest.raises(ModelError, match=r"no key\. Write it into the file .*nowhere\.txt"):
+            await door.ask(prompt())
+    ledger.close()
+    assert fake_openai.n_requests == 0
+
+
+def everything_written(folder: Path, but: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file() and file != but)
+
+
+@pytest.mark.parametrize("echoes", ["in an error", "as a refused key", "nothing"])
+def test_nothing_that_is_written_holds_the_key(
+    key_file: Path,
+    fake_openai: FakeOpenAI,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    echoes: str,
+) -> None:
+    folder = key_file.parent
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "500")
+    caplog.set_level(logging.DEBUG)
+    fake_openai.key = KEY
+    if echoes == "in an error":
+        fake_openai.script = always(fail(400, f"Your request with the key {KEY} is refused."))
+    if echoes == "as a refused key":
+        fake_openai.key = "another"  # the server then repeats the one that it was given
+    (folder / "ragstone.toml").write_text(
+        '[documents]\npaths = ["d.jsonl"]\n[questions]\npath = "q.jsonl"\n[answer]\nmodel = "openai/fake"\n'
+        '[judge]\nmodel = "openai/fake"\njudges = ["correctness", "faithfulness"]\n'
+        + fake_openai.toml()
+        + 'api_key_file = "key.txt"\n'
+    )
+    write_rows(folder / "d.jsonl", [Document(id="d", text="Wheat is sown in autumn.")], Document)
+    write_rows(folder / "q.jsonl", [Question(id="q", question="When?", reference="Autumn")], Question)
+    write_rows(folder / "a.jsonl", [Answer(question_id="q", question="When?", answer="Now")], Answer)
+    said = ""
+    for command in (
+        ("run",),
+        ("judge", "a.jsonl", "--judge", "relevance"),
+        ("answer", "--force"),
+        ("doctor",),
+    ):
+        ran = ragstone(*command)
+        said += ran.out + ran.err
+    assert fake_openai.n_requests > 0
+    assert ("[the key]" in said or b"[the key]" in everything_written(folder, key_file)) is (
+        echoes != "nothing"
+    )
+    written = everything_written(folder, key_file)
+    assert b"key.txt" in written  # ragstone.toml names the file
+    assert KEY.encode() not in written
+    assert KEY not in said
+    assert KEY not in caplog.text
