@@ -16,6 +16,7 @@ from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.ledger import Ledger
 from ragstone.llm.limits import Circuit, Pace, Slots, backoff_s
+from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt, Reply
 from ragstone.llm.schema import ReplyError, encoded_schema
@@ -30,7 +31,7 @@ def _open_openai(model: str, settings: ModelSettings) -> AbstractAsyncContextMan
     return open_openai(model, settings)
 
 
-TRANSPORTS = {"openai": _open_openai, "llamacpp": open_llamacpp}
+TRANSPORTS = {"openai": _open_openai, "llamacpp": open_llamacpp, "litellm": open_litellm}
 ATTEMPTS = 6
 # While the endpoint has never answered, it is more likely wrong than busy; and a timeout costs a minute.
 FEW_ATTEMPTS = 3

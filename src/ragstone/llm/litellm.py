@@ -1,0 +1,211 @@
+"""Any provider that the optional package litellm knows; its errors become our statuses."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import AsyncIterator
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from ragstone.config import ModelSettings
+from ragstone.errors import MissingExtra, ModelError
+from ragstone.llm.logprobs import read_logprobs
+from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.llm.schema import encoded_schema, fill_nonce
+from ragstone.llm.transport import Endpoint, Rephrase, Unreachable
+from ragstone.records import Usage
+
+DEFAULT_CONCURRENCY = 32  # litellm takes some ms of processor time a call: more at once gain nothing
+DEFAULT_TIMEOUT_S = 60.0
+PATIENCE_S = 120.0  # who asks to be left alone for longer has no quota left for today
+# Ways to ask for JSON, the strictest first; a model that refuses one is asked by the next.
+MODES = ("json_schema", "json_object", "text")
+# Before it is imported: no price list from the network, no .env file read.
+QUIET = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_MODE": "PRODUCTION",
+}
+FILTERED = {"content_filter", "content_policy_violation"}  # codes of errors that litellm does not tell apart
+IMPORTING = threading.Lock()
+
+
+class _Form:
+    """How the model is asked for JSON; learnt from its refusals."""
+
+    def __init__(self) -> None:
+        self.mode = 0
+        self.proven = False
+
+    def learn(self, asked: int, prompt: Prompt) -> bool:
+        """Return whether the request may be sent again in a looser form, after a refusal of this one."""
+        if prompt.reply is None or self.proven or asked >= len(MODES) - 1:
+            return False
+        self.mode = max(self.mode, asked + 1)
+        return True
+
+
+@contextlib.asynccontextmanager
+async def open_litellm(model: str, settings: ModelSettings) -> AsyncIterator[Endpoint]:
+    """Give the endpoint of a model named as litellm does, e.g. `anthropic/claude-sonnet-4-5`.
+
+    The package is imported when the first call is made, so that a run which the ledger answers needs it
+    not: then MissingExtra without it. The key is in the provider's own variable, or in the one that the
+    settings name.
+    """
+    timeout_s = settings.timeout_s or DEFAULT_TIMEOUT_S
+    key = os.environ.get(settings.api_key_env, "").strip() if settings.api_key_env else ""
+    form = _Form()
+    loaded: list[ModuleType] = []
+
+    async def send(prompt: Prompt) -> Completion:
+        if settings.api_key_env and not key:
+            raise ModelError(f"litellm/{model}: no key. Set the environment variable {settings.api_key_env}.")
+        if not loaded:
+            loaded.append(await asyncio.to_thread(_load, model))
+        litellm, asked = loaded[0], form.mode
+        body = _body(prompt, MODES[asked]) | {"model": model, "timeout": timeout_s, "num_retries": 0}
+        body |= {"api_key": key} if key else {}
+        body |= {"api_base": settings.base_url} if settings.base_url else {}
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(timeout_s):
+                reply = await litellm.acompletion(**body, max_retries=0, drop_params=True)
+        except TimeoutError:
+            raise CallFailed("timeout", f"litellm/{model} did not answer in time", retryable=True) from None
+        except litellm.exceptions.openai.OpenAIError as mistake:
+            failure = _failure(model, mistake, key)
+            if isinstance(failure, _Refused) and form.learn(asked, prompt):
+                raise Rephrase(str(failure)) from None
+            raise failure from None
+        form.proven = form.proven or prompt.reply is not None
+        return _completion(reply, prompt.top_logprobs, time.perf_counter() - started)
+
+    address = f"@{re.sub(r'^https?://([^/@]*@)?', '', settings.base_url)}" if settings.base_url else ""
+    concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
+    try:
+        yield Endpoint(identity=f"litellm/{model}{address}", send=send, concurrency=concurrency, price=None)
+    finally:
+        for litellm in loaded:
+            await litellm.close_litellm_async_clients()
+
+
+class _Refused(CallFailed):
+    """A request that the provider does not take as it is."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("error", message)
+
+
+def _load(model: str) -> ModuleType:
+    """Return the package, silent: no telemetry, no logging, no download of prices or tokenisers."""
+    with IMPORTING:
+        for name, value in QUIET.items():
+            os.environ.setdefault(name, value)
+        try:
+            import litellm
+        except ImportError:
+            raise MissingExtra(f"the model litellm/{model}", "litellm") from None
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    litellm.disable_hf_tokenizer_download = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    package: ModuleType = litellm
+    return package
+
+
+def _body(prompt: Prompt, mode: str) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "messages": msgspec.to_builtins(prompt.messages),
+        "max_tokens": prompt.max_tokens,
+        "temperature": prompt.temperature,
+    }
+    if prompt.top_logprobs is not None:
+        body |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
+    if prompt.reply is None or mode == "text":
+        return body
+    if mode == "json_object":
+        return body | {"response_format": {"type": "json_object"}}
+    schema = fill_nonce(encoded_schema(prompt.reply, prompt.nonce is not None), prompt.nonce)
+    name = re.sub(r"[^\w-]", "_", prompt.reply.__name__, flags=re.ASCII)[:64]
+    asked = {"name": name, "strict": True, "schema": msgspec.json.decode(schema)}
+    return body | {"response_format": {"type": "json_schema", "json_schema": asked}}
+
+
+def _completion(reply: Any, top_logprobs: int | None, latency_s: float) -> Completion:
+    """Return what litellm's reply holds: an object whose optional fields are often not there at all."""
+    if not reply.choices:
+        raise Unreachable("litellm gave a reply without choices. Check base_url and the model's name.")
+    choice = reply.choices[0]
+    usage = getattr(reply, "usage", None)
+    details = getattr(usage, "prompt_tokens_details", None)
+    refusal = (getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal")
+    filtered = "filtered" if choice.finish_reason == "content_filter" else None
+    found = None
+    if top_logprobs is not None:
+        found = read_logprobs(getattr(choice, "logprobs", None), top_logprobs)
+    return Completion(
+        text=choice.message.content or "",
+        finish_reason=choice.finish_reason,
+        refusal=refusal or filtered,
+        usage=Usage(
+            input=getattr(usage, "prompt_tokens", 0) or 0,
+            output=getattr(usage, "completion_tokens", 0) or 0,
+            cached=getattr(details, "cached_tokens", 0) or 0,
+        ),
+        latency_s=round(latency_s, 4),
+        logprobs=found,
+    )
+
+
+def _failure(model: str, mistake: Exception, key: str) -> ModelError:
+    """Return what an error of litellm means: stop everything, try again, or give up this row.
+
+    Errors are told by the names of their classes, the most particular first: those stay from version to
+    version, while the tree of them changes.
+    """
+    kinds = {kind.__name__ for kind in type(mistake).__mro__}
+    words = f"litellm/{model}: {_words(mistake, key)}"
+    if kinds & {"AuthenticationError", "PermissionDeniedError"}:
+        return ModelError(f"{words}. Check the key's environment variable.")
+    if "NotFoundError" in kinds or "LLM Provider NOT provided" in words:
+        return ModelError(f"{words}. Check the model's name: litellm/PROVIDER/MODEL.")
+    if "PaymentRequiredError" in kinds or "insufficient_quota" in words:
+        return ModelError(f"{words}. The account has no quota left.")
+    if "ContentPolicyViolationError" in kinds or getattr(mistake, "code", None) in FILTERED:
+        return CallFailed("refused", words, raw=words)
+    if "ContextWindowExceededError" in kinds:
+        return CallFailed("error", f"{words}. Give fewer or shorter contexts.")
+    if kinds & {"Timeout", "APITimeoutError"}:
+        return CallFailed("timeout", words, retryable=True)
+    if "RateLimitError" in kinds:
+        return _rate_limited(mistake, words)
+    if kinds & {"BadRequestError", "UnprocessableEntityError"}:
+        return _Refused(words)
+    if "APIConnectionError" in kinds:
+        return Unreachable(words)
+    return CallFailed("error", words, retryable=True)
+
+
+def _rate_limited(mistake: Exception, words: str) -> CallFailed:
+    headers = getattr(mistake, "litellm_response_headers", None) or {}
+    try:
+        retry_after_s = max(0.0, float(headers.get("retry-after", "")))
+    except ValueError:
+        return CallFailed("rate_limited", words, retryable=True)
+    if retry_after_s > PATIENCE_S:
+        return CallFailed("rate_limited", f"{words} (wait {retry_after_s:.0f} s)")
+    return CallFailed("rate_limited", words, retryable=True, retry_after_s=retry_after_s)
+
+
+def _words(mistake: Exception, key: str) -> str:
+    """Return the first words of an error, on one line, without the key."""
+    words = " ".join(str(mistake).split())
+    return (words.replace(key, "[the key]") if key else words)[:400]
