@@ -232,7 +232,7 @@ version, and `--help` of every command says what stands here.
 | --- | --- |
 | 0 | done |
 | 2 | wrong usage or input, or stopped with Ctrl-C; the message says what to change |
-| 4 | done, but the budget cut some calls off |
+| 4 | done, but the budget or the deadline cut some calls off |
 | 5 | done, but some rows could not be scored (with `--strict` only) |
 """
 
