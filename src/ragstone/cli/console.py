@@ -71,4 +71,3 @@ def console() -> "Console":
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
-
