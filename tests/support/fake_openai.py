@@ -36,6 +36,7 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
+from tests.support.fake_batches import FakeBatches
 from tests.support.scripts import (
     Body,
     Said,
@@ -76,6 +77,7 @@ class FakeOpenAI:
         self.models: set[str] | None = None
         self.refuse: set[str] = set()
         self.base_url = ""
+        self.batches = FakeBatches()
         self._closing = asyncio.Event()
         self.forget()
 
@@ -112,6 +114,10 @@ class FakeOpenAI:
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.path.endswith("/stats"):
             return web.json_response(self.stats())
+        if "/files" in request.path or "/batches" in request.path:
+            if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":
+                return web.json_response({"error": {"message": "Incorrect API key provided"}}, status=401)
+            return await self.batches.respond(request, self._answer_in_batch)
         content = await request.read()
         self.n_requests += 1
         self.arrivals.append(time.monotonic())
@@ -148,6 +154,11 @@ class FakeOpenAI:
         self._answered[digest] += 1
         return web.Response(body=_completion(body, said, len(content)), content_type="application/json")
 
+    def _answer_in_batch(self, body: Body, content: bytes) -> tuple[int, bytes]:
+        said = self.script(body)
+        said = Said(text=said) if isinstance(said, str) else said
+        return said.status, _completion(body, said, len(content)) if said.raw is None else said.raw
+
     def _check(self, request: web.BaseRequest, body: Body) -> Said | None:
         if self.key is not None:
             given = request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -169,6 +180,9 @@ class FakeOpenAI:
             "n_answered": sum(self._answered.values()),
             "n_asked_again": self.n_asked_again,
             "n_cut_off": self.n_cut_off,
+            "n_batches": len(self.batches.made),
+            "n_batch_calls": self.batches.n_calls,
+            "n_looks": self.batches.n_looks,
         }
 
 
@@ -256,6 +270,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--hanging", type=float, default=0.0, metavar="SHARE", help="never answered")
     parser.add_argument("--refuse", action="append", default=[], metavar="MODE")
     parser.add_argument("--key", default=None)
+    parser.add_argument("--batch-looks", type=int, default=1, metavar="N", help="looks until one is over")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lifetime", type=float, default=300.0, metavar="SECONDS")
     return parser.parse_args(arguments)
@@ -266,6 +281,7 @@ async def main(arguments: list[str] | None = None) -> None:
     options = _options(arguments)
     fake = FakeOpenAI()
     fake.latency_s, fake.key, fake.refuse = options.latency, options.key, set(options.refuse)
+    fake.batches.takes_looks = options.batch_looks
     faults = [
         (options.rate_limited, fail(429, "Rate limit reached", retry_after=options.retry_after)),
         (options.malformed, say('{"nonce": "0", "reason": "cut o', finish_reason="length")),

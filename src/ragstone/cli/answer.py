@@ -11,6 +11,7 @@ from ragstone.cli.console import say, show_json
 from ragstone.cli.options import (
     AsJson,
     BudgetCap,
+    ByBatch,
     Config,
     Deadline,
     Force,
@@ -41,6 +42,7 @@ def answer(
     deadline: Deadline = None,
     forecast: ForecastOnly = False,
     yes: Yes = False,
+    batch: ByBatch = False,
     offline: Offline = False,
     config: Config = None,
     force: Force = False,
@@ -64,7 +66,9 @@ def answer(
         if not forecast:
             check_output(output, force)
         tell_forecast(forecast_answering(settings), only=forecast, yes=yes, json=json)
-    summary = answer_to_file(settings, output, caps=caps, offline=offline, force=force, progress=bars)
+    summary = answer_to_file(
+        settings, output, caps=caps, offline=offline, batch=batch, force=force, progress=bars
+    )
     if json:
         show_json(summary)
     n_failed = sum(summary.failed.values())

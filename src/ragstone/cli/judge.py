@@ -1,7 +1,7 @@
 """`ragstone judge`: an answer sheet -> judgements."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from ragstone.cli.console import say, show, show_json
 from ragstone.cli.options import (
     AsJson,
     BudgetCap,
+    ByBatch,
     Config,
     Deadline,
     Force,
@@ -23,23 +24,28 @@ from ragstone.cli.options import (
     Yes,
 )
 
+if TYPE_CHECKING:
+    from ragstone.report import RunSummary
+
+Judges = Annotated[list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")]
+QuestionsToo = Annotated[
+    Path | None, typer.Option("--questions", help="Questions and references, where the sheet has none.")
+]
+
 
 def judge(
     answers: Annotated[Path, typer.Argument(help="The answer sheet, in any tool's columns.")],
     *,
-    judges: Annotated[
-        list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")
-    ] = None,
+    judges: Judges = None,
     model: Model = None,
-    questions: Annotated[
-        Path | None, typer.Option("--questions", help="Questions and references, where the sheet has none.")
-    ] = None,
+    questions: QuestionsToo = None,
     output: Output = Path("judgements.jsonl"),
     limit: Limit = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
     forecast: ForecastOnly = False,
     yes: Yes = False,
+    batch: ByBatch = False,
     offline: Offline = False,
     config: Config = None,
     force: Force = False,
@@ -50,8 +56,6 @@ def judge(
     from ragstone.config import choose, load_settings
     from ragstone.engine import forecast_judging, judge_sheet, load_judges
     from ragstone.llm import parse_caps
-    from ragstone.report import terminal_judged
-    from ragstone.report.wording import end_line
     from ragstone.tables import check_output
 
     caps = parse_caps(budget, deadline)
@@ -71,9 +75,18 @@ def judge(
         limit=limit,
         caps=caps,
         offline=offline,
+        batch=batch,
         force=force,
         progress=bars,
     )
+    _tell(summary, output, strict=strict, json=json)
+
+
+def _tell(summary: "RunSummary", output: Path, *, strict: bool, json: bool) -> None:
+    """Show the numbers, and exit as the rows demand."""
+    from ragstone.report import terminal_judged
+    from ragstone.report.wording import end_line
+
     if json:
         show_json(summary)
     else:

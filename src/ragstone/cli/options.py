@@ -9,6 +9,9 @@ Config = Annotated[
     Path | None, typer.Option("--config", help="Settings; default ragstone.toml, if there is one here.")
 ]
 Offline = Annotated[bool, typer.Option("--offline", help="Answer from the ledger alone; call no model.")]
+ByBatch = Annotated[
+    bool, typer.Option("--batch", help="By the provider's batch API: cheaper, and takes up to a day.")
+]
 BudgetCap = Annotated[
     str | None,
     typer.Option("--budget", help="Most to spend: 500calls, 200000tokens, 5usd, or several with commas."),

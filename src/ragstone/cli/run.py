@@ -11,6 +11,7 @@ from ragstone.cli.console import say, show, show_json
 from ragstone.cli.options import (
     AsJson,
     BudgetCap,
+    ByBatch,
     Deadline,
     Force,
     ForecastOnly,
@@ -32,6 +33,7 @@ def run(
     deadline: Deadline = None,
     forecast: ForecastOnly = False,
     yes: Yes = False,
+    batch: ByBatch = False,
     offline: Offline = False,
     force: Force = False,
     strict: Strict = False,
@@ -48,7 +50,7 @@ def run(
     settings = choose(settings, "judge", model=model)
     if forecast or not offline:
         tell_forecast(forecast_run(settings), only=forecast, yes=yes, json=json)
-    run_and_show(settings, budget, offline, force, deadline=deadline, strict=strict, json=json)
+    run_and_show(settings, budget, offline, force, deadline=deadline, batch=batch, strict=strict, json=json)
 
 
 def run_and_show(
@@ -58,6 +60,7 @@ def run_and_show(
     force: bool,
     *,
     deadline: str | None = None,
+    batch: bool = False,
     strict: bool,
     json: bool,
 ) -> None:
@@ -67,7 +70,15 @@ def run_and_show(
     from ragstone.report import terminal_summary
     from ragstone.report.wording import end_line
 
-    summary = run_all(settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars)
+    summary = run_all(
+        settings,
+        budget=budget,
+        deadline=deadline,
+        offline=offline,
+        batch=batch,
+        force=force,
+        progress=bars,
+    )
     report = run_folder(settings) / "report.html"
     if json:
         show_json(summary)

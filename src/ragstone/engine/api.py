@@ -46,12 +46,14 @@ def answer(
     budget: str | None = None,
     deadline: str | None = None,
     offline: bool = False,
+    batch: bool = False,
     progress: Progress = silent,
 ) -> list[Answer]:
     """Return the built-in application's answer to every question, in order.
 
     model, prompt: in place of those in `settings` (default: ragstone.toml). budget: e.g. `100calls` or
-    `2usd`; deadline: e.g. `30m`; what they cut off has an `error`. Raises ModelError when no call can
+    `2usd`; deadline: e.g. `30m`; what they cut off has an `error`. batch: by the
+    provider's batch API, cheaper, in hours. Raises ModelError when no call can
     succeed (no key, unknown model, nobody there).
     """
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
@@ -60,7 +62,9 @@ def answer(
 
     async def work() -> list[Answer]:
         caps = parse_caps(budget, deadline)
-        async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(
+            chosen, caps=caps, offline=offline, batch=batch, progress=progress
+        ) as session:
             return [row async for row in answer_rows(questions, rankings, chunks, session)]
 
     return run_sync(work())
@@ -75,6 +79,7 @@ def judge(
     budget: str | None = None,
     deadline: str | None = None,
     offline: bool = False,
+    batch: bool = False,
     progress: Progress = silent,
 ) -> list[Judgement]:
     """Return every judge's judgement of every answer: all answers by the first judge, then by the next.
@@ -82,8 +87,9 @@ def judge(
     answers: rows, or dicts with the column names of any tool that `read_rows` understands. judges: names,
     paths of judge files, or Judge values. model: asked by those judges that ask one, in place of the one
     in `settings` (default: ragstone.toml). budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what
-    they cut off has the status `over_budget` or `timeout`. Raises DataError for a row that cannot be read,
-    ConfigError for an unknown judge, ModelError when no call can succeed.
+    they cut off has the status `over_budget` or `timeout`. batch: by the provider's batch API, cheaper, in
+    hours. Raises DataError for a row that cannot be read, ConfigError for an unknown judge, ModelError when
+    no call can succeed.
     """
     rows = [parse_row(row, Answer) if isinstance(row, dict) else row for row in answers]
     chosen = choose(settings or load_settings(), "judge", model=model)
@@ -91,7 +97,9 @@ def judge(
 
     async def work() -> list[Judgement]:
         caps = parse_caps(budget, deadline)
-        async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(
+            chosen, caps=caps, offline=offline, batch=batch, progress=progress
+        ) as session:
             return [row async for row in judge_rows(lambda: rows, found, session, len(rows))]
 
     return run_sync(work())

@@ -51,6 +51,7 @@ def run(
     budget: str | None = None,
     deadline: str | None = None,
     offline: bool = False,
+    batch: bool = False,
     force: bool = False,
     progress: Progress = silent,
 ) -> RunSummary:
@@ -58,18 +59,21 @@ def run(
 
     Run again, no finished call is made twice and every file of rows comes out the same. force: replace a
     run of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what it cuts off has
-    the status `over_budget`. deadline: e.g. `30m`; what it cuts off has the status `timeout`. Raises
+    the status `over_budget`. deadline: e.g. `30m`; what it cuts off has the status `timeout`. batch: by
+    the provider's batch API, cheaper, in hours. Raises
     ConfigError for settings that do not fit together, DataError for files, ModelError when no call can
     succeed.
     """
-    return run_sync(_run(settings, parse_caps(budget, deadline), offline, force, progress))
+    return run_sync(_run(settings, parse_caps(budget, deadline), offline, force, batch, progress))
 
 
-async def _run(settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress) -> RunSummary:
+async def _run(
+    settings: Settings, caps: Caps, offline: bool, force: bool, batch: bool, progress: Progress
+) -> RunSummary:
     judges = checked_judges(settings)
     folder = run_folder(settings)
     check_manifest(folder, settings, force)
-    async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+    async with open_session(settings, caps=caps, offline=offline, batch=batch, progress=progress) as session:
         rows = await _make_rows(settings, folder, judges, session)
         cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
         models = session.models()

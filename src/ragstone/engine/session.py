@@ -1,15 +1,16 @@
 """What the stages of one command share: settings, doors, ledger, budget, embedder."""
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.embedding import Embedder, open_embedder
-from ragstone.engine.progress import Progress, State, silent
-from ragstone.errors import ModelError
+from ragstone.engine.progress import Advance, Progress, State, silent
+from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means
 from ragstone.llm import Ask, Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
+from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.prices import ListPrice
 from ragstone.report import Calls
@@ -25,16 +26,22 @@ class Session:
         caps: Caps,
         offline: bool,
         progress: Progress,
+        *,
         forecaster: Forecaster | None = None,
+        batch: bool = False,
     ) -> None:
         self.settings = settings
         self.budget = Budget(caps)
         self.progress = progress
+        self.batching = batch
         self._stack = stack
         self._offline = offline
         self._forecaster = forecaster
         self._ledger: Ledger | None = None
         self._doors: dict[str, Door] = {}
+        self._batches: list[Batches] = []
+        self._collecting = False
+        self._bars = progress
         self._embedders: dict[str, Embedder] = {}
         self._secret: bytes | None = None
 
@@ -46,7 +53,14 @@ class Session:
                 self._ledger = Ledger(ledger_path(self.settings), counting=counting)
                 self._stack.callback(self._ledger.close)
             door = open_door(model, self.settings, self._ledger, self.budget, offline=self._offline)
-            self._doors[model] = await self._stack.enter_async_context(door)
+            opened = await self._stack.enter_async_context(door)
+            if self.batching:
+                batches = opened.by_batch(self.settings.path(".ragstone"), self._bar)
+                batches.collecting = self._collecting
+                await batches.load()
+                self._batches.append(batches)
+                self._stack.callback(batches.close)
+            self._doors[model] = opened
         return self._doors[model]
 
     async def ask(self, model: str) -> Ask:
@@ -73,6 +87,34 @@ class Session:
         return State(
             made=spent.made, in_flight=spent.in_flight, retries=spent.retries, spent_usd=spent.spent_usd
         )
+
+    @contextlib.contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Within the block, calls that the ledger lacks are put off; nothing there is shown or counted."""
+        failed, late = self.budget.failed.copy(), self.budget.late
+        self._collect(True)
+        self.progress = silent
+        try:
+            yield
+        finally:
+            self._collect(False)
+            self.progress = self._bars
+            self.budget.failed, self.budget.late = failed, late
+
+    def _bar(self, name: str, n_calls: int) -> AbstractContextManager[Advance]:
+        return self._bars(name, n_calls, self.state)
+
+    def _collect(self, collecting: bool) -> None:
+        self._collecting = collecting
+        for batches in self._batches:
+            batches.collecting = collecting
+
+    async def submit(self) -> bool:
+        """Submit the calls that were put off, and wait; return whether that may have led to more of them.
+
+        Raises ModelError when no call can succeed, or a batch is refused.
+        """
+        return any([await batches.round() for batches in self._batches])
 
     def calls(self) -> Calls:
         """Return what was asked of models so far, and what it cost."""
@@ -132,15 +174,25 @@ class Session:
 
 @contextlib.asynccontextmanager
 async def open_session(
-    settings: Settings, *, caps: Caps | None = None, offline: bool = False, progress: Progress = silent
+    settings: Settings,
+    *,
+    caps: Caps | None = None,
+    offline: bool = False,
+    batch: bool = False,
+    progress: Progress = silent,
 ) -> AsyncIterator[Session]:
-    """Give a session; at the end of the block calls are over and the ledger is flushed."""
+    """Give a session; at the end of the block calls are over and the ledger is flushed.
+
+    batch: calls go through the provider's batch API. Raises ConfigError for that offline.
+    """
+    if batch and offline:
+        raise ConfigError("--batch submits calls, and --offline forbids them: give one of the two.")
     async with AsyncExitStack() as stack:
-        yield Session(settings, stack, caps or Caps(), offline, progress)
+        yield Session(settings, stack, caps or Caps(), offline, progress, batch=batch)
 
 
 @contextlib.asynccontextmanager
 async def open_forecast(settings: Settings, forecaster: Forecaster) -> AsyncIterator[Session]:
     """Give a session that makes no call: the forecaster hears what stages would ask."""
     async with AsyncExitStack() as stack:
-        yield Session(settings, stack, Caps(), True, silent, forecaster)
+        yield Session(settings, stack, Caps(), True, silent, forecaster=forecaster)

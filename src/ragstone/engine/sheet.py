@@ -39,6 +39,7 @@ def judge_sheet(
     limit: int | None = None,
     caps: Caps | None = None,
     offline: bool = False,
+    batch: bool = False,
     force: bool = False,
     progress: Progress = silent,
 ) -> RunSummary:
@@ -46,7 +47,8 @@ def judge_sheet(
 
     The sheet is read through once before anything is paid for, so that a bad row stops nothing half-way;
     then once for each judge, so that memory does not grow with it. questions: a file that holds question
-    and reference by id, where the sheet does not. Raises DataError, ConfigError, ModelError.
+    and reference by id, where the sheet does not. batch: by the provider's batch API.
+    Raises DataError, ConfigError, ModelError.
     """
     check_output(output, force)
     answers = sheet_rows(sheet, questions, limit)
@@ -54,7 +56,9 @@ def judge_sheet(
 
     async def work() -> RunSummary:
         tally = Tally()
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(
+            settings, caps=caps, offline=offline, batch=batch, progress=progress
+        ) as session:
             rows = judge_rows(answers, judges, session, n_answers)
             n_planned = n_answers * len(judges)
             await write_stream(rows, output, Judgement, each=tally.add, n_planned=n_planned, force=force)
@@ -99,19 +103,22 @@ def answer_to_file(
     *,
     caps: Caps | None = None,
     offline: bool = False,
+    batch: bool = False,
     force: bool = False,
     progress: Progress = silent,
 ) -> AnswerSummary:
     """Answer the questions that the settings name, by the application that they declare, into a file.
 
-    Raises ConfigError, DataError, ModelError.
+    batch: by the provider's batch API. Raises ConfigError, DataError, ModelError.
     """
     check_output(output, force)
     questions = asked_questions(settings)
     corpus = load_corpus(settings)
 
     async def work() -> AnswerSummary:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+        async with open_session(
+            settings, caps=caps, offline=offline, batch=batch, progress=progress
+        ) as session:
             rankings = rank_questions(questions, corpus.chunks, session) if corpus.chunks else []
             made = answer_rows(questions, rankings, corpus.chunks, session)
             n_answers = await write_stream(made, output, Answer, n_planned=len(questions), force=force)

@@ -9,6 +9,7 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.corpus import Skipped, chunk_documents, read_corpus
 from ragstone.engine.local import map_in_order
+from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session
 from ragstone.errors import ModelError, RagstoneError
 from ragstone.judging import Judge, failed_judgement, judge_answer, load_judge
@@ -40,13 +41,23 @@ def rank_questions(questions: Sequence[Question], chunks: Sequence[Chunk], sessi
     return build_search(declared.retriever, chunks, embed)(questions, declared.k)
 
 
-async def answer_rows(
+def answer_rows(
     questions: Sequence[Question], rankings: Sequence[Ranking], chunks: Sequence[Chunk], session: Session
 ) -> AsyncIterator[Answer]:
     """Yield the answer of the built-in application, as `[answer]` declares it, to every question, in order.
 
     A question without a ranking is answered without contexts. Raises ModelError if no model is named.
     """
+
+    def rows() -> AsyncIterator[Answer]:
+        return _answer_rows(questions, rankings, chunks, session)
+
+    return in_rounds(rows, session, asking=rows)
+
+
+async def _answer_rows(
+    questions: Sequence[Question], rankings: Sequence[Ranking], chunks: Sequence[Chunk], session: Session
+) -> AsyncIterator[Answer]:
     declared = session.settings.answer
     if declared.model is None:
         raise ModelError(
@@ -74,7 +85,7 @@ async def answer_rows(
             yield answer
 
 
-async def judge_rows(
+def judge_rows(
     answers: Callable[[], Iterable[Answer]],
     judges: Sequence[Judge],
     session: Session,
@@ -85,6 +96,20 @@ async def judge_rows(
     One judge after the other keeps the fixed part of its prompt in the model's cache. So `answers` is a
     function that gives the rows anew each time; they may come from a file and need not fit into memory.
     """
+    asking = [judge for judge in judges if judge.needs_model]
+    return in_rounds(
+        lambda: _judge_rows(answers, judges, session, n_answers),
+        session,
+        asking=lambda: _judge_rows(answers, asking, session, n_answers),
+    )
+
+
+async def _judge_rows(
+    answers: Callable[[], Iterable[Answer]],
+    judges: Sequence[Judge],
+    session: Session,
+    n_answers: int | None,
+) -> AsyncIterator[Judgement]:
     means = await session.means(judges)
     for judge in judges:
 

@@ -134,6 +134,13 @@ class Batches:
             self._close(sent, batch)
         return bool(awaited)
 
+    def close(self) -> None:
+        """Throw away what was collected and not submitted."""
+        for draft in self._drafts:
+            draft.close()
+            draft.path.unlink(missing_ok=True)
+        self._drafts = []
+
     async def _collect(self, key: bytes, prompt: Prompt) -> Completion:
         failure = self._failures.get(key)
         if failure is not None and not failure.retryable:

@@ -155,23 +155,27 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
                 dialect.proven_mode = asked.mode
             return completion
 
-        def decode(status: int, content: bytes, top_logprobs: int | None) -> Completion:
-            try:
-                return _read(site, status, content, top_logprobs)
-            except _BadRequest as refusal:
-                raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
-
-        wire = Wire(
-            name=site.name,
-            encode=lambda prompt: _body(model, prompt, dialect),
-            decode=decode,
-            exchange=functools.partial(_send_file_or_body, site),
-        )
         # Two servers may both call their model `default`: the ledger must not take one for the other.
         address = "" if base_url == DEFAULT_BASE_URL else f"@{site.name.partition('//')[2]}"
         price = list_price(base_url, model)
         identity = f"openai/{model}{address}"
+        wire = _wire(site, model, dialect)
         yield Endpoint(identity=identity, send=send, concurrency=concurrency, price=price, wire=wire)
+
+
+def _wire(site: "_Site", model: str, dialect: _Dialect) -> Wire:
+    def decode(status: int, content: bytes, top_logprobs: int | None) -> Completion:
+        try:
+            return _read(site, status, content, top_logprobs)
+        except _BadRequest as refusal:
+            raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
+
+    return Wire(
+        name=site.name,
+        encode=lambda prompt: _body(model, prompt, dialect),
+        decode=decode,
+        exchange=functools.partial(_send_file_or_body, site),
+    )
 
 
 class _Site:
