@@ -14,6 +14,8 @@ import msgspec
 from aiohttp import web
 from tests.support.scripts import Body, Said, fail
 
+MOST_BYTES = 200_000_000
+
 Answer = Callable[[Body, bytes], tuple[int, bytes]]
 
 
@@ -76,11 +78,12 @@ class FakeBatches:
         return _response(fail(404, "No such File object")) if content is None else web.Response(body=content)
 
     async def _upload(self, request: web.BaseRequest) -> web.StreamResponse:
-        form = await request.post()
+        form = await request.clone(client_max_size=MOST_BYTES).post()
         assert form["purpose"] == "batch"
         file = form["file"]
         assert isinstance(file, web.FileField)
-        self.uploads.append(file.file.read())
+        with file.file:
+            self.uploads.append(file.file.read())
         name = f"file-{len(self.uploads)}"
         self._files[name] = self.uploads[-1]
         return web.json_response({"id": name, "object": "file", "purpose": "batch"})

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -228,9 +229,8 @@ class Batches:
     async def _fetch(self, sent: Sent, batch: Batch) -> None:
         """Bring what the batch has finished into the ledger; what it has not may be submitted again."""
         for file_id in (batch.output_file_id, batch.error_file_id):
-            results = list(await download(self._wire, file_id)) if file_id else []
-            for start in range(0, len(results), AT_ONCE):
-                part = results[start : start + AT_ONCE]
+            results = await download(self._wire, file_id) if file_id else iter(())
+            while part := list(islice(results, AT_ONCE)):
                 await asyncio.gather(*(self._take(sent, result) for result in part))
 
     async def _take(self, sent: Sent, result: Result) -> None:

@@ -1,6 +1,7 @@
 """The provider's batch API: files and batches endpoints as OpenAI has them, each asked patiently."""
 
 import asyncio
+import io
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -150,7 +151,7 @@ def read_result(wire: Wire, result: Result, top_logprobs: int | None) -> Complet
 
 def _results(content: bytes) -> Iterator[Result]:
     decode = msgspec.json.Decoder(Result).decode
-    for line in content.splitlines():
+    for line in io.BytesIO(content):
         try:
             yield decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -197,7 +198,9 @@ async def _patiently(wire: Wire, work: Callable[[], Awaitable[T]]) -> T:
         try:
             return await work()
         except CallFailed as failure:
-            if not failure.retryable or attempt == ATTEMPTS - 1:
+            if not failure.retryable:
+                raise ModelError(str(failure)) from None
+            if attempt == ATTEMPTS - 1:
                 raise ModelError(
                     f"{failure} Batches that were submitted go on at the provider: run the same command "
                     "again to pick them up."
