@@ -230,7 +230,8 @@ class Door:
                     used = UNUSED
                 if failure.status == "rate_limited":
                     self._slots.refused()
-                    self._calls.pause(failure.retry_after_s or 0.0)
+                    if self._slots.refused_in_a_row > 1:  # a single one says nothing about the others
+                        self._calls.pause(failure.retry_after_s or 0.0)
                 raise
             except ModelError as failure:
                 used = UNUSED
