@@ -2,11 +2,12 @@ import json
 
 import msgspec
 import pytest
+from tests.support.scripts import always, fail
 
 import ragstone
 from ragstone.cli.new import copy_starter
 from ragstone.config import load_settings
-from ragstone.errors import ConfigError, DataError
+from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.report import read_summary
 
 
@@ -58,6 +59,17 @@ def test_a_finished_run_is_not_replaced_by_one_of_other_settings(settings, tmp_p
         ragstone.run(other)
     assert (tmp_path / "runs" / "starter" / "report.html").read_bytes() == report
     assert ragstone.run(other, force=True).counts["chunks"] > 103
+
+
+def test_a_run_that_is_replaced_and_cut_off_leaves_no_manifest_beside_rows_that_it_does_not_speak_of(
+    settings, tmp_path, fake_openai
+):
+    ragstone.run(settings)
+    fake_openai.script = always(fail(401, "no longer"))
+    other = msgspec.structs.replace(settings, chunk=msgspec.structs.replace(settings.chunk, size=300))
+    with pytest.raises(ModelError, match="no longer"):
+        ragstone.run(other, force=True)
+    assert not (tmp_path / "runs" / "starter" / "manifest.json").exists()
 
 
 def test_the_manifest_names_what_decided_the_outcome_and_no_key(settings, tmp_path, monkeypatch):

@@ -18,24 +18,27 @@ FILE = "manifest.json"
 
 
 def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
-    """Refuse to replace a finished run that other settings made.
+    """Refuse to replace a finished run that other settings made, unless `force` is given.
 
     Raises DataError; nothing has been changed then. A run that was interrupted has no manifest and is
-    taken up again.
+    taken up again; so the manifest of a run that is being replaced goes first.
     """
     path = folder / FILE
-    if force or not path.is_file():
+    if not path.is_file():
         return
     try:
-        before = msgspec.json.decode(path.read_bytes())["settings"]
-    except (msgspec.DecodeError, KeyError, TypeError):
-        raise DataError(f"{path}: not a manifest of Ragstone. Remove it, or add --force.") from None
-    changed = _changed(before, _settings(settings))
-    if changed:
+        changed = _changed(msgspec.json.decode(path.read_bytes())["settings"], _settings(settings))
+    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+        if not force:
+            raise DataError(f"{path}: not a manifest of Ragstone. Remove it, or add --force.") from None
+        changed = ["all"]
+    if changed and not force:
         raise DataError(
             f"{folder} holds a finished run with other settings ({', '.join(changed)}). "
             "Give the new one another name ([run] name in ragstone.toml), or --force to replace it."
         )
+    if changed:
+        path.unlink()
 
 
 def write_manifest(
