@@ -31,6 +31,8 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/door.py
 	$(BIN)/python benchmarks/judging.py
+	$(BIN)/python -m pip install -q openai  # to measure beside it
+	$(BIN)/python benchmarks/endurance.py
 
 docs: $(VENV)/.dev  ## write docs/commands.md and the table of judges anew from the code
 	$(BIN)/python docs/generate.py
