@@ -31,7 +31,7 @@ from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranki
 from ragstone.report import Calls, RunSummary, headlines, write_report
 from ragstone.retrieval import evaluate_rankings, missing_documents
 from ragstone.systems import join_questions, load_prompt
-from ragstone.tables import read_rows, write_rows
+from ragstone.tables import held, read_rows, write_rows
 from ragstone.version import __version__
 
 
@@ -72,15 +72,19 @@ async def _run(
 ) -> RunSummary:
     judges = checked_judges(settings)
     folder = run_folder(settings)
-    check_manifest(folder, settings, force)
-    async with open_session(settings, caps=caps, offline=offline, batch=batch, progress=progress) as session:
-        rows = await _make_rows(settings, folder, judges, session)
-        cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
-        models = session.models()
-    summary = _summarise(settings, rows, cards, models, session.calls())
-    write_manifest(folder, settings, judges, models)
-    (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
-    write_report(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with held(folder):
+        check_manifest(folder, settings, force)
+        async with open_session(
+            settings, caps=caps, offline=offline, batch=batch, progress=progress
+        ) as session:
+            rows = await _make_rows(settings, folder, judges, session)
+            cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
+            models = session.models()
+        summary = _summarise(settings, rows, cards, models, session.calls())
+        write_manifest(folder, settings, judges, models)
+        (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+        write_report(folder)
     return summary
 
 

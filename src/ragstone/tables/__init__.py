@@ -1,6 +1,7 @@
 """Rows <-> files: JSONL, Parquet and CSV, streaming; column names of other tools understood."""
 
+from ragstone.tables.holding import held
 from ragstone.tables.reading import parse_row, read_rows
 from ragstone.tables.writing import check_output, open_rows, partial_path, write_rows
 
-__all__ = ["check_output", "open_rows", "parse_row", "partial_path", "read_rows", "write_rows"]
+__all__ = ["check_output", "held", "open_rows", "parse_row", "partial_path", "read_rows", "write_rows"]

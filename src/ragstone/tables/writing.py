@@ -12,6 +12,7 @@ import msgspec
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import AnyRow, Usage
 from ragstone.tables.columns import fields_of
+from ragstone.tables.holding import held
 
 Write = Callable[[AnyRow], None]
 
@@ -35,8 +36,8 @@ def check_output(path: Path | str, force: bool) -> Path:
         raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial_path(path).touch()
-        if not partial_path(path).stat().st_size:
+        if not partial_path(path).exists():
+            partial_path(path).touch()
             partial_path(path).unlink()
     except OSError as mistake:
         raise DataError(
@@ -50,10 +51,11 @@ def open_rows(path: Path | str, row_type: type, *, force: bool = False) -> Itera
     """Give a function that writes one row; the file is put in place when the block ends without an error.
 
     Until then, and after an error, the rows stand in `NAME.partial` beside it, so that nothing is lost.
+    Raises DataError as check_output does, and while another process writes the same file.
     """
     path = check_output(path, force)
     try:
-        with WRITERS[path.suffix.lower()](partial_path(path), row_type) as write:
+        with held(path), WRITERS[path.suffix.lower()](partial_path(path), row_type) as write:
             yield write
         partial_path(path).replace(path)
     except OSError as mistake:
