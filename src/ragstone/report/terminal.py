@@ -141,24 +141,27 @@ def _add(table: "Table", *cells: tuple[str, str]) -> None:
 
 
 def _metrics(summary: RunSummary) -> "list[RenderableType]":
-    """Return the table of means: a row a judge, language models first; of several systems, a row each."""
-    systems = dict.fromkeys(metric.system for metric in summary.metrics)
-    table = _table(
-        ("", 0, False), ("mean", 4, True), ("interval", 12, True), ("scored", 10, True), ("", 0, False)
-    )
-    groups = dict.fromkeys((m.judge, m.metric, m.model) for m in summary.metrics)
-    said = None
-    for judge, metric, model in sorted(groups, key=lambda group: group[2] == NO_MODEL):
-        rows = [m for m in summary.metrics if (m.judge, m.metric, m.model) == (judge, metric, model)]
-        if model != said:
-            said = model
-            _add(table, ("Baselines, no model" if model == NO_MODEL else f"By {model}", "dim"))
-        if len(systems) > 1:
-            _add(table, (_name(rows[0]), ""))
-        for row in rows:
-            name = f"    {row.system}" if len(systems) > 1 else _name(row)
-            _add(table, (name, ""), *_metric_cells(row, summary))
-    return [table] if summary.metrics else []
+    """Return a table of means for each model, language models first; of several systems, a row each."""
+    several = len({metric.system for metric in summary.metrics}) > 1
+    width = max((len(_row_name(metric, several)) for metric in summary.metrics), default=0)
+    columns = [("", width, False), ("mean", 4, True), ("interval", 12, True), ("scored", 10, True)]
+    models = dict.fromkeys(metric.model for metric in summary.metrics)
+    parts: list[RenderableType] = []
+    for place, model in enumerate(sorted(models, key=lambda model: model == NO_MODEL)):
+        table = _table(*columns, ("", 0, False), heads=place == 0)
+        rows = [metric for metric in summary.metrics if metric.model == model]
+        for judge in dict.fromkeys(_name(row) for row in rows):
+            if several:
+                _add(table, (judge, ""))
+            for row in rows:
+                if _name(row) == judge:
+                    _add(table, (_row_name(row, several), ""), *_metric_cells(row, summary))
+        parts += [_text("Baselines, no model" if model == NO_MODEL else f"By {model}", "dim"), table]
+    return parts
+
+
+def _row_name(metric: MetricSummary, several: bool) -> str:
+    return f"    {metric.system}" if several else _name(metric)
 
 
 def _name(metric: MetricSummary) -> str:
