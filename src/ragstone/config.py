@@ -153,10 +153,7 @@ def load_settings(path: Path | str | None = None) -> Settings:
         raise ConfigError(f"{file}: no such file. Make one with: ragstone new DIR") from None
     except (OSError, UnicodeDecodeError) as mistake:
         raise ConfigError(f"{file}: cannot be read ({mistake}).") from None
-    try:
-        tables: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as mistake:
-        raise ConfigError(f"{file}: not valid TOML: {mistake}.") from None
+    tables = parse_toml(text, file)
     if "root" in tables:
         raise ConfigError(
             f"{file}:{_line_of(text, ['root'])}: unknown key 'root'. Paths are relative to this file."
@@ -172,6 +169,14 @@ def choose(settings: Settings, table: str, **given: object) -> Settings:
 
 
 SectionT = TypeVar("SectionT", bound=Section)
+
+
+def parse_toml(text: str, file: Path) -> dict[str, Any]:
+    """Return the tables of a TOML text; `file` is named in errors. Raises ConfigError."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as mistake:
+        raise ConfigError(f"{file}: not valid TOML: {mistake}.") from None
 
 
 def convert_section(table: dict[str, Any], kind: type[SectionT], file: Path, text: str) -> SectionT:

@@ -1,14 +1,13 @@
 """A judge is a file: name, version, kind, inputs, scale, prompt. This module reads and checks it."""
 
 import re
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.config import Section, convert_section
+from ragstone.config import Section, convert_section, parse_toml
 from ragstone.errors import ConfigError, nearest
 from ragstone.judging.lexical import MEASURES
 
@@ -73,11 +72,7 @@ def load_judge(name: str | Path) -> Judge:
 
 def parse_judge(text: str, file: Path) -> Judge:
     """Return the judge that a TOML text describes; `file` is named in errors. Raises ConfigError."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as mistake:
-        raise ConfigError(f"{file}: not valid TOML: {mistake}.") from None
-    judge = convert_section(table, Judge, file, text)
+    judge = convert_section(parse_toml(text, file), Judge, file, text)
     problem = _problem(judge)
     if problem:
         raise ConfigError(f"{file}: {problem}")

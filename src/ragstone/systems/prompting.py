@@ -1,14 +1,13 @@
 """The answering prompts: data files, like judges."""
 
 import re
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from ragstone.config import Section, convert_section
+from ragstone.config import Section, convert_section, parse_toml
 from ragstone.errors import ConfigError, nearest
 from ragstone.llm import Message, Prompt, fence, row_nonce
 from ragstone.records import Context, Question
@@ -47,10 +46,7 @@ def load_prompt(name: str | Path) -> AnsweringPrompt:
         text = (resources.files("ragstone.systems") / "prompts" / f"{name}.toml").read_text(encoding="utf-8")
     else:
         raise ConfigError(f"unknown prompt {str(name)!r}. {nearest(str(name), prompt_names())}")
-    try:
-        prompt = convert_section(tomllib.loads(text), AnsweringPrompt, file, text)
-    except tomllib.TOMLDecodeError as mistake:
-        raise ConfigError(f"{file}: not valid TOML: {mistake}.") from None
+    prompt = convert_section(parse_toml(text, file), AnsweringPrompt, file, text)
     unknown = set(re.findall(r"\{(\w+)\}", prompt.prompt)) - INPUTS
     if unknown or "{question}" not in prompt.prompt:
         raise ConfigError(
