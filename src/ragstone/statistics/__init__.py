@@ -1,7 +1,7 @@
 """Arrays in, numbers with uncertainty out: imports nothing of ours."""
 
 from ragstone.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates
-from ragstone.statistics.clusters import Floats, cell_totals, cluster_codes, cluster_totals
+from ragstone.statistics.clusters import Codes, Floats, cell_totals, cluster_codes, cluster_totals
 from ragstone.statistics.contingency import (
     cell_codes,
     contingency_table,
@@ -10,12 +10,16 @@ from ragstone.statistics.contingency import (
 )
 from ragstone.statistics.correlation import pearson, spearman, spearman_columns, spearman_of_cells
 from ragstone.statistics.estimate import Estimate
+from ragstone.statistics.holm import holm
 from ragstone.statistics.kappa import Disagreement, cohen_kappa, kappa_of_cells, linear, nominal, quadratic
-from ragstone.statistics.mean import mean_estimate
+from ragstone.statistics.mcnemar import mcnemar_p
+from ragstone.statistics.mean import difference_estimates, mean_estimate, mean_estimates
+from ragstone.statistics.signflip import flips_for, sign_flip_p_values
 from ragstone.statistics.wilson import wilson_interval
 
 __all__ = [
     "RESAMPLES",
+    "Codes",
     "Disagreement",
     "Estimate",
     "Floats",
@@ -27,14 +31,20 @@ __all__ = [
     "cluster_totals",
     "cohen_kappa",
     "contingency_table",
+    "difference_estimates",
     "exact_matches",
+    "flips_for",
+    "holm",
     "kappa_of_cells",
     "linear",
     "matches_within_one",
+    "mcnemar_p",
     "mean_estimate",
+    "mean_estimates",
     "nominal",
     "pearson",
     "quadratic",
+    "sign_flip_p_values",
     "spearman",
     "spearman_columns",
     "spearman_of_cells",

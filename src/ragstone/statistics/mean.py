@@ -1,11 +1,11 @@
-"""The one place where a mean is taken and given its interval."""
+"""The one place where a mean, or a difference of means, is taken and given its interval."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from ragstone.statistics.bootstrap import RESAMPLES, bootstrap_estimates
-from ragstone.statistics.clusters import Floats, cluster_codes, cluster_totals, n_clusters
+from ragstone.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates
+from ragstone.statistics.clusters import Codes, Floats, cluster_codes, cluster_totals, n_clusters
 from ragstone.statistics.estimate import Estimate
 from ragstone.statistics.wilson import wilson_interval
 
@@ -25,24 +25,84 @@ def mean_estimate(
     no two share a cluster, else BCa bootstrap of whole clusters. If all are 0, or all 1, resamples cannot
     vary: then Wilson with every cluster counted once, which errs on the wide side.
     """
-    array = np.asarray(values, dtype=np.float64)
-    if not array.size:
+    if not len(values):
         return None
-    if not np.isfinite(array).all():
+    return mean_estimates({"": values}, clusters, seed=seed, resamples=resamples, level=level)[""]
+
+
+def mean_estimates(
+    columns: Mapping[str, Sequence[float] | Floats],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+) -> dict[str, Estimate]:
+    """Return the mean of each column with its interval, as mean_estimate does; empty if there are no rows.
+
+    columns: values of the same rows in the same order. Those that are resampled share their resamples: many
+    columns take little longer than one.
+    """
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
+    n = {array.size for array in arrays.values()}
+    if len(n) > 1:
+        raise ValueError(f"columns of {sorted(n)} values: they must be of the same rows")
+    if not all(np.isfinite(array).all() for array in arrays.values()):
         raise ValueError("a value is no finite number: leave failures out and count them")
-    codes = cluster_codes(clusters, array.size)
-    alone = n_clusters(codes)
-    binary = bool(np.isin(array, (0.0, 1.0)).all())
-    if binary and (alone == array.size or array.min() == array.max()):
-        mean = float(array.mean())
-        low, high = wilson_interval(round(mean * alone), alone, level)
-        return Estimate(value=mean, low=low, high=high, n=array.size, method="wilson", level=level)
-    totals = cluster_totals(np.stack([array, np.ones_like(array)], axis=1), codes)
-    estimates = bootstrap_estimates(
-        totals, {"mean": _mean}, array.size, seed=seed, resamples=resamples, level=level
+    if not n or n == {0}:
+        return {}
+    codes = cluster_codes(clusters, n.pop())
+    estimates = {name: _wilson(array, codes, level) for name, array in arrays.items()}
+    drawn = [name for name, estimate in estimates.items() if estimate is None]
+    if drawn:
+        totals = _totals(np.stack([arrays[name] for name in drawn], axis=1), codes)
+        means = {name: _mean(at) for at, name in enumerate(drawn)}
+        estimates |= bootstrap_estimates(
+            totals, means, codes.size, seed=seed, resamples=resamples, level=level
+        )
+    return {name: estimate for name, estimate in estimates.items() if estimate is not None}
+
+
+def difference_estimates(
+    columns: Floats,
+    pairs: Sequence[tuple[int, int]],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+) -> list[Estimate]:
+    """Return the mean difference, first minus second, of each pair of columns with its paired BCa interval.
+
+    columns: (rows, k), at least one row; the values of a row belong together and are drawn together, with
+    all rows of their cluster. The interval is None where the difference is the same in every cluster.
+    """
+    totals = _totals(columns, cluster_codes(clusters, len(columns)))
+    differences = {str(at): _difference(*pair) for at, pair in enumerate(pairs)}
+    found = bootstrap_estimates(
+        totals, differences, len(columns), seed=seed, resamples=resamples, level=level
     )
-    return estimates["mean"]
+    return [estimate for estimate in found.values() if estimate is not None]
 
 
-def _mean(totals: Floats) -> Floats:
-    return np.asarray(totals[:, 0] / totals[:, 1])
+def _wilson(array: Floats, codes: Codes, level: float) -> Estimate | None:
+    """Return the estimate of zeros and ones that are independent, or all alike; None of other values."""
+    alone = n_clusters(codes)
+    if not np.isin(array, (0.0, 1.0)).all() or not (alone == array.size or array.min() == array.max()):
+        return None
+    mean = float(array.mean())
+    low, high = wilson_interval(round(mean * alone), alone, level)
+    return Estimate(value=mean, low=low, high=high, n=array.size, method="wilson", level=level)
+
+
+def _totals(columns: Floats, codes: Codes) -> Floats:
+    """Return the sums of each cluster, and last its number of rows: (clusters, k + 1)."""
+    return cluster_totals(np.column_stack([columns, np.ones(len(columns))]), codes)
+
+
+def _mean(column: int) -> Statistic:
+    return lambda totals: np.asarray(totals[:, column] / totals[:, -1])
+
+
+def _difference(first: int, second: int) -> Statistic:
+    return lambda totals: np.asarray((totals[:, first] - totals[:, second]) / totals[:, -1])
