@@ -6,6 +6,7 @@ answerable questions count. `--dense` adds the packaged embedder and the hybrid 
 minutes the first time on two cores; the vectors are kept in .ragstone/).
 """
 
+import asyncio
 import sys
 import time
 from pathlib import Path
@@ -15,7 +16,13 @@ import msgspec
 from ragstone.corpus import chunk_documents
 from ragstone.embedding import Embedder, open_embedder
 from ragstone.records import Chunk, Document, Question
-from ragstone.retrieval import RetrievalSummary, build_search, evaluate_rankings, missing_documents
+from ragstone.retrieval import (
+    RetrievalSummary,
+    SearchMeans,
+    build_search,
+    evaluate_rankings,
+    missing_documents,
+)
 from ragstone.tables import read_rows
 
 PACKS = Path(__file__).parents[2] / "shared" / "data"
@@ -63,15 +70,16 @@ def load_pack(name: str) -> tuple[list[Chunk], list[Question]]:
     return list(chunk_documents(kept, "whole")), questions
 
 
-def measure(
+async def measure(
     name: str, retriever: str, embed: Embedder | None = None
 ) -> tuple[RetrievalSummary, float, float]:
     """Return the summary, the seconds to index and the seconds to search."""
     chunks, questions = load_pack(name)
     started = time.perf_counter()
-    search = build_search(retriever, chunks, embed)
+    means = SearchMeans(open_embedder=lambda _name: embed) if embed else SearchMeans()
+    search = await build_search(retriever, chunks, means)
     indexed = time.perf_counter()
-    rankings = search(questions, DEPTH)
+    rankings = await search(questions, DEPTH)
     searched = time.perf_counter()
     return evaluate_rankings(rankings, questions), indexed - started, searched - indexed
 
@@ -84,7 +92,7 @@ def main() -> None:
     )
     for name, (want_1, want_5) in WANTED.items():
         for retriever in ("bm25", "dense", "hybrid") if embed and name in DENSE else ("bm25",):
-            summary, index_s, search_s = measure(name, retriever, embed)
+            summary, index_s, search_s = asyncio.run(measure(name, retriever, embed))
             of = summary.measures
             cells = [
                 f"{one.value:.3f} [{one.low:.3f} {one.high:.3f}]" for one in (of["recall@1"], of["recall@5"])

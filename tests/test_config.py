@@ -78,7 +78,7 @@ MISTAKES = {
     ),
     "a table that nobody knows": (
         "[run]\nname = 'a'\n\n[retreive]\nk = 3\n",
-        ":4: unknown key 'retreive'. Did you mean 'retrieve'?",
+        ":4: unknown key 'retreive'. Did you mean 'retrieve' or 'retrievers'?",
     ),
     "a key far from any": ("zzz = 1\n", ":1: unknown key 'zzz'. Known: agree, answer, chunk,"),
     "text for a number": (
@@ -110,6 +110,22 @@ MISTAKES = {
     "the same key inside a long text": (
         "[questions]\npath = '''\nlimit = 3\n'''\nlimit = 0\n",
         ":5: Expected `int` >= 1 (key 'questions.limit')",
+    ),
+    "a kind of retriever that nobody knows": (
+        "[retrievers]\nmine = { kind = 'dens' }\n",
+        ":2: unknown kind 'dens'. Did you mean 'dense'? All: bm25, dense, http, hybrid, rerank.",
+    ),
+    "a key of another kind of retriever": (
+        "[retrievers.mine]\nkind = 'dense'\nweights = [1]\n",
+        ":3: unknown key 'weights'. Known: api_key_env, collection, embedder, index, url.",
+    ),
+    "a retriever without its kind": (
+        "[retrievers]\nmine = { index = 'faiss' }\n",
+        ":2: Object missing required field `kind` (key 'retrievers.mine')",
+    ),
+    "a weight below zero": (
+        "[retrievers]\nmine = { kind = 'hybrid', weights = [-1] }\n",
+        ":2: Expected `float` >= 0.0 (key 'retrievers.mine.weights')",
     ),
     "the second of two models": (
         '[models."openai/a"]\nmax_concurrency = 4\n\n[models."openai/b.1"]\nmax_concurrency = 0\n',

@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-def recalls(folder: str, lang: str | None = None, method: str = "whole") -> dict[str, float]:
+async def recalls(folder: str, lang: str | None = None, method: str = "whole") -> dict[str, float]:
     documents = [
         document
         for document in read_rows(PACKS / folder / "documents.jsonl", Document)
@@ -39,7 +39,8 @@ def recalls(folder: str, lang: str | None = None, method: str = "whole") -> dict
         if lang in (None, row["lang"])
     ]
     assert missing_documents(questions, documents) == {}
-    rankings = build_search("bm25", list(chunk_documents(documents, method)))(questions, 10)
+    search = await build_search("bm25", list(chunk_documents(documents, method)))
+    rankings = await search(questions, 10)
     summary = evaluate_rankings(rankings, questions)
     assert summary.n_questions == sum(row.answerable is True for row in questions)
     return {name: estimate.value for name, estimate in summary.measures.items()}
@@ -49,8 +50,8 @@ def recalls(folder: str, lang: str | None = None, method: str = "whole") -> dict
     ("folder", "first", "fifth"), [("squad2", 0.78, 0.93), ("clapnq", 0.89, 0.96), ("agxqa", 0.86, 0.97)]
 )
 @pytest.mark.parametrize("method", ["whole", "recursive"])
-def test_bm25_reaches_its_recall_in_english(folder, first, fifth, method):
-    found = recalls(folder, method=method)
+async def test_bm25_reaches_its_recall_in_english(folder, first, fifth, method):
+    found = await recalls(folder, method=method)
     assert found["recall@1"] >= first
     assert found["recall@5"] >= fifth
 
@@ -70,5 +71,5 @@ def test_bm25_reaches_its_recall_in_english(folder, first, fifth, method):
         ("th", 0.86),
     ],
 )
-def test_bm25_reaches_its_recall_in_every_language(lang, first):
-    assert recalls("xquad", lang)["recall@1"] >= first
+async def test_bm25_reaches_its_recall_in_every_language(lang, first):
+    assert (await recalls("xquad", lang))["recall@1"] >= first

@@ -1,19 +1,17 @@
 """The stages as plain functions on rows, for scripts and notebooks: what `import ragstone` offers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragstone.config import Settings, choose, load_settings
-from ragstone.embedding import open_embedder
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
-from ragstone.engine.stages import answer_rows, judge_rows, load_judges
+from ragstone.engine.stages import answer_rows, judge_rows, load_judges, rank_questions
 from ragstone.judging import Judge
 from ragstone.llm import parse_caps
 from ragstone.records import Answer, Chunk, Judgement, Question, Ranking
-from ragstone.retrieval import build_search
 from ragstone.tables import parse_row
 
 
@@ -21,18 +19,34 @@ def retrieve(
     questions: Sequence[Question],
     chunks: Sequence[Chunk],
     *,
-    retriever: str = "bm25",
-    k: int = 5,
-    embedder: str = "packaged",
-    cache: Path | None = Path(".ragstone"),
+    retriever: str | None = None,
+    k: int | None = None,
+    embedder: str | None = None,
+    where: Mapping[str, str] | None = None,
+    match: Sequence[str] | None = None,
+    settings: Settings | None = None,
 ) -> list[Ranking]:
     """Return a ranking of at most k chunks for each question, best first.
 
-    retriever: `bm25`, `dense` or `hybrid`. Raises ConfigError for an unknown one, MissingExtra without
-    the embedder's package.
+    retriever, k, embedder, where, match: in place of those in `settings` (default: ragstone.toml, else
+    `bm25`, 5, `packaged` and no filter). Raises ConfigError for an unknown retriever, MissingExtra without
+    the package of an embedder or an index.
     """
-    embed = None if retriever == "bm25" else open_embedder(embedder, cache)
-    return build_search(retriever, chunks, embed)(questions, k)
+    chosen = choose(
+        settings or load_settings(),
+        "retrieve",
+        retriever=retriever,
+        k=k,
+        embedder=embedder,
+        where=where and dict(where),
+        match=match and list(match),
+    )
+
+    async def work() -> list[Ranking]:
+        async with open_session(chosen) as session:
+            return await rank_questions(questions, chunks, session)
+
+    return run_sync(work())
 
 
 def answer(

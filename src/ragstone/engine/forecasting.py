@@ -93,7 +93,7 @@ async def _answer(settings: Settings, session: Session, forecaster: Forecaster) 
     step = _sampled(len(questions), forecaster)
     questions = questions[::step]
     chunks = load_corpus(settings).chunks
-    rankings = rank_questions(questions, chunks, session) if chunks else []
+    rankings = await rank_questions(questions, chunks, session) if chunks else []
     answers = [row async for row in answer_rows(questions, rankings, chunks, session)]
     if any(answer.usage and not answer.usage.calls for answer in answers):
         forecaster.assumptions[ASSUMPTION] = None

@@ -123,7 +123,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
     if corpus.chunks:
         write_rows(folder / "documents.jsonl", corpus.documents, Document, force=True)
         write_rows(folder / "chunks.jsonl", corpus.chunks, Chunk, force=True)
-        rankings = rank_questions(questions, corpus.chunks, session)
+        rankings = await rank_questions(questions, corpus.chunks, session)
         write_rows(folder / "rankings.jsonl", rankings, Ranking, force=True)
     if settings.answer.sheet:
         made = _from_sheet(settings, {question.id: question for question in questions})

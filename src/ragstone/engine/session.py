@@ -14,6 +14,7 @@ from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.prices import ListPrice
 from ragstone.report import Calls
+from ragstone.retrieval import Filter, SearchMeans
 
 
 class Session:
@@ -155,6 +156,19 @@ class Session:
         if self._secret is None:
             self._secret = load_secret(self.settings.path(".ragstone"))
         return self._secret
+
+    def search_means(self) -> SearchMeans:
+        """Return what retrievers need, as `[retrieve]` and `[retrievers]` declare."""
+        declared = self.settings.retrieve
+        return SearchMeans(
+            retrievers=self.settings.retrievers,
+            filter=Filter(where=declared.where, match=tuple(declared.match)),
+            embedder=declared.embedder,
+            open_embedder=self.embedder,
+            open_door=self.ask,
+            secret=self.secret,
+            store=self.settings.path(".ragstone"),
+        )
 
     async def means(self, judges: Sequence[Judge]) -> Means:
         """Return what these judges need. Raises ModelError if they ask a model and `[judge]` names none."""

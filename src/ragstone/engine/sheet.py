@@ -119,7 +119,7 @@ def answer_to_file(
         async with open_session(
             settings, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
-            rankings = rank_questions(questions, corpus.chunks, session) if corpus.chunks else []
+            rankings = await rank_questions(questions, corpus.chunks, session) if corpus.chunks else []
             made = answer_rows(questions, rankings, corpus.chunks, session)
             n_answers = await write_stream(made, output, Answer, n_planned=len(questions), force=force)
             calls = session.calls()

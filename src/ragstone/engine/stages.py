@@ -34,11 +34,13 @@ def load_corpus(settings: Settings) -> ChunkedCorpus:
     return ChunkedCorpus(documents=corpus.documents, skipped=corpus.skipped, chunks=chunks)
 
 
-def rank_questions(questions: Sequence[Question], chunks: Sequence[Chunk], session: Session) -> list[Ranking]:
+async def rank_questions(
+    questions: Sequence[Question], chunks: Sequence[Chunk], session: Session
+) -> list[Ranking]:
     """Return the rankings that `[retrieve]` declares, one a question, in order."""
     declared = session.settings.retrieve
-    embed = None if declared.retriever == "bm25" else session.embedder(declared.embedder)
-    return build_search(declared.retriever, chunks, embed)(questions, declared.k)
+    search = await build_search(declared.retriever, chunks, session.search_means())
+    return await search(questions, declared.k)
 
 
 def answer_rows(

@@ -1,45 +1,40 @@
 """Chunks and questions -> rankings: BM25, dense, hybrid; and the rank measures."""
 
-from ragstone.retrieval.evaluate import (
-    QueryMeasures,
-    RetrievalSummary,
-    evaluate_rankings,
-    measure_queries,
-    missing_documents,
-    ranked_documents,
-)
-from ragstone.retrieval.measures import (
-    MEASURES,
-    hit_at_k,
-    ndcg_at_k,
-    rank_score,
-    recall_at_k,
-    reciprocal_rank,
-)
-from ragstone.retrieval.search import RETRIEVERS, Search, build_search
+from ragstone.retrieval.evaluate import QueryMeasures, measure_queries, missing_documents, ranked_documents
+from ragstone.retrieval.filters import Filter
+from ragstone.retrieval.means import Search, SearchMeans
+from ragstone.retrieval.grouping import Batches, GroupMeasures
+from ragstone.retrieval.measures import MEASURES, Grades, Hits, find_hits
+from ragstone.retrieval.sameness import copies_of
+from ragstone.retrieval.search import RETRIEVERS, build_search
+from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings, summarise_queries
 from ragstone.retrieval.tokens import search_terms, tokenize
 from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_qrels, write_trec_run
 
 __all__ = [
     "MEASURES",
     "RETRIEVERS",
+    "Batches",
+    "Filter",
+    "Grades",
+    "GroupMeasures",
+    "Hits",
     "QueryMeasures",
     "RetrievalSummary",
     "Search",
+    "SearchMeans",
     "build_search",
+    "copies_of",
     "evaluate_rankings",
-    "hit_at_k",
+    "find_hits",
     "label_questions",
     "measure_queries",
     "missing_documents",
-    "ndcg_at_k",
-    "rank_score",
     "ranked_documents",
     "read_qrels",
     "read_trec_run",
-    "recall_at_k",
-    "reciprocal_rank",
     "search_terms",
+    "summarise_queries",
     "tokenize",
     "write_qrels",
     "write_trec_run",

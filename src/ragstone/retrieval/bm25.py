@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragstone.retrieval.ranks import Hit, Rank, top_hits
+from ragstone.retrieval.ranks import Hit, Rank, Subset, top_hits
 from ragstone.retrieval.tokens import search_terms
 
 # Lucene's defaults. Over five packs and xquad's ten languages no k1 of 0.9-2.0 and b of 0.4-0.9 has a mean
@@ -22,17 +22,19 @@ def rank_by_bm25(texts: Sequence[str]) -> Rank:
     import bm25s
 
     terms = [search_terms(text) for text in texts]
-    if not any(terms):
-        return lambda questions, _: [[] for _ in questions]
     index = bm25s.BM25(method="lucene", k1=K1, b=B)
-    index.index(terms, show_progress=False)
-    vocabulary: dict[str, int] = index.vocab_dict
+    if any(terms):
+        index.index(terms, show_progress=False)
+    vocabulary: dict[str, int] = index.vocab_dict if any(terms) else {}
 
-    def rank_one(question: str, k: int) -> list[Hit]:
+    def rank_one(question: str, k: int, among: Subset | None) -> list[Hit]:
         known = [vocabulary[term] for term in search_terms(question) if term in vocabulary]
         if not known:
             return []
         scores = np.asarray(index.get_scores_from_ids(known), dtype=np.float32)
-        return [(at, score) for at, score in top_hits(scores, k) if scores[at] > 0]
+        return [(at, score) for at, score in top_hits(scores, k, among) if score > 0]
 
-    return lambda questions, k: [rank_one(question, k) for question in questions]
+    async def rank(questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
+        return [rank_one(question, k, among) for question in questions]
+
+    return rank

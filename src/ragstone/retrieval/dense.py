@@ -1,9 +1,10 @@
 """Dense search: exact cosine similarity, computed in blocks."""
 
+import asyncio
 from collections.abc import Sequence
 
 from ragstone.embedding import Embed
-from ragstone.retrieval.ranks import Hit, Rank, top_hits
+from ragstone.retrieval.ranks import Hit, Rank, Subset, top_hits
 
 BLOCK_CELLS = 2**25  # similarities held at once: 128 MB of float32
 
@@ -15,15 +16,15 @@ def rank_by_similarity(texts: Sequence[str], embed: Embed) -> Rank:
     """
     passages = embed(texts, "passage")
 
-    def rank(questions: Sequence[str], k: int) -> list[list[Hit]]:
+    async def rank(questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
         if not questions:
             return []
-        queries = embed(questions, "query")
+        queries = await asyncio.to_thread(embed, questions, "query")
         block = max(1, BLOCK_CELLS // len(texts))
         hits: list[list[Hit]] = []
         for start in range(0, len(queries), block):
             similarities = queries[start : start + block] @ passages.T
-            hits += [top_hits(row, k) for row in similarities]
+            hits += [top_hits(row, k, among) for row in similarities]
         return hits
 
     return rank

@@ -8,133 +8,9 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from ragstone.config.section import Section
+from ragstone.config.sections import Settings
 from ragstone.errors import ConfigError, nearest
-
-DEFAULT_JUDGES = ("containment", "token_f1", "correctness", "faithfulness", "relevance", "answered")
-
-Positive = Annotated[int, msgspec.Meta(gt=0)]
-NotNegative = Annotated[float, msgspec.Meta(ge=0)]
-
-
-class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the file. An unknown key is an error, never ignored."""
-
-
-class Price(Section, frozen=True, kw_only=True):
-    """US dollars for a million tokens. Tokens from the provider's cache cost `cached`, else as `input`."""
-
-    input: NotNegative
-    output: NotNegative
-    cached: NotNegative | None = None
-
-
-class ModelSettings(Section, frozen=True, kw_only=True):
-    """How one model is reached. What is absent has the default of its transport (see llm/)."""
-
-    base_url: str | None = None
-    api_key_env: str | None = None
-    api_key_file: str | None = None
-    max_concurrency: Positive | None = None
-    requests_per_minute: Positive | None = None
-    tokens_per_minute: Positive | None = None
-    timeout_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    context_tokens: Positive | None = None
-    price_usd_per_million: Price | None = None
-    batch_discount: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
-    batch_poll_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
-
-
-class RunSection(Section, frozen=True, kw_only=True):
-    """`[run]`: the folder `runs/NAME` and the seed of everything that draws at random."""
-
-    name: Annotated[str, msgspec.Meta(pattern=r"^[\w.-]+$")] = "run"
-    seed: int = 0
-
-
-class DocumentsSection(Section, frozen=True, kw_only=True):
-    """`[documents]`: files and folders that make the corpus."""
-
-    paths: list[str] = []
-
-
-class QuestionsSection(Section, frozen=True, kw_only=True):
-    """`[questions]`: the evaluation set. `limit` takes its first rows only."""
-
-    path: str | None = None
-    limit: Positive | None = None
-
-
-class ChunkSection(Section, frozen=True, kw_only=True):
-    """`[chunk]`: how documents are cut; sizes in characters."""
-
-    method: str = "recursive"
-    size: Positive = 1200
-    overlap: Annotated[int, msgspec.Meta(ge=0)] = 0
-
-
-class RetrieveSection(Section, frozen=True, kw_only=True):
-    """`[retrieve]`: which retriever brings how many chunks for each question."""
-
-    retriever: str = "bm25"
-    k: Positive = 5
-    embedder: str = "packaged"
-
-
-class AnswerSection(Section, frozen=True, kw_only=True):
-    """`[answer]`: the built-in application (`model`, `prompt`), or a `sheet` of answers made elsewhere.
-
-    limit: only the first questions are answered and judged; retrieval is measured on all of them.
-    """
-
-    model: str | None = None
-    prompt: str = "strict"
-    sheet: str | None = None
-    limit: Positive | None = None
-
-
-class JudgeSection(Section, frozen=True, kw_only=True):
-    """`[judge]`: names of shipped judges or paths of judge files, and the model that they ask."""
-
-    judges: list[str] = msgspec.field(default_factory=lambda: list(DEFAULT_JUDGES))
-    model: str | None = None
-
-
-class AgreeSection(Section, frozen=True, kw_only=True):
-    """`[agree]`: what people say, for the judges' report cards.
-
-    labels: a file of labels of this run's answers. sheet: a file of other answers that people have
-    labelled; the judges judge it too, and are measured on it. metric: what labels without a metric speak
-    of. thresholds: judge -> score from which on it says 1, where labels are 0 or 1 and its scale is wider.
-    """
-
-    labels: str | None = None
-    sheet: str | None = None
-    metric: str | None = None
-    thresholds: dict[str, float] = {}
-
-
-class Settings(Section, frozen=True, kw_only=True):
-    """All of ragstone.toml. `root` is the folder that its paths are relative to."""
-
-    run: RunSection = RunSection()
-    documents: DocumentsSection = DocumentsSection()
-    questions: QuestionsSection = QuestionsSection()
-    chunk: ChunkSection = ChunkSection()
-    retrieve: RetrieveSection = RetrieveSection()
-    answer: AnswerSection = AnswerSection()
-    judge: JudgeSection = JudgeSection()
-    agree: AgreeSection = AgreeSection()
-    models: dict[str, ModelSettings] = {}
-    root: str = "."
-
-    def path(self, name: str) -> Path:
-        """Return a path of the file as seen from here."""
-        return Path(self.root) / Path(name).expanduser()
-
-    def named(self, name: str) -> str | Path:
-        """Return the name of something that ships, or the path of a .toml file as seen from here."""
-        return self.path(name) if name.endswith(".toml") else name
-
 
 DEFAULT_FILE = "ragstone.toml"
 
@@ -193,6 +69,9 @@ def convert_section(table: dict[str, Any], kind: type[SectionT], file: Path, tex
         if unknown:
             keys.append(unknown[1])
             message = f"unknown key {unknown[1]!r}. {nearest(unknown[1], known)}"
+        elif message.startswith("Invalid value '") and known:
+            value = message.split("'")[1]
+            message = f"unknown {keys[-1]} {value!r}. {nearest(value, known)}"
         elif keys:
             message = message.replace("Expected `object`", "Expected a table")
             message += f" (key {'.'.join(keys)!r})"
@@ -203,7 +82,7 @@ def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str
     """Return the keys of a path of msgspec's, e.g. `.models[...].base_url`, and the keys that may follow.
 
     msgspec says `[...]` for any key of a mapping: the one is meant whose value does not fit. A path ends
-    at a list.
+    at a list. Where it ends at the key that tells members of a union apart, its values are returned.
     """
     keys: list[str] = []
     for part in re.findall(r"[^.\[\]]+|\[\d+\]|\[\.\.\.\]", path):
@@ -212,11 +91,14 @@ def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str
             part = next(key for key, value in table.items() if not _fits(value, kind))
         elif part.startswith("["):
             break
+        elif part == _tag_field(kind):
+            return [*keys, part], [str(member.__struct_config__.tag) for member in get_args(kind)]
         else:
+            kind = _member(kind, table)
             kind = _inner({field.name: field.type for field in msgspec.structs.fields(kind)}[part])
         keys.append(part)
         table = table[part]
-    known = getattr(kind, "__struct_fields__", ())
+    known = getattr(_member(kind, table), "__struct_fields__", ())
     return keys, [name for name in known if name != "root"]
 
 
@@ -224,6 +106,23 @@ def _inner(kind: type[Any]) -> type[Any]:
     """Return the type within `X | None` or `Annotated[X, ...]`."""
     inner = [each for each in get_args(kind) if each is not type(None)]
     found: type[Any] = inner[0] if inner and get_origin(kind) in (Union, UnionType, Annotated) else kind
+    return found
+
+
+def _tag_field(kind: type[Any]) -> str | None:
+    """Return the key that tells the members of a union apart; None for anything else."""
+    config = getattr(next(iter(get_args(kind)), None), "__struct_config__", None)
+    return config.tag_field if config else None
+
+
+def _member(kind: type[Any], table: object) -> type[Any]:
+    """Return the member of a tagged union that a table is, or the kind itself where it is none."""
+    field = _tag_field(kind)
+    if field is None or not isinstance(table, dict):
+        return kind
+    found: type[Any] = next(
+        (member for member in get_args(kind) if member.__struct_config__.tag == table.get(field)), kind
+    )
     return found
 
 

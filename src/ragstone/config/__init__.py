@@ -1,0 +1,52 @@
+"""ragstone.toml -> settings, with errors that name the line and the fix."""
+
+from ragstone.config.loading import choose, convert_section, load_settings, parse_toml
+from ragstone.config.retrievers import (
+    Bm25Settings,
+    DenseSettings,
+    HttpSettings,
+    HybridSettings,
+    RerankSettings,
+    RetrieverSettings,
+)
+from ragstone.config.section import NotNegative, Positive, Section
+from ragstone.config.sections import (
+    AgreeSection,
+    AnswerSection,
+    ChunkSection,
+    DocumentsSection,
+    JudgeSection,
+    ModelSettings,
+    Price,
+    QuestionsSection,
+    RetrieveSection,
+    RunSection,
+    Settings,
+)
+
+__all__ = [
+    "AgreeSection",
+    "AnswerSection",
+    "Bm25Settings",
+    "ChunkSection",
+    "DenseSettings",
+    "DocumentsSection",
+    "HttpSettings",
+    "HybridSettings",
+    "JudgeSection",
+    "ModelSettings",
+    "NotNegative",
+    "Positive",
+    "Price",
+    "QuestionsSection",
+    "RerankSettings",
+    "RetrieveSection",
+    "RetrieverSettings",
+    "RunSection",
+    "Section",
+    "Settings",
+    "choose",
+    "convert_section",
+    "load_settings",
+    "parse_toml",
+]

@@ -1,0 +1,76 @@
+"""`[retrievers]`: a name and a short line for each retriever.
+
+```toml
+[retrievers]
+meaning = { kind = "dense", index = "faiss" }
+both    = { kind = "hybrid", of = ["bm25", "meaning"], weights = [0.4, 0.6] }
+ordered = { kind = "rerank", of = "both", by = "openai/gpt-4o-mini", depth = 20 }
+mine    = { kind = "http", url = "http://localhost:8000/search" }
+```
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from ragstone.config.section import NotNegative, Positive, Section
+
+
+class Bm25Settings(Section, frozen=True, kw_only=True, tag_field="kind", tag="bm25"):
+    """Lexical search."""
+
+
+class DenseSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="dense"):
+    """Search by the similarity of vectors.
+
+    embedder: default `[retrieve] embedder`. index: `exact` (in memory), `faiss`, `qdrant`. url: of a Qdrant
+    server, by default a folder in `.ragstone`; api_key_env: the environment variable with its key.
+    collection: of Qdrant, by default named by what is in it.
+    """
+
+    embedder: str | None = None
+    index: Literal["exact", "faiss", "qdrant"] = "exact"
+    url: str | None = None
+    api_key_env: str | None = None
+    collection: str | None = None
+
+
+class HybridSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="hybrid"):
+    """Several retrievers fused: by reciprocal ranks, or with `weights` by their scaled scores."""
+
+    of: list[str] = msgspec.field(default_factory=lambda: ["bm25", "dense"])
+    weights: list[NotNegative] | None = None
+
+
+class RerankSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="rerank"):
+    """The first `depth` places of a retriever in a new order.
+
+    by: a model of the door (`transport/model`), which sees them as one list, or a cross-encoder
+    (`cross-encoder/NAME`).
+    """
+
+    of: str = "bm25"
+    by: str
+    depth: Positive = 20
+
+
+class HttpSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="http"):
+    """A retriever behind HTTP.
+
+    request: the JSON body, in which the texts `{question}`, `{k}`, `{lang}` are filled in. items: JSONPath
+    of the results, best first; document_id, chunk_id, text, score: JSONPath of each within a result.
+    """
+
+    url: str
+    request: dict[str, Any] = msgspec.field(default_factory=lambda: {"query": "{question}", "k": "{k}"})
+    items: str = "$.results[*]"
+    document_id: str = "$.document_id"
+    chunk_id: str | None = "$.chunk_id"
+    text: str | None = "$.text"
+    score: str | None = "$.score"
+    api_key_env: str | None = None
+    max_concurrency: Positive = 8
+    timeout_s: Positive = 30
+
+
+RetrieverSettings = Bm25Settings | DenseSettings | HybridSettings | RerankSettings | HttpSettings

@@ -1,0 +1,137 @@
+"""The tables of ragstone.toml, and what they mean."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from ragstone.config.retrievers import RetrieverSettings
+from ragstone.config.section import NotNegative, Positive, Section
+
+DEFAULT_JUDGES = ("containment", "token_f1", "correctness", "faithfulness", "relevance", "answered")
+
+
+class Price(Section, frozen=True, kw_only=True):
+    """US dollars for a million tokens. Tokens from the provider's cache cost `cached`, else as `input`."""
+
+    input: NotNegative
+    output: NotNegative
+    cached: NotNegative | None = None
+
+
+class ModelSettings(Section, frozen=True, kw_only=True):
+    """How one model is reached. What is absent has the default of its transport (see llm/)."""
+
+    base_url: str | None = None
+    api_key_env: str | None = None
+    api_key_file: str | None = None
+    max_concurrency: Positive | None = None
+    requests_per_minute: Positive | None = None
+    tokens_per_minute: Positive | None = None
+    timeout_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    context_tokens: Positive | None = None
+    price_usd_per_million: Price | None = None
+    batch_discount: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    batch_poll_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    query_prefix: str = ""
+    passage_prefix: str = ""
+
+
+class RunSection(Section, frozen=True, kw_only=True):
+    """`[run]`: the folder `runs/NAME` and the seed of everything that draws at random."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[\w.-]+$")] = "run"
+    seed: int = 0
+
+
+class DocumentsSection(Section, frozen=True, kw_only=True):
+    """`[documents]`: files and folders that make the corpus."""
+
+    paths: list[str] = []
+
+
+class QuestionsSection(Section, frozen=True, kw_only=True):
+    """`[questions]`: the evaluation set. `limit` takes its first rows only."""
+
+    path: str | None = None
+    limit: Positive | None = None
+
+
+class ChunkSection(Section, frozen=True, kw_only=True):
+    """`[chunk]`: how documents are cut; sizes in characters."""
+
+    method: str = "recursive"
+    size: Positive = 1200
+    overlap: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+class RetrieveSection(Section, frozen=True, kw_only=True):
+    """`[retrieve]`: which retriever brings how many chunks for each question.
+
+    retriever: one that ships, or one of `[retrievers]`. embedder: of retrievers that name none. where: only
+    chunks with these tags are found (`lang` and `topic` are tags too). match: only chunks that have the
+    question's own value of these tags are found, where the question has one.
+    """
+
+    retriever: str = "bm25"
+    k: Positive = 5
+    embedder: str = "packaged"
+    where: dict[str, str] = {}
+    match: list[str] = []
+
+
+class AnswerSection(Section, frozen=True, kw_only=True):
+    """`[answer]`: the built-in application (`model`, `prompt`), or a `sheet` of answers made elsewhere.
+
+    limit: only the first questions are answered and judged; retrieval is measured on all of them.
+    """
+
+    model: str | None = None
+    prompt: str = "strict"
+    sheet: str | None = None
+    limit: Positive | None = None
+
+
+class JudgeSection(Section, frozen=True, kw_only=True):
+    """`[judge]`: names of shipped judges or paths of judge files, and the model that they ask."""
+
+    judges: list[str] = msgspec.field(default_factory=lambda: list(DEFAULT_JUDGES))
+    model: str | None = None
+
+
+class AgreeSection(Section, frozen=True, kw_only=True):
+    """`[agree]`: what people say, for the judges' report cards.
+
+    labels: a file of labels of this run's answers. sheet: a file of other answers that people have
+    labelled; the judges judge it too, and are measured on it. metric: what labels without a metric speak
+    of. thresholds: judge -> score from which on it says 1, where labels are 0 or 1 and its scale is wider.
+    """
+
+    labels: str | None = None
+    sheet: str | None = None
+    metric: str | None = None
+    thresholds: dict[str, float] = {}
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    """All of ragstone.toml. `root` is the folder that its paths are relative to."""
+
+    run: RunSection = RunSection()
+    documents: DocumentsSection = DocumentsSection()
+    questions: QuestionsSection = QuestionsSection()
+    chunk: ChunkSection = ChunkSection()
+    retrieve: RetrieveSection = RetrieveSection()
+    retrievers: dict[str, RetrieverSettings] = {}
+    answer: AnswerSection = AnswerSection()
+    judge: JudgeSection = JudgeSection()
+    agree: AgreeSection = AgreeSection()
+    models: dict[str, ModelSettings] = {}
+    root: str = "."
+
+    def path(self, name: str) -> Path:
+        """Return a path of the file as seen from here."""
+        return Path(self.root) / Path(name).expanduser()
+
+    def named(self, name: str) -> str | Path:
+        """Return the name of something that ships, or the path of a .toml file as seen from here."""
+        return self.path(name) if name.endswith(".toml") else name

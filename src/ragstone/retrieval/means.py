@@ -1,0 +1,39 @@
+"""What a search is, and what retrievers are built from."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import RetrieverSettings
+from ragstone.embedding import Embed
+from ragstone.errors import ConfigError
+from ragstone.llm import Ask
+from ragstone.records import Document, Question, Ranking
+from ragstone.retrieval.filters import Filter
+
+Search = Callable[[Sequence[Question], int], Awaitable[list[Ranking]]]
+"""Questions and k -> one ranking a question, in their order, of at most k items."""
+
+
+def no_embedder(name: str) -> Embed:
+    """Refuse: the caller has none to offer."""
+    raise ConfigError(f"this retriever needs the embedder {name!r}: give one, or use 'bm25'.")
+
+
+class SearchMeans(msgspec.Struct, frozen=True, kw_only=True):
+    """What retrievers need beside the chunks.
+
+    retrievers: those that `[retrievers]` declares. embedder: of retrievers that name none. open_embedder and
+    open_door: by name, when a retriever first needs one. documents: by id, where a retriever must find its
+    results in them. secret: of the project, for prompts. store: the folder for indexes on disk.
+    """
+
+    retrievers: Mapping[str, RetrieverSettings] = {}
+    filter: Filter = Filter()
+    embedder: str = "packaged"
+    open_embedder: Callable[[str], Embed] = no_embedder
+    open_door: Callable[[str], Awaitable[Ask]] | None = None
+    documents: Mapping[str, Document] = {}
+    secret: Callable[[], bytes] = bytes
+    store: Path | None = None
