@@ -35,13 +35,15 @@ def test_the_means_are_those_of_the_questions():
 
 def test_a_k_beyond_the_depth_is_not_reported():
     summary = evaluate_rankings([ranking("q", "a", "b", "c")], [question("q", "a")], ks=(10, 3, 1, 3))
-    assert list(summary.measures) == ["recall@1", "recall@3", "hit@1", "hit@3", "ndcg@1", "ndcg@3", "mrr"]
+    names = [f"{name}@{k}" for name in ("recall", "precision", "hit", "ndcg") for k in (1, 3)]
+    assert list(summary.measures) == [*names, "mrr", "map"]
 
 
 def test_rank_score_needs_five_places():
     summary = evaluate_rankings([ranking("q", *"abcde")], [question("q", "b")], ks=())
     assert {name: estimate.value for name, estimate in summary.measures.items()} == {
         "mrr": 0.5,
+        "map": 0.5,
         "rank_score@5": 0.8,
     }
 

@@ -36,15 +36,21 @@ def test_the_score_decides_and_the_rank_settles_ties(tmp_path):
     assert [item.document_id for item in read.items] == ["first", "second", "low"]
 
 
-def test_qrels_keep_what_is_relevant(tmp_path):
-    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq2 0 a 0\n")
+def test_qrels_keep_every_grade_and_label_with_those_above_zero(tmp_path):
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq1 0 c 2\nq2 0 a -1\n")
     qrels = read_qrels(tmp_path / "qrels")
-    assert qrels == {"q1": ["a", "c"], "q2": []}
+    assert qrels == {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": -1}}
     questions = [Question(id=name, question="?") for name in ("q1", "q2", "q3")]
     labelled = label_questions(questions, qrels)
     assert [question.document_ids for question in labelled] == [["a", "c"], None, None]
     write_qrels(tmp_path / "again", labelled)
-    assert read_qrels(tmp_path / "again") == {"q1": ["a", "c"]}
+    assert read_qrels(tmp_path / "again") == {"q1": {"a": 1, "c": 1}}
+
+
+def test_a_document_with_two_grades_is_an_error(tmp_path):
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 a 0\n")
+    with pytest.raises(DataError, match="question 'q1' gives document 'a' two grades"):
+        read_qrels(tmp_path / "qrels")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from ragstone.retrieval.evaluate import QueryMeasures, measure_queries, missing_documents, ranked_documents
 from ragstone.retrieval.filters import Filter
-from ragstone.retrieval.means import Search, SearchMeans
 from ragstone.retrieval.grouping import Batches, GroupMeasures
+from ragstone.retrieval.means import Search, SearchMeans
 from ragstone.retrieval.measures import MEASURES, Grades, Hits, find_hits
 from ragstone.retrieval.sameness import copies_of
 from ragstone.retrieval.search import RETRIEVERS, build_search

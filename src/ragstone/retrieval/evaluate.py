@@ -1,142 +1,183 @@
-"""Rankings and the documents that hold the answers -> measures of each question, and their means."""
+"""Rankings and the documents that hold the answers -> measures of each question."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 from ragstone.errors import DataError
-from ragstone.records import Document, Question, Ranking
-from ragstone.retrieval.measures import MEASURES, first_rank
-from ragstone.statistics import Estimate, mean_estimate
+from ragstone.records import Document, Question, Ranking, RankingItem
+from ragstone.retrieval.measures import MEASURES, Grades, Hits, find_hits, first_ranks
+from ragstone.retrieval.sameness import Same, canonical, distinct_documents
+from ragstone.retrieval.spans import evidence_spans, find_spans, retrieved_spans, span_measures
 
 RANK_SCORE_K = 5
 SHOWN = 5
+AT_K = ("recall", "precision", "hit", "ndcg")  # measured at each k
+IN_DEPTH = ("mrr", "map")  # measured over all places
 
 
 class QueryMeasures(msgspec.Struct, frozen=True, kw_only=True):
     """The measures of each question, and who was left out.
 
-    values: measure (`recall@5`, `mrr`, ...) -> question id -> value; every measure has the same questions
-    in the same order. first_ranks: question id -> place of the first relevant document, None where absent.
-    depth: items in the longest ranking.
+    values: measure (`recall@5`, `mrr`, ...) -> question id -> value, in the order of the questions. All
+    measures have the same questions, but for `span_recall@k` and `span_precision@k`, which only questions
+    with evidence have. first_ranks: question id -> place of the first relevant document, None where absent.
+    documents: question id -> the first of its relevant documents, sorted; questions that share it are not
+    independent. depth: items in the longest ranking. n_tied: questions in whose ranking a relevant and
+    another document have the same score, so that their order, and the measures, could be others. n_unplaced:
+    questions with evidence, but it lies outside its document, or an item does not say where it stands.
     """
 
     retriever: str
     depth: int
     values: dict[str, dict[str, float]]
     first_ranks: dict[str, int | None]
+    documents: dict[str, str]
     n_unlabelled: int
     n_unanswerable: int
     n_unranked: int
+    n_tied: int = 0
+    n_unplaced: int = 0
 
 
-class RetrievalSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """How well one retriever does, and on how many questions.
-
-    n_questions: measured, which every mean rests on. Left out and counted: n_unlabelled (no document_ids),
-    n_unanswerable (`answerable` is false: no document can be right) and n_unranked (no ranking).
-    rank_histogram: "1", "2", ... and "absent" -> questions whose first relevant document stands there.
-    """
-
-    retriever: str
-    depth: int
-    n_questions: int
-    n_unlabelled: int
-    n_unanswerable: int
-    n_unranked: int
-    measures: dict[str, Estimate]
-    rank_histogram: dict[str, int]
-
-
-def evaluate_rankings(
+def measure_queries(
     rankings: Sequence[Ranking],
     questions: Sequence[Question],
     *,
     ks: Sequence[int] = (1, 3, 5, 10),
-    seed: int = 0,
-) -> RetrievalSummary:
-    """Return the mean measures of one retriever's rankings, each with its interval.
-
-    Intervals are clustered by document where questions share one (the first of a question's document_ids,
-    sorted, is its cluster). A k larger than `depth` is not reported. With no question measured `measures`
-    is empty. Raises DataError as measure_queries does.
-    """
-    queries = measure_queries(rankings, questions, ks=ks)
-    documents = {question.id: min(question.document_ids or [""]) for question in questions}
-    clusters = [documents[question_id] for question_id in queries.first_ranks]
-    estimates = {
-        name: mean_estimate(list(by_question.values()), clusters, seed=seed)
-        for name, by_question in queries.values.items()
-    }
-    return RetrievalSummary(
-        retriever=queries.retriever,
-        depth=queries.depth,
-        n_questions=len(queries.first_ranks),
-        n_unlabelled=queries.n_unlabelled,
-        n_unanswerable=queries.n_unanswerable,
-        n_unranked=queries.n_unranked,
-        measures={name: estimate for name, estimate in estimates.items() if estimate is not None},
-        rank_histogram=_histogram(queries),
-    )
-
-
-def measure_queries(
-    rankings: Sequence[Ranking], questions: Sequence[Question], *, ks: Sequence[int] = (1, 3, 5, 10)
+    rank_score_k: int = RANK_SCORE_K,
+    qrels: Mapping[str, Grades] | None = None,
+    same: Same | None = None,
+    lengths: Mapping[str, int] | None = None,
 ) -> QueryMeasures:
     """Return the measures of every question that has relevant documents and a ranking.
 
     A ranking of chunks counts as the ranking of their documents, each where its first chunk stands; so k
-    counts documents. Raises DataError for rankings of several retrievers, two rankings of one question, or
-    a ranking of an unknown question.
+    counts documents. Items are taken in the order given: scores only tell where it is a matter of chance
+    (n_tied). Relevant are the document_ids of a question, else the documents of its evidence.
+
+    ks: places that count; one larger than `depth` is not reported. qrels: question id -> grades of documents
+    (see read_qrels), instead of what the questions name. same: which documents are copies of one another
+    (see copies_of); a copy is as relevant as the document, but by characters only the document itself
+    counts. lengths: characters of each document, for items without start and end, which then count as
+    whole documents.
+
+    Raises DataError for rankings of several retrievers, two rankings of one question, or a ranking of an
+    unknown question.
     """
     by_question = _rankings_by_question(rankings, questions)
-    unanswerable = [q for q in questions if q.answerable is False]
-    unlabelled = [q for q in questions if q.answerable is not False and not q.document_ids]
-    labelled = [q for q in questions if q.answerable is not False and q.document_ids]
-    measured = [q for q in labelled if q.id in by_question]
+    asked = [question for question in questions if question.answerable is not False]
+    relevant = {question.id: _relevant(question, qrels, same) for question in asked}
+    labelled = [question for question in asked if relevant[question.id]]
+    measured = [question for question in labelled if question.id in by_question]
     depth = max((len(ranking.items) for ranking in rankings), default=0)
-    found = {q.id: ranked_documents(by_question[q.id]) for q in measured}
-    relevant = {q.id: frozenset(q.document_ids or ()) for q in measured}
-    values = {
-        label: {q.id: MEASURES[name](found[q.id], relevant[q.id], k) for q in measured}
-        for label, name, k in _labels(ks, depth)
-    }
+    reported = [k for k in sorted(set(ks)) if k <= depth]
+    ids = [question.id for question in measured]
+    found = [distinct_documents(by_question[name], same) for name in ids]
+    grades = [relevant[name] for name in ids]
+    hits = find_hits([documents for documents, _ in found], grades)
+    spans, n_unplaced = _measure_spans(measured, by_question, reported, lengths)
     return QueryMeasures(
         retriever=rankings[0].retriever if rankings else "",
         depth=depth,
-        values=values,
-        first_ranks={q.id: first_rank(found[q.id], relevant[q.id]) for q in measured},
-        n_unlabelled=len(unlabelled),
-        n_unanswerable=len(unanswerable),
+        values=_measure_documents(ids, hits, reported, depth, rank_score_k) | spans,
+        first_ranks={
+            name: int(rank) if np.isfinite(rank) else None
+            for name, rank in zip(ids, first_ranks(hits).tolist(), strict=True)
+        },
+        documents={name: min(relevant[name]) for name in ids},
+        n_unlabelled=len(asked) - len(labelled),
+        n_unanswerable=len(questions) - len(asked),
         n_unranked=len(labelled) - len(measured),
+        n_tied=sum(_tied(*places, of) for places, of in zip(found, grades, strict=True)),
+        n_unplaced=n_unplaced,
     )
 
 
 def ranked_documents(ranking: Ranking) -> list[str]:
     """Return the ids of a ranking's documents, each once, in order of their first item."""
-    return list(dict.fromkeys(item.document_id for item in ranking.items))
+    return distinct_documents(ranking)[0]
 
 
 def missing_documents(questions: Iterable[Question], documents: Iterable[Document]) -> dict[str, list[str]]:
-    """Return question id -> those of its document_ids that the corpus lacks; complete questions left out.
+    """Return question id -> those of its relevant documents that the corpus lacks; complete ones left out.
 
     Such documents can never be found, so every measure of these questions is too low.
     """
     known = {document.id for document in documents}
-    missing = {q.id: [name for name in q.document_ids or [] if name not in known] for q in questions}
+    missing = {q.id: [name for name in _named(q) if name not in known] for q in questions}
     return {question_id: names for question_id, names in missing.items() if names}
 
 
-def _labels(ks: Sequence[int], depth: int) -> list[tuple[str, str, int]]:
-    """Return (label, key of MEASURES, k) of what can be reported from rankings of this depth."""
-    reported = [k for k in sorted(set(ks)) if k <= depth]
-    labels = [(f"{name}@{k}", name, k) for name in ("recall", "hit", "ndcg") for k in reported]
-    if depth:
-        labels.append(("mrr", "mrr", depth))
-    if depth >= RANK_SCORE_K:
-        labels.append((f"rank_score@{RANK_SCORE_K}", "rank_score", RANK_SCORE_K))
-    return labels
+def _named(question: Question) -> list[str]:
+    """Return the documents that the question names as relevant, or that its evidence stands in."""
+    return question.document_ids or list(dict.fromkeys(span.document_id for span in question.evidence or ()))
+
+
+def _relevant(question: Question, qrels: Mapping[str, Grades] | None, same: Same | None) -> Grades:
+    """Return the relevant documents with their grades, copies as one with the highest grade of them."""
+    if qrels is None:
+        return dict.fromkeys(canonical(_named(question), same), 1)
+    grades: dict[str, int] = {}
+    for document, grade in qrels.get(question.id, {}).items():
+        if grade > 0:
+            name = (same or {}).get(document, document)
+            grades[name] = max(grade, grades.get(name, 0))
+    return grades
+
+
+def _measure_documents(
+    ids: Sequence[str], hits: Hits, ks: Sequence[int], depth: int, rank_score_k: int
+) -> dict[str, dict[str, float]]:
+    """Return measure -> question id -> value, of what can be reported from rankings of this depth."""
+    labels = [(f"{name}@{k}", name, k) for name in AT_K for k in ks]
+    labels += [(name, name, depth) for name in IN_DEPTH if depth]
+    if depth >= rank_score_k:
+        labels.append((f"rank_score@{rank_score_k}", "rank_score", rank_score_k))
+    return {label: _by_id(ids, MEASURES[name](hits, k).tolist()) for label, name, k in labels}
+
+
+def _measure_spans(
+    questions: Sequence[Question],
+    rankings: Mapping[str, Ranking],
+    ks: Sequence[int],
+    lengths: Mapping[str, int] | None,
+) -> tuple[dict[str, dict[str, float]], int]:
+    """Return measure -> question id -> value by characters, and the number of questions left out."""
+    asked = [question for question in questions if question.evidence]
+    depth = max(ks, default=0)
+    pairs = [(evidence_spans(q, lengths), retrieved_spans(rankings[q.id], depth, lengths)) for q in asked]
+    placed = [
+        (question.id, wanted, found)
+        for question, (wanted, found) in zip(asked, pairs, strict=True)
+        if wanted is not None and found is not None
+    ]
+    if not placed:
+        return {}, len(asked)
+    ids, evidence, retrieved = (list(column) for column in zip(*placed, strict=True))
+    spans = find_spans(evidence, retrieved)
+    both = {k: span_measures(spans, k) for k in ks}
+    values = {
+        f"{name}@{k}": _by_id(ids, both[k][at].tolist())
+        for at, name in enumerate(("span_recall", "span_precision"))
+        for k in ks
+    }
+    return values, len(asked) - len(placed)
+
+
+def _by_id(ids: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    return dict(zip(ids, values, strict=True))
+
+
+def _tied(documents: Sequence[str], items: Sequence[RankingItem], grades: Grades) -> bool:
+    """Return whether neighbours with the same score differ in their grade."""
+    scores = [item.score for item in items]
+    if len(set(scores)) == len(scores):
+        return False
+    worth = [grades.get(document, 0) for document in documents]
+    return any(scores[at] == scores[at + 1] and worth[at] != worth[at + 1] for at in range(len(items) - 1))
 
 
 def _rankings_by_question(
@@ -145,11 +186,9 @@ def _rankings_by_question(
     retrievers = sorted({ranking.retriever for ranking in rankings})
     if len(retrievers) > 1:
         raise DataError(f"rankings of several retrievers ({', '.join(retrievers)}): evaluate each by itself.")
-    counts = Counter(ranking.question_id for ranking in rankings)
-    twice = [question_id for question_id, n in counts.items() if n > 1]
-    if twice:
-        raise DataError(f"more than one ranking of question {_shown(twice)}. Keep one of each.")
-    unknown = sorted(counts.keys() - {question.id for question in questions})
+    _check_once([ranking.question_id for ranking in rankings], "more than one ranking of question")
+    _check_once([question.id for question in questions], "more than one question with the id")
+    unknown = sorted({ranking.question_id for ranking in rankings} - {question.id for question in questions})
     if unknown:
         raise DataError(
             f"there are rankings of question {_shown(unknown)}, but no such question. "
@@ -158,12 +197,12 @@ def _rankings_by_question(
     return {ranking.question_id: ranking for ranking in rankings}
 
 
+def _check_once(names: Sequence[str], mistake: str) -> None:
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise DataError(f"{mistake} {_shown(twice)}. Keep one of each.")
+
+
 def _shown(names: Sequence[str]) -> str:
     rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(map(repr, names[:SHOWN])) + rest
-
-
-def _histogram(queries: QueryMeasures) -> dict[str, int]:
-    counts = Counter(queries.first_ranks.values())
-    places = {str(rank): counts[rank] for rank in range(1, queries.depth + 1)}
-    return {**places, "absent": counts[None]}

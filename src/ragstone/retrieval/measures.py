@@ -1,78 +1,164 @@
-"""What a ranking is worth to one question. The means over questions are taken in evaluate.py.
+"""What rankings are worth, question by question. The means over questions are taken in summary.py.
 
-In all of them: `ranking` holds document ids, best first, no duplicates; `relevant` is not empty (a question
-without relevant documents is left out and counted by the caller, and raises ValueError here); only the first
-k places count, k >= 1. Unit: none, range [0, 1], 0 where no relevant document is in the first k.
+Every measure is a function of Hits, the places of the relevant documents of n questions, and of k >= 1: only
+the first k places count. It returns one value a question, (n,), in [0, 1], without a unit; 0 where no
+relevant document is in the first k. `MEASURES[name](find_hits([ranking], [relevant]), k)` measures one.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
-Measure = Callable[[Sequence[str], AbstractSet[str], int], float]
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.statistics import Codes, Floats
+
+Grades = Mapping[str, int]
+"""Document id -> grade of one question: relevant if above 0, and worth that much to nDCG."""
 
 
-def recall_at_k(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+class Hits(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Where the relevant documents of n questions stand.
+
+    question, rank, grade: (h,), one entry for each relevant document in a ranking, in order of question and
+    rank; ranks count from 1. n_relevant: (n,), relevant documents of each question, found or not.
+    best_question, best_rank, best_grade: the same of a ranking of all relevant ones, highest grade first.
+    """
+
+    question: Codes
+    rank: Floats
+    grade: Floats
+    n_relevant: Floats
+    best_question: Codes
+    best_rank: Floats
+    best_grade: Floats
+
+
+Measure = Callable[[Hits, int], Floats]
+
+
+def find_hits(rankings: Sequence[Sequence[str]], relevant: Sequence[Grades]) -> Hits:
+    """Return the places of the relevant documents of n questions.
+
+    rankings: document ids of each question, best first, no duplicates. relevant: the grades of each
+    question's documents, at least one above 0: a question without is left out and counted by the caller,
+    and raises ValueError here.
+    """
+    graded = [{name: grade for name, grade in grades.items() if grade > 0} for grades in relevant]
+    if not all(graded):
+        raise ValueError("no relevant documents: leave the question out and count it, see evaluate.py")
+    ranks = [
+        [rank for rank, document in enumerate(ranking, 1) if document in grades]
+        for ranking, grades in zip(rankings, graded, strict=True)
+    ]
+    grades_found = [
+        [grades[ranking[rank - 1]] for rank in of_question]
+        for of_question, ranking, grades in zip(ranks, rankings, graded, strict=True)
+    ]
+    ideal = [sorted(grades.values(), reverse=True) for grades in graded]
+    return Hits(
+        question=_questions(ranks),
+        rank=_flat(ranks),
+        grade=_flat(grades_found),
+        n_relevant=np.array([len(grades) for grades in graded], dtype=np.float64),
+        best_question=_questions(ideal),
+        best_rank=_flat([range(1, len(grades) + 1) for grades in ideal]),
+        best_grade=_flat(ideal),
+    )
+
+
+def first_ranks(hits: Hits) -> Floats:
+    """Return the place of each question's first relevant document, infinity where there is none."""
+    ranks = np.full(len(hits.n_relevant), np.inf)
+    np.minimum.at(ranks, hits.question, hits.rank)
+    return ranks
+
+
+def recall_at_k(hits: Hits, k: int) -> Floats:
     """Return the share of the relevant documents that is in the first k places."""
-    _check(relevant, k)
-    return sum(document in relevant for document in ranking[:k]) / len(relevant)
+    return np.asarray(_found(hits, k) / hits.n_relevant)
 
 
-def hit_at_k(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+def precision_at_k(hits: Hits, k: int) -> Floats:
+    """Return the share of the first k places that holds relevant documents. An empty place holds none."""
+    return np.asarray(_found(hits, k) / k)
+
+
+def hit_at_k(hits: Hits, k: int) -> Floats:
     """Return 1 if any relevant document is in the first k places, else 0. With one relevant, recall."""
-    _check(relevant, k)
-    return float(any(document in relevant for document in ranking[:k]))
+    return (_found(hits, k) > 0).astype(np.float64)
 
 
-def reciprocal_rank(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+def ndcg_at_k(hits: Hits, k: int) -> Floats:
+    """Return the normalised discounted cumulative gain (Järvelin and Kekäläinen 2002).
+
+    A document of grade g in place r counts g / log2(r + 1), as in trec_eval; the sum is divided by that of
+    the best ranking of the question's relevant documents. Without grades all gains are 0 or 1.
+    """
+    gains = _sums(hits.question, hits.grade / np.log2(hits.rank + 1), hits.rank <= _checked(k), hits)
+    best = hits.best_grade / np.log2(hits.best_rank + 1)
+    return np.asarray(gains / _sums(hits.best_question, best, hits.best_rank <= k, hits))
+
+
+def reciprocal_rank(hits: Hits, k: int) -> Floats:
     """Return 1 / rank of the first relevant document. The mean is MRR (Voorhees 1999, TREC-8)."""
-    _check(relevant, k)
-    rank = first_rank(ranking[:k], relevant)
-    return 1 / rank if rank else 0.0
+    ranks = first_ranks(hits)
+    return np.where(ranks <= _checked(k), 1 / ranks, 0.0)
 
 
-def rank_score(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
+def average_precision(hits: Hits, k: int) -> Floats:
+    """Return the mean over all relevant documents of the precision at their place, 0 where not found.
+
+    The mean over questions is MAP (Buckley and Voorhees 2000).
+    """
+    n_hits = np.bincount(hits.question, minlength=len(hits.n_relevant))
+    before = np.cumsum(n_hits) - n_hits
+    nth = np.arange(1, len(hits.rank) + 1) - before[hits.question]
+    return np.asarray(_sums(hits.question, nth / hits.rank, hits.rank <= _checked(k), hits) / hits.n_relevant)
+
+
+def rank_score(hits: Hits, k: int) -> Floats:
     """Return 1 for a relevant document in first place, falling by 1/k a place, 0 where it is absent.
 
     With k = 5: 1.0, 0.8, 0.6, 0.4, 0.2, and 0 from the sixth place on. Unlike the reciprocal rank it does
     not make the step from first to second place the largest one.
     """
-    _check(relevant, k)
-    rank = first_rank(ranking[:k], relevant)
-    return 1 - (rank - 1) / k if rank else 0.0
+    ranks = first_ranks(hits)
+    return np.where(ranks <= _checked(k), 1 - (ranks - 1) / k, 0.0)
 
 
-def ndcg_at_k(ranking: Sequence[str], relevant: AbstractSet[str], k: int) -> float:
-    """Return the normalised discounted cumulative gain, gains being 0 or 1 (Järvelin and Kekäläinen 2002).
-
-    A relevant document in place r counts 1 / log2(r + 1); the sum is divided by the best that is possible
-    with this many relevant documents in k places.
-    """
-    _check(relevant, k)
-    gain = sum(_discount(rank) for rank, document in enumerate(ranking[:k], 1) if document in relevant)
-    return gain / sum(_discount(rank) for rank in range(1, min(k, len(relevant)) + 1))
+def _found(hits: Hits, k: int) -> Floats:
+    return _sums(hits.question, np.ones_like(hits.rank), hits.rank <= _checked(k), hits)
 
 
-def first_rank(ranking: Sequence[str], relevant: AbstractSet[str]) -> int | None:
-    """Return the place of the first relevant document, counted from 1; None where there is none."""
-    return next((rank for rank, document in enumerate(ranking, 1) if document in relevant), None)
+def _sums(question: Codes, worth: Floats, counts: NDArray[np.bool_], hits: Hits) -> Floats:
+    """Return the worth of each question's entries that count, (n,)."""
+    sums = np.bincount(question, weights=np.where(counts, worth, 0.0), minlength=len(hits.n_relevant))
+    return sums.astype(np.float64)  # of no entries they are whole numbers
 
 
-def _discount(rank: int) -> float:
-    return 1 / math.log2(rank + 1)
-
-
-def _check(relevant: AbstractSet[str], k: int) -> None:
-    if not relevant:
-        raise ValueError("no relevant documents: leave the question out and count it, see evaluate.py")
+def _checked(k: int) -> int:
     if k < 1:
         raise ValueError(f"k is {k}: at least the first place must count")
+    return k
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> Floats:
+    return np.fromiter(chain.from_iterable(lists), dtype=np.float64)
+
+
+def _questions(lists: Sequence[Sequence[int]]) -> Codes:
+    """Return the number of the list that each entry of the flat array comes from."""
+    return np.repeat(np.arange(len(lists)), [len(entries) for entries in lists])
 
 
 MEASURES: dict[str, Measure] = {
     "recall": recall_at_k,
+    "precision": precision_at_k,
     "hit": hit_at_k,
     "ndcg": ndcg_at_k,
     "mrr": reciprocal_rank,
+    "map": average_precision,
     "rank_score": rank_score,
 }

@@ -10,6 +10,7 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.retrieval.evaluate import ranked_documents
+from ragstone.retrieval.measures import Grades
 
 T = TypeVar("T")
 
@@ -60,24 +61,26 @@ def write_qrels(path: Path, questions: Iterable[Question]) -> None:
                 file.write(f"{question_id} 0 {document_id} 1\n")
 
 
-def read_qrels(path: Path) -> dict[str, list[str]]:
-    """Return question id -> ids of its relevant documents (grade above 0), in order of appearance.
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Return question id -> document id -> grade, in order of appearance; above 0 is relevant.
 
-    A question judged with no relevant document is there with an empty list. Raises DataError by file and
-    line.
+    As `qrels` of evaluate_rankings the grades count in nDCG. Raises DataError by file and line, and for a
+    document that one question gives two grades.
     """
-    relevant: dict[str, list[str]] = {}
+    qrels: dict[str, dict[str, int]] = {}
     for question, document, grade in _parsed(path, _qrels_line):
-        documents = relevant.setdefault(question, [])
-        if grade > 0 and document not in documents:
-            documents.append(document)
-    return relevant
+        if qrels.setdefault(question, {}).setdefault(document, grade) != grade:
+            raise DataError(f"{path}: question {question!r} gives document {document!r} two grades.")
+    return qrels
 
 
-def label_questions(questions: Iterable[Question], qrels: Mapping[str, Sequence[str]]) -> list[Question]:
-    """Return the questions with the document_ids that the qrels give; one they do not name has none."""
+def label_questions(questions: Iterable[Question], qrels: Mapping[str, Grades]) -> list[Question]:
+    """Return the questions with the document_ids that the qrels grade above 0; None where there are none."""
     return [
-        msgspec.structs.replace(question, document_ids=list(qrels.get(question.id, ())) or None)
+        msgspec.structs.replace(
+            question,
+            document_ids=[name for name, grade in qrels.get(question.id, {}).items() if grade > 0] or None,
+        )
         for question in questions
     ]
 

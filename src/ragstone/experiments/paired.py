@@ -1,0 +1,174 @@
+"""Retrievers measured on the same questions -> which is better, which is worse, and which cannot be told."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from ragstone.errors import DataError, nearest
+from ragstone.retrieval import QueryMeasures
+from ragstone.statistics import (
+    Estimate,
+    Floats,
+    cluster_codes,
+    cluster_totals,
+    difference_estimates,
+    flips_for,
+    holm,
+    mcnemar_p,
+    sign_flip_p_values,
+)
+
+ALPHA = 0.05
+
+
+class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One retriever against another, by one measure, on the same questions.
+
+    n: the questions; n_left_out: those that some retriever of the family was not measured on. difference:
+    mean of `first` minus mean of `second`, with its paired interval, which knows of no other comparison.
+    p: of the test, two-sided; p_holm: after Holm's correction over the `family` of comparisons made together.
+    verdict: on `first`: better or worse where p_holm <= alpha, else cannot tell, which is not "equal".
+    """
+
+    first: str
+    second: str
+    measure: str
+    n: int
+    n_left_out: int
+    difference: Estimate
+    test: Literal["McNemar", "sign-flip"]
+    p: float
+    p_holm: float
+    family: int
+    verdict: Literal["better", "worse", "cannot tell"]
+
+
+class Leaders(msgspec.Struct, frozen=True, kw_only=True):
+    """The best of several retrievers by one measure, and those that cannot be told from it.
+
+    means: name -> mean on the questions that all were measured on, best first. comparisons: the best
+    (`first`) against each other one, in the order of `means`; p_holm is corrected over all pairs of
+    retrievers, because the best was chosen by the same numbers. indistinguishable: those whose comparison
+    with the best cannot tell, in the order of `means`.
+    """
+
+    measure: str
+    best: str
+    means: dict[str, float]
+    indistinguishable: list[str]
+    comparisons: list[PairedComparison]
+
+
+def compare_rankings(
+    queries: Mapping[str, QueryMeasures],
+    measure: str,
+    *,
+    against: str | None = None,
+    alpha: float = ALPHA,
+    seed: int = 0,
+) -> list[PairedComparison]:
+    """Return each pair of retrievers compared by one measure, in the order of `queries`.
+
+    queries: name -> measures of its questions, at least two; the names are the caller's, for one retriever
+    may be there with several chunkers. Only questions that all were measured on count. against: compare all
+    others with this one alone, as with a baseline: fewer comparisons, so smaller differences can be told.
+
+    The test is McNemar's (exact) if all values are 0 or 1 and no two questions share a document; else a
+    permutation test that flips the signs of differences, all questions of a document at once. Intervals are
+    paired bootstraps, also by document. Raises DataError for fewer than two retrievers, an unknown measure
+    or name, or if no question was measured for all.
+    """
+    names = list(queries)
+    pairs = _family(names, against)
+    values, documents, n_left_out = _same_questions(queries, measure)
+    p_values, test = _p_values(values, pairs, documents, alpha, seed)
+    differences = difference_estimates(values, pairs, documents, seed=seed)
+    adjusted = holm(p_values)
+    return [
+        PairedComparison(
+            first=names[first],
+            second=names[second],
+            measure=measure,
+            n=len(values),
+            n_left_out=n_left_out,
+            difference=differences[at],
+            test=test,
+            p=float(p_values[at]),
+            p_holm=float(adjusted[at]),
+            family=len(pairs),
+            verdict=_verdict(differences[at].value, float(adjusted[at]), alpha),
+        )
+        for at, (first, second) in enumerate(pairs)
+    ]
+
+
+def best_and_indistinguishable(
+    queries: Mapping[str, QueryMeasures], measure: str, *, alpha: float = ALPHA, seed: int = 0
+) -> Leaders:
+    """Return the retriever with the highest mean, and which others cannot be told from it.
+
+    Of equal means the first in `queries` is the best. Arguments and errors as of compare_rankings; a single
+    retriever is the best of one.
+    """
+    if not queries:
+        raise DataError("there is nothing to compare: give at least one retriever's measures.")
+    values, _, _ = _same_questions(queries, measure)
+    of_name = dict(zip(queries, values.mean(axis=0).tolist(), strict=True))
+    means = dict(sorted(of_name.items(), key=lambda item: -item[1]))
+    # Best first: the first comparisons are then those with the best.
+    best_first = {name: queries[name] for name in means}
+    pairs = compare_rankings(best_first, measure, alpha=alpha, seed=seed) if len(means) > 1 else []
+    comparisons = pairs[: len(means) - 1]
+    return Leaders(
+        measure=measure,
+        best=next(iter(means)),
+        means=means,
+        indistinguishable=[row.second for row in comparisons if row.verdict == "cannot tell"],
+        comparisons=comparisons,
+    )
+
+
+def _family(names: Sequence[str], against: str | None) -> list[tuple[int, int]]:
+    if len(names) < 2:
+        raise DataError("there is nothing to compare: give the measures of at least two retrievers.")
+    if against is None:
+        return list(combinations(range(len(names)), 2))
+    if against not in names:
+        raise DataError(f"{against!r} is none of the retrievers. {nearest(against, names)}")
+    base = names.index(against)
+    return [(at, base) for at in range(len(names)) if at != base]
+
+
+def _same_questions(queries: Mapping[str, QueryMeasures], measure: str) -> tuple[Floats, list[str], int]:
+    """Return values (questions, retrievers), each question's document, and how many are left out."""
+    for name, one in queries.items():
+        if measure not in one.values:
+            raise DataError(f"{name} was not measured by {measure!r}. {nearest(measure, one.values)}")
+    every = [one.values[measure] for one in queries.values()]
+    common = [question for question in every[0] if all(question in values for values in every)]
+    if not common:
+        raise DataError(f"no question has {measure} of all retrievers: compare them on the same questions.")
+    rows = np.array([[values[question] for values in every] for question in common])
+    documents = next(iter(queries.values())).documents
+    return rows, [documents[question] for question in common], len(set().union(*every)) - len(common)
+
+
+def _p_values(
+    values: Floats, pairs: Sequence[tuple[int, int]], documents: Sequence[str], alpha: float, seed: int
+) -> tuple[Floats, Literal["McNemar", "sign-flip"]]:
+    alone = len(set(documents)) == len(documents)
+    if alone and np.isin(values, (0.0, 1.0)).all():
+        more = [[int((values[:, a] > values[:, b]).sum()) for a, b in (p, p[::-1])] for p in pairs]
+        return np.array([mcnemar_p(*counts) for counts in more]), "McNemar"
+    totals = cluster_totals(values, cluster_codes(documents, len(values)))
+    flips = flips_for(len(pairs), alpha)
+    return sign_flip_p_values(totals, pairs, seed=seed, flips=flips), "sign-flip"
+
+
+def _verdict(difference: float, p_holm: float, alpha: float) -> Literal["better", "worse", "cannot tell"]:
+    if p_holm > alpha:
+        return "cannot tell"
+    return "better" if difference > 0 else "worse"
