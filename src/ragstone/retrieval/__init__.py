@@ -1,5 +1,6 @@
 """Chunks and questions -> rankings: BM25, dense, hybrid; and the rank measures."""
 
+from ragstone.corpus.tokens import search_terms, tokenize
 from ragstone.retrieval.evaluate import QueryMeasures, measure_queries, missing_documents, ranked_documents
 from ragstone.retrieval.filters import Filter
 from ragstone.retrieval.grouping import Batches, GroupMeasures
@@ -8,7 +9,6 @@ from ragstone.retrieval.measures import MEASURES, Grades, Hits, find_hits
 from ragstone.retrieval.sameness import copies_of
 from ragstone.retrieval.search import RETRIEVERS, build_search
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings, summarise_queries
-from ragstone.retrieval.tokens import search_terms, tokenize
 from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_qrels, write_trec_run
 
 __all__ = [

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ragstone.corpus.tokens import search_terms
 from ragstone.retrieval.ranks import Hit, Rank, Subset, top_hits
-from ragstone.retrieval.tokens import search_terms
 
 # Lucene's defaults. Over five packs and xquad's ten languages no k1 of 0.9-2.0 and b of 0.4-0.9 has a mean
 # recall@1 more than 0.2 points above theirs, which is less than chance moves any one pack.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.retrieval.tokens import search_terms, tokenize
+from ragstone.corpus.tokens import search_terms, tokenize
 
 
 @pytest.mark.parametrize(
