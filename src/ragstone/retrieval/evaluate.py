@@ -25,7 +25,7 @@ class QueryMeasures(msgspec.Struct, frozen=True, kw_only=True):
     measures have the same questions, but for `span_recall@k` and `span_precision@k`, which only questions
     with evidence have. first_ranks: question id -> place of the first relevant document, None where absent.
     documents: question id -> the first of its relevant documents, sorted; questions that share it are not
-    independent. depth: items in the longest ranking. n_tied: questions in whose ranking a relevant and
+    independent. depth: results that were asked for, or items in the longest ranking. n_tied: questions in whose ranking a relevant and
     another document have the same score, so that their order, and the measures, could be others. n_unplaced:
     questions with evidence, but it lies outside its document, or an item does not say where it stands.
     """
@@ -51,6 +51,7 @@ def measure_queries(
     qrels: Mapping[str, Grades] | None = None,
     same: Same | None = None,
     lengths: Mapping[str, int] | None = None,
+    depth: int | None = None,
 ) -> QueryMeasures:
     """Return the measures of every question that has relevant documents and a ranking.
 
@@ -62,7 +63,8 @@ def measure_queries(
     (see read_qrels), instead of what the questions name. same: which documents are copies of one another
     (see copies_of); a copy is as relevant as the document, but by characters only the document itself
     counts. lengths: characters of each document, for items without start and end, which then count as
-    whole documents.
+    whole documents. depth: how many results were asked for, where that is known: then a ranking that is
+    shorter holds all that there was to find; else `depth` is that of the longest.
 
     Raises DataError for rankings of several retrievers, two rankings of one question, or a ranking of an
     unknown question.
@@ -72,7 +74,7 @@ def measure_queries(
     relevant = {question.id: _relevant(question, qrels, same) for question in asked}
     labelled = [question for question in asked if relevant[question.id]]
     measured = [question for question in labelled if question.id in by_question]
-    depth = max((len(ranking.items) for ranking in rankings), default=0)
+    depth = depth or max((len(ranking.items) for ranking in rankings), default=0)
     reported = [k for k in sorted(set(ks)) if k <= depth]
     ids = [question.id for question in measured]
     found = [distinct_documents(by_question[name], same) for name in ids]

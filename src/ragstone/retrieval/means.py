@@ -26,7 +26,8 @@ class SearchMeans(msgspec.Struct, frozen=True, kw_only=True):
 
     retrievers: those that `[retrievers]` declares. embedder: of retrievers that name none. open_embedder and
     open_door: by name, when a retriever first needs one. documents: by id, where a retriever must find its
-    results in them. secret: of the project, for prompts. store: the folder for indexes on disk.
+    results in them. secret: of the project, for prompts. store: the folder for indexes on disk. built:
+    searches over the same chunks that there are already, by name, for retrievers that are made from them.
     """
 
     retrievers: Mapping[str, RetrieverSettings] = {}
@@ -37,3 +38,4 @@ class SearchMeans(msgspec.Struct, frozen=True, kw_only=True):
     documents: Mapping[str, Document] = {}
     secret: Callable[[], bytes] = bytes
     store: Path | None = None
+    built: Mapping[str, Search] = {}

@@ -58,6 +58,8 @@ async def build_search(name: str, chunks: Sequence[Chunk], means: SearchMeans | 
 
 async def _build(name: str, chunks: Sequence[Chunk], means: SearchMeans, within: tuple[str, ...]) -> Search:
     """Return the search of a retriever and of those that it is made from; `within` are those around it."""
+    if name in means.built:
+        return means.built[name]
     known = {**RETRIEVERS, **means.retrievers}
     if name not in known:
         raise ConfigError(f"unknown retriever {name!r}. {nearest(name, known)}")
