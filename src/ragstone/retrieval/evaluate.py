@@ -25,9 +25,10 @@ class QueryMeasures(msgspec.Struct, frozen=True, kw_only=True):
     measures have the same questions, but for `span_recall@k` and `span_precision@k`, which only questions
     with evidence have. first_ranks: question id -> place of the first relevant document, None where absent.
     documents: question id -> the first of its relevant documents, sorted; questions that share it are not
-    independent. depth: results that were asked for, or items in the longest ranking. n_tied: questions in whose ranking a relevant and
-    another document have the same score, so that their order, and the measures, could be others. n_unplaced:
-    questions with evidence, but it lies outside its document, or an item does not say where it stands.
+    independent. depth: results that were asked for, or items in the longest ranking. n_tied: questions in
+    whose ranking a relevant and another document have the same score, so that their order, and the
+    measures, could be others. n_unplaced: questions with evidence, but it lies outside its document, or an
+    item does not say where it stands.
     """
 
     retriever: str
