@@ -90,13 +90,17 @@ class Question(Row, frozen=True, kw_only=True):
 
 
 class RankingItem(Row, frozen=True, kw_only=True):
-    """One place of a ranking. `start` and `end` are offsets into the document."""
+    """One place of a ranking. `start` and `end` are offsets into the document.
+
+    text: what a retriever elsewhere returned, where it is no part of a document of ours.
+    """
 
     document_id: str
     score: float
     chunk_id: str | None = None
     start: int | None = None
     end: int | None = None
+    text: str | None = None
 
 
 class Ranking(Row, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@ import pytest
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.llm import CallFailed, Reply
-from ragstone.records import Answer, Chunk, Question, Ranking, RankingItem, Usage
+from ragstone.records import Answer, Chunk, Document, Question, Ranking, RankingItem, Usage
 from ragstone.systems import answer_question, contexts_of, join_questions, load_prompt, prompt_names
 
 CHUNKS = {name: Chunk(id=name, document_id=name[0], text=name, start=0, end=2) for name in ("a0", "b0")}
@@ -88,3 +88,21 @@ def test_a_sheet_takes_from_the_questions_what_it_does_not_say_itself():
     joined, untouched = join_questions([asked, stranger], {"q": QUESTION})
     assert (joined.question, joined.reference, joined.answerable) == ("When?", "late", True)
     assert untouched is stranger
+
+
+def test_a_ranking_without_chunks_gives_spans_else_whole_documents_and_its_own_text_goes_first():
+    documents = {"d": Document(id="d", text="early to bed")}
+    items = [
+        RankingItem(document_id="d", score=3.0, start=0, end=5),
+        RankingItem(document_id="d", score=2.0),
+        RankingItem(document_id="a", score=1.5, chunk_id="a0", text="from elsewhere"),
+        RankingItem(document_id="d", score=1.0, chunk_id="d#9", start=9, end=12),
+    ]
+    found = contexts_of(Ranking(question_id="q", retriever="mine", items=items), CHUNKS, documents)
+    assert [context.text for context in found] == ["early", "early to bed", "from elsewhere", "bed"]
+
+
+def test_a_document_that_is_nowhere_is_named():
+    nowhere = Ranking(question_id="q", retriever="mine", items=[RankingItem(document_id="x", score=1.0)])
+    with pytest.raises(DataError, match="names document 'x', which the corpus lacks"):
+        contexts_of(nowhere, CHUNKS, {})

@@ -11,7 +11,7 @@ from ragstone.engine.session import open_session
 from ragstone.engine.stages import answer_rows, judge_rows, load_judges, rank_questions
 from ragstone.judging import Judge
 from ragstone.llm import parse_caps
-from ragstone.records import Answer, Chunk, Judgement, Question, Ranking
+from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.tables import parse_row
 
 
@@ -19,18 +19,26 @@ def retrieve(
     questions: Sequence[Question],
     chunks: Sequence[Chunk],
     *,
+    documents: Sequence[Document] = (),
     retriever: str | None = None,
     k: int | None = None,
     embedder: str | None = None,
     where: Mapping[str, str] | None = None,
     match: Sequence[str] | None = None,
     settings: Settings | None = None,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
 ) -> list[Ranking]:
     """Return a ranking of at most k chunks for each question, best first.
 
-    retriever, k, embedder, where, match: in place of those in `settings` (default: ragstone.toml, else
-    `bm25`, 5, `packaged` and no filter). Raises ConfigError for an unknown retriever, MissingExtra without
-    the package of an embedder or an index.
+    documents: those of the chunks; the results of a retriever behind HTTP are placed in them. retriever, k,
+    embedder, where, match: in place of those in `settings` (default: ragstone.toml, else `bm25`, 5,
+    `packaged` and no filter). budget, deadline, offline: of a reranker that asks a model; a question whose
+    call they cut off keeps its first order, and its `metadata` says so. Raises ConfigError for an unknown
+    retriever or tag, MissingExtra without the package of an embedder or an index, ModelError where a model or
+    a retriever behind HTTP cannot be had.
     """
     chosen = choose(
         settings or load_settings(),
@@ -43,8 +51,9 @@ def retrieve(
     )
 
     async def work() -> list[Ranking]:
-        async with open_session(chosen) as session:
-            return await rank_questions(questions, chunks, session)
+        caps = parse_caps(budget, deadline)
+        async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
+            return await rank_questions(questions, chunks, session, documents=documents)
 
     return run_sync(work())
 
@@ -54,6 +63,7 @@ def answer(
     rankings: Sequence[Ranking],
     chunks: Sequence[Chunk],
     *,
+    documents: Sequence[Document] = (),
     model: str | None = None,
     prompt: str | None = None,
     settings: Settings | None = None,
@@ -65,9 +75,9 @@ def answer(
 ) -> list[Answer]:
     """Return the built-in application's answer to every question, in order.
 
-    model, prompt: in place of those in `settings` (default: ragstone.toml). budget: e.g. `100calls` or
-    `2usd`; deadline: e.g. `30m`; what they cut off has an `error`. batch: by the
-    provider's batch API, cheaper, in hours. Raises ModelError when no call can
+    documents: those that rankings name without a chunk. model, prompt: in place of those in `settings`
+    (default: ragstone.toml). budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what they cut off has
+    an `error`. batch: by the provider's batch API, cheaper, in hours. Raises ModelError when no call can
     succeed (no key, unknown model, nobody there).
     """
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
@@ -79,7 +89,8 @@ def answer(
         async with open_session(
             chosen, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
-            return [row async for row in answer_rows(questions, rankings, chunks, session)]
+            made = answer_rows(questions, rankings, chunks, session, documents=documents)
+            return [row async for row in made]
 
     return run_sync(work())
 

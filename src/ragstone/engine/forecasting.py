@@ -92,9 +92,11 @@ async def _answer(settings: Settings, session: Session, forecaster: Forecaster) 
     questions = asked_questions(settings)[: settings.answer.limit]
     step = _sampled(len(questions), forecaster)
     questions = questions[::step]
-    chunks = load_corpus(settings).chunks
-    rankings = await rank_questions(questions, chunks, session) if chunks else []
-    answers = [row async for row in answer_rows(questions, rankings, chunks, session)]
+    corpus = load_corpus(settings)
+    chunks, documents = corpus.chunks, corpus.documents
+    rankings = await rank_questions(questions, chunks, session, documents=documents) if chunks else []
+    made = answer_rows(questions, rankings, chunks, session, documents=documents)
+    answers = [row async for row in made]
     if any(answer.usage and not answer.usage.calls for answer in answers):
         forecaster.assumptions[ASSUMPTION] = None
     return answers

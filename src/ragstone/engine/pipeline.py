@@ -123,12 +123,13 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
     if corpus.chunks:
         write_rows(folder / "documents.jsonl", corpus.documents, Document, force=True)
         write_rows(folder / "chunks.jsonl", corpus.chunks, Chunk, force=True)
-        rankings = await rank_questions(questions, corpus.chunks, session)
+        rankings = await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)
         write_rows(folder / "rankings.jsonl", rankings, Ranking, force=True)
     if settings.answer.sheet:
         made = _from_sheet(settings, {question.id: question for question in questions})
     else:
-        made = answer_rows(questions[: settings.answer.limit], rankings, corpus.chunks, session)
+        asked = questions[: settings.answer.limit]
+        made = answer_rows(asked, rankings, corpus.chunks, session, documents=corpus.documents)
     answers: list[Answer] = []
     await write_stream(made, folder / "answers.jsonl", Answer, each=answers.append, force=True)
     judged = judge_rows(lambda: answers, judges, session, len(answers))

@@ -1,20 +1,28 @@
 """What the stages of one command share: settings, doors, ledger, budget, embedder."""
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
+from typing import TypeVar
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.embedding import Embedder, open_embedder
+from ragstone.engine.local import map_in_order
 from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means
 from ragstone.llm import Ask, Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
 from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
 from ragstone.llm.prices import ListPrice
+from ragstone.records import Document, Question
 from ragstone.report import Calls
 from ragstone.retrieval import Filter, SearchMeans
+
+Out = TypeVar("Out")
+
+HOSTED_CONTEXT_TOKENS = 32_768  # what hosted models have at least; `context_tokens` of a model says more
 
 
 class Session:
@@ -157,7 +165,7 @@ class Session:
             self._secret = load_secret(self.settings.path(".ragstone"))
         return self._secret
 
-    def search_means(self) -> SearchMeans:
+    def search_means(self, documents: Iterable[Document] = ()) -> SearchMeans:
         """Return what retrievers need, as `[retrieve]` and `[retrievers]` declare."""
         declared = self.settings.retrieve
         return SearchMeans(
@@ -166,9 +174,29 @@ class Session:
             embedder=declared.embedder,
             open_embedder=self.embedder,
             open_door=self.ask,
+            context_tokens=self.context_tokens,
+            each=self.each,
+            documents={document.id: document for document in documents},
+            offline=self._offline and self._forecaster is None,
             secret=self.secret,
             store=self.settings.path(".ragstone"),
         )
+
+    def context_tokens(self, model: str) -> int:
+        """Return how many tokens prompt and reply of a model may have together, by estimate if need be."""
+        declared = self.settings.models.get(model, ModelSettings()).context_tokens
+        return declared or (LOCAL_CONTEXT_TOKENS if model.startswith("llamacpp/") else HOSTED_CONTEXT_TOKENS)
+
+    async def each(
+        self, name: str, work: Callable[[Question], Awaitable[Out]], questions: Sequence[Question]
+    ) -> list[Out]:
+        """Return `work(question)` for every question, in order, many under way at once, with a bar."""
+        with self.progress(name, len(questions), self.state) as advance:
+            done = []
+            async for out in map_in_order(work, questions, self.stop):
+                advance()
+                done.append(out)
+            return done
 
     async def means(self, judges: Sequence[Judge]) -> Means:
         """Return what these judges need. Raises ModelError if they ask a model and `[judge]` names none."""

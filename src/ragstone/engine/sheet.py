@@ -119,8 +119,12 @@ def answer_to_file(
         async with open_session(
             settings, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
-            rankings = await rank_questions(questions, corpus.chunks, session) if corpus.chunks else []
-            made = answer_rows(questions, rankings, corpus.chunks, session)
+            rankings = (
+                await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)
+                if corpus.chunks
+                else []
+            )
+            made = answer_rows(questions, rankings, corpus.chunks, session, documents=corpus.documents)
             n_answers = await write_stream(made, output, Answer, n_planned=len(questions), force=force)
             calls = session.calls()
         return AnswerSummary(n_answers=n_answers, failed=calls.failed, calls=calls, output=str(output))

@@ -1,7 +1,7 @@
 """The stages as the settings declare them, bound to a session: rows in, rows out."""
 
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,30 +35,48 @@ def load_corpus(settings: Settings) -> ChunkedCorpus:
 
 
 async def rank_questions(
-    questions: Sequence[Question], chunks: Sequence[Chunk], session: Session
+    questions: Sequence[Question],
+    chunks: Sequence[Chunk],
+    session: Session,
+    *,
+    documents: Iterable[Document] = (),
 ) -> list[Ranking]:
-    """Return the rankings that `[retrieve]` declares, one a question, in order."""
+    """Return the rankings that `[retrieve]` declares, one a question, in order.
+
+    documents: those of the chunks, where a retriever elsewhere returns texts to be found in them.
+    """
     declared = session.settings.retrieve
-    search = await build_search(declared.retriever, chunks, session.search_means())
+    search = await build_search(declared.retriever, chunks, session.search_means(documents))
     return await search(questions, declared.k)
 
 
 def answer_rows(
-    questions: Sequence[Question], rankings: Sequence[Ranking], chunks: Sequence[Chunk], session: Session
+    questions: Sequence[Question],
+    rankings: Sequence[Ranking],
+    chunks: Sequence[Chunk],
+    session: Session,
+    *,
+    documents: Iterable[Document] = (),
 ) -> AsyncIterator[Answer]:
     """Yield the answer of the built-in application, as `[answer]` declares it, to every question, in order.
 
-    A question without a ranking is answered without contexts. Raises ModelError if no model is named.
+    A question without a ranking is answered without contexts. documents: those that rankings name without a
+    chunk. Raises ModelError if no model is named.
     """
+    by_id = {document.id: document for document in documents}
 
     def rows() -> AsyncIterator[Answer]:
-        return _answer_rows(questions, rankings, chunks, session)
+        return _answer_rows(questions, rankings, chunks, by_id, session)
 
     return in_rounds(rows, session, asking=rows)
 
 
 async def _answer_rows(
-    questions: Sequence[Question], rankings: Sequence[Ranking], chunks: Sequence[Chunk], session: Session
+    questions: Sequence[Question],
+    rankings: Sequence[Ranking],
+    chunks: Sequence[Chunk],
+    documents: Mapping[str, Document],
+    session: Session,
 ) -> AsyncIterator[Answer]:
     declared = session.settings.answer
     if declared.model is None:
@@ -78,7 +96,7 @@ async def _answer_rows(
 
     async def work(question: Question) -> Answer:
         ranking = by_question.get(question.id)
-        contexts = contexts_of(ranking, by_id) if ranking else []
+        contexts = contexts_of(ranking, by_id, documents) if ranking else []
         return await answer_question(question, contexts, prompt, ask, system=system, secret=secret)
 
     with session.progress("answer", len(questions), session.state) as advance:

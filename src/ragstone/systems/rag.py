@@ -6,24 +6,44 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.llm import Ask, CallFailed
-from ragstone.records import Answer, Chunk, Context, Question, Ranking
+from ragstone.records import Answer, Chunk, Context, Document, Question, Ranking, RankingItem
 from ragstone.systems.prompting import AnsweringPrompt, render_question
 
 
-def contexts_of(ranking: Ranking, chunks: Mapping[str, Chunk]) -> list[Context]:
-    """Return the texts of a ranking's chunks, best first. Raises DataError for a chunk that is not there."""
-    contexts = []
-    for item in ranking.items:
-        chunk = chunks.get(item.chunk_id or "")
-        if chunk is None:
-            raise DataError(
-                f"the ranking of question {ranking.question_id!r} names chunk {item.chunk_id!r}, which the "
-                "corpus lacks. Retrieve again from these chunks."
-            )
-        contexts.append(
-            Context(id=chunk.id, document_id=chunk.document_id, text=chunk.text, score=item.score)
+def contexts_of(
+    ranking: Ranking, chunks: Mapping[str, Chunk], documents: Mapping[str, Document] | None = None
+) -> list[Context]:
+    """Return the texts of a ranking, best first: of its chunks, else of the span or the whole document.
+
+    chunks, documents: by id. A text that the retriever itself brought goes before. Raises DataError for an
+    item whose text stands nowhere.
+    """
+    return [
+        Context(
+            id=item.chunk_id,
+            document_id=item.document_id,
+            text=_text_of(item, ranking, chunks, documents or {}),
+            score=item.score,
         )
-    return contexts
+        for item in ranking.items
+    ]
+
+
+def _text_of(
+    item: RankingItem, ranking: Ranking, chunks: Mapping[str, Chunk], documents: Mapping[str, Document]
+) -> str:
+    if item.text is not None:
+        return item.text
+    chunk, document = chunks.get(item.chunk_id or ""), documents.get(item.document_id)
+    if chunk is not None and chunk.document_id == item.document_id:
+        return chunk.text
+    if document is not None:
+        return document.text[item.start : item.end]
+    named = f"chunk {item.chunk_id!r}" if item.chunk_id else f"document {item.document_id!r}"
+    raise DataError(
+        f"the ranking of question {ranking.question_id!r} names {named}, which the corpus lacks. "
+        "Retrieve again from these documents."
+    )
 
 
 async def answer_question(
