@@ -152,6 +152,8 @@ SECTIONS = {
     "models": config.ModelSettings,
     "price_usd_per_million": config.Price,
     "judge_file": Judge,
+    "bench.retrievers": config.RetrieversBench,
+    "bench.languages": config.LanguagesBench,
 }
 TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
     "columns": _columns,

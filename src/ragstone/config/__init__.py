@@ -1,5 +1,7 @@
 """ragstone.toml -> settings, with errors that name the line and the fix."""
 
+from ragstone.config.bench import BenchSection, LanguagesBench, RetrieversBench
+from ragstone.config.chunk import ChunkSection
 from ragstone.config.loading import choose, convert_section, load_settings, parse_toml
 from ragstone.config.retrievers import (
     Bm25Settings,
@@ -13,7 +15,6 @@ from ragstone.config.section import NotNegative, Positive, Section
 from ragstone.config.sections import (
     AgreeSection,
     AnswerSection,
-    ChunkSection,
     DocumentsSection,
     JudgeSection,
     ModelSettings,
@@ -27,6 +28,7 @@ from ragstone.config.sections import (
 __all__ = [
     "AgreeSection",
     "AnswerSection",
+    "BenchSection",
     "Bm25Settings",
     "ChunkSection",
     "DenseSettings",
@@ -34,6 +36,7 @@ __all__ = [
     "HttpSettings",
     "HybridSettings",
     "JudgeSection",
+    "LanguagesBench",
     "ModelSettings",
     "NotNegative",
     "Positive",
@@ -42,6 +45,7 @@ __all__ = [
     "RerankSettings",
     "RetrieveSection",
     "RetrieverSettings",
+    "RetrieversBench",
     "RunSection",
     "Section",
     "Settings",

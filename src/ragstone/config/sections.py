@@ -5,6 +5,8 @@ from typing import Annotated
 
 import msgspec
 
+from ragstone.config.bench import BenchSection
+from ragstone.config.chunk import ChunkSection
 from ragstone.config.retrievers import RetrieverSettings
 from ragstone.config.section import NotNegative, Positive, Section
 
@@ -45,9 +47,13 @@ class RunSection(Section, frozen=True, kw_only=True):
 
 
 class DocumentsSection(Section, frozen=True, kw_only=True):
-    """`[documents]`: files and folders that make the corpus."""
+    """`[documents]`: files and folders that make the corpus.
+
+    copies: the metadata field that copies of one document share, as its translations do.
+    """
 
     paths: list[str] = []
+    copies: str | None = None
 
 
 class QuestionsSection(Section, frozen=True, kw_only=True):
@@ -55,14 +61,6 @@ class QuestionsSection(Section, frozen=True, kw_only=True):
 
     path: str | None = None
     limit: Positive | None = None
-
-
-class ChunkSection(Section, frozen=True, kw_only=True):
-    """`[chunk]`: how documents are cut; sizes in characters."""
-
-    method: str = "recursive"
-    size: Positive = 1200
-    overlap: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class RetrieveSection(Section, frozen=True, kw_only=True):
@@ -125,6 +123,7 @@ class Settings(Section, frozen=True, kw_only=True):
     answer: AnswerSection = AnswerSection()
     judge: JudgeSection = JudgeSection()
     agree: AgreeSection = AgreeSection()
+    bench: BenchSection = BenchSection()
     models: dict[str, ModelSettings] = {}
     root: str = "."
 
