@@ -15,7 +15,7 @@ from ragstone.config import (
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.records import Chunk, Question, Ranking, RankingItem
 from ragstone.retrieval.bm25 import rank_by_bm25
-from ragstone.retrieval.dense import rank_by_similarity
+from ragstone.retrieval.dense import rank_by_vectors
 from ragstone.retrieval.filters import Filter, subset_of
 from ragstone.retrieval.fusion import fuse
 from ragstone.retrieval.means import Search, SearchMeans
@@ -72,8 +72,8 @@ async def _build(name: str, chunks: Sequence[Chunk], means: SearchMeans, within:
         case Bm25Settings():
             return _search(rank_by_bm25(_texts(chunks)), chunks, means.filter)
         case DenseSettings():
-            embed = means.open_embedder(declared.embedder or means.embedder)
-            return _search(rank_by_similarity(_texts(chunks), embed), chunks, means.filter)
+            rank = await rank_by_vectors(chunks, _texts(chunks), declared, means)
+            return _search(rank, chunks, means.filter)
         case HybridSettings():
             parts = [await _build(part, chunks, means, (*within, name)) for part in declared.of]
             return fuse(parts, declared.weights)
