@@ -1,0 +1,227 @@
+"""The rows of a column -> its blocks: paragraphs of one line, lists and tables of several."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+import msgspec
+
+from ragstone.corpus.pdf.joining import HYPHENS, Words, ends_open, join
+from ragstone.corpus.pdf.rows import Row
+from ragstone.corpus.pdf.runs import BOLD
+
+BETWEEN_CELLS = " | "
+PITCH = 1.2  # ems between baselines where a column has too few lines to tell
+LOOSE_PITCH = 1.6
+MANY_LINES = 6
+PARAGRAPH_GAP = 1.25  # of the pitch; lines further apart belong to different paragraphs
+TABLE_GAP = 2.5  # of the pitch
+SAME_SIZE = 0.04
+INDENT = 0.7  # ems
+RAGGED = 0.25  # of the width of a column; a line that leaves no more need not be a paragraph's last
+RAGGED_END = 0.12  # the same where it ends like a sentence
+OPEN = (
+    0.4  # of the width; a last line that leaves no more, and no sentence's end, may go on in the next column
+)
+SLACK = 0.35  # ems; a line is full if the next word with so much more would not have fitted
+
+_BULLET = re.compile(
+    r"[\u2022\u25cf\u25aa\u25a0\u25e6\u2023\u2043\u2219\uf0a7]\s*\S|[-\u2013\u2014*\u00b7]\s+\S"
+)
+_COUNTED = re.compile(
+    r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,5})\)|\d{1,3}\.|[a-zA-Z]\.(?=\s+[A-Z])|\[\d{1,3}\])\s+\S"
+)
+_SURE_BULLETS = "\u2022\u25cf\u25aa\u25a0\u25e6\u2023\u2043\u2219\uf0a7"
+_TERMINATED = re.compile(
+    "[.!?:;\u2026\u061b\u061f\u06d4\u0964\u3002\uff01\uff1f\uff1a][\"'\u2019\u201d)\\]\u00bb\u300d]*$"
+)
+_WIDE_LETTER = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A paragraph, or the lines of a list or a table.
+
+    open: its end breaks off, as at the foot of a column; full: its last line goes to the column's edge;
+    fresh: it begins like a paragraph and cannot go on one; margin: it stands beside the text.
+    """
+
+    text: str
+    size: float
+    sizes: frozenset[float]
+    style: int
+    rows: int
+    tabular: bool
+    open: bool
+    full: bool
+    fresh: bool
+    margin: bool
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    """Where the lines of a column begin and end (mirrored where they run leftwards), and their pitch."""
+
+    start: float
+    end: float
+    pitch: float
+    rtl: bool
+
+    def starts(self, row: Row) -> float:
+        return -row.x1 if self.rtl else row.x0
+
+    def room(self, row: Row) -> float:
+        return self.end + row.x0 if self.rtl else self.end - row.x1
+
+
+class _Draft:
+    """A block that grows line by line."""
+
+    def __init__(self, row: Row, text: str) -> None:
+        self.rows = [row]
+        self.text = text
+        self.in_paragraph = 1  # lines since the last line end that was kept
+
+
+def make_blocks(rows: list[Row], words: Words, *, margin: bool) -> list[Block]:
+    """Return the blocks of a column from top to bottom. words: of the document, for hyphens at line ends."""
+    if not rows:
+        return []
+    frame = _frame(rows)
+    drafts = [_Draft(rows[0], _text(rows[0]))]
+    for number, row in enumerate(rows[1:], 1):
+        draft = drafts[-1]
+        after = rows[number + 1] if number + 1 < len(rows) else None
+        link = _link(frame, draft, row, after)
+        if link == "":
+            drafts.append(_Draft(row, _text(row)))
+            continue
+        draft.text = join(draft.text, row.text, words) if link == " " else f"{draft.text}\n{_text(row)}"
+        draft.in_paragraph = draft.in_paragraph + 1 if link == " " else 1
+        draft.rows.append(row)
+    return [_block(draft, frame, margin=margin) for draft in drafts]
+
+
+def _text(row: Row) -> str:
+    return BETWEEN_CELLS.join(cell.text for cell in row.cells) if row.tabular else row.text
+
+
+def _frame(rows: list[Row]) -> _Frame:
+    plain = [row for row in rows if not row.tabular] or rows
+    rtl = 2 * sum(row.rtl for row in rows) > len(rows)
+    starts = [-row.x1 if rtl else row.x0 for row in plain]
+    ends = [-row.x0 if rtl else row.x1 for row in plain]
+    size = median(row.size for row in rows)
+    gaps = [
+        after.base - row.base
+        for row, after in pairwise(rows)
+        if abs(after.size - row.size) < SAME_SIZE * size and after.base - row.base < 3 * size
+    ]
+    pitch = median(gaps) if gaps else PITCH * size
+    if len(gaps) < MANY_LINES:
+        pitch = min(pitch, LOOSE_PITCH * size)
+    return _Frame(min(starts), max(ends), pitch, rtl)
+
+
+def _link(frame: _Frame, draft: _Draft, row: Row, after: Row | None) -> str:
+    """Return what stands between a line and the one before it: " ", a line end, or "" between two blocks."""
+    before = draft.rows[-1]
+    gap = row.base - before.base
+    if before.tabular or row.tabular:
+        return _table_link(frame, before, row, after, gap)
+    pitch = max(frame.pitch, 1.05 * row.size)
+    if gap > max(PARAGRAPH_GAP * pitch, pitch + 0.2 * row.size) or not _share_size(before.sizes, row.sizes):
+        return ""
+    full, ended = _is_full(frame, before, row), bool(_TERMINATED.search(before.text))
+    if (before.style ^ row.style) & BOLD and not (full and not ended and before.style & BOLD == 0):
+        return ""
+    if _is_item(row.text, certain=not full or ended):
+        return "\n"
+    if not full and before.text[-1] not in HYPHENS:
+        return _link_after_short_line(frame, before, row, ended=ended)
+    return _link_after_full_line(frame, draft, row, after, ended=ended)
+
+
+def _table_link(frame: _Frame, before: Row, row: Row, after: Row | None, gap: float) -> str:
+    near = gap < TABLE_GAP * max(frame.pitch, row.size)
+    if before.tabular and row.tabular:
+        return "\n" if near else ""
+    if before.tabular:  # a line between rows, such as the heading of a group
+        between = after is not None and after.tabular and after.base - row.base < TABLE_GAP * frame.pitch
+        return "\n" if near and (between or gap < PARAGRAPH_GAP * frame.pitch) else ""
+    short = before.x1 - before.x0 < 0.7 * (row.x1 - row.x0)
+    return "\n" if near and gap < LOOSE_PITCH * row.size and short else ""
+
+
+def _share_size(sizes: frozenset[float], others: frozenset[float]) -> bool:
+    return any(abs(size - other) <= SAME_SIZE * size for size in sizes for other in others)
+
+
+def _is_full(frame: _Frame, row: Row, after: Row) -> bool:
+    """Return whether the first word of the next line would not have fitted."""
+    width = (after.x1 - after.x0) / len(after.text)
+    letters = 1 if _WIDE_LETTER.match(after.text) else len(after.text.split(" ", 1)[0])
+    return frame.room(row) < letters * width + SLACK * row.size
+
+
+def _is_item(text: str, *, certain: bool) -> bool:
+    return text[0] in _SURE_BULLETS or (certain and bool(_BULLET.match(text) or _COUNTED.match(text)))
+
+
+def _link_after_short_line(frame: _Frame, before: Row, row: Row, *, ended: bool) -> str:
+    room = frame.room(before) / (frame.end - frame.start or 1)
+    indented = frame.starts(row) - frame.starts(before) > INDENT * row.size
+    if ended or indented:
+        # Ragged lines are broken early; a paragraph's last line is shorter still, or the next is indented.
+        return " " if room < RAGGED_END and not indented else ""
+    return " " if room < RAGGED or row.text[0].islower() else "\n"
+
+
+def _link_after_full_line(frame: _Frame, draft: _Draft, row: Row, after: Row | None, *, ended: bool) -> str:
+    before = draft.rows[-1]
+    shift = (frame.starts(row) - frame.starts(before)) / row.size
+    if shift > INDENT and ended:
+        # Either a paragraph whose first line is indented, or an entry whose others are: the next line tells.
+        further = (frame.starts(after) - frame.starts(row)) / row.size if after else 0.0
+        hangs = abs(further) < INDENT or (
+            after is not None and further < 0 and not _is_full(frame, row, after)
+        )
+        return " " if hangs and draft.in_paragraph == 1 and not _share_start(frame, draft) else ""
+    if shift < -INDENT and draft.in_paragraph > 1:
+        return ""
+    return " "
+
+
+def _share_start(frame: _Frame, draft: _Draft) -> bool:
+    """Return whether a paragraph's last line is itself indented, so that a further indent is a new one."""
+    return frame.starts(draft.rows[-1]) - frame.start > INDENT * draft.rows[-1].size
+
+
+def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> Block:
+    first, last = draft.rows[0], draft.rows[-1]
+    style = first.style
+    for row in draft.rows:
+        style &= row.style
+    room = frame.room(last) / (frame.end - frame.start or 1)
+    unfinished = not _TERMINATED.search(draft.text) and (room < OPEN or ends_open(draft.text))
+    tabular = any(row.tabular for row in draft.rows)
+    indented = frame.starts(first) - frame.start > INDENT * first.size
+    sizes = frozenset[float]().union(*(row.sizes for row in draft.rows))
+    return Block(
+        text=draft.text,
+        size=_main_size(draft.rows),
+        sizes=sizes,
+        style=style,
+        rows=len(draft.rows),
+        tabular=tabular,
+        open=unfinished and not tabular,
+        full=room < RAGGED,
+        fresh=indented or first.tabular or _is_item(first.text, certain=True),
+        margin=margin,
+    )
+
+
+def _main_size(rows: Sequence[Row]) -> float:
+    counts: dict[float, int] = {}
+    for row in rows:
+        counts[row.size] = counts.get(row.size, 0) + len(row.text)
+    return max(counts, key=counts.__getitem__)

@@ -1,0 +1,140 @@
+"""The calls into PDFium that `pypdfium2` has no cheap form of.
+
+Each is one foreign call without the checks of `pypdfium2`, because a page needs several hundred of them.
+Handles are addresses; they live as long as the text page that they were taken from.
+"""
+
+import ctypes
+from collections.abc import Callable, Iterable
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_size_t, c_void_p
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfTextPage
+
+Box = tuple[float, float, float, float]  # left, bottom, right, top in the page's own coordinates
+NAME_BYTES = 100
+
+
+class Matrix(ctypes.Structure):
+    """Where a character stands: (a, b) is the direction of its line, (e, f) its origin."""
+
+    _fields_ = [(name, c_float) for name in "abcdef"]
+
+
+class Calls(NamedTuple):
+    """PDFium's functions, with the plainest types that they accept."""
+
+    text_object: Callable[..., int | None]
+    font_of: Callable[..., int | None]
+    font_name: Callable[..., int]
+    font_size: Callable[..., float]
+    matrix: Callable[..., int]
+    count_rects: Callable[..., int]
+    rect: Callable[..., int]
+    char_box: Callable[..., int]
+    origin: Callable[..., int]
+    char_index: Callable[..., int]
+
+
+@cache
+def calls() -> Calls:
+    """Return the functions, bound once in a process."""
+    import pypdfium2.raw as pdfium
+
+    four = [POINTER(c_double)] * 4
+    return Calls(
+        _bind(pdfium.FPDFText_GetTextObject, c_void_p, c_void_p, c_int),
+        _bind(pdfium.FPDFTextObj_GetFont, c_void_p, c_void_p),
+        _bind(pdfium.FPDFFont_GetBaseFontName, c_size_t, c_void_p, c_char_p, c_size_t),
+        _bind(pdfium.FPDFText_GetFontSize, c_double, c_void_p, c_int),
+        _bind(pdfium.FPDFText_GetMatrix, c_int, c_void_p, c_int, POINTER(Matrix)),
+        _bind(pdfium.FPDFText_CountRects, c_int, c_void_p, c_int, c_int),
+        _bind(pdfium.FPDFText_GetRect, c_int, c_void_p, c_int, *four),
+        _bind(pdfium.FPDFText_GetCharBox, c_int, c_void_p, c_int, *four),
+        _bind(pdfium.FPDFText_GetCharOrigin, c_int, c_void_p, c_int, *four[:2]),
+        _bind(pdfium.FPDFText_GetCharIndexFromTextIndex, c_int, c_void_p, c_int),
+    )
+
+
+def _bind(function: Callable[..., object], result: type, *arguments: type) -> Any:  # noqa: ANN401 - a function of ctypes
+    address = ctypes.cast(function, c_void_p).value  # type: ignore[arg-type]
+    return ctypes.CFUNCTYPE(result, *arguments)(address)  # type: ignore[arg-type]
+
+
+class TextLayer:
+    """The text of a page and the places of its characters.
+
+    `text` is PDFium's, in its own order; positions in it are the arguments of the methods. Usable until the
+    text page is closed.
+    """
+
+    def __init__(self, layer: "PdfTextPage") -> None:
+        self.text: str = layer.get_text_range()
+        self._layer = ctypes.cast(layer.raw, c_void_p).value
+        # PDFium leaves characters without a meaning out of the text, so its positions are two kinds.
+        self._exact = len(self.text) == layer.count_chars()
+        self._four = [c_double() for _ in range(4)]
+        self._refs = [byref(number) for number in self._four]
+        self._matrix = Matrix()
+        self._names: dict[int, bytes] = {}
+
+    def _char(self, position: int) -> int:
+        return position if self._exact else calls().char_index(self._layer, position)
+
+    def text_object(self, position: int) -> int | None:
+        """Return the handle of the drawing that a character belongs to, None for a space PDFium put in."""
+        return calls().text_object(self._layer, self._char(position))
+
+    def font_name(self, text_object: int) -> bytes:
+        """Return the name of the font of a drawing, such as b"ABCDEF+Times-Bold"; empty without one."""
+        font = calls().font_of(text_object)
+        if not font:
+            return b""
+        if font not in self._names:
+            buffer = ctypes.create_string_buffer(NAME_BYTES)
+            calls().font_name(font, buffer, NAME_BYTES)
+            self._names[font] = buffer.value
+        return self._names[font]
+
+    def placed(self, position: int) -> tuple[float, Matrix]:
+        """Return a character's size in points and its matrix, which the next call overwrites."""
+        char, matrix = self._char(position), self._matrix
+        calls().matrix(self._layer, char, byref(matrix))
+        size = calls().font_size(self._layer, char) * (matrix.c**2 + matrix.d**2) ** 0.5
+        return size, matrix
+
+    def boxes(self, spans: list[tuple[int, int]]) -> list[Box]:
+        """Return the box of the ink of each span of characters; spans are drawings, in order."""
+        whole = calls().count_rects(self._layer, 0, -1)
+        if whole == len(spans) and self._exact:
+            return [self._rect(number) for number in range(whole)]
+        return [self.box(start, end) for start, end in spans]
+
+    def box(self, start: int, end: int) -> Box:
+        """Return the box of the ink of the characters from start to end."""
+        first = self._char(start)
+        count = calls().count_rects(self._layer, first, self._char(end - 1) + 1 - first)
+        return _union(self._rect(number) for number in range(count))
+
+    def _rect(self, number: int) -> Box:
+        left, top, right, bottom = self._four
+        calls().rect(self._layer, number, *self._refs)
+        return left.value, bottom.value, right.value, top.value
+
+    def char_box(self, position: int) -> Box:
+        """Return the box of one character's ink."""
+        left, right, bottom, top = self._four
+        calls().char_box(self._layer, self._char(position), *self._refs)
+        return left.value, bottom.value, right.value, top.value
+
+    def origin(self, position: int) -> tuple[float, float]:
+        """Return where a character's origin stands."""
+        calls().origin(self._layer, self._char(position), *self._refs[:2])
+        return self._four[0].value, self._four[1].value
+
+
+def _union(boxes: Iterable[Box]) -> Box:
+    lefts, bottoms, rights, tops = zip(*boxes, strict=True) if (boxes := list(boxes)) else ((0.0,),) * 4
+    return min(lefts), min(bottoms), max(rights), max(tops)

@@ -1,0 +1,138 @@
+"""Runs -> rows: what stands on one line of a column, in cells."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from ragstone.corpus.pdf.runs import BOLD, ITALIC, RTL, Page, Run
+
+SAME_BASE = 0.25  # ems between the baselines of runs of one size that still stand on one line
+RAISED_BASE = 0.55  # the same for a smaller run, a superscript or an index
+SMALLER = 0.85
+CELL_GAP = 1.0  # ems; what is wider may part two cells, what is narrower is a space between words
+SPACE = 0.15  # ems; what is narrower lies within a word
+
+_FORMS = re.compile("[\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
+_CONTROLS = re.compile("[\x00-\x1f\x7f]+")
+_SPACES = re.compile(r"[ \u00a0\u2000-\u200a\u3000]{2,}|\u00a0")
+_MARKER = re.compile(
+    r"(?:[\u2022\u25cf\u25aa\u25a0\u25e6\u2023\u2043\u2219\u00b7\uf0b7\uf0a7o*\u2013\u2014-]"
+    r"|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\[\d{1,3}\])"
+)
+
+
+class Cell(msgspec.Struct, frozen=True, gc=False):
+    """Text without a wide gap, and where its ink begins and ends."""
+
+    x0: float
+    x1: float
+    text: str
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """The cells on one baseline in reading order.
+
+    size and style are those of most of its text, sizes those of all of it but superscripts; x0 and x1 are
+    where it begins and ends; tabular: its cells are those of a table.
+    """
+
+    base: float
+    size: float
+    style: int
+    cells: list[Cell]
+    text: str
+    x0: float
+    x1: float
+    sizes: frozenset[float]
+    rtl: bool
+    tabular: bool = False
+
+
+def row_of(cells: list[Cell], like: Row) -> Row:
+    """Return a row with other cells."""
+    x0, x1 = min(cell.x0 for cell in cells), max(cell.x1 for cell in cells)
+    text = " ".join(cell.text for cell in cells)
+    return msgspec.structs.replace(like, cells=cells, text=text, x0=x0, x1=x1)
+
+
+def make_rows(page: Page, runs: Iterable[Run]) -> list[Row]:
+    """Return the rows of a column from top to bottom."""
+    return [row for line in lines_of(runs) if (row := _row(page, line)) is not None]
+
+
+def lines_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
+    """Yield the runs that stand on one line, line after line; those of a line in no order."""
+    line: list[Run] = []
+    base = size = 0.0
+    for run in sorted(runs, key=lambda run: run.base):
+        smaller = min(size, run.size) < SMALLER * max(size, run.size)
+        if line and run.base - base > (RAISED_BASE if smaller else SAME_BASE) * max(size, run.size):
+            yield line
+            line, size = [], 0.0
+        line.append(run)
+        if run.size > size:  # a superscript comes before its line; the line's baseline is that of its text
+            base, size = run.base, run.size
+    if line:
+        yield line
+
+
+def _row(page: Page, line: list[Run]) -> Row | None:
+    rtl = page.has_rtl and any(RTL.search(page.text, run.start, run.end) for run in line)
+    if len(line) > 1:
+        # PDFium has put right-to-left lines in reading order; others are read from left to right.
+        line.sort(key=(lambda run: run.start) if rtl else (lambda run: run.x0))
+    first = line[0]
+    if len(line) == 1:
+        size, style, base, sizes = first.size, first.style, first.base, frozenset((first.size,))
+    else:
+        counts: dict[float, int] = {}
+        style = BOLD | ITALIC
+        for run in line:
+            style &= run.style
+            counts[run.size] = counts.get(run.size, 0) + run.end - run.start
+        size = max(counts, key=counts.__getitem__)
+        base = max(line, key=lambda run: (run.size, run.end - run.start)).base
+        sizes = frozenset(run.size for run in line if abs(run.base - base) < SAME_BASE * size)
+    cells = list(_cells(page.text, line, size))
+    if not cells:
+        return None
+    text = cells[0].text if len(cells) == 1 else " ".join(cell.text for cell in cells)
+    x0, x1 = min(cell.x0 for cell in cells), max(cell.x1 for cell in cells)
+    return Row(base, size, style, cells, text, x0, x1, sizes, rtl)
+
+
+def _cells(text: str, line: list[Run], size: float) -> Iterator[Cell]:
+    first = line[0]
+    x0, x1, said, end = first.x0, first.x1, text[first.start : first.end], first.end
+    for run in line[1:]:
+        gap = max(run.x0 - x1, x0 - run.x1)
+        piece = text[run.start : run.end]
+        if gap > CELL_GAP * size and not _MARKER.fullmatch(said.strip()):
+            yield from _cell(x0, x1, said)
+            x0, x1, said = run.x0, run.x1, piece
+        else:
+            between = text[end : run.start]
+            follows = 0 <= run.start - end < 3 and not between.strip()
+            spaced = bool(between) if follows else gap > SPACE * size
+            said = f"{said} {piece}" if spaced or gap > CELL_GAP * size else said + piece
+            x0, x1 = min(x0, run.x0), max(x1, run.x1)
+        end = run.end
+    yield from _cell(x0, x1, said)
+
+
+def _cell(x0: float, x1: float, said: str) -> Iterator[Cell]:
+    said = clean(said)
+    if said:
+        yield Cell(x0, x1, said)
+
+
+def clean(text: str) -> str:
+    """Return text without control characters, runs of spaces and presentation forms of letters."""
+    if not text.isprintable():  # as most is; U+00A0 and the like are not
+        text = _CONTROLS.sub(" ", text).replace("\uf0b7", "\u2022")
+    if not text.isascii():
+        text = text[:-1].replace("\u00ad", "") + text[-1:]  # soft hyphens; the last may end a line
+        text = _FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), text)
+    return _SPACES.sub(" ", text).strip() if "  " in text or not text.isascii() else text.strip()

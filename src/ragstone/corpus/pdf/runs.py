@@ -1,0 +1,225 @@
+"""A page of a PDF -> its runs: pieces of text with a place, a size and a style.
+
+A run is what the PDF draws with one text object, mostly a line, a cell, or the part of a line in one font.
+PDFium is asked about runs and not about characters: one foreign call costs as much as PDFium needs to
+extract several characters.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from statistics import median
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ragstone.corpus.pdf.pdfium import Box, TextLayer
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage
+
+BOLD, ITALIC = 1, 2
+CELL_GAP = 1.2  # ems; a run is parted where its own gap is wider, as in a table row drawn at once
+
+_BOLD = re.compile(rb"bold|black|heavy|demi|CMBX", re.IGNORECASE)
+_ITALIC = re.compile(rb"italic|oblique|CMTI", re.IGNORECASE)
+_SPACES = re.compile(r"[ \u00a0]+")
+_ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
+RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+
+
+class Run(msgspec.Struct, frozen=True, gc=False):
+    """Text from `start` to `end` of the page's text, its ink from (x0, y0) to (x1, y1), on a baseline.
+
+    Points; y grows downwards, and the page is turned so that its text is upright.
+    """
+
+    start: int
+    end: int
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    base: float
+    size: float
+    style: int
+
+
+class Page(msgspec.Struct, frozen=True):
+    """The runs of a page in the order of the file; `turned` are those that stand on their side.
+
+    has_rtl: some of its text is written from right to left; rtl: most of it is.
+    """
+
+    text: str
+    width: float
+    height: float
+    runs: list[Run]
+    turned: list[Run]
+    has_rtl: bool
+    rtl: bool
+
+
+EMPTY = Page("", 0.0, 0.0, [], [], has_rtl=False, rtl=False)  # of a page that cannot be read
+
+
+class _Drawn(msgspec.Struct, frozen=True, gc=False):
+    """A run as PDFium places it, and the quarter turns of its line."""
+
+    start: int
+    end: int
+    box: Box
+    x: float
+    y: float
+    size: float
+    style: int
+    quarter: int
+
+
+def read_page(page: "PdfPage") -> Page:
+    """Return the runs of a page; without any for a page that has no text."""
+    layer = page.get_textpage()
+    try:
+        text = TextLayer(layer)
+        drawn = _drawn(text)
+        characters = _mend_ligatures(text)
+        quarters = Counter[int]()
+        for run in drawn:
+            quarters[run.quarter] += run.end - run.start
+        upright = max(quarters, key=lambda quarter: (quarters[quarter], -quarter), default=0)
+        left, bottom, right, top = page.get_bbox()
+        width, height = (right - left, top - bottom)
+        turned_page = (height, width) if upright % 2 else (width, height)
+        runs = [_placed(run, upright, (left, bottom, right, top)) for run in drawn if run.quarter == upright]
+        others = [
+            _placed(run, upright, (left, bottom, right, top)) for run in drawn if run.quarter != upright
+        ]
+        runs = list(_parted(text, runs, upright))
+    finally:
+        layer.close()
+    n_rtl = 0 if characters.isascii() else len(RTL.findall(characters))
+    return Page(characters, *turned_page, runs, others, n_rtl > 0, 2 * n_rtl > len(characters))
+
+
+def _drawn(layer: TextLayer) -> list[_Drawn]:
+    spans = [(*span, handle) for line in _lines(layer.text) for *span, handle in _objects(layer, *line)]
+    boxes = layer.boxes([(start, end) for start, end, _ in spans])
+    drawn = []
+    for (start, end, handle), box in zip(spans, boxes, strict=True):
+        size, matrix = layer.placed(start)
+        quarter = (0 if matrix.a >= 0 else 2) if abs(matrix.a) >= abs(matrix.b) else 1 if matrix.b > 0 else 3
+        name = layer.font_name(handle)
+        style = (BOLD if _BOLD.search(name) else 0) | (ITALIC if _ITALIC.search(name) else 0)
+        drawn.append(_Drawn(start, end, box, matrix.e, matrix.f, size, style, quarter))
+    return drawn
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    for line in text.split("\r\n"):
+        if line and not line.isspace():
+            yield at + len(line) - len(line.lstrip()), at + len(line.rstrip())
+        at += len(line) + 2
+
+
+def _objects(layer: TextLayer, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and handle of each drawing in a line, without spaces around it."""
+    text, last = layer.text, layer.text_object(end - 1)
+    while at < end:
+        handle = layer.text_object(at)
+        stop = end if handle == last else _end_of(layer, handle, at, end)
+        if handle is not None:
+            yield at, at + len(text[at:stop].rstrip()), handle
+        at = stop
+        while at < end and text[at].isspace():
+            at += 1
+
+
+def _end_of(layer: TextLayer, handle: int | None, at: int, end: int) -> int:
+    """Return where the drawing that holds `at` ends, by doubling steps and then halving them."""
+    inside, step = at, 1
+    outside = end
+    while outside - inside > 1:
+        probe = inside + step if inside + step < outside else (inside + outside) // 2
+        spot = probe
+        while spot < outside and layer.text[spot].isspace():
+            spot += 1
+        if spot < outside and layer.text_object(spot) == handle:
+            inside, step = spot, step * 2
+        else:
+            outside, step = probe, end
+    return outside
+
+
+def _placed(run: _Drawn, quarter: int, bounds: Box) -> Run:
+    """Return a run in the coordinates of the page turned upright."""
+    left, bottom, right, top = bounds
+    x0, y0, x1, y1 = run.box
+    if quarter == 0:
+        place = (x0 - left, top - y1, x1 - left, top - y0, top - run.y)
+    elif quarter == 1:
+        place = (y0 - bottom, x0 - left, y1 - bottom, x1 - left, run.x - left)
+    elif quarter == 2:
+        place = (right - x1, y0 - bottom, right - x0, y1 - bottom, run.y - bottom)
+    else:
+        place = (top - y1, right - x1, top - y0, right - x0, right - run.x)
+    return Run(run.start, run.end, *place, run.size, run.style)
+
+
+def _parted(layer: TextLayer, runs: list[Run], quarter: int) -> Iterator[Run]:
+    """Yield the runs, those with a gap as wide as between cells in parts."""
+    widths = [
+        (run.x1 - run.x0) / (run.end - run.start) / (run.size or 1)
+        for run in runs
+        if run.end - run.start > 14
+    ]
+    usual = median(widths) if widths else 0.5
+    for run in runs:
+        spare = run.x1 - run.x0 - usual * run.size * (run.end - run.start)
+        text = layer.text[run.start : run.end]
+        if (spare > CELL_GAP * run.size or "   " in text) and (" " in text or "\u00a0" in text):
+            yield from _parts(layer, run, quarter)
+        else:
+            yield run
+
+
+def _parts(layer: TextLayer, run: Run, quarter: int) -> Iterator[Run]:
+    axis = quarter % 2
+    sign = -1 if quarter > 1 else 1
+    start, x0 = run.start, run.x0
+    for space in _SPACES.finditer(layer.text, run.start, run.end):
+        before, after = layer.char_box(space.start() - 1), layer.char_box(space.end())
+        # To the far edge of the character before and the near edge of the one after, along the line.
+        far = before[axis + 2] if sign > 0 else before[axis]
+        near = after[axis] if sign > 0 else after[axis + 2]
+        gap = (near - far) * sign
+        if gap > CELL_GAP * run.size:
+            edge = run.x0 + abs(far - _left_edge(layer, run.start, axis, sign))
+            yield msgspec.structs.replace(run, start=start, end=space.start(), x0=x0, x1=edge)
+            start, x0 = space.end(), edge + gap
+    yield msgspec.structs.replace(run, start=start, x0=x0)
+
+
+def _left_edge(layer: TextLayer, position: int, axis: int, sign: int) -> float:
+    box = layer.char_box(position)
+    return box[axis] if sign > 0 else box[axis + 2]
+
+
+def _mend_ligatures(layer: TextLayer) -> str:
+    """Return the text with Arabic lam-alef in its order.
+
+    PDFium turns a right-to-left line around character by character, and with it the two letters of a
+    ligature; they are told from alef and lam by their common origin.
+    """
+    text = layer.text
+    swaps = [
+        found.start()
+        for found in _ALEF_LAM.finditer(text)
+        if layer.origin(found.start()) == layer.origin(found.start() + 1)
+    ]
+    if not swaps:
+        return text
+    letters = list(text)
+    for at in swaps:
+        letters[at], letters[at + 1] = letters[at + 1], letters[at]
+    return "".join(letters)
