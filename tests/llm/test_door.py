@@ -13,7 +13,8 @@ from tests.support.scripts import hang
 from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import DataError, ModelError
 from ragstone.llm import Budget, CallFailed, Caps, Door, Ledger, Message, Prompt, open_door
-from ragstone.llm.door import ATTEMPTS, FEW_ATTEMPTS, ledger_path, prompt_key
+from ragstone.llm.calling import ATTEMPTS, FEW_ATTEMPTS
+from ragstone.llm.door import ledger_path, prompt_key
 from ragstone.llm.limits import HANGING
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Unreachable
@@ -285,7 +286,7 @@ class TestRetries:
         with door_to(model.send, tmp_path, concurrency=64) as door:
             await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(64)))
             assert model.most_in_flight == 64
-            assert 20 < door._slots.allowed < 50
+            assert 20 < door._caller.slots.allowed < 50
 
     async def test_after_retry_after_nobody_asks_too_early_and_not_all_ask_at_once(
         self, tmp_path: Path
@@ -356,7 +357,7 @@ class TestCancelling:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            assert door._slots.in_use == 0
+            assert door._caller.slots.in_use == 0
             assert not door._flying
             assert not budget._reserved
             await until(lambda: fake_openai.in_flight == 0)

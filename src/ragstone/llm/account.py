@@ -150,7 +150,7 @@ def price_of(identity: str, settings: Settings) -> Price | None:
     if transport == "llamacpp":
         return Price(input=0, output=0)
     if transport == "openai":
-        from ragstone.llm.openai import DEFAULT_BASE_URL  # it imports aiohttp, which takes 0.15 s
+        from ragstone.llm.site import DEFAULT_BASE_URL  # it imports aiohttp, which takes 0.15 s
 
         return list_price(f"https://{where}" if where else DEFAULT_BASE_URL, model)
     return None

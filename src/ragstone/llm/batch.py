@@ -18,7 +18,7 @@ from ragstone.config import ModelSettings, Price
 from ragstone.errors import ModelError
 from ragstone.llm.batch_api import ENDPOINT, OVER, Batch, Result, download, find, look, read_result, submit
 from ragstone.llm.batch_journal import Draft, Entry, Journal, call_line, read_calls
-from ragstone.llm.budget import Budget, discounted
+from ragstone.llm.budget import Budget, discounted, most_tokens
 from ragstone.llm.ledger import Ledger
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.transport import Endpoint, Wire
@@ -180,7 +180,9 @@ class Batches:
         """Write a call into the file that is submitted next, if the budget allows it."""
         self._budget.check_time()
         try:
-            reservation = self._budget.reserve_now(prompt, discounted(self._price, self._discount))
+            reservation = self._budget.reserve_now(
+                most_tokens(prompt), discounted(self._price, self._discount)
+            )
         except CallFailed as failure:
             failure.retryable = True  # this batch may cost less than it can at most
             self._failures[key] = failure

@@ -1,7 +1,9 @@
 """What a run has spent on calls, and the caps that it never exceeds."""
 
 import asyncio
+import contextlib
 import re
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -91,7 +93,8 @@ class Budget:
     """Counts calls, tokens and money of one run, over all its models, against its caps.
 
     A call reserves the most that it can cost before it is sent and settles what it did cost. When only
-    the reservations of calls in flight stand in the way, it waits for them.
+    the reservations of calls in flight stand in the way, it waits for them. Threads may share one: embedders
+    make their calls on an event loop of their own.
     """
 
     def __init__(self, caps: Caps | None = None) -> None:
@@ -108,7 +111,8 @@ class Budget:
         self._spent = (0, 0.0)  # tokens and money of the calls made now, without those from the ledger
         self._reserved: dict[int, tuple[int, float]] = {}
         self._held = (0, 0.0)  # the sum of what is reserved
-        self._settled = asyncio.Event()
+        self._lock = threading.Lock()
+        self._waiting: list[asyncio.Future[None]] = []
 
     @property
     def in_flight(self) -> int:
@@ -130,29 +134,41 @@ class Budget:
         self.late += 1
         return CallFailed("timeout", f"{DEADLINE} ({self.caps.seconds:g} s) came before a reply")
 
-    async def reserve(self, prompt: Prompt, price: Price | None) -> int:
-        """Return the number of a reservation. Raises CallFailed `over_budget` when a cap forbids it."""
-        wanted = self._most(prompt, price)
-        while (over := self._exceeded(wanted, self._held)) is not None:
-            if not self._reserved or self._exceeded(wanted, (0, 0.0)) is not None:
-                raise _over(over)
-            self._settled.clear()
-            await self._settled.wait()
-        return self._hold(wanted)
+    async def reserve(self, most: Usage, price: Price | None) -> int:
+        """Return the number of a reservation of the most that a call can use.
 
-    def reserve_now(self, prompt: Prompt, price: Price | None) -> int:
+        Raises CallFailed `over_budget` when a cap forbids it.
+        """
+        wanted = self._wanted(most, price)
+        while True:
+            with self._lock:
+                over = self._exceeded(wanted, self._held)
+                if over is None:
+                    return self._hold(wanted)
+                if not self._reserved or self._exceeded(wanted, (0, 0.0)) is not None:
+                    raise _over(over)
+                turn = asyncio.get_running_loop().create_future()
+                self._waiting.append(turn)
+            await turn
+
+    def reserve_now(self, most: Usage, price: Price | None) -> int:
         """Return the number of a reservation, without waiting for those in flight: a batch takes hours.
 
         Raises CallFailed `over_budget` when a cap and what is reserved forbid it.
         """
-        wanted = self._most(prompt, price)
-        over = self._exceeded(wanted, self._held)
-        if over is not None:
-            raise _over(over)
-        return self._hold(wanted)
+        wanted = self._wanted(most, price)
+        with self._lock:
+            over = self._exceeded(wanted, self._held)
+            if over is not None:
+                raise _over(over)
+            return self._hold(wanted)
 
-    def _most(self, prompt: Prompt, price: Price | None) -> tuple[int, float]:
-        most = most_tokens(prompt)
+    def retried(self) -> None:
+        """Count an attempt that is made again."""
+        with self._lock:
+            self.retries += 1
+
+    def _wanted(self, most: Usage, price: Price | None) -> tuple[int, float]:
         usd = cost_usd(most, price)
         if usd is None and self.caps.usd is not None:
             raise ConfigError(
@@ -172,22 +188,30 @@ class Budget:
 
         Where nobody knows (a timeout, a reply without token counts) it counts as the most it can be.
         """
-        tokens_most, usd_most = self._reserved.pop(reservation)
-        # Sums of floats drift, so an empty one starts anew.
-        held = (self._held[0] - tokens_most, self._held[1] - usd_most)
-        self._held = held if self._reserved else (0, 0.0)
-        tokens, usd = self._spent
-        if usage is None or (usage.calls and not usage.input + usage.output):
-            self._spent = (tokens + tokens_most, usd + usd_most)
-        else:
-            self._spent = (tokens + usage.input + usage.output, usd + (cost_usd(usage, price) or 0.0))
-        self._settled.set()
+        with self._lock:
+            tokens_most, usd_most = self._reserved.pop(reservation)
+            # Sums of floats drift, so an empty one starts anew.
+            held = (self._held[0] - tokens_most, self._held[1] - usd_most)
+            self._held = held if self._reserved else (0, 0.0)
+            tokens, usd = self._spent
+            if usage is None or (usage.calls and not usage.input + usage.output):
+                self._spent = (tokens + tokens_most, usd + usd_most)
+            else:
+                self._spent = (tokens + usage.input + usage.output, usd + (cost_usd(usage, price) or 0.0))
+            waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits any more
+                turn.get_loop().call_soon_threadsafe(_wake, turn)
 
     def count(self, completion: Completion, price: Price | None) -> None:
         """Count a completion that is used, made now or found in the ledger."""
-        self.usage += completion.usage
-        cost = cost_of([completion], price)
-        self.usd = None if cost is None or self.usd is None else self.usd + cost
+        self.count_used(completion.usage, cost_of([completion], price))
+
+    def count_used(self, usage: Usage, usd: float | None) -> None:
+        """Count tokens that were used, and what they cost; None where that is unknown."""
+        with self._lock:
+            self.usage += usage
+            self.usd = None if usd is None or self.usd is None else self.usd + usd
 
     def _exceeded(self, wanted: tuple[int, float], held: tuple[int, float]) -> str | None:
         """Return the cap that would be exceeded, in words, or None."""
@@ -198,6 +222,11 @@ class Budget:
         if self.caps.usd is not None and self._spent[1] + wanted[1] + held[1] > self.caps.usd:
             return f"{self.caps.usd} USD"
         return None
+
+
+def _wake(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_result(None)
 
 
 def _over(cap: str) -> CallFailed:

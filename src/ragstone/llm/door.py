@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import hashlib
-import random
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -14,15 +13,14 @@ from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import ModelError, nearest
 from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
+from ragstone.llm.calling import Caller
 from ragstone.llm.ledger import Ledger
-from ragstone.llm.limits import Circuit, Pace, Slots, backoff_s
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt, Reply
 from ragstone.llm.schema import ReplyError, encoded_schema
 from ragstone.llm.structured import parse_reply
-from ragstone.llm.transport import Endpoint, Rephrase
-from ragstone.records import Usage
+from ragstone.llm.transport import Endpoint
 
 
 def _open_openai(model: str, settings: ModelSettings) -> AbstractAsyncContextManager[Endpoint]:
@@ -32,10 +30,6 @@ def _open_openai(model: str, settings: ModelSettings) -> AbstractAsyncContextMan
 
 
 TRANSPORTS = {"openai": _open_openai, "llamacpp": open_llamacpp, "litellm": open_litellm}
-ATTEMPTS = 6
-# While the endpoint has never answered, it is more likely wrong than busy; and a timeout costs a minute.
-FEW_ATTEMPTS = 3
-UNUSED = Usage(calls=0)
 
 
 class NotInLedger(CallFailed):
@@ -59,11 +53,7 @@ class Door:
         self._offline = offline
         self._settings = settings
         self._batches: Batches | None = None
-        self._slots = Slots(endpoint.concurrency)
-        self._draw = random.Random(0)
-        self._calls = Pace(settings.requests_per_minute, self._draw)
-        self._tokens = Pace(settings.tokens_per_minute, self._draw)
-        self._circuit = Circuit()
+        self._caller = Caller(endpoint.concurrency, settings, budget, self.price)
         # A flight lands with None when its caller was cancelled: one of those who wait makes the call.
         self._flying: dict[bytes, asyncio.Future[Completion | None]] = {}
 
@@ -97,7 +87,7 @@ class Door:
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
-        self._circuit.open("the run was stopped before this call was made")
+        self._caller.stop()
 
     async def _ask_in_time(self, prompt: Prompt) -> Reply:
         """Ask as long as the deadline of the run allows; what is in flight then is cut off."""
@@ -181,66 +171,9 @@ class Door:
                 flight.set_result(None)
 
     async def _call(self, prompt: Prompt) -> Completion:
-        """Return a new completion, after as many attempts as it takes."""
         if self._offline:
             raise NotInLedger(prompt)
-        self._budget.check_time()
-        n_failed = 0
-        while True:
-            try:
-                completion = await self._attempt(prompt)
-            except Rephrase:
-                continue
-            except CallFailed as failure:
-                if failure.status == "over_budget":
-                    raise
-                self._circuit.attempt_failed(failure)
-                n_failed += 1
-                few = failure.status == "timeout" or not self._circuit.has_answered
-                if not failure.retryable or n_failed >= (FEW_ATTEMPTS if few else ATTEMPTS):
-                    self._circuit.call_lost(failure)
-                    raise
-                self._budget.retries += 1
-                await asyncio.sleep(self._patience_s(failure, n_failed))
-            else:
-                self._circuit.answered()
-                return completion
-
-    def _patience_s(self, failure: CallFailed, n_failed: int) -> float:
-        """Return how long to wait after a failure; never exactly as long as the others who failed with it."""
-        if failure.retry_after_s is not None:
-            return failure.retry_after_s + backoff_s(0, self._draw)
-        return backoff_s(n_failed - 1, self._draw)
-
-    async def _attempt(self, prompt: Prompt) -> Completion:
-        async with self._slots:
-            self._circuit.check()
-            reservation = await self._budget.reserve(prompt, self.price)
-            used: Usage | None = UNUSED
-            try:
-                await self._calls.wait()
-                if self._tokens.limited:
-                    await self._tokens.wait(_likely_tokens(prompt))
-                self._circuit.check()
-                used = None  # once it is sent, nobody knows until the endpoint says
-                completion = await self.endpoint.send(prompt)
-                used = completion.usage
-            except CallFailed as failure:
-                if failure.status != "timeout":
-                    used = UNUSED
-                if failure.status == "rate_limited":
-                    self._slots.refused()
-                    if self._slots.refused_in_a_row > 1:  # a single one says nothing about the others
-                        self._calls.pause(failure.retry_after_s or 0.0)
-                raise
-            except ModelError as failure:
-                used = UNUSED
-                self._circuit.open(str(failure))
-                raise
-            finally:
-                self._budget.settle(reservation, used, self.price)
-            self._slots.accepted()
-            return completion
+        return await self._caller.call(lambda: self.endpoint.send(prompt), most_tokens(prompt))
 
 
 @contextlib.asynccontextmanager
@@ -290,9 +223,3 @@ def _ask_again(prompt: Prompt, said: Completion, mistake: str) -> Prompt:
     words = f"That reply cannot be used: {mistake}. Reply again, with one JSON object of the form asked for."
     more = (Message("assistant", said.text or "(nothing)"), Message("user", words))
     return msgspec.structs.replace(prompt, messages=prompt.messages + more)
-
-
-def _likely_tokens(prompt: Prompt) -> float:
-    """Return a rough number of tokens: a quarter of the most that they can be."""
-    most = most_tokens(prompt)
-    return (most.input + most.output) / 4

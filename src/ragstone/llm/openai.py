@@ -1,38 +1,27 @@
 """Any OpenAI-compatible endpoint, over aiohttp: hosted providers, vLLM, Ollama, llama.cpp's server."""
 
 import contextlib
-import email.utils
 import functools
-import os
 import re
 import time
-import urllib.request
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, NoReturn
-from urllib.parse import urlsplit
+from typing import Any
 
 import aiohttp
 import msgspec
 
 from ragstone.config import ModelSettings
-from ragstone.errors import ModelError
-from ragstone.llm.keys import find_key
 from ragstone.llm.logprobs import read_logprobs
 from ragstone.llm.prices import list_price
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.schema import encoded_schema, fill_nonce
+from ragstone.llm.site import CONNECT_S, BadRequest, Site, exchange, open_site, raise_for
 from ragstone.llm.transport import Endpoint, Rephrase, Unreachable, Wire
 from ragstone.records import Usage
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_CONCURRENCY = 64
-DEFAULT_TIMEOUT_S = 60.0
-CONNECT_S = 10.0
 FILE_S = 300.0  # the longest silence while a file of calls or results is on its way
-# Who asks to be left alone for longer than this has no quota left for today: the row is given up.
-PATIENCE_S = 120.0
-RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 # Ways to ask for JSON, the strictest first; an endpoint that refuses one is asked by the next.
 MODES = ("json_schema", "tool", "json_object", "text")
 
@@ -117,37 +106,18 @@ class _Dialect:
 async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endpoint]:
     """Give the endpoint of a model; its connections are closed at the end of the block.
 
-    The key is read from where the settings name, else from OPENAI_API_KEY (see keys.py); only OpenAI's own
-    address demands one. Where it is missing, the first call that the ledger lacks raises ModelError.
+    Where its key is missing (see site.py), the first call that the ledger lacks raises ModelError.
     """
-    base_url = (settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
-    key, remedy = find_key(settings)
-    named = settings.api_key_env is not None or settings.api_key_file is not None
-    demands_key = named or base_url == DEFAULT_BASE_URL
-    no_key = (
-        f"openai/{model}: no key. {remedy}, or point base_url (or OPENAI_BASE_URL) at an endpoint that needs "
-        "none, such as Ollama or vLLM."
-    )
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
-    timeout = aiohttp.ClientTimeout(total=settings.timeout_s or DEFAULT_TIMEOUT_S, sock_connect=CONNECT_S)
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     dialect = _Dialect()
-    async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=concurrency, keepalive_timeout=60),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=timeout,
-        headers=headers,
-        trust_env=_behind_proxy(base_url),
-    ) as session:
-        site = _Site(session, base_url, key)
+    async with open_site(model, settings, concurrency) as site:
 
         async def send(prompt: Prompt) -> Completion:
-            if not key and demands_key:
-                raise ModelError(no_key)
+            site.check_key()
             asked = dialect.copy()
             try:
                 completion = await _post(site, _body(model, prompt, asked), prompt.top_logprobs)
-            except _BadRequest as refusal:
+            except BadRequest as refusal:
                 if dialect.learn(str(refusal), asked, prompt):
                     raise Rephrase(str(refusal)) from None
                 raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
@@ -155,19 +125,17 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
                 dialect.proven_mode = asked.mode
             return completion
 
-        # Two servers may both call their model `default`: the ledger must not take one for the other.
-        address = "" if base_url == DEFAULT_BASE_URL else f"@{site.name.partition('//')[2]}"
-        price = list_price(base_url, model)
-        identity = f"openai/{model}{address}"
+        price = list_price(site.base_url, model)
+        identity = f"openai/{model}{site.suffix}"
         wire = _wire(site, model, dialect)
         yield Endpoint(identity=identity, send=send, concurrency=concurrency, price=price, wire=wire)
 
 
-def _wire(site: "_Site", model: str, dialect: _Dialect) -> Wire:
+def _wire(site: Site, model: str, dialect: _Dialect) -> Wire:
     def decode(status: int, content: bytes, top_logprobs: int | None) -> Completion:
         try:
             return _read(site, status, content, top_logprobs)
-        except _BadRequest as refusal:
+        except BadRequest as refusal:
             raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
 
     return Wire(
@@ -175,33 +143,6 @@ def _wire(site: "_Site", model: str, dialect: _Dialect) -> Wire:
         encode=lambda prompt: _body(model, prompt, dialect),
         decode=decode,
         exchange=functools.partial(_send_file_or_body, site),
-    )
-
-
-class _Site:
-    """An endpoint's address, and what must not be shown of it: the key, and a password in the address."""
-
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, key: str) -> None:
-        self.session = session
-        self.base_url = base_url
-        self.name = re.sub(r"//[^/@]*@", "//", base_url)
-        self._key = key
-
-    def excerpt(self, content: bytes) -> str:
-        """Return the message of an error body, or its first words, without the key."""
-        words = _excerpt(content)
-        return words.replace(self._key, "[the key]") if self._key else words
-
-
-class _BadRequest(Exception):
-    """HTTP 400 or 422 with the provider's words."""
-
-
-def _behind_proxy(base_url: str) -> bool:
-    """Return whether the environment names a proxy for it; aiohttp would look that up for every call."""
-    address = urlsplit(base_url)
-    return address.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(
-        address.hostname or ""
     )
 
 
@@ -230,41 +171,16 @@ def _body(model: str, prompt: Prompt, dialect: _Dialect) -> bytes:
     return msgspec.json.encode(body)
 
 
-async def _post(site: _Site, body: bytes, top_logprobs: int | None) -> Completion:
+async def _post(site: Site, body: bytes, top_logprobs: int | None) -> Completion:
     started = time.perf_counter()
-    response, content = await _exchange(site, "POST", "/chat/completions", data=body)
+    response, content = await exchange(site, "POST", "/chat/completions", data=body)
     retry_after = response.headers.get("Retry-After")
     completion = _read(site, response.status, content, top_logprobs, retry_after)
     return msgspec.structs.replace(completion, latency_s=round(time.perf_counter() - started, 4))
 
 
-async def _exchange(
-    site: _Site,
-    method: str,
-    path: str,
-    **request: Any,  # noqa: ANN401 - as aiohttp takes it
-) -> tuple[aiohttp.ClientResponse, bytes]:
-    """Return the response to a request, and its body. Raises CallFailed and ModelError for none."""
-    try:
-        async with site.session.request(method, site.base_url + path, **request) as response:
-            return response, await response.read()
-    except aiohttp.ConnectionTimeoutError:
-        raise Unreachable(f"{site.name} cannot be reached (no connection within {CONNECT_S:g} s).") from None
-    except TimeoutError:
-        raise CallFailed("timeout", f"{site.name} did not answer in time", retryable=True) from None
-    except aiohttp.ClientConnectorCertificateError as mistake:
-        raise ModelError(
-            f"{site.name}: its certificate does not verify ({mistake.certificate_error}). "
-            "Set SSL_CERT_FILE to your authority's certificate."
-        ) from None
-    except (aiohttp.ClientError, OSError) as mistake:
-        raise Unreachable(
-            f"{site.name} cannot be reached ({mistake}). Is it running, and is base_url right?"
-        ) from None
-
-
 async def _send_file_or_body(
-    site: _Site, method: str, path: str, content: bytes | Path | None
+    site: Site, method: str, path: str, content: bytes | Path | None
 ) -> tuple[int, bytes]:
     """Return HTTP status and body of the reply to a request of the batch API; files may take their time."""
     request: dict[str, Any] = {"data": content}
@@ -276,16 +192,16 @@ async def _send_file_or_body(
             payload = form()
             request = {"data": payload, "headers": {"Content-Type": payload.headers["Content-Type"]}}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=FILE_S)
-        response, found = await _exchange(site, method, path, timeout=timeout, **request)
+        response, found = await exchange(site, method, path, timeout=timeout, **request)
     return response.status, found
 
 
 def _read(
-    site: _Site, status: int, content: bytes, top_logprobs: int | None, retry_after: str | None = None
+    site: Site, status: int, content: bytes, top_logprobs: int | None, retry_after: str | None = None
 ) -> Completion:
     """Return the completion in a reply. Raises what an error status means."""
     if status != 200:
-        _raise_for(site, status, retry_after, content)
+        raise_for(site, status, retry_after, content)
     try:
         decoded = DECODER.decode(content)
         choice = decoded.choices[0]
@@ -311,56 +227,3 @@ def _usage(given: _Usage | None) -> Usage:
     details = given.prompt_tokens_details
     cached = (details.cached_tokens or 0) if details else 0
     return Usage(input=given.prompt_tokens or 0, output=given.completion_tokens or 0, cached=cached)
-
-
-def _raise_for(site: _Site, status: int, retry_after: str | None, content: bytes) -> NoReturn:
-    """Raise what an HTTP error means: stop everything, try again, or give up this row."""
-    words = site.excerpt(content)
-    if status in (400, 422):
-        if "(content_filter)" in words:
-            raise CallFailed("refused", f"{site.name} refused the text: {words}", raw=words)
-        raise _BadRequest(words)
-    if status in (401, 403):
-        raise ModelError(
-            f"{site.name} refused the key (HTTP {status}): {words}. Check the key's environment variable."
-        )
-    if status in (404, 405):
-        raise ModelError(
-            f"{site.name}: HTTP {status}: {words}. Check the model's name and base_url (usually .../v1)."
-        )
-    if status == 402 or (status == 429 and "insufficient_quota" in words):
-        raise ModelError(f"{site.name}: the account has no quota left: {words}")
-    retry_after_s = _retry_after_s(retry_after)
-    patient = retry_after_s is None or retry_after_s <= PATIENCE_S
-    raise CallFailed(
-        "rate_limited" if status == 429 else "error",
-        f"{site.name}: HTTP {status}: {words}" + ("" if patient else f" (wait {retry_after_s:.0f} s)"),
-        retryable=patient and status in RETRYABLE,
-        retry_after_s=retry_after_s if patient else None,
-    )
-
-
-def _retry_after_s(header: str | None) -> float | None:
-    """Return the seconds that a Retry-After header asks for, given as seconds or as a date."""
-    if not header:
-        return None
-    try:
-        seconds = float(header)
-        return max(0.0, seconds) if seconds == seconds else None  # NaN differs from itself
-    except ValueError:
-        try:
-            return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-        except ValueError:
-            return None
-
-
-def _excerpt(content: bytes) -> str:
-    """Return the message of an error body, or its first words."""
-    try:
-        error = msgspec.json.decode(content)
-        error = error.get("error", error.get("detail", error))
-        text = error.get("message") if isinstance(error, dict) else error
-        code = f" ({error['code']})" if isinstance(error, dict) and error.get("code") else ""
-        return f"{text}{code}"[:400]
-    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError):
-        return " ".join(content[:200].decode("utf-8", "replace").split()) or "an empty reply"

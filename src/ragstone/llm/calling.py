@@ -1,0 +1,113 @@
+"""Calls to one endpoint, of whatever sort: as many at once as it bears, retried, paced, within the budget."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from ragstone.config import ModelSettings, Price
+from ragstone.errors import ModelError
+from ragstone.llm.budget import Budget
+from ragstone.llm.limits import Circuit, Pace, Slots, backoff_s
+from ragstone.llm.prompt import CallFailed
+from ragstone.llm.transport import Rephrase
+from ragstone.records import Usage
+
+ATTEMPTS = 6
+# While the endpoint has never answered, it is more likely wrong than busy; and a timeout costs a minute.
+FEW_ATTEMPTS = 3
+UNUSED = Usage(calls=0)
+
+
+class Answered(Protocol):
+    """What a call brings back: among other things, what it used."""
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens."""
+        ...
+
+
+AnsweredT = TypeVar("AnsweredT", bound=Answered)
+
+
+class Caller:
+    """Makes the calls to one endpoint, from one event loop."""
+
+    def __init__(
+        self, concurrency: int, settings: ModelSettings, budget: Budget, price: Price | None
+    ) -> None:
+        self.slots = Slots(concurrency)
+        self.price = price
+        self._budget = budget
+        self._draw = random.Random(0)
+        self._calls = Pace(settings.requests_per_minute, self._draw)
+        self._tokens = Pace(settings.tokens_per_minute, self._draw)
+        self._circuit = Circuit()
+
+    def stop(self) -> None:
+        """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
+        self._circuit.open("the run was stopped before this call was made")
+
+    async def call(self, send: Callable[[], Awaitable[AnsweredT]], most: Usage) -> AnsweredT:
+        """Return what `send` brings back, after as many attempts as it takes; `most`: what it can use.
+
+        Raises CallFailed for this call, ModelError when no call can succeed.
+        """
+        self._budget.check_time()
+        n_failed = 0
+        while True:
+            try:
+                answered = await self._attempt(send, most)
+            except Rephrase:
+                continue
+            except CallFailed as failure:
+                if failure.status == "over_budget":
+                    raise
+                self._circuit.attempt_failed(failure)
+                n_failed += 1
+                few = failure.status == "timeout" or not self._circuit.has_answered
+                if not failure.retryable or n_failed >= (FEW_ATTEMPTS if few else ATTEMPTS):
+                    self._circuit.call_lost(failure)
+                    raise
+                self._budget.retried()
+                await asyncio.sleep(self._patience_s(failure, n_failed))
+            else:
+                self._circuit.answered()
+                return answered
+
+    def _patience_s(self, failure: CallFailed, n_failed: int) -> float:
+        """Return how long to wait after a failure; never exactly as long as the others who failed with it."""
+        if failure.retry_after_s is not None:
+            return failure.retry_after_s + backoff_s(0, self._draw)
+        return backoff_s(n_failed - 1, self._draw)
+
+    async def _attempt(self, send: Callable[[], Awaitable[AnsweredT]], most: Usage) -> AnsweredT:
+        async with self.slots:
+            self._circuit.check()
+            reservation = await self._budget.reserve(most, self.price)
+            used: Usage | None = UNUSED
+            try:
+                await self._calls.wait()
+                if self._tokens.limited:
+                    await self._tokens.wait((most.input + most.output) / 4)  # likely; never more than `most`
+                self._circuit.check()
+                used = None  # once it is sent, nobody knows until the endpoint says
+                answered = await send()
+                used = answered.usage
+            except CallFailed as failure:
+                if failure.status != "timeout":
+                    used = UNUSED
+                if failure.status == "rate_limited":
+                    self.slots.refused()
+                    if self.slots.refused_in_a_row > 1:  # a single one says nothing about the others
+                        self._calls.pause(failure.retry_after_s or 0.0)
+                raise
+            except ModelError as failure:
+                used = UNUSED
+                self._circuit.open(str(failure))
+                raise
+            finally:
+                self._budget.settle(reservation, used, self.price)
+            self.slots.accepted()
+            return answered

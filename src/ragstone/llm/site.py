@@ -1,0 +1,169 @@
+"""An endpoint of the OpenAI protocol: its address, its key, its connections, and what its errors mean."""
+
+import contextlib
+import email.utils
+import os
+import re
+import time
+import urllib.request
+from collections.abc import AsyncIterator
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from ragstone.config import ModelSettings
+from ragstone.errors import ModelError
+from ragstone.llm.keys import find_key
+from ragstone.llm.prompt import CallFailed
+from ragstone.llm.transport import Unreachable
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+DEFAULT_TIMEOUT_S = 60.0
+CONNECT_S = 10.0
+# Who asks to be left alone for longer than this has no quota left for today: the row is given up.
+PATIENCE_S = 120.0
+RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+
+
+class Site:
+    """An endpoint's address, and what must not be shown of it: the key, and a password in the address.
+
+    name: the address, fit to be shown. suffix: what tells the models of this address from others of the same
+    name, for two servers may both call their model `default`; empty for OpenAI's own.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, base_url: str, key: str, no_key: str | None) -> None:
+        self.session = session
+        self.base_url = base_url
+        self.name = re.sub(r"//[^/@]*@", "//", base_url)
+        self.suffix = "" if base_url == DEFAULT_BASE_URL else f"@{self.name.partition('//')[2]}"
+        self._key = key
+        self._no_key = no_key
+
+    def check_key(self) -> None:
+        """Raise ModelError where a key is demanded and there is none."""
+        if self._no_key is not None:
+            raise ModelError(self._no_key)
+
+    def excerpt(self, content: bytes) -> str:
+        """Return the message of an error body, or its first words, without the key."""
+        words = _excerpt(content)
+        return words.replace(self._key, "[the key]") if self._key else words
+
+
+class BadRequest(Exception):
+    """HTTP 400, 413 or 422 with the provider's words."""
+
+
+@contextlib.asynccontextmanager
+async def open_site(model: str, settings: ModelSettings, concurrency: int) -> AsyncIterator[Site]:
+    """Give the endpoint of a model; its connections are closed at the end of the block.
+
+    The key is read from where the settings name, else from OPENAI_API_KEY (see keys.py); only OpenAI's own
+    address demands one.
+    """
+    base_url = (settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
+    key, remedy = find_key(settings)
+    named = settings.api_key_env is not None or settings.api_key_file is not None
+    no_key = (
+        f"openai/{model}: no key. {remedy}, or point base_url (or OPENAI_BASE_URL) at an endpoint that needs "
+        "none, such as Ollama or vLLM."
+    )
+    demanded = not key and (named or base_url == DEFAULT_BASE_URL)
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=concurrency, keepalive_timeout=60),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=settings.timeout_s or DEFAULT_TIMEOUT_S, sock_connect=CONNECT_S),
+        headers=headers,
+        trust_env=_behind_proxy(base_url),
+    ) as session:
+        yield Site(session, base_url, key, no_key if demanded else None)
+
+
+def _behind_proxy(base_url: str) -> bool:
+    """Return whether the environment names a proxy for it; aiohttp would look that up for every call."""
+    address = urlsplit(base_url)
+    return address.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(
+        address.hostname or ""
+    )
+
+
+async def exchange(
+    site: Site,
+    method: str,
+    path: str,
+    **request: Any,  # noqa: ANN401 - as aiohttp takes it
+) -> tuple[aiohttp.ClientResponse, bytes]:
+    """Return the response to a request, and its body. Raises CallFailed and ModelError for none."""
+    try:
+        async with site.session.request(method, site.base_url + path, **request) as response:
+            return response, await response.read()
+    except aiohttp.ConnectionTimeoutError:
+        raise Unreachable(f"{site.name} cannot be reached (no connection within {CONNECT_S:g} s).") from None
+    except TimeoutError:
+        raise CallFailed("timeout", f"{site.name} did not answer in time", retryable=True) from None
+    except aiohttp.ClientConnectorCertificateError as mistake:
+        raise ModelError(
+            f"{site.name}: its certificate does not verify ({mistake.certificate_error}). "
+            "Set SSL_CERT_FILE to your authority's certificate."
+        ) from None
+    except (aiohttp.ClientError, OSError) as mistake:
+        raise Unreachable(
+            f"{site.name} cannot be reached ({mistake}). Is it running, and is base_url right?"
+        ) from None
+
+
+def raise_for(site: Site, status: int, retry_after: str | None, content: bytes) -> NoReturn:
+    """Raise what an HTTP error means: stop everything, try again, or give up this row."""
+    words = site.excerpt(content)
+    if status in (400, 413, 422):
+        if "(content_filter)" in words:
+            raise CallFailed("refused", f"{site.name} refused the text: {words}", raw=words)
+        raise BadRequest(words)
+    if status in (401, 403):
+        raise ModelError(
+            f"{site.name} refused the key (HTTP {status}): {words}. Check the key's environment variable."
+        )
+    if status in (404, 405):
+        raise ModelError(
+            f"{site.name}: HTTP {status}: {words}. Check the model's name and base_url (usually .../v1)."
+        )
+    if status == 402 or (status == 429 and "insufficient_quota" in words):
+        raise ModelError(f"{site.name}: the account has no quota left: {words}")
+    retry_after_s = _retry_after_s(retry_after)
+    patient = retry_after_s is None or retry_after_s <= PATIENCE_S
+    raise CallFailed(
+        "rate_limited" if status == 429 else "error",
+        f"{site.name}: HTTP {status}: {words}" + ("" if patient else f" (wait {retry_after_s:.0f} s)"),
+        retryable=patient and status in RETRYABLE,
+        retry_after_s=retry_after_s if patient else None,
+    )
+
+
+def _retry_after_s(header: str | None) -> float | None:
+    """Return the seconds that a Retry-After header asks for, given as seconds or as a date."""
+    if not header:
+        return None
+    try:
+        seconds = float(header)
+        return max(0.0, seconds) if seconds == seconds else None  # NaN differs from itself
+    except ValueError:
+        try:
+            return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+        except ValueError:
+            return None
+
+
+def _excerpt(content: bytes) -> str:
+    """Return the message of an error body, or its first words."""
+    try:
+        error = msgspec.json.decode(content)
+        error = error.get("error", error.get("detail", error))
+        text = error.get("message") if isinstance(error, dict) else error
+        code = f" ({error['code']})" if isinstance(error, dict) and error.get("code") else ""
+        return f"{text}{code}"[:400]
+    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError):
+        return " ".join(content[:200].decode("utf-8", "replace").split()) or "an empty reply"
