@@ -1,12 +1,20 @@
 """Which chunks a question may find: by tag, by language, by topic."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import reduce
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from ragstone.errors import ConfigError, nearest
 from ragstone.records import Chunk, Question
 from ragstone.retrieval.ranks import Subset
+
+OWN_KEYS = ("lang", "topic")  # tags that stand in the metadata themselves, not under `tags`
+
+TagIndex = Mapping[str, Mapping[str, NDArray[np.int64]]]
+"""Tag -> value -> positions of the chunks that have it, ascending."""
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,8 +29,13 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     def of_question(self, question: Question) -> dict[str, str]:
         """Return the tags that chunks must have for this question."""
-        own = {**(question.tags or {}), **({"lang": question.lang} if question.lang else {})}
-        return {**self.where, **{key: own[key] for key in self.match if key in own}}
+        own = question_tags(question)
+        return {**{key: own[key] for key in self.match if key in own}, **self.where}
+
+
+def question_tags(question: Question) -> dict[str, str]:
+    """Return a question's tags, its language among them."""
+    return {**(question.tags or {}), **({"lang": question.lang} if question.lang else {})}
 
 
 def chunk_tags(chunk: Chunk, key: str) -> list[str]:
@@ -32,18 +45,60 @@ def chunk_tags(chunk: Chunk, key: str) -> list[str]:
     list of them (a leaflet may be about maize and wheat).
     """
     metadata = chunk.metadata or {}
-    place = metadata if key in ("lang", "topic") else metadata.get("tags")
+    place = metadata if key in OWN_KEYS else metadata.get("tags")
     value = place.get(key) if isinstance(place, dict) else None
-    return value if isinstance(value, list) else [] if value is None else [str(value)]
+    given = value if isinstance(value, list) else [] if value is None else [value]
+    return [str(each) for each in given]
 
 
-def subset_of(chunks: Sequence[Chunk], where: Mapping[str, str]) -> Subset | None:
+def index_tags(chunks: Sequence[Chunk], among: Filter) -> TagIndex:
+    """Return where the chunks have the tags that the filter names.
+
+    Raises ConfigError for a tag that no chunk has, a value of `where` that none has, and for values of
+    `where` that no chunk has together: the message lists what there is.
+    """
+    keys = list(dict.fromkeys([*among.where, *among.match]))
+    found: dict[str, dict[str, list[int]]] = {key: {} for key in keys}
+    for position, chunk in enumerate(chunks):
+        for key in keys:
+            for value in dict.fromkeys(chunk_tags(chunk, key)):
+                found[key].setdefault(value, []).append(position)
+    for key in keys:
+        if not found[key]:
+            raise ConfigError(f"no chunk has the tag {key!r}, so none can be found by it. {_known(chunks)}")
+    for key, value in among.where.items():
+        if value not in found[key]:
+            raise ConfigError(f"no chunk has {key} = {value!r}. {nearest(value, found[key])}")
+    index = {
+        key: {value: np.array(at, dtype=np.int64) for value, at in values.items()}
+        for key, values in found.items()
+    }
+    subset = subset_of(index, among.where)
+    if subset is not None and not len(subset.positions):
+        wanted = ", ".join(f"{key} = {value!r}" for key, value in among.where.items())
+        raise ConfigError(f"no chunk has {wanted} together. Ask for fewer tags.")
+    return index
+
+
+def subset_of(index: TagIndex, where: Mapping[str, str]) -> Subset | None:
     """Return the chunks that have all of these tags; None where nothing is asked of them."""
     if not where:
         return None
-    fitting = [
-        position
-        for position, chunk in enumerate(chunks)
-        if all(value in chunk_tags(chunk, key) for key, value in where.items())
-    ]
-    return Subset(dict(where), np.array(fitting, dtype=np.int64))
+    none = np.array([], dtype=np.int64)
+    positions = [index[key].get(value, none) for key, value in where.items()]
+    return Subset(dict(where), reduce(np.intersect1d, positions))
+
+
+def _known(chunks: Iterable[Chunk]) -> str:
+    """Return the tags that there are, in words."""
+    known: set[str] = set()
+    for chunk in chunks:
+        metadata = chunk.metadata or {}
+        tags = metadata.get("tags")
+        known.update(key for key in OWN_KEYS if metadata.get(key))
+        known.update(tags if isinstance(tags, dict) else ())
+    return _listed("Tags that there are", known) if known else "The chunks have no tags at all."
+
+
+def _listed(words: str, names: Collection[str]) -> str:
+    return f"{words}: {', '.join(sorted(names))}."

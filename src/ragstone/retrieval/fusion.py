@@ -1,7 +1,10 @@
 """Several rankings of the same question -> one."""
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
+
+import msgspec
 
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.retrieval.means import Search
@@ -21,13 +24,15 @@ def fuse(searches: Sequence[Search], weights: Sequence[float] | None = None) -> 
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
         depth = max(k, FUSED_DEPTH)
         found = [await one(questions, depth) for one in searches]
-        fused = (
-            _fuse_items([ranking.items for ranking in of_question], weights)
-            for of_question in zip(*found, strict=True)
-        )
         return [
-            Ranking(question_id=question.id, retriever="", items=items[:k])
-            for question, items in zip(questions, fused, strict=True)
+            Ranking(
+                question_id=question.id,
+                retriever="",
+                items=_fuse_items([ranking.items for ranking in of_question], weights)[:k],
+                metadata={key: value for one in of_question for key, value in (one.metadata or {}).items()}
+                or None,
+            )
+            for question, of_question in zip(questions, zip(*found, strict=True), strict=True)
         ]
 
     return search
@@ -37,21 +42,15 @@ def _fuse_items(
     rankings: Sequence[Sequence[RankingItem]], weights: Sequence[float] | None
 ) -> list[RankingItem]:
     items: dict[Place, RankingItem] = {}
+    places: list[list[tuple[Place, float]]] = []
     for ranking in rankings:
+        own: dict[Place, float] = {}  # a retriever elsewhere may name a place twice: the first counts
         for item in ranking:
             items.setdefault(place_of(item), item)
-    places = [[(place_of(item), item.score) for item in ranking] for ranking in rankings]
+            own.setdefault(place_of(item), item.score)
+        places.append(list(own.items()))
     scores = reciprocal_rank_fusion(places) if weights is None else weighted_fusion(places, weights)
-    return [
-        RankingItem(
-            document_id=items[place].document_id,
-            chunk_id=items[place].chunk_id,
-            start=items[place].start,
-            end=items[place].end,
-            score=score,
-        )
-        for place, score in scores
-    ]
+    return [msgspec.structs.replace(items[place], score=score) for place, score in scores]
 
 
 def place_of(item: RankingItem) -> Place:
@@ -68,11 +67,11 @@ def reciprocal_rank_fusion(
     rankings name the keys. Only ranks count, so rankings with scores of any unit fuse (Cormack, Clarke and
     Büttcher 2009, SIGIR; k = 60 there).
     """
-    fused: dict[Key, float] = {}
+    fused: dict[Key, list[float]] = {}
     for ranking in rankings:
         for rank, (key, _) in enumerate(ranking, 1):
-            fused[key] = fused.get(key, 0.0) + 1 / (k + rank)
-    return sorted(fused.items(), key=lambda hit: -hit[1])
+            fused.setdefault(key, []).append(1 / (k + rank))
+    return _best_first(fused)
 
 
 def weighted_fusion(
@@ -84,11 +83,16 @@ def weighted_fusion(
     equal); where it does not name a key it gives 0. One weight a ranking; sums are in their unit. Ties as
     in reciprocal_rank_fusion.
     """
-    fused: dict[Key, float] = {}
+    fused: dict[Key, list[float]] = {}
     for ranking, weight in zip(rankings, weights, strict=True):
         scores = [score for _, score in ranking]
         low, width = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
         for key, score in ranking:
-            scaled = (score - low) / width if width else 1.0
-            fused[key] = fused.get(key, 0.0) + weight * scaled
-    return sorted(fused.items(), key=lambda hit: -hit[1])
+            fused.setdefault(key, []).append(weight * ((score - low) / width if width else 1.0))
+    return _best_first(fused)
+
+
+def _best_first(parts: Mapping[Key, Iterable[float]]) -> list[tuple[Key, float]]:
+    # Rounded once, whatever the order of the terms: equal sums are equal.
+    sums = ((key, math.fsum(terms)) for key, terms in parts.items())
+    return sorted(sums, key=lambda hit: -hit[1])

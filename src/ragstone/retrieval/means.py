@@ -10,11 +10,15 @@ from ragstone.config import RetrieverSettings
 from ragstone.embedding import Embed
 from ragstone.errors import ConfigError
 from ragstone.llm import Ask
-from ragstone.records import Document, Question, Ranking
+from ragstone.records import Document, Metadata, Question, Ranking
 from ragstone.retrieval.filters import Filter
 
 Search = Callable[[Sequence[Question], int], Awaitable[list[Ranking]]]
 """Questions and k -> one ranking a question, in their order, of at most k items."""
+
+
+Reorder = Callable[[str, Sequence[str]], Awaitable[tuple[list[int], Metadata]]]
+"""A question and passages -> positions of the passages, best first, each once; and what is to be noted."""
 
 
 def no_embedder(name: str) -> Embed:

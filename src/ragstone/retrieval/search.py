@@ -1,5 +1,6 @@
 """A retriever's name -> a search over chunks: questions in, rankings out."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -13,13 +14,19 @@ from ragstone.config import (
     RetrieverSettings,
 )
 from ragstone.errors import ConfigError, DataError, nearest
-from ragstone.records import Chunk, Question, Ranking, RankingItem
+from ragstone.records import Chunk, Metadata, Question, Ranking, RankingItem
 from ragstone.retrieval.bm25 import rank_by_bm25
 from ragstone.retrieval.dense import rank_by_vectors
-from ragstone.retrieval.filters import Filter, subset_of
+from ragstone.retrieval.filters import Filter, TagIndex, index_tags, subset_of
 from ragstone.retrieval.fusion import fuse
 from ragstone.retrieval.means import Search, SearchMeans
+from ragstone.retrieval.passages import indexed_text
 from ragstone.retrieval.ranks import Hit, Rank
+from ragstone.retrieval.remote import search_elsewhere
+from ragstone.retrieval.rerank import rerank
+
+Tags = tuple[tuple[str, str], ...]
+"""The tags that a question demands of chunks: (tag, value), sorted."""
 
 RETRIEVERS: dict[str, RetrieverSettings] = {
     "bm25": Bm25Settings(),
@@ -34,17 +41,21 @@ async def build_search(name: str, chunks: Sequence[Chunk], means: SearchMeans | 
 
     name: a key of RETRIEVERS or of `means.retrievers`. A chunk is searched by its document's title
     (`metadata["title"]`, see corpus) and its text. Equal scores are in the order of `chunks`. A blank
-    question gets an empty ranking; questions with the same text are searched once.
+    question gets an empty ranking; questions with the same text are searched once. What went wrong with a
+    single question stands in its ranking's `metadata` (see remote.py, rerank.py; `no_chunk_has`: tags of the
+    question that no chunk has).
 
-    Raises ConfigError for an unknown retriever, one that is made from itself, a missing embedder or k < 1,
-    DataError without chunks.
+    Raises ConfigError for an unknown retriever, one that is made from itself, a tag that no chunk has, a
+    missing embedder or k < 1; DataError without chunks (only a retriever elsewhere needs none), and for two
+    chunks of one id.
     """
-    if not chunks:
-        raise DataError("there are no chunks to search. Check that the documents hold text.")
     means = means or SearchMeans()
     taken = sorted(means.retrievers.keys() & RETRIEVERS.keys())
     if taken:
         raise ConfigError(f"[retrievers] {taken[0]}: a retriever of that name ships. Choose another name.")
+    twice = [name for name, n in Counter(chunk.id for chunk in chunks).items() if n > 1]
+    if twice:
+        raise DataError(f"{len(twice)} chunk ids stand for several chunks, e.g. {twice[0]!r}. Chunk again.")
     search = await _build(name, chunks, means, ())
 
     async def checked(questions: Sequence[Question], k: int) -> list[Ranking]:
@@ -67,67 +78,77 @@ async def _build(name: str, chunks: Sequence[Chunk], means: SearchMeans, within:
         raise ConfigError(
             f"[retrievers] {' > '.join([*within, name])}: a retriever cannot be made from itself."
         )
-    declared = known[name]
-    match declared:
-        case Bm25Settings():
-            return _search(rank_by_bm25(_texts(chunks)), chunks, means.filter)
-        case DenseSettings():
-            rank = await rank_by_vectors(chunks, _texts(chunks), declared, means)
-            return _search(rank, chunks, means.filter)
-        case HybridSettings():
-            parts = [await _build(part, chunks, means, (*within, name)) for part in declared.of]
-            return fuse(parts, declared.weights)
-        case RerankSettings() | HttpSettings():
-            raise ConfigError(f"[retrievers] {name}: this kind is not there yet.")
+    within = (*within, name)
+    match known[name]:
+        case HttpSettings() as declared:
+            return search_elsewhere(name, declared, chunks, means)
+        case HybridSettings() as declared:
+            _check_parts(name, declared)
+            return fuse([await _build(part, chunks, means, within) for part in declared.of], declared.weights)
+        case RerankSettings() as declared:
+            first = await _build(declared.of, chunks, means, within)
+            return await rerank(name, declared, first, chunks, means)
+        case Bm25Settings() | DenseSettings() as declared:
+            return await _search_chunks(declared, chunks, means)
 
 
-def indexed_text(chunk: Chunk) -> str:
-    """Return what a chunk is searched by: the title, unless the text begins with it, and the text.
+def _check_parts(name: str, declared: HybridSettings) -> None:
+    """Raise ConfigError for a fusion that cannot be meant."""
+    of, weights = declared.of, declared.weights
+    if not of or len(set(of)) < len(of):
+        raise ConfigError(f"[retrievers] {name}: `of` must name retrievers, each once; it is {of}.")
+    if weights is not None and len(weights) != len(of):
+        raise ConfigError(
+            f"[retrievers] {name}: {len(weights)} weights for {len(of)} retrievers ({', '.join(of)}). "
+            "Give one for each, in their order."
+        )
+    if weights is not None and not any(weights):
+        raise ConfigError(f"[retrievers] {name}: all weights are 0. Give one of them more.")
 
-    With its title BM25 finds clapnq's documents at recall@1 0.92, without at 0.84.
-    """
-    title = (chunk.metadata or {}).get("title")
-    if not isinstance(title, str) or not title or chunk.text.startswith(title):
-        return chunk.text
-    return f"{title}\n{chunk.text}"
+
+async def _search_chunks(
+    declared: Bm25Settings | DenseSettings, chunks: Sequence[Chunk], means: SearchMeans
+) -> Search:
+    if not chunks:
+        raise DataError("there are no chunks to search. Check that the documents hold text.")
+    tags = index_tags(chunks, means.filter)
+    texts = [indexed_text(chunk) for chunk in chunks]
+    if isinstance(declared, DenseSettings):
+        rank = await rank_by_vectors(chunks, texts, declared, means)
+    else:
+        rank = rank_by_bm25(texts)
+    return _search(rank, chunks, means.filter, tags)
 
 
-def _texts(chunks: Sequence[Chunk]) -> list[str]:
-    return [indexed_text(chunk) for chunk in chunks]
-
-
-def _search(rank: Rank, chunks: Sequence[Chunk], among: Filter) -> Search:
+def _search(rank: Rank, chunks: Sequence[Chunk], among: Filter, tags: TagIndex) -> Search:
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
-        hits = await _hits(rank, chunks, among, questions, k)
+        asked: dict[Tags, dict[str, list[Hit]]] = {}
+        keys = [tuple(sorted(among.of_question(question).items())) for question in questions]
+        for question, key in zip(questions, keys, strict=True):
+            if question.question.strip():
+                asked.setdefault(key, {})[question.question] = []
+        lacking: dict[Tags, Metadata] = {}
+        for key, found in asked.items():  # texts that may find the same chunks are searched together, once
+            subset = subset_of(tags, dict(key))
+            if subset is not None and not len(subset.positions):
+                lacking[key] = {"no_chunk_has": dict(key)}
+                continue
+            texts = list(found)
+            found.update(zip(texts, await rank(texts, k, subset), strict=True))
+        none: Mapping[str, list[Hit]] = {}
         return [
             Ranking(
                 question_id=question.id,
                 retriever="",
-                items=[_item(chunks[at], score) for at, score in found],
+                items=[
+                    _item(chunks[at], score) for at, score in asked.get(key, none).get(question.question, [])
+                ],
+                metadata=lacking.get(key),
             )
-            for question, found in zip(questions, hits, strict=True)
+            for question, key in zip(questions, keys, strict=True)
         ]
 
     return search
-
-
-async def _hits(
-    rank: Rank, chunks: Sequence[Chunk], among: Filter, questions: Sequence[Question], k: int
-) -> list[list[Hit]]:
-    """Return the hits of each question; texts that may find the same chunks are searched together, once."""
-    groups: dict[tuple[tuple[str, str], ...], dict[str, list[Hit]]] = {}
-    keys = [tuple(sorted(among.of_question(question).items())) for question in questions]
-    for question, key in zip(questions, keys, strict=True):
-        if question.question.strip():
-            groups.setdefault(key, {})[question.question] = []
-    for key, of_text in groups.items():
-        texts = list(of_text)
-        of_text.update(zip(texts, await rank(texts, k, subset_of(chunks, dict(key))), strict=True))
-    none: Mapping[str, list[Hit]] = {}
-    return [
-        groups.get(key, none).get(question.question, [])
-        for question, key in zip(questions, keys, strict=True)
-    ]
 
 
 def _item(chunk: Chunk, score: float) -> RankingItem:

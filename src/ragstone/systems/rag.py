@@ -7,6 +7,7 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.llm import Ask, CallFailed
 from ragstone.records import Answer, Chunk, Context, Document, Question, Ranking, RankingItem
+from ragstone.retrieval.passages import text_of
 from ragstone.systems.prompting import AnsweringPrompt, render_question
 
 
@@ -32,13 +33,9 @@ def contexts_of(
 def _text_of(
     item: RankingItem, ranking: Ranking, chunks: Mapping[str, Chunk], documents: Mapping[str, Document]
 ) -> str:
-    if item.text is not None:
-        return item.text
-    chunk, document = chunks.get(item.chunk_id or ""), documents.get(item.document_id)
-    if chunk is not None and chunk.document_id == item.document_id:
-        return chunk.text
-    if document is not None:
-        return document.text[item.start : item.end]
+    text = text_of(item, chunks, documents)
+    if text is not None:
+        return text
     named = f"chunk {item.chunk_id!r}" if item.chunk_id else f"document {item.document_id!r}"
     raise DataError(
         f"the ranking of question {ranking.question_id!r} names {named}, which the corpus lacks. "
