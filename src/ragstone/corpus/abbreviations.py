@@ -14,7 +14,8 @@ TITLES = frozenset(
     # German, Dutch, Scandinavian
     "hr fr frl dipl ing bzw ca vgl sog evtl ggf inkl exkl zzgl bspw geb gest hrsg str nr dhr mevr drs bijv "
     # French, Italian, Spanish, Portuguese, Catalan, Romanian
-    "mme mlle mgr sig dott avv egr sr sra srta dra ud uds vd vds lic gral av avda dña exmo exma sto sta ee ff "
+    "mme mlle mgr sig dott avv egr sr sra srta dra ud uds vd vds lic gral av avda dña exmo exma sto sta "
+    "ee ff "
     # Russian, Ukrainian, Bulgarian, Serbian
     "им ул пр просп акад проф доц тов гр см ср напр "
     # Polish, Czech, Slovak, Croatian

@@ -19,8 +19,8 @@ LONGEST = max(map(len, TITLES | NUMBERED))
 NARROWEST = 25  # characters of the longest line of a paragraph that was wrapped
 MOST_ABBREVIATED = 24  # characters looked at before a full stop
 
-# They end a sentence whatever follows. Unicode's list, without the full stop, exclamation and question mark of
-# the Latin script (below), which also stand elsewhere, and without Myanmar's comma.
+# They end a sentence whatever follows. Unicode's list, without the full stop, exclamation and question mark
+# of the Latin script (below), which also stand elsewhere, and without Myanmar's comma.
 _FULL = (
     "\u0589\u061d-\u061f\u06d4\u0700-\u0702\u07f9\u0964\u0965\u0f0d-\u0f11\u104b\u1362\u1367\u1368\u166e"
     "\u1735\u1736\u17d4\u17d5\u1803\u1809\u1944\u1945\u1aa8-\u1aab\u1b5a\u1b5b\u1b5e\u1b5f\u1c3b\u1c3c"
