@@ -8,7 +8,6 @@ between the columns of a table is no gutter: its sides are the two halves of eac
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from statistics import median
 
 import msgspec
@@ -20,10 +19,12 @@ MIN_LINES = 4  # on each side of a gutter
 MIN_WINDOW = 6  # baselines along a gutter
 PROSE_CHARACTERS = 18  # in half of the lines of a column of text, at least
 PROSE_INK = 0.55  # of the width of a column of text, on average
-WIDE_GAP = 2.0  # ems; most lines of a column of text have none within
+WIDE_GAP = 0.8  # ems; a column ends where a line has a wider one
+NEAR = 4.0  # ems from a strip to the lines of the column beside it
 SAME_LINE = 0.12  # ems between the baselines of the two halves of a table's row
 MARGIN_TEXT = 0.4  # of the other side's characters; a column with fewer stands in the margin
 BAND = 1.3  # ems of white across the page; they part what stands above columns from the columns
+HEAD = 0.15  # of the runs along a gutter may stand above such a band
 SHRINK = 0.8
 
 
@@ -100,12 +101,14 @@ def _gutter(runs: list[Run]) -> _Gutter | None:
     width = max(round(GUTTER * median(run.size for run in runs)), 3)
     strip = re.compile(f"0{{{width},}}")
     height, tables = len(masks), {0: masks}
+    tried: set[_Gutter] = set()
     while height >= MIN_WINDOW:
         for first, ink in _windows(tables, height):
             for x0, x1 in _strips(ink, strip):
                 found = _extended(bases, masks, first, height, (x0, x1))
-                if _is_gutter(runs, found):
+                if found not in tried and _is_gutter(runs, found):
                     return _without_band(runs, found)
+                tried.add(found)
         height = min(height - 1, int(height * SHRINK))
     return None
 
@@ -152,69 +155,88 @@ def _extended(
 
 
 def _is_gutter(runs: list[Run], strip: _Gutter) -> bool:
-    inside = [run for run in runs if strip.y0 <= run.base <= strip.y1]
-    left = _Side([run for run in inside if run.x0 < strip.x0 + 1])
-    right = _Side([run for run in inside if run.x0 >= strip.x0 + 1])
-    if min(len(left.lines), len(right.lines)) < MIN_LINES:
+    lines: dict[float, list[Run]] = {}
+    for run in runs:
+        if strip.y0 <= run.base <= strip.y1:
+            lines.setdefault(round(run.base, 1), []).append(run)
+    left, right = [], []
+    for base, line in lines.items():
+        line.sort(key=lambda run: run.x0)
+        place = next((n for n, run in enumerate(line) if run.x0 >= strip.x0 + 1), len(line))
+        if place:
+            left.append(_words(base, line[:place][::-1]))
+        if place < len(line):
+            right.append(_words(base, line[place:]))
+    sides = (_beside(left, strip), _beside(right, strip))
+    if min(map(len, sides)) < MIN_LINES:
         return False
-    return left.aligned_with(right) < 0.5 or (left.is_prose() and right.is_prose())
+    return _aligned(*sides) < 0.5 or all(map(_is_prose, sides))
 
 
-class _Side:
-    """The lines on one side of a strip."""
+class _Words(msgspec.Struct, frozen=True, gc=False):
+    """What stands on one line next to a strip, up to the first wide gap."""
 
-    def __init__(self, runs: list[Run]) -> None:
-        self.lines: dict[float, list[Run]] = {}
-        for run in runs:
-            self.lines.setdefault(round(run.base, 1), []).append(run)
-        self.size = median(run.size for run in runs) if runs else 0.0
-
-    def aligned_with(self, other: "_Side") -> float:
-        """Return the share of the lines of the side with fewer that have a partner on the other."""
-        few, many = sorted((self, other), key=lambda side: len(side.lines))
-        tolerance = SAME_LINE * max(few.size, many.size)
-        bases = sorted(many.lines)
-        partners = 0
-        at = 0
-        for base in sorted(few.lines):
-            while at < len(bases) and bases[at] < base - tolerance:
-                at += 1
-            partners += at < len(bases) and bases[at] <= base + tolerance
-        return partners / len(few.lines)
-
-    def is_prose(self) -> bool:
-        """Return whether most lines are filled with text, as those of a table's column are not."""
-        lines = list(self.lines.values())
-        width = max(run.x1 for line in lines for run in line) - min(run.x0 for line in lines for run in line)
-        ink = [sum(run.x1 - run.x0 for run in line) for line in lines]
-        characters = [sum(run.end - run.start for run in line) for line in lines]
-        gaps = [_has_gap(line, WIDE_GAP * self.size) for line in lines]
-        return (
-            median(characters) >= PROSE_CHARACTERS
-            and sum(ink) >= PROSE_INK * width * len(lines)
-            and sum(gaps) < 0.3 * len(lines)
-        )
+    base: float
+    x0: float
+    x1: float
+    ink: float
+    characters: int
+    size: float
 
 
-def _has_gap(line: list[Run], width: float) -> bool:
-    if len(line) == 1:
-        return False
-    ordered = sorted(line, key=lambda run: run.x0)
-    return any(after.x0 - before.x1 > width for before, after in pairwise(ordered))
+def _words(base: float, line: list[Run]) -> _Words:
+    """line: the runs on one side of a strip, the one next to it first."""
+    first = line[0]
+    x0, x1, ink, characters = first.x0, first.x1, first.x1 - first.x0, first.end - first.start
+    for run in line[1:]:
+        if max(run.x0 - x1, x0 - run.x1) > WIDE_GAP * first.size:
+            break
+        x0, x1 = min(x0, run.x0), max(x1, run.x1)
+        ink += run.x1 - run.x0
+        characters += run.end - run.start
+    return _Words(base, x0, x1, ink, characters, first.size)
+
+
+def _beside(side: list[_Words], strip: _Gutter) -> list[_Words]:
+    """Return the lines of the column next to a strip, without those of columns beyond."""
+    near = [one for one in side if max(strip.x0 - one.x1, one.x0 - strip.x1) < NEAR * one.size]
+    if not near:
+        return []
+    left, right = median(one.x0 for one in near), median(one.x1 for one in near)
+    return [one for one in side if one.x0 < right and one.x1 > left]
+
+
+def _is_prose(side: list[_Words]) -> bool:
+    """Return whether most lines are filled with text, as the cells of a table's column are not."""
+    n = len(side)
+    # The widest tenth are headings over several columns, or tables.
+    left = sorted(one.x0 for one in side)[n // 10]
+    right = sorted(one.x1 for one in side)[n - 1 - n // 10]
+    filled = sum(one.ink for one in side) >= PROSE_INK * (right - left) * n
+    return filled and median(one.characters for one in side) >= PROSE_CHARACTERS
+
+
+def _aligned(one: list[_Words], other: list[_Words]) -> float:
+    """Return the share of the lines of the side with fewer that have a partner on the other."""
+    few, many = sorted((one, other), key=len)
+    tolerance = SAME_LINE * min(max(words.size for words in side) for side in (few, many))
+    bases = sorted(words.base for words in many)
+    partners = at = 0
+    for base in sorted(words.base for words in few):
+        while at < len(bases) and bases[at] < base - tolerance:
+            at += 1
+        partners += at < len(bases) and bases[at] <= base + tolerance
+    return partners / len(few)
 
 
 def _without_band(runs: list[Run], strip: _Gutter) -> _Gutter:
-    """Return a gutter without the head or foot that a band of white across the page parts from it."""
+    """Return a gutter without the head that a band of white across the page parts from it."""
     inside = sorted((run for run in runs if strip.y0 <= run.base <= strip.y1), key=lambda run: run.base)
     band = BAND * median(run.size for run in inside)
-    y0, y1 = strip.y0, strip.y1
     bottom = inside[0].base
-    for number, run in enumerate(inside):
+    y0 = strip.y0
+    for run in inside[: 1 + int(HEAD * len(inside))]:
         if run.base - run.size - bottom > band:
-            if number <= 0.15 * len(inside):
-                y0 = run.base - 0.06
-            elif number >= 0.85 * len(inside):
-                y1 = bottom + 0.06
-                break
+            y0 = run.base - 0.06
         bottom = run.base
-    return _Gutter(strip.x0, strip.x1, y0, y1)
+    return _Gutter(strip.x0, strip.x1, y0, strip.y1)

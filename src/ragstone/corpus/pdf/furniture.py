@@ -168,7 +168,10 @@ def _page_number(pages: list[Page]) -> Iterator[list[_Line]]:
     """Yield the bare number at the top or the foot of a single page, if white sets it apart."""
     for page in pages:
         lines = list(lines_of(page.runs))
-        for outer, inner in ((-1, -2), (0, 1)) if len(lines) > 1 else ():
+        # The last line and the first, or, if a name stands there, the one within.
+        for outer, inner in ((-1, -2), (0, 1), (-2, -3), (1, 2)):
+            if len(lines) < 3:
+                continue
             line = _line(page, 0, 0.0, lines[outer])
             far = abs(lines[outer][0].base - lines[inner][0].base) > (1 + ALONE) * line.size
             edge = min(lines[outer][0].base, page.height - lines[outer][0].base) < EDGE * page.height

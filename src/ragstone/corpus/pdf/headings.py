@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ragstone.corpus.pdf.paragraphs import Block
-from ragstone.corpus.pdf.runs import BOLD, ITALIC
+from ragstone.corpus.pdf.rows import clean, lines_of
+from ragstone.corpus.pdf.runs import BOLD, ITALIC, Page, Run
 from ragstone.corpus.prose import TITLE_LENGTH
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
 LARGER = 1.12  # of the size of the text
-SMALLER = 0.8
+SMALLER = 0.95  # of that size, for headings that are bold or slanted
+CAPITALS = 0.8  # the same for bold capitals
+TITLE_SIZE = 1.2  # of the size of the text
+TITLE_PITCH = 1.6  # ems between the lines of a title
 MAX_LENGTH = 150
 MAX_ROWS = 3
 MAX_LEVEL = 6
@@ -118,14 +122,15 @@ def _kind(block: Block) -> tuple[float, int]:
 
 def _is_heading(block: Block, size: float) -> bool:
     text = block.text
-    if block.tabular or block.margin or block.rows > MAX_ROWS or len(text) > MAX_LENGTH:
+    if block.tabular or block.margin or block.rows > MAX_ROWS or len(text) > MAX_LENGTH or "\n" in text:
         return False
     if text[-1] in ".,;\ufffe-" or not _LETTERS.search(text) or not text[0].isalnum():
         return False
     if block.size >= LARGER * size:
         return True
-    slanted = block.style & ITALIC and block.rows == 1 and block.size >= 0.95 * size
-    return bool(block.style & BOLD and block.size >= SMALLER * size) or bool(slanted)
+    slanted = block.style & ITALIC and block.rows == 1 and block.size >= SMALLER * size
+    bold = block.style & BOLD and block.size >= (CAPITALS if text.isupper() else SMALLER) * size
+    return bool(bold or slanted)
 
 
 def metadata_title(pdf: "PdfDocument") -> str | None:
@@ -135,17 +140,19 @@ def metadata_title(pdf: "PdfDocument") -> str | None:
     return None if not title or _FILE_NAME.search(title) or _PROGRAM.match(title) else title
 
 
-def largest_text(blocks: Iterable[Placed], size: float) -> str | None:
+def largest_text(pages: Iterable[Page], size: float) -> str | None:
     """Return the largest text of the first page with text, if it is larger than the document's text."""
-    best: Block | None = None
-    first: int | None = None
-    for placed in blocks:
-        first = placed.page if first is None else first
-        block = placed.block
-        if placed.page != first:
+    page = next((page for page in pages if page.runs), None)
+    if page is None:
+        return None
+    runs = [run for run in page.runs if _LETTERS.search(page.text, run.start, run.end)]
+    largest = max((run.size for run in runs), default=0.0)
+    if largest < TITLE_SIZE * size:
+        return None
+    lines: list[list[Run]] = []
+    for line in lines_of(run for run in page.runs if abs(run.size - largest) < 0.02 * largest):
+        if lines and line[0].base - lines[-1][0].base > TITLE_PITCH * largest:
             break
-        if block.size < LARGER * size or len(block.text) > TITLE_LENGTH or not _LETTERS.search(block.text):
-            continue
-        if best is None or block.size > best.size:
-            best = block
-    return " ".join(best.text.split()) if best else None
+        lines.append(sorted(line, key=lambda run: run.start if page.rtl else run.x0))
+    title = clean(" ".join(page.text[run.start : run.end] for line in lines for run in line))
+    return title if len(title) <= TITLE_LENGTH else None

@@ -51,10 +51,10 @@ def _joined_at_hyphen(before: str, after: str, words: Words) -> str:
     stem, last, first = before[:-1], _LAST.search(before[:-1]), _FIRST.match(after)
     if before[-1] == "\u00ad":
         return stem + after
+    if _OPEN_ADDRESS.search(f"{stem}-"):
+        return f"{stem}-{after}"
     if last is None or first is None:
         return f"{stem}- {after}"
-    if _OPEN_ADDRESS.search(before):
-        return f"{stem}-{after}"
     return f"{stem}-{after}" if _is_compound(last[0], first[0], words) else stem + after
 
 

@@ -17,19 +17,40 @@ class Laid(msgspec.Struct, frozen=True):
     n_line_numbers: int
 
 
-def lay_out(page: Page, words: Words, size: float) -> Laid:
+def lay_out(page: Page, words: Words) -> Laid:
     """Return the blocks of a page: columns, then margins, then what stands on its side."""
     blocks: list[Block] = []
+    ends: dict[float, int] = {}  # size -> the last block of that size in the columns before
     n_line_numbers = 0
     for column in read_columns(page.runs, rtl=page.rtl):
         rows, n = drop_line_numbers(make_rows(page, column.runs))
         n_line_numbers += n
-        blocks += make_blocks(mark_tables(rows), words, margin=column.margin)
+        _add_column(blocks, ends, make_blocks(mark_tables(rows), words, margin=column.margin), words)
     turned = [clean(page.text[run.start : run.end]) for run in page.turned]
     if any(turned):
         text = "\n".join(line for line in turned if line)
         blocks.append(Block(text, 0.0, frozenset(), 0, len(turned), True, False, False, True, True))
-    return Laid(_over_columns(blocks, words, size), n_line_numbers)
+    return Laid(blocks, n_line_numbers)
+
+
+def _add_column(blocks: list[Block], ends: dict[float, int], column: list[Block], words: Words) -> None:
+    """Add the blocks of a column, the first of each size to the paragraph of that size that it continues.
+
+    What stood in between, a caption or a note, comes after the paragraph.
+    """
+    begun: set[float] = set()
+    last: dict[float, int] = {}
+    for block in column:
+        size = round(block.size, 1)
+        first = size not in begun
+        begun.add(size)
+        if first and size in ends and goes_on(blocks[ends[size]], block):
+            last[size] = ends[size]
+            blocks[ends[size]] = merged(blocks[ends[size]], block, words)
+        else:
+            last[size] = len(blocks)
+            blocks.append(block)
+    ends.update(last)
 
 
 def goes_on(before: Block, after: Block) -> bool:
@@ -67,17 +88,3 @@ def merged(before: Block, after: Block, words: Words) -> Block:
 def is_text(block: Block, size: float) -> bool:
     """Return whether a block is set as the text of a document; captions, notes and titles are not."""
     return not block.margin and not block.tabular and abs(block.size - size) <= SAME_SIZE * size
-
-
-def _over_columns(blocks: list[Block], words: Words, size: float) -> list[Block]:
-    """Return the blocks with paragraphs joined, what stood in between (a caption, a note) after them."""
-    joined: list[Block] = []
-    last: int | None = None  # the last block of the text
-    for block in blocks:
-        if last is not None and is_text(block, size) and goes_on(joined[last], block):
-            joined[last] = merged(joined[last], block, words)
-            continue
-        joined.append(block)
-        if is_text(block, size):
-            last = len(joined) - 1
-    return joined

@@ -132,12 +132,12 @@ def _link(frame: _Frame, draft: _Draft, row: Row, after: Row | None) -> str:
     if gap > max(PARAGRAPH_GAP * pitch, pitch + 0.2 * row.size) or not _share_size(before.sizes, row.sizes):
         return ""
     full, ended = _is_full(frame, before, row), bool(_TERMINATED.search(before.text))
-    if (before.style ^ row.style) & BOLD and not (full and not ended and before.style & BOLD == 0):
+    if before.style != row.style and (not full or ended or before.style & BOLD):
         return ""
     if _is_item(row.text, certain=not full or ended):
         return "\n"
     if not full and before.text[-1] not in HYPHENS:
-        return _link_after_short_line(frame, before, row, ended=ended)
+        return _link_after_short_line(frame, draft, row, ended=ended)
     return _link_after_full_line(frame, draft, row, after, ended=ended)
 
 
@@ -167,9 +167,11 @@ def _is_item(text: str, *, certain: bool) -> bool:
     return text[0] in _SURE_BULLETS or (certain and bool(_BULLET.match(text) or _COUNTED.match(text)))
 
 
-def _link_after_short_line(frame: _Frame, before: Row, row: Row, *, ended: bool) -> str:
+def _link_after_short_line(frame: _Frame, draft: _Draft, row: Row, *, ended: bool) -> str:
+    before = draft.rows[-1]
     room = frame.room(before) / (frame.end - frame.start or 1)
-    indented = frame.starts(row) - frame.starts(before) > INDENT * row.size
+    shift = (frame.starts(row) - frame.starts(before)) / row.size
+    indented = shift > INDENT or (shift < -INDENT and draft.in_paragraph > 1)
     if ended or indented:
         # Ragged lines are broken early; a paragraph's last line is shorter still, or the next is indented.
         return " " if room < RAGGED_END and not indented else ""

@@ -50,14 +50,14 @@ def read_pdf(file: File) -> Iterator[Document]:
     size = main_size(run for page in contents.pages for run in page.runs)
     words = Words(page.text for page in contents.pages)
     pages, furniture = remove_furniture(contents.pages, size)
-    laid = [lay_out(page, words, size) for page in pages]
+    laid = [lay_out(page, words) for page in pages]
     text = write_text([page.blocks for page in laid], words, size)
     if not text.text.strip():
         raise Unreadable("it holds no text, only images: run it through OCR first")
     yield Document(
         id=file.id,
         text=text.text,
-        title=contents.title or largest_text(text.blocks, size) or first_line(text.text),
+        title=contents.title or largest_text(pages, size) or first_line(text.text),
         source=str(file.path),
         metadata=_notes(contents, text, laid, furniture, size),
     )

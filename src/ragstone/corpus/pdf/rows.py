@@ -17,6 +17,10 @@ SPACE = 0.15  # ems; what is narrower lies within a word
 _FORMS = re.compile("[\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
 _CONTROLS = re.compile("[\x00-\x1f\x7f]+")
 _SPACES = re.compile(r"[ \u00a0\u2000-\u200a\u3000]{2,}|\u00a0")
+# A vowel sign that PDFium took for a word, because its box overlaps its letter's; the letter is next.
+_STRAY_MARK = re.compile(" ([\u064b-\u0652])([\u0621-\u064a])")
+_LEADER = re.compile(r"\s*(?:\.\s?){4,}\s*")
+_FRACTION = re.compile(r"(\d) ?\u2044 ?(\d)")
 _MARKER = re.compile(
     r"(?:[\u2022\u25cf\u25aa\u25a0\u25e6\u2023\u2043\u2219\u00b7\uf0b7\uf0a7o*\u2013\u2014-]"
     r"|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\[\d{1,3}\])"
@@ -95,7 +99,7 @@ def _row(page: Page, line: list[Run]) -> Row | None:
         size = max(counts, key=counts.__getitem__)
         base = max(line, key=lambda run: (run.size, run.end - run.start)).base
         sizes = frozenset(run.size for run in line if abs(run.base - base) < SAME_BASE * size)
-    cells = list(_cells(page.text, line, size))
+    cells = list(_cells(page.text, line, size, rtl=rtl))
     if not cells:
         return None
     text = cells[0].text if len(cells) == 1 else " ".join(cell.text for cell in cells)
@@ -103,27 +107,40 @@ def _row(page: Page, line: list[Run]) -> Row | None:
     return Row(base, size, style, cells, text, x0, x1, sizes, rtl)
 
 
-def _cells(text: str, line: list[Run], size: float) -> Iterator[Cell]:
+def _cells(text: str, line: list[Run], size: float, *, rtl: bool) -> Iterator[Cell]:
     first = line[0]
     x0, x1, said, end = first.x0, first.x1, text[first.start : first.end], first.end
+    last = first
     for run in line[1:]:
         gap = max(run.x0 - x1, x0 - run.x1)
         piece = text[run.start : run.end]
-        if gap > CELL_GAP * size and not _MARKER.fullmatch(said.strip()):
-            yield from _cell(x0, x1, said)
+        if (gap > CELL_GAP * size or said.endswith("....")) and not _MARKER.fullmatch(said.strip()):
+            yield from _cell(x0, x1, said, rtl=rtl)
             x0, x1, said = run.x0, run.x1, piece
         else:
             between = text[end : run.start]
             follows = 0 <= run.start - end < 3 and not between.strip()
-            spaced = bool(between) if follows else gap > SPACE * size
+            # PDFium sees no space after the raised number of a note.
+            spaced = bool(between) if follows and last.size > SMALLER * run.size else gap > SPACE * size
             said = f"{said} {piece}" if spaced or gap > CELL_GAP * size else said + piece
             x0, x1 = min(x0, run.x0), max(x1, run.x1)
-        end = run.end
-    yield from _cell(x0, x1, said)
+        end, last = run.end, run
+    yield from _cell(x0, x1, said, rtl=rtl)
 
 
-def _cell(x0: float, x1: float, said: str) -> Iterator[Cell]:
+def _cell(x0: float, x1: float, said: str, *, rtl: bool) -> Iterator[Cell]:
+    """Yield a cell, or those that rows of dots lead to (as in a table of contents), placed by their letters."""
+    if "...." in said or ". . . ." in said:
+        width, at = (x1 - x0) / len(said), 0
+        for dots in [*_LEADER.finditer(said), None]:
+            stop = dots.start() if dots else len(said)
+            if said[at:stop].strip():
+                yield Cell(x0 + at * width, x0 + stop * width, clean(said[at:stop]))
+            at = dots.end() if dots else stop
+        return
     said = clean(said)
+    if rtl:
+        said = _STRAY_MARK.sub(r"\2\1", said)
     if said:
         yield Cell(x0, x1, said)
 
@@ -134,5 +151,6 @@ def clean(text: str) -> str:
         text = _CONTROLS.sub(" ", text).replace("\uf0b7", "\u2022")
     if not text.isascii():
         text = text[:-1].replace("\u00ad", "") + text[-1:]  # soft hyphens; the last may end a line
+        text = _FRACTION.sub("\\1\u2044\\2", text)
         text = _FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), text)
     return _SPACES.sub(" ", text).strip() if "  " in text or not text.isascii() else text.strip()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 BOLD, ITALIC = 1, 2
 CELL_GAP = 1.2  # ems; a run is parted where its own gap is wider, as in a table row drawn at once
+WIDEST = 0.62  # ems; wider characters on average are a sign of gaps (or are Chinese, and then have none)
 
 _BOLD = re.compile(rb"bold|black|heavy|demi|CMBX", re.IGNORECASE)
 _ITALIC = re.compile(rb"italic|oblique|CMTI", re.IGNORECASE)
@@ -173,7 +174,7 @@ def _parted(layer: TextLayer, runs: list[Run], quarter: int) -> Iterator[Run]:
         for run in runs
         if run.end - run.start > 14
     ]
-    usual = median(widths) if widths else 0.5
+    usual = min(median(widths), WIDEST) if widths else 0.5
     for run in runs:
         spare = run.x1 - run.x0 - usual * run.size * (run.end - run.start)
         text = layer.text[run.start : run.end]

@@ -13,6 +13,7 @@ PAIR_GAP = 2.0  # ems; two such gaps one above the other suffice
 SURE_GAP = 3.0  # ems; such a gap parts cells by itself
 MOST_GAPS = 0.7  # of a row's gaps must part cells
 WRAP = 1.5  # ems between the baselines of a cell's lines
+FAR = 3.0  # ems between the baselines of two rows of one table, at most
 SAME_EDGE = 0.3  # ems
 MIN_NUMBERED = 8  # lines that are counted at the margin
 
@@ -41,7 +42,30 @@ def mark_tables(rows: list[Row]) -> list[Row]:
         parting = [gap for gap in gaps[place] if _parts_cells(gap, near, size)]
         if len(parting) >= MOST_GAPS * len(gaps[place]):
             found[number] = msgspec.structs.replace(rows[number], tabular=True)
-    return list(_with_wrapped_cells(found))
+    return list(_with_wrapped_cells(_with_neighbours(found)))
+
+
+def _with_neighbours(rows: list[Row]) -> list[Row]:
+    """Return the rows, with those marked too that share half of their gaps with a table's row beside them."""
+    found = list(rows)
+    for step in (1, -1):
+        places = range(1, len(found)) if step == 1 else range(len(found) - 2, -1, -1)
+        for place in places:
+            row, beside = found[place], found[place - step]
+            if row.tabular or len(row.cells) < 2 or not beside.tabular:
+                continue
+            gaps, others = _gaps(row), _gaps(beside)
+            shared = [
+                gap for gap in gaps if any(_overlap(gap, other) >= STRIP * row.size for other in others)
+            ]
+            near = abs(row.base - beside.base) < FAR * row.size
+            if near and len(shared) >= 0.5 * len(gaps):
+                found[place] = msgspec.structs.replace(row, tabular=True)
+    return found
+
+
+def _overlap(gap: Gap, other: Gap) -> float:
+    return min(gap[1], other[1]) - max(gap[0], other[0])
 
 
 def _gaps(row: Row) -> list[Gap]:
