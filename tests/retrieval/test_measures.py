@@ -6,9 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
-from ragstone.retrieval import MEASURES, find_hits
+from ragstone.retrieval import MEASURES, Grades, Hits, gather_hits, hits_in
 
 RANKING = ["a", "b", "c", "d", "e", "f"]
+
+
+def find_hits(rankings: list[list[str]], relevant: list[Grades]) -> Hits:
+    places = [{document: place for place, document in enumerate(ranking, 1)} for ranking in rankings]
+    return gather_hits([hits_in(*pair) for pair in zip(places, relevant, strict=True)], relevant)
 
 
 def value(name: str, ranking: list[str], relevant: dict[str, int] | set[str], k: int) -> float:

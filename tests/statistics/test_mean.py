@@ -8,7 +8,7 @@ from hypothesis.strategies import floats, lists
 from numpy.typing import NDArray
 from scipy import stats
 
-from ragstone.statistics import Estimate, mean_estimate, wilson_interval
+from ragstone.statistics import Estimate, difference_estimates, mean_estimate, mean_estimates, wilson_interval
 
 
 def mean_of(
@@ -85,3 +85,53 @@ def test_interval_holds_what_resamples_can_reach(values):
     if found.low is not None:
         low, high = ends_of(found)
         assert -1e-9 <= low <= high <= 1 + 1e-9
+
+
+def test_columns_are_estimated_together_as_each_alone():
+    rng = np.random.default_rng(0)
+    columns = {"binary": rng.integers(0, 2, 50).astype(float), "a": rng.random(50), "b": rng.random(50)}
+    together = mean_estimates(columns)
+    assert list(together) == ["binary", "a", "b"]
+    assert together["binary"] == mean_of(columns["binary"])
+    for name in ("a", "b"):
+        alone = mean_of(columns[name])
+        assert together[name].value == alone.value
+        assert ends_of(together[name]) == pytest.approx(ends_of(alone), abs=0.01)
+    assert mean_estimates({"a": columns["a"]})["a"] == mean_of(columns["a"])
+
+
+def test_columns_of_no_rows_have_no_means_and_those_of_other_rows_are_an_error():
+    assert mean_estimates({}) == mean_estimates({"a": [], "b": []}) == {}
+    with pytest.raises(ValueError, match=r"columns of \[1, 2\] values"):
+        mean_estimates({"a": [1.0], "b": [1.0, 0.0]})
+
+
+def test_differences_are_of_the_same_rows():
+    # The columns vary much and their difference little: the paired interval knows it.
+    rng = np.random.default_rng(0)
+    first = rng.random(60)
+    columns = np.stack([first, first - 0.1 + rng.normal(0, 0.01, 60), rng.random(60)], axis=1)
+    there, back, other = difference_estimates(columns, [(0, 1), (1, 0), (0, 2)])
+    assert there.value == pytest.approx(float(np.mean(columns[:, 0] - columns[:, 1])))
+    low, high = ends_of(there)
+    assert 0.09 < low < there.value < high < 0.11
+    assert ends_of(back) == pytest.approx((-high, -low), abs=1e-3)
+    assert np.diff(ends_of(other)) > 0.1
+    alone = mean_of(columns[:, 0] - columns[:, 1])
+    assert ends_of(there) == pytest.approx(ends_of(alone), abs=1e-3)
+
+
+def test_differences_resample_whole_clusters():
+    rng = np.random.default_rng(0)
+    few = rng.random((30, 2))
+    copied = np.repeat(few, 4, axis=0)
+    (once,), (naive,) = difference_estimates(few, [(0, 1)]), difference_estimates(copied, [(0, 1)])
+    (clustered,) = difference_estimates(copied, [(0, 1)], np.repeat(np.arange(30), 4).tolist())
+    assert ends_of(clustered) == pytest.approx(ends_of(once), abs=1e-9)
+    assert np.diff(ends_of(naive)) < 0.7 * np.diff(ends_of(clustered))
+    assert clustered.n == 120
+
+
+def test_difference_that_is_everywhere_the_same_has_no_interval():
+    (found,) = difference_estimates(np.array([[1.0, 0.5], [0.75, 0.25]]), [(0, 1)])
+    assert (found.value, found.low, found.high) == (0.5, None, None)

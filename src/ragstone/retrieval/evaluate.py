@@ -7,10 +7,10 @@ import msgspec
 import numpy as np
 
 from ragstone.errors import DataError
-from ragstone.records import Document, Question, Ranking, RankingItem
-from ragstone.retrieval.measures import MEASURES, Grades, Hits, find_hits, first_ranks
-from ragstone.retrieval.sameness import Same, canonical, distinct_documents
-from ragstone.retrieval.spans import evidence_spans, find_spans, retrieved_spans, span_measures
+from ragstone.records import Document, Question, Ranking
+from ragstone.retrieval.measures import MEASURES, Grades, Hit, Hits, first_ranks, gather_hits, hits_in
+from ragstone.retrieval.sameness import Same, distinct_documents
+from ragstone.retrieval.spans import evidence_spans, lay_out, retrieved_spans, span_measures
 
 RANK_SCORE_K = 5
 SHOWN = 5
@@ -78,9 +78,9 @@ def measure_queries(
     depth = depth or max((len(ranking.items) for ranking in rankings), default=0)
     reported = [k for k in sorted(set(ks)) if k <= depth]
     ids = [question.id for question in measured]
-    found = [distinct_documents(by_question[name], same) for name in ids]
     grades = [relevant[name] for name in ids]
-    hits = find_hits([documents for documents, _ in found], grades)
+    found = [_found(by_question[name], relevant[name], same) for name in ids]
+    hits = gather_hits([places for places, _ in found], grades)
     spans, n_unplaced = _measure_spans(measured, by_question, reported, lengths)
     return QueryMeasures(
         retriever=rankings[0].retriever if rankings else "",
@@ -94,14 +94,14 @@ def measure_queries(
         n_unlabelled=len(asked) - len(labelled),
         n_unanswerable=len(questions) - len(asked),
         n_unranked=len(labelled) - len(measured),
-        n_tied=sum(_tied(*places, of) for places, of in zip(found, grades, strict=True)),
+        n_tied=sum(tied for _, tied in found),
         n_unplaced=n_unplaced,
     )
 
 
 def ranked_documents(ranking: Ranking) -> list[str]:
     """Return the ids of a ranking's documents, each once, in order of their first item."""
-    return distinct_documents(ranking)[0]
+    return list(distinct_documents(ranking)[0])
 
 
 def missing_documents(questions: Iterable[Question], documents: Iterable[Document]) -> dict[str, list[str]]:
@@ -122,7 +122,8 @@ def _named(question: Question) -> list[str]:
 def _relevant(question: Question, qrels: Mapping[str, Grades] | None, same: Same | None) -> Grades:
     """Return the relevant documents with their grades, copies as one with the highest grade of them."""
     if qrels is None:
-        return dict.fromkeys(canonical(_named(question), same), 1)
+        named = _named(question)
+        return dict.fromkeys([same.get(name, name) for name in named] if same else named, 1)
     grades: dict[str, int] = {}
     for document, grade in qrels.get(question.id, {}).items():
         if grade > 0:
@@ -160,7 +161,7 @@ def _measure_spans(
     if not placed:
         return {}, len(asked)
     ids, evidence, retrieved = (list(column) for column in zip(*placed, strict=True))
-    spans = find_spans(evidence, retrieved)
+    spans = lay_out(evidence, retrieved)
     both = {k: span_measures(spans, k) for k in ks}
     values = {
         f"{name}@{k}": _by_id(ids, both[k][at].tolist())
@@ -174,13 +175,16 @@ def _by_id(ids: Sequence[str], values: Sequence[float]) -> dict[str, float]:
     return dict(zip(ids, values, strict=True))
 
 
-def _tied(documents: Sequence[str], items: Sequence[RankingItem], grades: Grades) -> bool:
-    """Return whether neighbours with the same score differ in their grade."""
-    scores = [item.score for item in items]
-    if len(set(scores)) == len(scores):
-        return False
-    worth = [grades.get(document, 0) for document in documents]
-    return any(scores[at] == scores[at + 1] and worth[at] != worth[at + 1] for at in range(len(items) - 1))
+def _found(ranking: Ranking, grades: Grades, same: Same | None) -> tuple[list[Hit], bool]:
+    """Return where the relevant documents stand, and whether one ties with one of another grade."""
+    places, items = distinct_documents(ranking, same)
+    hits = hits_in(places, grades)
+    return hits, any(
+        items[at].score == items[beside].score and grade != grades.get(list(places)[beside], 0)
+        for at, grade in ((rank - 1, grade) for rank, grade in hits)
+        for beside in (at - 1, at + 1)
+        if 0 <= beside < len(items)
+    )
 
 
 def _rankings_by_question(
@@ -189,21 +193,19 @@ def _rankings_by_question(
     retrievers = sorted({ranking.retriever for ranking in rankings})
     if len(retrievers) > 1:
         raise DataError(f"rankings of several retrievers ({', '.join(retrievers)}): evaluate each by itself.")
-    _check_once([ranking.question_id for ranking in rankings], "more than one ranking of question")
-    _check_once([question.id for question in questions], "more than one question with the id")
-    unknown = sorted({ranking.question_id for ranking in rankings} - {question.id for question in questions})
+    ranked = [ranking.question_id for ranking in rankings]
+    asked = [question.id for question in questions]
+    for names, what in ((ranked, "ranking of question"), (asked, "question with the id")):
+        twice = [name for name, n in Counter(names).items() if n > 1]
+        if twice:
+            raise DataError(f"more than one {what} {_shown(twice)}. Keep one of each.")
+    unknown = sorted(set(ranked).difference(asked))
     if unknown:
         raise DataError(
             f"there are rankings of question {_shown(unknown)}, but no such question. "
             "Give the questions that the rankings were made from."
         )
-    return {ranking.question_id: ranking for ranking in rankings}
-
-
-def _check_once(names: Sequence[str], mistake: str) -> None:
-    twice = [name for name, n in Counter(names).items() if n > 1]
-    if twice:
-        raise DataError(f"{mistake} {_shown(twice)}. Keep one of each.")
+    return dict(zip(ranked, rankings, strict=True))
 
 
 def _shown(names: Sequence[str]) -> str:

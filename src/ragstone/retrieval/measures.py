@@ -2,7 +2,7 @@
 
 Every measure is a function of Hits, the places of the relevant documents of n questions, and of k >= 1: only
 the first k places count. It returns one value a question, (n,), in [0, 1], without a unit; 0 where no
-relevant document is in the first k. `MEASURES[name](find_hits([ranking], [relevant]), k)` measures one.
+relevant document is in the first k.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +16,9 @@ from ragstone.statistics import Codes, Floats
 
 Grades = Mapping[str, int]
 """Document id -> grade of one question: relevant if above 0, and worth that much to nDCG."""
+
+Hit = tuple[int, int]
+"""The place of a relevant document, counted from 1, and its grade."""
 
 
 class Hits(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -38,33 +41,34 @@ class Hits(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 Measure = Callable[[Hits, int], Floats]
 
 
-def find_hits(rankings: Sequence[Sequence[str]], relevant: Sequence[Grades]) -> Hits:
-    """Return the places of the relevant documents of n questions.
+def hits_in(places: Mapping[str, int], grades: Grades) -> list[Hit]:
+    """Return the place and the grade of each relevant document in one ranking, best place first.
 
-    rankings: document ids of each question, best first, no duplicates. relevant: the grades of each
-    question's documents, at least one above 0: a question without is left out and counted by the caller,
-    and raises ValueError here.
+    places: document id -> its place, counted from 1.
     """
-    graded = [{name: grade for name, grade in grades.items() if grade > 0} for grades in relevant]
-    if not all(graded):
+    return sorted((places[name], grade) for name, grade in grades.items() if grade > 0 and name in places)
+
+
+def gather_hits(hits: Sequence[Sequence[Hit]], relevant: Sequence[Grades]) -> Hits:
+    """Return the hits of n questions together.
+
+    hits: of each question, see hits_in. relevant: the grades of each question's documents, at least one
+    above 0: a question without is left out and counted by the caller, and raises ValueError here.
+    """
+    best = [sorted((grade for grade in of.values() if grade > 0), reverse=True) for of in relevant]
+    if not all(best):
         raise ValueError("no relevant documents: leave the question out and count it, see evaluate.py")
-    ranks = [
-        [rank for rank, document in enumerate(ranking, 1) if document in grades]
-        for ranking, grades in zip(rankings, graded, strict=True)
-    ]
-    grades_found = [
-        [grades[ranking[rank - 1]] for rank in of_question]
-        for of_question, ranking, grades in zip(ranks, rankings, graded, strict=True)
-    ]
-    ideal = [sorted(grades.values(), reverse=True) for grades in graded]
+    n_best = np.array([len(grades) for grades in best], dtype=np.intp)
+    question = np.repeat(np.arange(len(best)), n_best)
+    flat = np.array(list(chain.from_iterable(hits)), dtype=np.float64).reshape(-1, 2)
     return Hits(
-        question=_questions(ranks),
-        rank=_flat(ranks),
-        grade=_flat(grades_found),
-        n_relevant=np.array([len(grades) for grades in graded], dtype=np.float64),
-        best_question=_questions(ideal),
-        best_rank=_flat([range(1, len(grades) + 1) for grades in ideal]),
-        best_grade=_flat(ideal),
+        question=np.repeat(np.arange(len(best)), [len(of) for of in hits]),
+        rank=flat[:, 0],
+        grade=flat[:, 1],
+        n_relevant=n_best.astype(np.float64),
+        best_question=question,
+        best_rank=np.arange(1.0, question.size + 1) - (np.cumsum(n_best) - n_best)[question],
+        best_grade=np.fromiter(chain.from_iterable(best), dtype=np.float64),
     )
 
 
@@ -142,15 +146,6 @@ def _checked(k: int) -> int:
     if k < 1:
         raise ValueError(f"k is {k}: at least the first place must count")
     return k
-
-
-def _flat(lists: Sequence[Sequence[int]]) -> Floats:
-    return np.fromiter(chain.from_iterable(lists), dtype=np.float64)
-
-
-def _questions(lists: Sequence[Sequence[int]]) -> Codes:
-    """Return the number of the list that each entry of the flat array comes from."""
-    return np.repeat(np.arange(len(lists)), [len(entries) for entries in lists])
 
 
 MEASURES: dict[str, Measure] = {

@@ -1,6 +1,6 @@
 """Copies of one document, as translations are: which documents are the same."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ragstone.errors import DataError
 from ragstone.records import Document, Ranking, RankingItem
@@ -31,19 +31,20 @@ def copies_of(documents: Iterable[Document], key: str) -> dict[str, str]:
     return same
 
 
-def distinct_documents(ranking: Ranking, same: Same | None = None) -> tuple[list[str], list[RankingItem]]:
-    """Return the documents of a ranking, each once, and the first item of each, best first."""
-    documents = [item.document_id for item in ranking.items]
+def distinct_documents(
+    ranking: Ranking, same: Same | None = None
+) -> tuple[dict[str, int], list[RankingItem]]:
+    """Return document id -> its place, and the first item of each, best first; places count from 1.
+
+    A document that comes several times, as chunks or as copies, stands where it comes first, and those
+    behind it move up.
+    """
+    names = [item.document_id for item in ranking.items]
     if same:
-        documents = [same.get(name, name) for name in documents]
-    if len(set(documents)) == len(documents):
-        return documents, ranking.items
-    first: dict[str, RankingItem] = {}
-    for name, item in zip(documents, ranking.items, strict=True):
-        first.setdefault(name, item)
-    return list(first), list(first.values())
-
-
-def canonical(names: Sequence[str], same: Same | None) -> list[str]:
-    """Return the documents that these are copies of, each once, in the same order."""
-    return list(dict.fromkeys((same or {}).get(name, name) for name in names))
+        names = [same.get(name, name) for name in names]
+    places = dict(zip(names, range(1, len(names) + 1), strict=True))
+    if len(places) == len(names):
+        return places, ranking.items
+    first = dict(zip(reversed(names), reversed(ranking.items), strict=True))
+    distinct = list(dict.fromkeys(names))
+    return {name: place for place, name in enumerate(distinct, 1)}, [first[name] for name in distinct]

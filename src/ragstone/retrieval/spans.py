@@ -1,6 +1,9 @@
 """What rankings are worth by the characters of the evidence that they bring, however documents are cut."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import le
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -9,79 +12,89 @@ from numpy.typing import NDArray
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.statistics import Codes, Floats
 
-Span = tuple[str, int, int]
-"""Document id, and the characters [start, end) of it."""
+
+class Columns(NamedTuple):
+    """Spans of one question, best first: the characters [start, end) of each document."""
+
+    documents: Sequence[str]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
 
 class Spans(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """The evidence and the retrieved spans of n questions, one entry a span in flat arrays.
+    """The evidence and the retrieved spans of n questions, one entry a span in flat arrays, by start.
 
-    question, start, end: (s,). document: (s,), a number for each document of each question. rank: (s,), the
-    item's place, counted from 1; 0 for evidence.
+    question, start, end, rank: (s,). start and end count along all documents of all questions laid end to
+    end, so that spans of two of them never overlap. rank: the item's place, from 1; 0 for evidence.
     """
 
     n: int
     question: Codes
-    document: Codes
     start: Codes
     end: Codes
     rank: Codes
 
 
-def evidence_spans(question: Question, lengths: Mapping[str, int] | None) -> list[Span] | None:
+def evidence_spans(question: Question, lengths: Mapping[str, int] | None) -> Columns | None:
     """Return where the question's evidence stands; None if it has none, or some that cannot be.
 
     lengths: characters of each document, where they are known: evidence must then lie inside them.
     """
-    spans = [(span.document_id, span.start, span.end) for span in question.evidence or ()]
+    spans = question.evidence or []
     good = all(
-        0 <= start < end and (lengths is None or end <= lengths.get(document, end))
-        for document, start, end in spans
+        0 <= span.start < span.end <= (lengths or {}).get(span.document_id, span.end) for span in spans
     )
-    return spans if spans and good else None
+    if not spans or not good:
+        return None
+    return Columns([s.document_id for s in spans], [s.start for s in spans], [s.end for s in spans])
 
 
-def retrieved_spans(ranking: Ranking, depth: int, lengths: Mapping[str, int] | None) -> list[Span] | None:
+def retrieved_spans(ranking: Ranking, depth: int, lengths: Mapping[str, int] | None) -> Columns | None:
     """Return where the first `depth` items stand, best first; None if some item does not say.
 
     An item without start and end is its whole document, if its length is known.
     """
-    spans = [_span(item, lengths) for item in ranking.items[:depth]]
-    known = [span for span in spans if span is not None]
-    return known if len(known) == len(spans) else None
+    items = ranking.items[:depth]
+    documents = [item.document_id for item in items]
+    starts = [item.start for item in items if item.start is not None]
+    ends = [item.end for item in items if item.end is not None]
+    if len(starts) < len(items) or len(ends) < len(items):
+        places = [_place(item, lengths or {}) for item in items]
+        starts, ends = [start for start, _ in places], [end for _, end in places]
+    if min(starts, default=0) < 0 or not all(map(le, starts, ends)):
+        return None
+    return Columns(documents, starts, ends)
 
 
-def _span(item: RankingItem, lengths: Mapping[str, int] | None) -> Span | None:
+def _place(item: RankingItem, lengths: Mapping[str, int]) -> tuple[int, int]:
+    """Return the item's start and end; the end is -1, before any start, if they are not known."""
     if item.start is not None and item.end is not None:
-        return (item.document_id, item.start, item.end) if 0 <= item.start <= item.end else None
-    length = (lengths or {}).get(item.document_id)
-    return None if length is None else (item.document_id, 0, length)
+        return item.start, item.end
+    return 0, lengths.get(item.document_id, -1)
 
 
-def find_spans(evidence: Sequence[Sequence[Span]], retrieved: Sequence[Sequence[Span]]) -> Spans:
-    """Return the spans of n questions as arrays. retrieved: of each question, best first."""
-    rows = list(_rows(evidence, retrieved))
-    documents: dict[tuple[int, str], int] = {}
-    codes = [documents.setdefault((question, name), len(documents)) for question, name, *_ in rows]
-    question, start, end, rank = (np.array([row[at] for row in rows], dtype=np.intp) for at in (0, 2, 3, 4))
-    document = np.array(codes, dtype=np.intp)
-    order = np.lexsort((start, document))
+def lay_out(evidence: Sequence[Columns], retrieved: Sequence[Columns]) -> Spans:
+    """Return the spans of n questions as arrays; at least one question."""
+    both = [*evidence, *retrieved]
+    names = list(chain.from_iterable(of.documents for of in both))
+    number = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    start = np.fromiter(chain.from_iterable(of.starts for of in both), dtype=np.intp, count=len(names))
+    end = np.fromiter(chain.from_iterable(of.ends for of in both), dtype=np.intp, count=len(names))
+    question = np.repeat(np.tile(np.arange(len(evidence)), 2), [len(of.documents) for of in both])
+    document = np.fromiter(map(number.__getitem__, names), dtype=np.intp, count=len(names))
+    # Gaps of one keep the end of a document from the start of the next.
+    offset = (question * len(number) + document) * (int(end.max(initial=0)) + 1)
+    n_wanted = sum(len(of.documents) for of in evidence)
+    ranks = [np.arange(1, len(of.documents) + 1) for of in retrieved]
+    rank = np.concatenate([np.zeros(n_wanted, dtype=np.intp), *ranks])
+    order = np.argsort(start + offset, kind="stable")
     return Spans(
         n=len(evidence),
         question=question[order],
-        document=document[order],
-        start=start[order],
-        end=end[order],
+        start=(start + offset)[order],
+        end=(end + offset)[order],
         rank=rank[order],
     )
-
-
-def _rows(
-    evidence: Sequence[Sequence[Span]], retrieved: Sequence[Sequence[Span]]
-) -> Iterable[tuple[int, str, int, int, int]]:
-    for question, (wanted, found) in enumerate(zip(evidence, retrieved, strict=True)):
-        yield from ((question, *span, 0) for span in wanted)
-        yield from ((question, *span, rank) for rank, span in enumerate(found, 1))
 
 
 def span_measures(spans: Spans, k: int) -> tuple[Floats, Floats]:
@@ -99,12 +112,8 @@ def span_measures(spans: Spans, k: int) -> tuple[Floats, Floats]:
 
 def _characters(spans: Spans, counts: NDArray[np.bool_]) -> Floats:
     """Return how many characters the spans that count hold, each once, for every question: (n,)."""
-    start, end, document = spans.start[counts], spans.end[counts], spans.document[counts]
-    if not start.size:
-        return np.zeros(spans.n)
-    # Documents end to end, so that what came before a span in another document ends before it.
-    offset = document * (int(end.max()) + 1)
-    reached = np.maximum.accumulate(end + offset)
-    before = np.concatenate([[0], reached[:-1]])
-    new = np.maximum(0, end + offset - np.maximum(start + offset, before))
+    start, end = spans.start[counts], spans.end[counts]
+    reached = np.maximum.accumulate(end)
+    before = np.concatenate([[0], reached[:-1]]) if reached.size else reached
+    new = np.maximum(0, end - np.maximum(start, before))
     return np.bincount(spans.question[counts], weights=new, minlength=spans.n).astype(np.float64)
