@@ -4,6 +4,7 @@ import typer
 
 from ragstone.cli.agree import agree
 from ragstone.cli.answer import answer
+from ragstone.cli.bench import bench
 from ragstone.cli.chunk import chunk
 from ragstone.cli.console import told_plainly
 from ragstone.cli.demo import demo
@@ -28,6 +29,7 @@ app = typer.Typer(
 for command in (demo, new, run, ingest, chunk, retrieve, answer, judge, agree, report, doctor):
     app.command()(told_plainly(command))
 app.add_typer(ledger)
+app.add_typer(bench)
 
 
 @app.callback(invoke_without_command=True)

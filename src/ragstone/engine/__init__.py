@@ -1,6 +1,7 @@
 """Where stages run, and the functions that `import ragstone` offers."""
 
 from ragstone.engine.api import answer, judge, retrieve
+from ragstone.engine.bench import bench_folder, bench_retrievers
 from ragstone.engine.forecasting import forecast_answering, forecast_judging, forecast_run
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.pipeline import run, run_folder
@@ -24,6 +25,8 @@ __all__ = [
     "answer",
     "answer_rows",
     "answer_to_file",
+    "bench_folder",
+    "bench_retrievers",
     "forecast_answering",
     "forecast_judging",
     "forecast_run",

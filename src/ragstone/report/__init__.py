@@ -1,5 +1,8 @@
 """A run -> the page and the terminal summary that people read; all numbers come from summary.json."""
 
+from ragstone.report.bench import BenchSummary, read_leaderboard
+from ragstone.report.bench_page import write_leaderboard
+from ragstone.report.bench_terminal import terminal_leaderboard
 from ragstone.report.findings import headlines
 from ragstone.report.page import write_report
 from ragstone.report.run import read_summary
@@ -7,13 +10,17 @@ from ragstone.report.summary import Calls, RunSummary
 from ragstone.report.terminal import terminal_card, terminal_judged, terminal_retrieval, terminal_summary
 
 __all__ = [
+    "BenchSummary",
     "Calls",
     "RunSummary",
     "headlines",
+    "read_leaderboard",
     "read_summary",
     "terminal_card",
     "terminal_judged",
+    "terminal_leaderboard",
     "terminal_retrieval",
     "terminal_summary",
+    "write_leaderboard",
     "write_report",
 ]

@@ -1,0 +1,63 @@
+"""`ragstone bench`: a grid of ragstone.toml -> which is better, and whether that is more than chance."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.cli.asking import leave
+from ragstone.cli.bars import bars
+from ragstone.cli.console import UNSCORED, say, show, show_json, told_plainly
+from ragstone.cli.options import AsJson, BudgetCap, Config, Deadline, Force, Limit, Offline, Strict
+
+if TYPE_CHECKING:
+    from ragstone.config import Settings
+
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything that draws at random.")]
+
+bench = typer.Typer(
+    name="bench",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A grid of ragstone.toml: which is better, and is that more than chance?",
+)
+
+
+def retrievers(
+    *,
+    config: Config = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    offline: Offline = False,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Measure every configuration that [bench.retrievers] declares, on the same questions."""
+    from ragstone.engine import bench_folder, bench_retrievers
+    from ragstone.report import terminal_leaderboard
+
+    settings = _settings(config, limit, seed)
+    summary = bench_retrievers(
+        settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
+    )
+    if json:
+        show_json(summary)
+    else:
+        show(terminal_leaderboard(summary))
+    say(f"Report: {bench_folder(settings) / 'report.html'}")
+    leave([], summary.calls, strict=strict)
+    if strict and summary.leaderboard.failed:
+        raise typer.Exit(UNSCORED)
+
+
+def _settings(config: Path | None, limit: int | None, seed: int | None) -> "Settings":
+    from ragstone.config import choose, load_settings
+
+    settings = choose(load_settings(config), "run", seed=seed)
+    return choose(settings, "questions", limit=limit)
+
+
+bench.command("retrievers")(told_plainly(retrievers))

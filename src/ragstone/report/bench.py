@@ -1,0 +1,45 @@
+"""What leaderboard.json holds: everything that the page and the terminal show of a bench of retrievers."""
+
+from pathlib import Path
+
+import msgspec
+
+from ragstone.errors import DataError
+from ragstone.experiments.leaderboard import Leaderboard
+from ragstone.report.summary import Calls
+
+LEADERBOARD = "leaderboard.json"
+
+
+class BenchSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A bench of retrievers in numbers.
+
+    counts: rows of each kind; chunks of each chunker. texts: document id -> its title or how it begins, of
+    the documents that `leaderboard.differing` names. models: role -> name. notes: what a reader must know
+    before trusting the numbers.
+    """
+
+    name: str
+    version: str
+    counts: dict[str, int]
+    models: dict[str, str]
+    leaderboard: Leaderboard
+    texts: dict[str, str]
+    calls: Calls
+    notes: list[str]
+
+
+def read_leaderboard(folder: Path) -> BenchSummary:
+    """Return what leaderboard.json of a folder holds. Raises DataError, saying what to do."""
+    path = folder / LEADERBOARD
+    if not path.is_file():
+        raise DataError(
+            f"{path}: no such file. Run `ragstone bench retrievers` to the end: it writes it last."
+        )
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=BenchSummary)
+    except msgspec.DecodeError as mistake:
+        raise DataError(
+            f"{path}: not a leaderboard that this version of Ragstone understands ({mistake}). "
+            "Run `ragstone bench retrievers` again."
+        ) from None
