@@ -5,7 +5,7 @@ from ragstone.retrieval.evaluate import QueryMeasures, measure_queries, missing_
 from ragstone.retrieval.filters import Filter
 from ragstone.retrieval.grouping import Batches, GroupMeasures
 from ragstone.retrieval.means import Search, SearchMeans
-from ragstone.retrieval.measures import MEASURES, Grades, Hits, find_hits
+from ragstone.retrieval.measures import MEASURES, Grades, Hits, gather_hits, hits_in
 from ragstone.retrieval.sameness import copies_of
 from ragstone.retrieval.search import RETRIEVERS, build_search
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings, summarise_queries
@@ -26,7 +26,8 @@ __all__ = [
     "build_search",
     "copies_of",
     "evaluate_rankings",
-    "find_hits",
+    "gather_hits",
+    "hits_in",
     "label_questions",
     "measure_queries",
     "missing_documents",
