@@ -163,6 +163,11 @@ class Budget:
                 raise _over(over)
             return self._hold(wanted)
 
+    def lost(self, failure: CallFailed) -> None:
+        """Count a call that is given up."""
+        with self._lock:
+            self.failed[failure.status] += 1
+
     def retried(self) -> None:
         """Count an attempt that is made again."""
         with self._lock:

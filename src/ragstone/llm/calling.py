@@ -10,7 +10,7 @@ from ragstone.errors import ModelError
 from ragstone.llm.budget import Budget
 from ragstone.llm.limits import Circuit, Pace, Slots, backoff_s
 from ragstone.llm.prompt import CallFailed
-from ragstone.llm.transport import Rephrase
+from ragstone.llm.transport import BadRequest, Rephrase
 from ragstone.records import Usage
 
 ATTEMPTS = 6
@@ -52,7 +52,8 @@ class Caller:
     async def call(self, send: Callable[[], Awaitable[AnsweredT]], most: Usage) -> AnsweredT:
         """Return what `send` brings back, after as many attempts as it takes; `most`: what it can use.
 
-        Raises CallFailed for this call, ModelError when no call can succeed.
+        Raises CallFailed for this call, ModelError when no call can succeed. A BadRequest is for the sender
+        to understand, and passes.
         """
         self._budget.check_time()
         n_failed = 0
@@ -102,6 +103,9 @@ class Caller:
                     self.slots.refused()
                     if self.slots.refused_in_a_row > 1:  # a single one says nothing about the others
                         self._calls.pause(failure.retry_after_s or 0.0)
+                raise
+            except BadRequest:
+                used = UNUSED
                 raise
             except ModelError as failure:
                 used = UNUSED

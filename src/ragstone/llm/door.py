@@ -82,7 +82,7 @@ class Door:
         try:
             return await (self._ask(prompt) if self._budget.ends is None else self._ask_in_time(prompt))
         except CallFailed as failure:
-            self._budget.failed[failure.status] += 1
+            self._budget.lost(failure)
             raise
 
     def stop(self) -> None:

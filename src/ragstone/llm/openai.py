@@ -16,8 +16,8 @@ from ragstone.llm.logprobs import read_logprobs
 from ragstone.llm.prices import list_price
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.llm.site import CONNECT_S, BadRequest, Site, exchange, open_site, raise_for
-from ragstone.llm.transport import Endpoint, Rephrase, Unreachable, Wire
+from ragstone.llm.site import CONNECT_S, Site, exchange, model_at, open_site, raise_for
+from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Unreachable, Wire
 from ragstone.records import Usage
 
 DEFAULT_CONCURRENCY = 64
@@ -126,7 +126,7 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
             return completion
 
         price = list_price(site.base_url, model)
-        identity = f"openai/{model}{site.suffix}"
+        identity = model_at(site.base_url, model)
         wire = _wire(site, model, dialect)
         yield Endpoint(identity=identity, send=send, concurrency=concurrency, price=price, wire=wire)
 

@@ -17,7 +17,7 @@ from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
 from ragstone.llm.keys import find_key
 from ragstone.llm.prompt import CallFailed
-from ragstone.llm.transport import Unreachable
+from ragstone.llm.transport import BadRequest, Unreachable
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_TIMEOUT_S = 60.0
@@ -30,15 +30,13 @@ RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 class Site:
     """An endpoint's address, and what must not be shown of it: the key, and a password in the address.
 
-    name: the address, fit to be shown. suffix: what tells the models of this address from others of the same
-    name, for two servers may both call their model `default`; empty for OpenAI's own.
+    name: the address, fit to be shown.
     """
 
     def __init__(self, session: aiohttp.ClientSession, base_url: str, key: str, no_key: str | None) -> None:
         self.session = session
         self.base_url = base_url
-        self.name = re.sub(r"//[^/@]*@", "//", base_url)
-        self.suffix = "" if base_url == DEFAULT_BASE_URL else f"@{self.name.partition('//')[2]}"
+        self.name = _without_password(base_url)
         self._key = key
         self._no_key = no_key
 
@@ -53,8 +51,22 @@ class Site:
         return words.replace(self._key, "[the key]") if self._key else words
 
 
-class BadRequest(Exception):
-    """HTTP 400, 413 or 422 with the provider's words."""
+def base_url_of(settings: ModelSettings) -> str:
+    """Return the address that the settings name, else the environment, else OpenAI's own."""
+    return (settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
+
+
+def model_at(base_url: str, model: str) -> str:
+    """Return what a model at this address is known by.
+
+    Two servers may both call their model `default`: one must not be taken for the other.
+    """
+    where = "" if base_url == DEFAULT_BASE_URL else f"@{_without_password(base_url).partition('//')[2]}"
+    return f"openai/{model}{where}"
+
+
+def _without_password(base_url: str) -> str:
+    return re.sub(r"//[^/@]*@", "//", base_url)
 
 
 @contextlib.asynccontextmanager
@@ -64,7 +76,7 @@ async def open_site(model: str, settings: ModelSettings, concurrency: int) -> As
     The key is read from where the settings name, else from OPENAI_API_KEY (see keys.py); only OpenAI's own
     address demands one.
     """
-    base_url = (settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
+    base_url = base_url_of(settings)
     key, remedy = find_key(settings)
     named = settings.api_key_env is not None or settings.api_key_file is not None
     no_key = (

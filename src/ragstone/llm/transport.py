@@ -25,6 +25,10 @@ class Rephrase(CallFailed):
         super().__init__("error", message, retryable=True)
 
 
+class BadRequest(Exception):
+    """HTTP 400, 413 or 422 with the provider's words."""
+
+
 class Wire(msgspec.Struct, frozen=True, kw_only=True):
     """How an endpoint of the OpenAI protocol is spoken to, for what is more than one call: see batch_api.py.
 
