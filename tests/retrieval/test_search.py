@@ -1,3 +1,4 @@
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +8,6 @@ from ragstone.config import HybridSettings
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk, Question
 from ragstone.retrieval import RETRIEVERS, Filter, SearchMeans, build_search
-from ragstone.retrieval.fusion import reciprocal_rank_fusion
 from ragstone.retrieval.ranks import top_hits
 from ragstone.retrieval.search import indexed_text
 
@@ -67,16 +67,6 @@ async def test_dense_ranks_everything_by_cosine():
 async def test_hybrid_fuses_the_two():
     assert sorted((await found("hybrid", "maize"))[:2]) == ["d0", "d3"]
     assert sorted(await found("hybrid", "maize")) == ["d0", "d1", "d2", "d3"]
-
-
-def test_reciprocal_ranks_are_summed_and_ties_go_to_the_first():
-    # 9: 1/61 + 1/62; 7: the same the other way round; 8: 1/63.
-    assert reciprocal_rank_fusion([[(9, 0.3), (7, 0.2)], [(7, 5.0), (9, 4.0), (8, 3.0)]]) == [
-        (9, 1 / 61 + 1 / 62),
-        (7, 1 / 61 + 1 / 62),
-        (8, 1 / 63),
-    ]
-    assert reciprocal_rank_fusion([]) == []
 
 
 @pytest.mark.parametrize("name", sorted(RETRIEVERS))
@@ -157,28 +147,20 @@ async def test_nothing_to_search_and_no_results_asked_are_errors():
         await rankings_of("bm25", chunks_of("x"), questions_of("x"), 0)
 
 
-async def test_only_chunks_with_the_tags_are_found():
+@pytest.mark.parametrize("name", sorted(RETRIEVERS))
+async def test_only_chunks_with_the_tags_are_found(name):
     chunks = [
-        Chunk(id=f"{n}", document_id=f"{n}", text="maize", start=0, end=5, metadata=metadata)
-        for n, metadata in enumerate(
-            [
-                {"tags": {"crop": ["maize", "wheat"]}, "lang": "en"},
-                {"tags": {"crop": "wheat"}, "lang": "en"},
-                {"tags": {"crop": "maize"}, "lang": "fr"},
-                None,
-            ]
-        )
+        msgspec.structs.replace(chunk, metadata={"tags": {"crop": crop}})
+        for chunk, crop in zip(chunks_of("maize", "maize", "maize"), ["maize", "wheat", "maize"], strict=True)
     ]
-    asked = [Question(id="q", question="maize", lang="en", tags={"crop": "maize"})]
-    for name in RETRIEVERS:
-        for among, expected in (
-            (Filter(), ["0", "1", "2", "3"]),
-            (Filter(where={"crop": "maize"}), ["0", "2"]),
-            (Filter(where={"crop": "maize"}, match=("lang",)), ["0"]),
-            (Filter(match=("crop",)), ["0", "2"]),
-        ):
-            (ranking,) = await rankings_of(name, chunks, asked, 4, means(filter=among))
-            assert [item.document_id for item in ranking.items] == expected
+    among = Filter(where={"crop": "maize"})
+    (ranking,) = await rankings_of(name, chunks, questions_of("maize"), 4, means(filter=among))
+    assert [item.document_id for item in ranking.items] == ["d0", "d2"]
+
+
+async def test_chunk_ids_that_stand_for_several_chunks_are_named():
+    with pytest.raises(DataError, match=r"1 chunk ids stand for several chunks, e.g. 'd0#0'"):
+        await build_search("bm25", chunks_of("a") + chunks_of("b"))
 
 
 async def test_a_declared_retriever_has_its_own_name_and_weights():

@@ -9,7 +9,7 @@ mine    = { kind = "http", url = "http://localhost:8000/search" }
 ```
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -57,8 +57,10 @@ class RerankSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="
 class HttpSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="http"):
     """A retriever behind HTTP.
 
-    request: the JSON body, in which the texts `{question}`, `{k}`, `{lang}` are filled in. items: JSONPath
-    of the results, best first; document_id, chunk_id, text, score: JSONPath of each within a result.
+    request: the JSON body, in which `{question}`, `{k}`, `{lang}` and `{tag.NAME}` are filled in; an empty
+    one makes it a GET. The same may stand in `url`. items: JSONPath of the results, best first; document_id,
+    chunk_id, text, score: JSONPath of each within a result. api_key_env: the environment variable with the
+    key, sent as bearer. max_concurrency: calls at once. timeout_s: for one call.
     """
 
     url: str
@@ -70,7 +72,7 @@ class HttpSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="ht
     score: str | None = "$.score"
     api_key_env: str | None = None
     max_concurrency: Positive = 8
-    timeout_s: Positive = 30
+    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 30
 
 
 RetrieverSettings = Bm25Settings | DenseSettings | HybridSettings | RerankSettings | HttpSettings

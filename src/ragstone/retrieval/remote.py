@@ -141,7 +141,7 @@ class _Line:
             ) as response:
                 return _decoded(self._shown, response, await response.read())
         except TimeoutError:
-            message = f"{self._shown} did not answer within {self._declared.timeout_s} s"
+            message = f"{self._shown} did not answer within {self._declared.timeout_s:g} s"
             raise _Failed("timeout", message, retryable=True) from None
         except aiohttp.InvalidURL:
             raise ConfigError(f"[retrievers] {self._name}: {self._shown!r} is no address.") from None
