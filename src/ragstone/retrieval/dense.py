@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Sequence
 
 from ragstone.config import DenseSettings
-from ragstone.embedding import Embed, Vectors
+from ragstone.embedding import Embed
 from ragstone.records import Chunk
+from ragstone.retrieval.exact import search_exactly
 from ragstone.retrieval.means import SearchMeans
-from ragstone.retrieval.ranks import Hit, Rank, Subset, top_hits
-
-BLOCK_CELLS = 2**25  # similarities held at once: 128 MB of float32
+from ragstone.retrieval.ranks import Hit, Rank, Subset
 
 
 async def rank_by_vectors(
@@ -32,15 +31,6 @@ async def rank_by_similarity(texts: Sequence[str], embed: Embed) -> Rank:
         if not questions:
             return []
         queries = await asyncio.to_thread(embed, questions, "query")
-        return await asyncio.to_thread(_nearest, passages, queries, k, among)
+        return await asyncio.to_thread(search_exactly, passages, queries, k, among)
 
     return rank
-
-
-def _nearest(passages: Vectors, queries: Vectors, k: int, among: Subset | None) -> list[list[Hit]]:
-    block = max(1, BLOCK_CELLS // len(passages))
-    hits: list[list[Hit]] = []
-    for start in range(0, len(queries), block):
-        similarities = queries[start : start + block] @ passages.T
-        hits += [top_hits(row, k, among) for row in similarities]
-    return hits

@@ -22,6 +22,8 @@ Rank = Callable[[Sequence[str], int, Subset | None], Awaitable[list[list[Hit]]]]
 
 
 DECIMALS = 6  # what float32 holds of a score near 1; the digits after depend on the processor
+_TIE = 2 * 10**-DECIMALS  # more than any two scores differ that are rounded to the same
+_GROUPS = 1024  # of scores in a row, of which the maxima are compared first
 
 
 def top_hits(scores: NDArray[np.floating], k: int, among: Subset | None = None) -> list[Hit]:
@@ -30,11 +32,51 @@ def top_hits(scores: NDArray[np.floating], k: int, among: Subset | None = None) 
     scores: one per chunk, finite; rounded to DECIMALS before they are compared. All of them come back if k
     is larger than their number. among: only these positions count.
     """
-    positions = np.arange(len(scores)) if among is None else among.positions
-    scores = np.round(scores[positions].astype(np.float64), DECIMALS)
-    candidates = np.arange(len(scores))
-    if k < len(scores):
-        kth_best = np.partition(scores, -k)[-k]
-        candidates = np.flatnonzero(scores >= kth_best)
-    order = np.argsort(-scores[candidates], kind="stable")[:k]
-    return [(int(positions[at]), float(scores[at])) for at in candidates[order]]
+    return top_hits_of_rows(scores[np.newaxis], k, among)[0]
+
+
+def top_hits_of_rows(
+    scores: NDArray[np.floating], k: int, among: Subset | None = None, *, least: float | None = None
+) -> list[list[Hit]]:
+    """Return the top_hits of each row; a score below `least` is no hit.
+
+    The maxima of groups of scores tell which groups can hold one of the k highest, and only these are
+    looked at one by one: the work is one pass over the scores, whatever k is.
+    """
+    if among is not None:
+        scores = scores[:, among.positions]
+    rows, columns, values = _candidates(scores, k, -np.inf if least is None else least)
+    values = np.round(values.astype(np.float64), DECIMALS)
+    order = np.lexsort((columns, -values, rows))
+    rows, columns, values = rows[order], columns[order], values[order]
+    starts = np.searchsorted(rows, np.arange(len(scores) + 1))
+    positions = columns if among is None else among.positions[columns]
+    hits = list(zip(positions.tolist(), values.tolist(), strict=True))
+    ends = np.minimum(starts[1:], starts[:-1] + k)
+    return [hits[start:end] for start, end in zip(starts[:-1].tolist(), ends.tolist(), strict=True)]
+
+
+def _candidates(
+    scores: NDArray[np.floating], k: int, least: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.floating]]:
+    """Return rows, columns and values of scores among which are the k highest of each row, ties included."""
+    n_rows, n = scores.shape
+    width = max(1, n // max(_GROUPS, 4 * k))
+    n_groups = n // width
+    # Column c belongs to group c % n_groups, so that the maximum is one of long rows, side by side.
+    grouped = scores[:, : n_groups * width].reshape(n_rows, width, n_groups)
+    highest = grouped.max(axis=1)
+    rest = scores[:, n_groups * width :]  # fewer than `width`
+    bounds = np.full((n_rows, 1), least, dtype=scores.dtype)
+    if k < n_groups:
+        kth_best = np.partition(highest, n_groups - k, axis=1)[:, n_groups - k, np.newaxis]
+        bounds = np.maximum(bounds, kth_best - scores.dtype.type(_TIE))
+    rows, groups = np.divmod(np.flatnonzero(highest >= bounds), max(1, n_groups))
+    values = grouped[rows, :, groups]
+    at, places = np.divmod(np.flatnonzero(values >= bounds[rows]), width)
+    rest_rows, rest_columns = np.nonzero(rest >= bounds)
+    return (
+        np.concatenate([rows[at], rest_rows]),
+        np.concatenate([places * n_groups + groups[at], rest_columns + n_groups * width]),
+        np.concatenate([values[at, places], rest[rest_rows, rest_columns]]),
+    )

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ragstone.retrieval.ranks import Subset, top_hits, top_hits_of_rows
+
+
+def stable_sort(scores, k, positions=None, least=-np.inf):
+    """The definition: rounded, sorted by score and then by position, cut at k."""
+    places = range(len(scores)) if positions is None else positions
+    hits = [(int(at), round(float(scores[at]), 6)) for at in places if scores[at] >= least]
+    return sorted(hits, key=lambda hit: -hit[1])[:k]
+
+
+SHAPES = st.tuples(st.integers(1, 4), st.integers(0, 40))
+FEW_SCORES = arrays(np.float32, SHAPES, elements=st.sampled_from([-1.0, 0.0, 0.25, 0.2500003, 0.5, 1.0]))
+
+
+@given(FEW_SCORES, st.integers(1, 50))
+@settings(deadline=None)
+def test_hits_of_rows_are_a_stable_sort_cut_at_k(scores, k):
+    assert top_hits_of_rows(scores, k) == [stable_sort(row, k) for row in scores]
+    assert top_hits_of_rows(scores, k, least=0.25) == [stable_sort(row, k, least=0.25) for row in scores]
+
+
+@given(FEW_SCORES, st.integers(1, 50), st.data())
+@settings(deadline=None)
+def test_only_positions_of_the_subset_are_found_and_the_best_among_them(scores, k, data):
+    positions = sorted(data.draw(st.sets(st.integers(0, scores.shape[1] - 1)))) if scores.shape[1] else []
+    among = Subset({}, np.array(positions, dtype=np.int64))
+    assert top_hits_of_rows(scores, k, among) == [stable_sort(row, k, positions) for row in scores]
+
+
+@pytest.mark.parametrize("n", [1023, 1024, 2047, 2048, 5000, 20_011])
+@pytest.mark.parametrize("k", [1, 5, 100, 700, 30_000])
+@pytest.mark.parametrize("distinct", [3, 50, 1_000_000])
+def test_long_rows_are_sorted_like_short_ones(n, k, distinct):
+    """Long enough for groups of scores, whose maxima are looked at first; with many ties, some and none."""
+    scores = np.random.default_rng(n + k).integers(0, distinct, (2, n)).astype(np.float32) / np.float32(
+        distinct
+    )
+    rounded = np.round(scores.astype(np.float64), 6)
+    order = np.argsort(-rounded, axis=1, kind="stable")[:, :k]
+    expected = np.take_along_axis(rounded, order, axis=1)
+    for found, places, values in zip(top_hits_of_rows(scores, k), order, expected, strict=True):
+        assert found == list(zip(places.tolist(), values.tolist(), strict=True))
+
+
+def test_scores_that_differ_after_the_sixth_decimal_are_ties():
+    assert top_hits(np.array([0.50000001, 0.50000004, 0.500001]), 3) == [(2, 0.500001), (0, 0.5), (1, 0.5)]
+
+
+def test_one_row_is_a_row_of_many():
+    scores = np.array([0.1, 0.3, 0.2], dtype=np.float32)
+    assert top_hits(scores, 2) == top_hits_of_rows(scores[np.newaxis], 2)[0] == [(1, 0.3), (2, 0.2)]
