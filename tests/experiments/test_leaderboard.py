@@ -177,17 +177,17 @@ def test_holm_is_applied_over_every_pair_of_configurations():
     assert set(verdicts(made).values()) == {"best", "not distinguishable"}
 
 
-def test_of_configurations_that_differ_by_chance_one_in_twenty_families_at_most_is_told_apart():
-    # Twelve configurations that find each question with the same probability, forty times: with Holm a
-    # family in which any is called worse comes up in at most 5 % of trials (2 of 40 expected at most).
+def test_configurations_that_differ_by_chance_are_seldom_told_apart():
+    # Eight configurations that find each question with the same probability, twenty times: with Holm a
+    # family in which any is called worse comes up in at most 5 % of the trials, one of 20 on average.
     draw = random.Random(7)
     wrong = 0
-    for _ in range(40):
+    for _ in range(20):
         cells = [
-            cell(f"c{n}", {at for at in range(len(QUESTIONS)) if draw.random() < 0.7}) for n in range(12)
+            cell(f"c{n}", {at for at in range(len(QUESTIONS)) if draw.random() < 0.7}) for n in range(8)
         ]
         wrong += "worse" in verdicts(board(*cells)).values()
-    assert wrong <= 4
+    assert wrong <= 2
 
 
 def test_leaderboard_is_ordered_at_the_first_k_and_shows_every_k():

@@ -54,7 +54,7 @@ def write_manifest(
         },
         "files": {file.name: _digest(file.read_bytes()) for file in sorted(folder.glob("*.jsonl"))},
     }
-    if settings.answer.sheet is None:
+    if settings.answer.sheet is None and settings.answer.model:
         prompt = load_prompt(settings.named(settings.answer.prompt))
         manifest["prompt"] = {
             "name": prompt.name,
