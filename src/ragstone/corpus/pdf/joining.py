@@ -11,9 +11,11 @@ _FIRST = re.compile(r"[^\W_]+")
 _OPEN_ADDRESS = re.compile(r"(?:(?:https?://|www\.)\S*[/.?=&_%#-]|\S@)$")
 # Scripts that put no space between words: Thai to Khmer, kana, Han, and full-width forms.
 _UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]"
-_STARTS_UNSPACED = re.compile(_UNSPACED)
-_ENDS_UNSPACED = re.compile(_UNSPACED + "$")
-_ENDS_BOUND = re.compile(r"[^\W_][\u2013\u2014/]$")
+_LETTER_UNSPACED = re.compile(_UNSPACED)
+_FIRST_UNSPACED = "\u0e00"
+_ADDRESS_ENDS = "/.?=&_%#-@"
+_BINDS = "\u2013\u2014/"
+_LONG = 300  # characters that are looked at; longer addresses are not
 
 
 class Words:
@@ -36,22 +38,31 @@ def join(before: str, after: str, words: Words) -> str:
     """Return two pieces of a paragraph as one."""
     if before[-1] in HYPHENS:
         return _joined_at_hyphen(before, after, words)
-    if _STARTS_UNSPACED.match(after) and _ENDS_UNSPACED.search(before):
+    if after[0] >= _FIRST_UNSPACED and _LETTER_UNSPACED.match(after) and _LETTER_UNSPACED.match(before[-1]):
         return before + after
-    bound = _ENDS_BOUND.search(before) and after[0].isalnum()
-    return before + after if bound or _OPEN_ADDRESS.search(before) else f"{before} {after}"
+    bound = _ends_bound(before) and after[0].isalnum()
+    return before + after if bound or _ends_in_address(before) else f"{before} {after}"
 
 
 def ends_open(text: str) -> bool:
     """Return whether a text breaks off within a word, a number or an address."""
-    return text[-1] in HYPHENS or bool(_ENDS_BOUND.search(text) or _OPEN_ADDRESS.search(text))
+    return text[-1] in HYPHENS or _ends_bound(text) or _ends_in_address(text)
+
+
+def _ends_bound(text: str) -> bool:
+    return text[-1] in _BINDS and text[-2:-1].isalnum()
+
+
+def _ends_in_address(text: str) -> bool:
+    return text[-1] in _ADDRESS_ENDS and bool(_OPEN_ADDRESS.search(text[-_LONG:]))
 
 
 def _joined_at_hyphen(before: str, after: str, words: Words) -> str:
-    stem, last, first = before[:-1], _LAST.search(before[:-1]), _FIRST.match(after)
+    stem, first = before[:-1], _FIRST.match(after)
+    last = _LAST.search(stem[-_LONG:])
     if before[-1] == "\u00ad":
         return stem + after
-    if _OPEN_ADDRESS.search(f"{stem}-"):
+    if _ends_in_address(f"{stem[-_LONG:]}-"):
         return f"{stem}-{after}"
     if last is None or first is None:
         return f"{stem}- {after}"

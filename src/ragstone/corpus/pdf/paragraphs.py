@@ -33,9 +33,8 @@ _COUNTED = re.compile(
     r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,5})\)|\d{1,3}\.|[a-zA-Z]\.(?=\s+[A-Z])|\[\d{1,3}\])\s+\S"
 )
 _SURE_BULLETS = "\u2022\u25cf\u25aa\u25a0\u25e6\u2023\u2043\u2219\uf0a7"
-_TERMINATED = re.compile(
-    "[.!?:;\u2026\u061b\u061f\u06d4\u0964\u3002\uff01\uff1f\uff1a][\"'\u2019\u201d)\\]\u00bb\u300d]*$"
-)
+_TERMINATORS = frozenset(".!?:;\u2026\u061b\u061f\u06d4\u0964\u3002\uff01\uff1f\uff1a")
+_CLOSERS = "\"'\u2019\u201d)]\u00bb\u300d"
 _WIDE_LETTER = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
@@ -131,7 +130,7 @@ def _link(frame: _Frame, draft: _Draft, row: Row, after: Row | None) -> str:
     pitch = max(frame.pitch, 1.05 * row.size)
     if gap > max(PARAGRAPH_GAP * pitch, pitch + 0.2 * row.size) or not _share_size(before.sizes, row.sizes):
         return ""
-    full, ended = _is_full(frame, before, row), bool(_TERMINATED.search(before.text))
+    full, ended = _is_full(frame, before, row), _is_terminated(before.text)
     if before.style != row.style and (not full or ended or before.style & BOLD):
         return ""
     if _is_item(row.text, certain=not full or ended):
@@ -150,6 +149,10 @@ def _table_link(frame: _Frame, before: Row, row: Row, after: Row | None, gap: fl
         return "\n" if near and (between or gap < PARAGRAPH_GAP * frame.pitch) else ""
     short = before.x1 - before.x0 < 0.7 * (row.x1 - row.x0)
     return "\n" if near and gap < LOOSE_PITCH * row.size and short else ""
+
+
+def _is_terminated(text: str) -> bool:
+    return text[-1] in _TERMINATORS or text.rstrip(_CLOSERS)[-1:] in _TERMINATORS
 
 
 def _share_size(sizes: frozenset[float], others: frozenset[float]) -> bool:
@@ -204,7 +207,7 @@ def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> Block:
     for row in draft.rows:
         style &= row.style
     room = frame.room(last) / (frame.end - frame.start or 1)
-    unfinished = not _TERMINATED.search(draft.text) and (room < OPEN or ends_open(draft.text))
+    unfinished = not _is_terminated(draft.text) and (room < OPEN or ends_open(draft.text))
     tabular = any(row.tabular for row in draft.rows)
     indented = frame.starts(first) - frame.start > INDENT * first.size
     sizes = frozenset[float]().union(*(row.sizes for row in draft.rows))

@@ -129,7 +129,7 @@ def _cells(text: str, line: list[Run], size: float, *, rtl: bool) -> Iterator[Ce
 
 
 def _cell(x0: float, x1: float, said: str, *, rtl: bool) -> Iterator[Cell]:
-    """Yield a cell, or those that rows of dots lead to (as in a table of contents), placed by their letters."""
+    """Yield a cell, or those that rows of dots lead to (as in a list of contents), placed by letters."""
     if "...." in said or ". . . ." in said:
         width, at = (x1 - x0) / len(said), 0
         for dots in [*_LEADER.finditer(said), None]:

@@ -10,8 +10,6 @@ from ragstone.corpus.pdf.pages import goes_on, is_text
 from ragstone.corpus.pdf.paragraphs import Block
 
 BETWEEN_BLOCKS = "\n\n"
-# What is left of hyphens at line ends, once all lines are joined; each is replaced by as long a one.
-_HYPHENS = str.maketrans({"\ufffe": "-", "\u00ad": "-"})
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -57,7 +55,9 @@ def write_text(pages: list[list[Block]], words: Words, size: float) -> Text:
             placed.append(Placed(number, length, block))
             pieces.append(block.text)
             length += len(block.text)
-    return Text("".join(pieces).translate(_HYPHENS), starts, placed)
+    # What is left of hyphens at line ends, once all lines are joined, becomes as long a one.
+    whole = "".join(pieces).replace("\ufffe", "-").replace("\u00ad", "-")
+    return Text(whole, starts, placed)
 
 
 def _brought_together(before: list[Block], after: list[Block], size: float, *, held: bool) -> bool:

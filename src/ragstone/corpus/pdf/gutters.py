@@ -1,0 +1,237 @@
+"""Gutters: strips without ink that have text on both sides over several lines.
+
+A strip between the columns of a table is none. It is told by what stands beside it: the two halves of each
+row on one line, and no text that fills its column.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from statistics import median
+
+import msgspec
+
+from ragstone.corpus.pdf.runs import Run
+
+GUTTER = 0.7  # ems
+MIN_LINES = 4  # on each side of a gutter
+MIN_WINDOW = 6  # baselines along a gutter
+SHRINK = 0.8  # of the lines of a window, those of the next that is tried
+PROSE_CHARACTERS = 18  # in half of the lines of a column of text, at least
+PROSE_INK = 0.55  # of the width of a column of text, on average
+WIDE_GAP = 0.8  # ems; a column ends where a line has a wider one
+NEAR = 4.0  # ems from a strip to the lines of the column beside it
+SAME_LINE = 0.12  # ems between the baselines of the two halves of a table's row
+ALIGNED = 0.5  # of a column's lines; if fewer have a partner, the columns do not belong to one table
+BAND = 1.3  # ems of white across the page; they part what stands above columns from the columns
+HEAD = 0.15  # of the runs along a gutter may stand above such a band
+EDGE = 0.06  # points; baselines are compared by their first decimal
+
+
+class Gutter(msgspec.Struct, frozen=True):
+    """A strip from x0 to x1 that no run from the baseline y0 to the baseline y1 touches."""
+
+    x0: int
+    x1: int
+    y0: float
+    y1: float
+
+
+class _Line(msgspec.Struct, frozen=True, gc=False):
+    """The runs on one baseline from left to right; ink: a bit for each point of the page that they cover."""
+
+    base: float
+    ink: int
+    runs: list[Run]
+    starts: list[float]
+
+
+class _Strip(msgspec.Struct, frozen=True):
+    """A strip from x0 to x1 between the lines of two places, both included."""
+
+    x0: int
+    x1: int
+    first: int
+    last: int
+
+    @property
+    def ink(self) -> int:
+        return ((1 << (self.x1 - self.x0)) - 1) << self.x0
+
+
+def find_gutter(runs: list[Run]) -> Gutter | None:
+    """Return the tallest gutter among the runs of a page or a part of it, None where there is none."""
+    lines = _lines(runs) if len(runs) >= 2 * MIN_LINES else []
+    if len(lines) < MIN_WINDOW:
+        return None
+    width = max(round(GUTTER * median(run.size for run in runs)), 3)
+    strip = next((one for one in _candidates(lines, width) if _is_gutter(lines, one)), None)
+    if strip is None:
+        return None
+    y0, y1 = lines[strip.first].base - EDGE, lines[strip.last].base + EDGE
+    return _without_head(runs, Gutter(strip.x0, strip.x1, y0, y1))
+
+
+def _lines(runs: list[Run]) -> list[_Line]:
+    lines: dict[float, list[Run]] = {}
+    for run in runs:
+        lines.setdefault(round(run.base, 1), []).append(run)
+    found = []
+    for base, line in sorted(lines.items()):
+        line.sort(key=lambda run: run.x0)
+        ink = 0
+        for run in line:
+            x0 = max(int(run.x0), 0)
+            ink |= ((1 << max(int(run.x1) + 1 - x0, 0)) - 1) << x0
+        found.append(_Line(base, ink, line, [run.x0 for run in line]))
+    return found
+
+
+def _candidates(lines: list[_Line], width: int) -> Iterator[_Strip]:
+    """Yield strips at least as wide as `width`, those through many lines first, each as tall as it goes."""
+    inks = [line.ink for line in lines]
+    tables, height = {0: inks}, len(lines)
+    if not any(_has_strip(ink, width) for _, ink in _windows(tables, MIN_WINDOW)):
+        return
+    pattern = re.compile(f"0{{{width},}}")
+    seen: list[_Strip] = []
+    while height >= MIN_WINDOW:
+        for first, ink in _windows(tables, height):
+            last = first + height - 1
+            for strip in seen:  # a part of a strip is as little a gutter as the whole
+                if strip.first <= first and last <= strip.last:
+                    ink |= strip.ink
+            if _has_strip(ink, width):
+                for x0, x1 in _strips(ink, pattern):
+                    seen.append(_extended(inks, _Strip(x0, x1, first, last)))
+                    yield seen[-1]
+        height = min(height - 1, int(height * SHRINK))
+
+
+def _windows(tables: dict[int, list[int]], height: int) -> Iterator[tuple[int, int]]:
+    """Yield the first line and the ink of every window of `height` lines.
+
+    tables: level -> the ink of the windows of 2**level lines; filled as needed.
+    """
+    level = height.bit_length() - 1
+    for lower in range(level):
+        if lower + 1 not in tables:
+            below, step = tables[lower], 1 << lower
+            tables[lower + 1] = [one | other for one, other in zip(below, below[step:], strict=False)]
+    inks, second = tables[level], height - (1 << level)
+    stride = max(height // 8, 1)
+    for first in range(0, len(tables[0]) - height + 1, stride):
+        yield first, inks[first] | inks[first + second]
+
+
+def _has_strip(ink: int, width: int) -> bool:
+    """Return whether ink has ink on both sides of a strip as wide as `width`."""
+    free = ~ink & ((1 << ink.bit_length()) - 1) & -(ink & -ink)
+    step = 1
+    while free and width > 1:  # a bit stays set where all of the next `width` are
+        step = min(step, width - 1)
+        free &= free >> step
+        width -= step
+        step *= 2
+    return free != 0
+
+
+def _strips(ink: int, strip: re.Pattern[str]) -> list[tuple[int, int]]:
+    """Return start and end of the strips without ink that have ink on both sides, the middle ones first."""
+    bits = bin(ink)[:1:-1]
+    start = bits.index("1")
+    middle = (start + len(bits)) / 2
+    spans = [found.span() for found in strip.finditer(bits, start)]
+    return sorted(spans, key=lambda span: abs((span[0] + span[1]) / 2 - middle))
+
+
+def _extended(inks: list[int], strip: _Strip) -> _Strip:
+    first, last, ink = strip.first, strip.last, strip.ink
+    while first > 0 and not inks[first - 1] & ink:
+        first -= 1
+    while last + 1 < len(inks) and not inks[last + 1] & ink:
+        last += 1
+    return _Strip(strip.x0, strip.x1, first, last)
+
+
+def _is_gutter(lines: list[_Line], strip: _Strip) -> bool:
+    left, right = [], []
+    for line in lines[strip.first : strip.last + 1]:
+        place = bisect_left(line.starts, strip.x0 + 1)
+        if place:
+            left.append(_words(line.base, line.runs[:place][::-1]))
+        if place < len(line.runs):
+            right.append(_words(line.base, line.runs[place:]))
+    sides = (_beside(left, strip), _beside(right, strip))
+    if min(map(len, sides)) < MIN_LINES:
+        return False
+    return _aligned(*sides) < ALIGNED or all(map(_is_prose, sides))
+
+
+class _Words(msgspec.Struct, frozen=True, gc=False):
+    """What stands on one line next to a strip, up to the first wide gap."""
+
+    base: float
+    x0: float
+    x1: float
+    ink: float
+    characters: int
+    size: float
+
+
+def _words(base: float, line: list[Run]) -> _Words:
+    """line: the runs on one side of a strip, the one next to it first."""
+    first = line[0]
+    x0, x1, ink, characters = first.x0, first.x1, first.x1 - first.x0, first.end - first.start
+    for run in line[1:]:
+        if max(run.x0 - x1, x0 - run.x1) > WIDE_GAP * first.size:
+            break
+        x0, x1 = min(x0, run.x0), max(x1, run.x1)
+        ink += run.x1 - run.x0
+        characters += run.end - run.start
+    return _Words(base, x0, x1, ink, characters, first.size)
+
+
+def _beside(side: list[_Words], strip: _Strip) -> list[_Words]:
+    """Return the lines of the column next to a strip, without those of columns beyond."""
+    near = [one for one in side if max(strip.x0 - one.x1, one.x0 - strip.x1) < NEAR * one.size]
+    if not near:
+        return []
+    left, right = median(one.x0 for one in near), median(one.x1 for one in near)
+    return [one for one in side if one.x0 < right and one.x1 > left]
+
+
+def _is_prose(side: list[_Words]) -> bool:
+    """Return whether most lines are filled with text, as the cells of a table's column are not."""
+    n = len(side)
+    # The widest tenth are headings over several columns, or tables.
+    left = sorted(one.x0 for one in side)[n // 10]
+    right = sorted(one.x1 for one in side)[n - 1 - n // 10]
+    filled = sum(one.ink for one in side) >= PROSE_INK * (right - left) * n
+    return filled and median(one.characters for one in side) >= PROSE_CHARACTERS
+
+
+def _aligned(one: list[_Words], other: list[_Words]) -> float:
+    """Return the share of the lines of the side with fewer that have a partner on the other."""
+    few, many = sorted((one, other), key=len)
+    tolerance = SAME_LINE * min(max(words.size for words in side) for side in (few, many))
+    bases = sorted(words.base for words in many)
+    partners = at = 0
+    for base in sorted(words.base for words in few):
+        while at < len(bases) and bases[at] < base - tolerance:
+            at += 1
+        partners += at < len(bases) and bases[at] <= base + tolerance
+    return partners / len(few)
+
+
+def _without_head(runs: list[Run], strip: Gutter) -> Gutter:
+    """Return a gutter without the head that a band of white across the page parts from it."""
+    inside = sorted((run for run in runs if strip.y0 <= run.base <= strip.y1), key=lambda run: run.base)
+    band = BAND * median(run.size for run in inside)
+    bottom = inside[0].base
+    y0 = strip.y0
+    for run in inside[: 1 + int(HEAD * len(inside))]:
+        if run.base - run.size - bottom > band:
+            y0 = run.base - EDGE
+        bottom = run.base
+    return Gutter(strip.x0, strip.x1, y0, strip.y1)
