@@ -1,8 +1,18 @@
+import math
+
+import msgspec
 import pytest
 
 from ragstone.errors import DataError
-from ragstone.records import Document, Question, Ranking, RankingItem
-from ragstone.retrieval import evaluate_rankings, measure_queries, missing_documents, ranked_documents
+from ragstone.records import Document, Evidence, Question, Ranking, RankingItem
+from ragstone.retrieval import (
+    RetrievalSummary,
+    evaluate_rankings,
+    measure_queries,
+    missing_documents,
+    ranked_documents,
+    summarise_queries,
+)
 
 
 def ranking(question_id: str, *documents: str, retriever: str = "bm25") -> Ranking:
@@ -107,3 +117,75 @@ def test_documents_that_the_corpus_lacks_are_named():
     documents = [Document(id="a", text="x")]
     questions = [question("q1", "a", "b"), question("q2", "a"), question("q3")]
     assert missing_documents(questions, documents) == {"q1": ["b"]}
+
+
+def tied_ranking(*scored: tuple[str, float]) -> Ranking:
+    items = [RankingItem(document_id=name, score=score) for name, score in scored]
+    return Ranking(question_id="q", retriever="r", items=items)
+
+
+@pytest.mark.parametrize(
+    ("scored", "tied"),
+    [
+        ([("a", 2.0), ("b", 1.0)], 0),
+        ([("a", 1.0), ("b", 1.0)], 1),  # another order would put b first
+        ([("b", 1.0), ("a", 1.0)], 1),
+        ([("b", 2.0), ("c", 2.0), ("a", 1.0)], 0),  # neither is relevant
+        ([("a", 1.0), ("x", 1.0)], 0),  # both are
+        ([("a", 2.0), ("a", 1.0), ("b", 1.0)], 0),  # a stands where its first chunk stands
+    ],
+)
+def test_a_tie_of_a_relevant_document_with_another_is_counted(scored, tied):
+    summary = evaluate_rankings([tied_ranking(*scored)], [question("q", "a", "x")], ks=(1,))
+    assert summary.n_tied == tied
+
+
+def test_documents_of_different_grades_tie_too():
+    rankings, questions = [tied_ranking(("a", 1.0), ("x", 1.0))], [question("q")]
+    assert measure_queries(rankings, questions, qrels={"q": {"a": 1, "x": 2}}).n_tied == 1
+    assert measure_queries(rankings, questions, qrels={"q": {"a": 2, "x": 2}}).n_tied == 0
+
+
+def test_qrels_take_the_place_of_what_questions_name():
+    questions = [question("q1", "z"), question("q2", "a"), question("q3", "a")]
+    rankings = [ranking("q1", "a", "b"), ranking("q2", "a"), ranking("q3", "a")]
+    qrels = {"q1": {"a": 1, "b": 3}, "q2": {"a": 0}, "unknown": {"a": 1}}
+    measured = measure_queries(rankings, questions, ks=(1, 2), qrels=qrels)
+    assert measured.values["recall@1"] == {"q1": 0.5}
+    # Grade 1 in place 1, grade 3 in place 2; at best the other way round.
+    assert measured.values["ndcg@2"]["q1"] == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
+    assert measured.n_unlabelled == 2
+
+
+def test_the_places_that_the_rank_score_counts_can_be_set():
+    rankings, questions = [ranking("q", "x", "a")], [question("q", "a")]
+    measured = measure_queries(rankings, questions, ks=(), rank_score_k=2)
+    assert measured.values["rank_score@2"] == {"q": 0.5}
+    assert "rank_score@5" not in measured.values
+
+
+def test_two_questions_with_one_id_are_an_error():
+    with pytest.raises(DataError, match="more than one question with the id 'q'"):
+        evaluate_rankings([ranking("q", "a")], [question("q", "a"), question("q", "b")])
+
+
+def test_documents_of_evidence_that_the_corpus_lacks_are_named():
+    evidence = [Evidence(document_id=name, start=0, end=1) for name in ("a", "b", "b")]
+    questions = [Question(id="q", question="?", evidence=evidence)]
+    assert missing_documents(questions, [Document(id="a", text="x")]) == {"q": ["b"]}
+
+
+def test_a_summary_of_an_older_version_is_read():
+    summary = evaluate_rankings([ranking("q", "a")], [question("q", "a")], ks=(1,))
+    new = ("n_tied", "n_unplaced", "by_lang", "by_tag", "batches", "index_s", "search_s")
+    kept = {name: value for name, value in msgspec.to_builtins(summary).items() if name not in new}
+    old = msgspec.convert(kept, RetrievalSummary)
+    assert (old.measures, old.batches, old.by_tag) == (summary.measures, None, {})
+    assert msgspec.json.decode(msgspec.json.encode(summary), type=RetrievalSummary) == summary
+
+
+def test_each_question_can_be_measured_once_and_summed_up_later():
+    rankings, questions = [ranking("q", "a")], [question("q", "a")]
+    assert summarise_queries(measure_queries(rankings, questions), questions) == evaluate_rankings(
+        rankings, questions
+    )

@@ -7,8 +7,9 @@ from ragstone.agreement.card import grade_name
 from ragstone.judging.summary import MetricSummary
 from ragstone.report import wording
 from ragstone.report.findings import findings, rank_bars, told
+from ragstone.report.retrieval import Grouping, groupings, headline_measures, remarks
 from ragstone.report.summary import RunSummary
-from ragstone.report.wording import NO_MODEL, count, interval, judge_name, n_scored, number, statuses
+from ragstone.report.wording import NO_MODEL, count, interval, judge_name, n_scored, number, plural, statuses
 from ragstone.retrieval import RetrievalSummary
 
 if TYPE_CHECKING:
@@ -49,18 +50,39 @@ def terminal_judged(summary: RunSummary) -> "Group":
 
 
 def terminal_retrieval(row: RetrievalSummary) -> "Group":
-    """Return what `ragstone retrieve` shows: every rank measure, and how often which rank came first."""
+    """Return what `ragstone retrieve` shows: rank measures, first ranks, groups, and what to know of them."""
     from rich.console import Group
 
-    table = _table(("", 0, False), ("mean", 4, True), ("interval", 12, True))
+    table = _table(("", 0, False), ("mean", 4, True), ("interval", 12, True), ("", 0, False))
     for name, estimate in row.measures.items():
-        _add(table, (f"  {name}", ""), (number(estimate.value), "bold"), (interval(estimate), ""))
+        fewer = f"of {plural(estimate.n, 'question')}" if estimate.n != row.n_questions else ""
+        _add(
+            table,
+            (f"  {name}", ""),
+            (number(estimate.value), "bold"),
+            (interval(estimate), ""),
+            (fewer, "dim"),
+        )
     places = ", ".join(f"{place}: {count(n)}" for place, n in rank_bars(row) if n)
     return Group(
         _text(f"{row.retriever}, measured on {wording.measured(row)}", "bold"),
         *([table] if row.measures else [_text("Nothing to measure: no question names its documents.")]),
         *([_text(f"First relevant document at rank {places}.")] if row.measures else []),
+        *(part for grouping in groupings(row) for part in _grouping(grouping, headline_measures(row))),
+        *(_text(remark) for remark in remarks(row)),
     )
+
+
+def _grouping(grouping: Grouping, measures: list[str]) -> "list[RenderableType]":
+    """Return one line a value: its questions, and a few measures with their intervals."""
+    columns = ((name, 18, True) for name in measures)
+    table = _table((f"By {grouping.by}", 8, False), ("questions", 4, True), *columns)
+    for value, group in grouping.groups.items():
+        estimates = [group.measures[name] for name in measures]
+        cells = [f"{number(one.value)}  {interval(one):>12}" for one in estimates]
+        _add(table, (f"  {value}", ""), (count(group.n_questions), ""), *((cell, "") for cell in cells))
+    more = [_text(f"  and {plural(grouping.n_more, 'value')} more", "dim")] if grouping.n_more else []
+    return [table, *more]
 
 
 def terminal_card(card: ReportCard) -> "Group":
