@@ -72,42 +72,41 @@ class TextLayer:
 
     def __init__(self, layer: "PdfTextPage") -> None:
         self.text: str = layer.get_text_range()
+        self._calls = calls()
         self._layer = ctypes.cast(layer.raw, c_void_p).value
         # PDFium leaves characters without a meaning out of the text, so its positions are two kinds.
         self._exact = len(self.text) == layer.count_chars()
         self._four = [c_double() for _ in range(4)]
         self._refs = [byref(number) for number in self._four]
         self._matrix = Matrix()
-        self._names: dict[int, bytes] = {}
 
     def _char(self, position: int) -> int:
         return position if self._exact else calls().char_index(self._layer, position)
 
     def text_object(self, position: int) -> int | None:
         """Return the handle of the drawing that a character belongs to, None for a space PDFium put in."""
-        return calls().text_object(self._layer, self._char(position))
+        return self._calls.text_object(self._layer, self._char(position))
 
-    def font_name(self, text_object: int) -> bytes:
-        """Return the name of the font of a drawing, such as b"ABCDEF+Times-Bold"; empty without one."""
-        font = calls().font_of(text_object)
-        if not font:
-            return b""
-        if font not in self._names:
-            buffer = ctypes.create_string_buffer(NAME_BYTES)
-            calls().font_name(font, buffer, NAME_BYTES)
-            self._names[font] = buffer.value
-        return self._names[font]
+    def font(self, text_object: int) -> int | None:
+        """Return the handle of the font of a drawing, if it has one."""
+        return self._calls.font_of(text_object)
+
+    def font_name(self, font: int) -> bytes:
+        """Return the name of a font, such as b"ABCDEF+Times-Bold"."""
+        buffer = ctypes.create_string_buffer(NAME_BYTES)
+        self._calls.font_name(font, buffer, NAME_BYTES)
+        return buffer.value
 
     def placed(self, position: int) -> tuple[float, Matrix]:
         """Return a character's size in points and its matrix, which the next call overwrites."""
         char, matrix = self._char(position), self._matrix
-        calls().matrix(self._layer, char, byref(matrix))
-        size = calls().font_size(self._layer, char) * (matrix.c**2 + matrix.d**2) ** 0.5
+        self._calls.matrix(self._layer, char, byref(matrix))
+        size = self._calls.font_size(self._layer, char) * (matrix.c**2 + matrix.d**2) ** 0.5
         return size, matrix
 
     def boxes(self, spans: list[tuple[int, int]]) -> list[Box]:
         """Return the box of the ink of each span of characters; spans are drawings, in order."""
-        whole = calls().count_rects(self._layer, 0, -1)
+        whole = self._calls.count_rects(self._layer, 0, -1)
         if whole == len(spans) and self._exact:
             return [self._rect(number) for number in range(whole)]
         return [self.box(start, end) for start, end in spans]
@@ -115,23 +114,23 @@ class TextLayer:
     def box(self, start: int, end: int) -> Box:
         """Return the box of the ink of the characters from start to end."""
         first = self._char(start)
-        count = calls().count_rects(self._layer, first, self._char(end - 1) + 1 - first)
+        count = self._calls.count_rects(self._layer, first, self._char(end - 1) + 1 - first)
         return _union(self._rect(number) for number in range(count))
 
     def _rect(self, number: int) -> Box:
         left, top, right, bottom = self._four
-        calls().rect(self._layer, number, *self._refs)
+        self._calls.rect(self._layer, number, *self._refs)
         return left.value, bottom.value, right.value, top.value
 
     def char_box(self, position: int) -> Box:
         """Return the box of one character's ink."""
         left, right, bottom, top = self._four
-        calls().char_box(self._layer, self._char(position), *self._refs)
+        self._calls.char_box(self._layer, self._char(position), *self._refs)
         return left.value, bottom.value, right.value, top.value
 
     def origin(self, position: int) -> tuple[float, float]:
         """Return where a character's origin stands."""
-        calls().origin(self._layer, self._char(position), *self._refs[:2])
+        self._calls.origin(self._layer, self._char(position), *self._refs[:2])
         return self._four[0].value, self._four[1].value
 
 

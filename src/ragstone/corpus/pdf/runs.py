@@ -83,7 +83,8 @@ def read_page(page: "PdfPage") -> Page:
     try:
         text = TextLayer(layer)
         drawn = _drawn(text)
-        characters = _mend_ligatures(text)
+        has_rtl = not text.text.isascii() and RTL.search(text.text) is not None
+        characters = _mend_ligatures(text) if has_rtl else text.text
         quarters = Counter[int]()
         for run in drawn:
             quarters[run.quarter] += run.end - run.start
@@ -98,21 +99,27 @@ def read_page(page: "PdfPage") -> Page:
         runs = list(_parted(text, runs, upright))
     finally:
         layer.close()
-    n_rtl = 0 if characters.isascii() else len(RTL.findall(characters))
-    return Page(characters, *turned_page, runs, others, n_rtl > 0, 2 * n_rtl > len(characters))
+    rtl = has_rtl and 2 * len(RTL.findall(characters)) > len(characters)
+    return Page(characters, *turned_page, runs, others, has_rtl, rtl)
 
 
 def _drawn(layer: TextLayer) -> list[_Drawn]:
     spans = [(*span, handle) for line in _lines(layer.text) for *span, handle in _objects(layer, *line)]
     boxes = layer.boxes([(start, end) for start, end, _ in spans])
     drawn = []
+    styles: dict[int | None, int] = {}
     for (start, end, handle), box in zip(spans, boxes, strict=True):
         size, matrix = layer.placed(start)
         quarter = (0 if matrix.a >= 0 else 2) if abs(matrix.a) >= abs(matrix.b) else 1 if matrix.b > 0 else 3
-        name = layer.font_name(handle)
-        style = (BOLD if _BOLD.search(name) else 0) | (ITALIC if _ITALIC.search(name) else 0)
-        drawn.append(_Drawn(start, end, box, matrix.e, matrix.f, size, style, quarter))
+        font = layer.font(handle)
+        if font not in styles:
+            styles[font] = _style(layer.font_name(font)) if font else 0
+        drawn.append(_Drawn(start, end, box, matrix.e, matrix.f, size, styles[font], quarter))
     return drawn
+
+
+def _style(font_name: bytes) -> int:
+    return (BOLD if _BOLD.search(font_name) else 0) | (ITALIC if _ITALIC.search(font_name) else 0)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
