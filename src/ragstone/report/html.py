@@ -11,6 +11,7 @@ from ragstone.agreement.card import grade_name
 from ragstone.errors import DataError
 from ragstone.report import wording
 from ragstone.report.findings import rank_bars, told
+from ragstone.report.retrieval import groupings, headline_measures, remarks
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -70,4 +71,5 @@ def environment() -> "Environment":
     )
     words = {name: value for name, value in vars(wording).items() if callable(value)}
     made.globals.update(words, rank_bars=rank_bars, told=told, grade_name=grade_name)
+    made.globals.update(groupings=groupings, headline_measures=headline_measures, remarks=remarks)
     return made

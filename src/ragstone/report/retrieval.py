@@ -51,8 +51,8 @@ def _unplaced(row: RetrievalSummary) -> str:
     if not row.n_unplaced:
         return ""
     return (
-        f"Not measured by characters: {plural(row.n_unplaced, 'question')}, because evidence lies outside its "
-        "document or a result does not say where it stands."
+        f"Not measured by characters: {plural(row.n_unplaced, 'question')}, because evidence lies outside "
+        "its document or a result does not say where it stands."
     )
 
 

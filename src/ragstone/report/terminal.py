@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SHOWN_MEASURES = ("hit@1", "hit@5", "mrr")
+VALUE_WIDTH = 14  # beside three measures with their intervals, in 80 columns
 
 
 def terminal_summary(summary: RunSummary) -> "Group":
@@ -75,13 +76,13 @@ def terminal_retrieval(row: RetrievalSummary) -> "Group":
 
 def _grouping(grouping: Grouping, measures: list[str]) -> "list[RenderableType]":
     """Return one line a value: its questions, and a few measures with their intervals."""
-    columns = ((name, 18, True) for name in measures)
-    table = _table((f"By {grouping.by}", 8, False), ("questions", 4, True), *columns)
+    table = _table((f"By {grouping.by}", 0, False), ("n", 4, True), *((name, 17, True) for name in measures))
+    table.columns[0].max_width = VALUE_WIDTH
     for value, group in grouping.groups.items():
         estimates = [group.measures[name] for name in measures]
-        cells = [f"{number(one.value)}  {interval(one):>12}" for one in estimates]
+        cells = [f"{number(one.value)} {interval(one):>12}" for one in estimates]
         _add(table, (f"  {value}", ""), (count(group.n_questions), ""), *((cell, "") for cell in cells))
-    more = [_text(f"  and {plural(grouping.n_more, 'value')} more", "dim")] if grouping.n_more else []
+    more = [_text(f"  And {plural(grouping.n_more, 'value')} more.", "dim")] if grouping.n_more else []
     return [table, *more]
 
 
