@@ -1,12 +1,13 @@
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError
 
 import numpy as np
 import pytest
 
-from ragstone.embedding import EMBEDDERS, Embedder, EmbeddingModel, open_embedder
-from ragstone.embedding.embedder import BATCH
+from ragstone.embedding import Embedder, EmbeddingModel, open_embedder
+from ragstone.embedding.model import BATCH, in_batches
 from ragstone.errors import DataError, MissingExtra, ModelError
 
 
@@ -21,9 +22,13 @@ class Counting:
         return np.array([[len(text), role == "query", 1] for text in texts], dtype=np.float64)
 
 
-def counting_embedder(store, identity="m"):
+def model_of(embed, identity="m", **settings):
+    return EmbeddingModel(identity=identity, embed=in_batches(embed), **settings)
+
+
+def counting_embedder(store, identity="m", **settings):
     model = Counting()
-    return Embedder(EmbeddingModel(identity, model), store), model
+    return Embedder(model_of(model, identity, **settings), store), model
 
 
 def test_vectors_have_length_one_and_keep_the_order():
@@ -74,7 +79,7 @@ def test_texts_come_in_batches_and_finished_batches_survive(tmp_path):
         return np.ones((len(batch), 2))
 
     with pytest.raises(KeyboardInterrupt):
-        Embedder(EmbeddingModel("m", fail_second), store)(texts, "passage")
+        Embedder(model_of(fail_second), store)(texts, "passage")
     embed, model = counting_embedder(store)
     embed(texts[:BATCH], "passage")
     assert model.calls == []
@@ -101,14 +106,14 @@ def test_no_text_gives_no_vector():
 
 
 def test_a_zero_vector_stays_zero():
-    embed = Embedder(EmbeddingModel("m", lambda texts, role: np.zeros((len(texts), 2))), None)
+    embed = Embedder(model_of(lambda texts, role: np.zeros((len(texts), 2))), None)
     assert embed(["a"], "query").tolist() == [[0, 0]]
 
 
 @pytest.mark.parametrize("wrong", [np.ones(2), np.ones((2, 3)), np.array([[np.nan, 1]])])
 def test_a_model_that_answers_wrongly_is_stopped(wrong):
     with pytest.raises(ModelError, match="embedder 'm' gave an array of shape"):
-        Embedder(EmbeddingModel("m", lambda texts, role: wrong), None)(["a"], "query")
+        Embedder(model_of(lambda texts, role: wrong), None)(["a"], "query")
 
 
 def test_a_broken_store_says_what_to_do(tmp_path):
@@ -135,10 +140,71 @@ def test_a_missing_package_names_the_command_that_installs_it(monkeypatch):
         open_embedder("packaged")
 
 
-def test_every_registered_embedder_opens_without_loading(tmp_path):
-    for name in EMBEDDERS:
+def test_embedders_open_without_loading(tmp_path):
+    for name in ("packaged", "openai/text-embedding-3-small"):
         assert open_embedder(name, tmp_path).n_embedded == 0
     assert not list(tmp_path.iterdir())
+
+
+def test_blank_texts_are_not_embedded_and_resemble_nothing():
+    embed, model = counting_embedder(None)
+    assert embed(["", "a", " \n\u3000"], "passage")[[0, 2]].tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert model.calls == [["a"]]
+    assert (embed.n_embedded, embed.n_cached) == (1, 2)
+    assert embed([""], "query").shape == (1, 3)
+    with pytest.raises(DataError, match="all 2 texts to embed are blank"):
+        counting_embedder(None)[0](["", " "], "passage")
+
+
+def test_a_prefix_is_embedded_with_the_text_and_makes_it_another_one(tmp_path):
+    store = tmp_path / "embeddings.sqlite"
+    embed, model = counting_embedder(store, prefixes={"query": "q: "})
+    embed(["a"], "query")
+    embed(["a"], "passage")
+    assert model.calls == [["q: a"], ["a"]]
+    plain, model = counting_embedder(store)
+    plain(["a"], "query")
+    plain(["a"], "passage")
+    assert model.calls == [["a"]]
+
+
+def test_another_dimension_than_before_is_an_error_that_names_both(tmp_path):
+    store = tmp_path / "embeddings.sqlite"
+    counting_embedder(store)[0](["a"], "passage")
+    wider = Embedder(model_of(lambda texts, role: np.ones((len(texts), 4))), store)
+    with pytest.raises(
+        ModelError, match=r"vectors of 3 and of 4 numbers: another model .* or delete .*sqlite"
+    ):
+        wider(["a", "b"], "passage")
+    widths = iter([2, 5])
+    changing = Embedder(model_of(lambda texts, role: np.ones((len(texts), next(widths)))), None)
+    with pytest.raises(ModelError, match="of 2 and of 5 numbers"):
+        changing([f"{n}" for n in range(BATCH + 1)], "passage")
+
+
+def test_a_bar_moves_with_every_text_that_is_embedded():
+    shown = []
+
+    @contextmanager
+    def bar(n_texts):
+        shown.append(n_texts)
+        yield lambda: shown.append("moved")
+
+    embed, _ = counting_embedder(None)
+    embed([f"{n}" for n in range(BATCH)], "passage", bar)
+    assert shown == []
+    embed([f"{n}" for n in range(1000, 1000 + 2 * BATCH)], "passage", bar)
+    assert shown == [2 * BATCH, *["moved"] * 2 * BATCH]
+
+
+def test_a_closed_embedder_begins_no_more_batches(tmp_path):
+    store = tmp_path / "embeddings.sqlite"
+    embed, model = counting_embedder(store)
+    embed.close()
+    with pytest.raises(ModelError, match="stopped before all texts were embedded"):
+        embed([f"{n}" for n in range(2 * BATCH)], "passage")
+    assert len(model.calls) == 1
+    assert len(counting_embedder(store)[0]([f"{n}" for n in range(BATCH)], "passage")) == BATCH
 
 
 @pytest.mark.real

@@ -59,7 +59,10 @@ async def test_similarity_is_the_cosine_with_the_nearest_reference():
     import numpy as np
 
     vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.6, 0.8]}
-    embed = lambda texts, _role: np.array([vectors[text] for text in texts], dtype=np.float32)  # noqa: E731
+
+    async def embed(texts, _role):
+        return [np.array(vectors[text], dtype=np.float32) for text in texts]
+
     answer = Answer(question_id="q", answer="a", reference=["b", "c"])
     row = await judge_answer(load_judge("similarity"), answer, Means(embed=embed))
     assert row.score == pytest.approx(0.6)

@@ -41,6 +41,7 @@ from tests.support.scripts import (
     Body,
     Said,
     Script,
+    embed_words,
     fail,
     fit_schema,
     hang,
@@ -60,18 +61,20 @@ HANG_S = 60.0
 class FakeOpenAI:
     """The server. Attributes may be set at any time, before and between requests.
 
-    script: what is said. latency_s: how long it takes. key: if set, the only one that is let in.
-    models: if set, the only names that exist. refuse: ways of asking for JSON that get HTTP 400, of
-    json_schema, tool and json_object.
+    script: what is said; embedding: what is said to a request for vectors. latency_s: how long it takes.
+    key: if set, the only one that is let in. models: if set, the only names that exist. refuse: ways of
+    asking for JSON that get HTTP 400, of json_schema, tool and json_object.
 
     What it saw: n_requests, most_in_flight, bodies (the last 2,000), arrivals (their times),
-    n_asked_again (requests whose very body was answered before with status 200).
+    n_asked_again (requests whose very body was answered before with status 200), embedded (text -> how
+    often its vector was given).
     """
 
     model = "openai/fake"
 
     def __init__(self) -> None:
         self.script: Script = fit_schema
+        self.embedding: Script = embed_words
         self.latency_s = 0.0
         self.key: str | None = None
         self.models: set[str] | None = None
@@ -87,6 +90,7 @@ class FakeOpenAI:
         self.bodies: deque[Body] = deque(maxlen=KEPT_BODIES)
         self.arrivals: deque[float] = deque(maxlen=KEPT_BODIES)
         self._answered: Counter[bytes] = Counter()
+        self.embedded: Counter[str] = Counter()
 
     def settings(self, root: Path | str = ".", **of_model: object) -> Settings:
         """Return settings in which the model `openai/fake` is this server; of_model: its other settings."""
@@ -134,7 +138,8 @@ class FakeOpenAI:
     async def _reply(self, request: web.BaseRequest, content: bytes) -> web.StreamResponse:
         body = msgspec.json.decode(content)
         self.bodies.append(body)
-        said = self._check(request, body) or self.script(body)
+        embedding = request.path.endswith("/embeddings")
+        said = self._check(request, body) or (self.embedding if embedding else self.script)(body)
         if isinstance(said, str):
             said = Said(text=said)
         if said.hang:
@@ -144,6 +149,8 @@ class FakeOpenAI:
             await asyncio.sleep(self.latency_s)
         if said.cut and request.transport is not None:
             request.transport.abort()
+        if embedding and said.status == 200:
+            self.embedded.update(body["input"])
         if said.raw is not None:
             kind = "text/html" if said.raw.startswith(b"<") else "application/json"
             return web.Response(
@@ -180,6 +187,8 @@ class FakeOpenAI:
             "n_answered": sum(self._answered.values()),
             "n_asked_again": self.n_asked_again,
             "n_cut_off": self.n_cut_off,
+            "n_embedded": self.embedded.total(),
+            "n_embedded_again": self.embedded.total() - len(self.embedded),
             "n_batches": len(self.batches.made),
             "n_batch_calls": self.batches.n_calls,
             "n_looks": self.batches.n_looks,
@@ -290,6 +299,7 @@ async def main(arguments: list[str] | None = None) -> None:
     ]
     if any(share for share, _ in faults):
         fake.script = sometimes(faults, options.seed)
+        fake.embedding = sometimes(faults, options.seed, embed_words)
     runner = await fake.serve(options.port)
     print(fake.base_url, flush=True)
     parent, end = os.getppid(), time.monotonic() + options.lifetime

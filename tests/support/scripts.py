@@ -84,7 +84,9 @@ def in_turn(*said: "Said | str | Script") -> Script:
     return script
 
 
-def sometimes(shares: dict[float, "Said"] | list[tuple[float, "Said"]], seed: int = 0) -> Script:
+def sometimes(
+    shares: dict[float, "Said"] | list[tuple[float, "Said"]], seed: int = 0, otherwise: "Script | None" = None
+) -> Script:
     """Return a script that says each of these with its probability, and otherwise what fits the schema."""
     draw = random.Random(seed)
     pairs = list(shares.items()) if isinstance(shares, dict) else list(shares)
@@ -95,7 +97,7 @@ def sometimes(shares: dict[float, "Said"] | list[tuple[float, "Said"]], seed: in
             left -= share
             if left < 0:
                 return said
-        return fit_schema(body)
+        return (otherwise or fit_schema)(body)
 
     return script
 
@@ -134,6 +136,26 @@ def fit_schema(body: Body) -> str:
     ]
     made = Builder(schema.get("$defs", {}), numbered, random.Random(seed)).build(schema)
     return msgspec.json.encode(made).decode()
+
+
+def embed_words(body: Body, dimensions: int = 64) -> Said:
+    """Return a vector for each input text: how often each of its words is there, words being hashed."""
+    texts, n = body["input"], body.get("dimensions", dimensions)
+    vectors = []
+    for text in texts:
+        vector = [0.0] * n
+        for word in re.findall(r"\w+", text.casefold()):
+            vector[_seed(word) % n] += 1.0
+        vectors.append(vector)
+    return vectors_said(vectors, sum(len(text) // 4 + 1 for text in texts))
+
+
+def vectors_said(vectors: list[Any], n_tokens: int = 1) -> Said:
+    """Return the reply that gives these vectors (lists, or texts in base64)."""
+    rows = [{"object": "embedding", "index": at, "embedding": one} for at, one in enumerate(vectors)]
+    usage = {"prompt_tokens": n_tokens, "total_tokens": n_tokens}
+    reply = {"object": "list", "data": rows[::-1], "model": "fake", "usage": usage}
+    return Said(raw=json.dumps(reply).encode())
 
 
 def _seed(prompt: str) -> int:

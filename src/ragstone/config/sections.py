@@ -35,6 +35,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     price_usd_per_million: Price | None = None
     batch_discount: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     batch_poll_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    dimensions: Positive | None = None
     query_prefix: str = ""
     passage_prefix: str = ""
 

@@ -1,6 +1,20 @@
 """Texts -> vectors: a packaged model by default, each text embedded once."""
 
-from ragstone.embedding.embedder import EMBEDDERS, Embedder, open_embedder
-from ragstone.embedding.model import Embed, EmbeddingModel, Role, Vectors
+from ragstone.embedding.embedder import Embedder
+from ragstone.embedding.gathering import EmbedSoon, Gathered
+from ragstone.embedding.model import Embed, EmbeddingModel, NotEmbedded, Role, TextRefused, Vectors
+from ragstone.embedding.opening import EMBEDDERS, open_embedder
 
-__all__ = ["EMBEDDERS", "Embed", "Embedder", "EmbeddingModel", "Role", "Vectors", "open_embedder"]
+__all__ = [
+    "EMBEDDERS",
+    "Embed",
+    "EmbedSoon",
+    "Embedder",
+    "EmbeddingModel",
+    "Gathered",
+    "NotEmbedded",
+    "Role",
+    "TextRefused",
+    "Vectors",
+    "open_embedder",
+]

@@ -1,76 +1,151 @@
-"""The embedder by name, over its cache."""
+"""A model over its store: each text is embedded once, and every vector is looked at before it is used."""
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
 from ragstone.embedding.cache import load_vectors, store_vectors
-from ragstone.embedding.model import EmbeddingModel, Role, Vectors
-from ragstone.embedding.packaged import packaged_model
-from ragstone.errors import ModelError, nearest
+from ragstone.embedding.model import BATCH, EmbeddingModel, Role, TextRefused, Vectors
+from ragstone.errors import DataError, ModelError
+from ragstone.llm import CallFailed
 
-BATCH = 64  # texts between two writes: what a kill can lose
 STORE = "embeddings.sqlite"
 
-EMBEDDERS: dict[str, Callable[[], EmbeddingModel]] = {"packaged": packaged_model}
+Bar = Callable[[int], AbstractContextManager[Callable[[], None]]]
+"""How many texts are embedded -> a context that gives a function to call for each of them."""
 
 
 class Embedder:
-    """An Embed that asks its cache first and counts: a class, since the counts outlive a call.
+    """An Embed that asks its store first and counts: a class, since the counts outlive a call.
 
-    n_embedded: texts that the model embedded. n_cached: texts that it had not to, because the cache, or the
-    same call, held the same text in the same role.
+    identity: what the store knows its model by. n_embedded: texts that the model embedded. n_cached: texts
+    that it had not to, because the store, or the same call, held the same text in the same role, or because
+    they are blank. Threads that share one wait for each other, so that none pays for what another asks.
     """
 
     def __init__(self, model: EmbeddingModel, store: Path | None) -> None:
+        self.identity = model.identity
+        self.at_once = model.at_once
         self.n_embedded = 0
         self.n_cached = 0
         self._model = model
         self._store = store
+        self._dimension: int | None = None
+        self._closed = False
+        self._lock = Lock()
 
-    def __call__(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Return (n, d) vectors of length 1, one a text; zeros stay zeros. No text: (0, 0).
+    def __call__(self, texts: Sequence[str], role: Role, bar: Bar | None = None) -> Vectors:
+        """Return (n, d) vectors of length 1, one a text; zeros stay zeros, and a blank text gets them.
 
-        Raises ModelError if the model gives another shape or numbers that are not finite.
+        bar: shows how far it is, if there are more texts than a batch. No text: (0, 0).
+
+        Raises CallFailed with what became of it if an endpoint embeds some texts only (TextRefused for one
+        that it does not take), ModelError if the model gives another shape or numbers that are not finite,
+        DataError if all texts are blank.
         """
-        keys = [_key(self._model.identity, role, text) for text in texts]
-        by_key = dict(zip(keys, texts, strict=True))
-        vectors = load_vectors(self._store, list(by_key)) if self._store and by_key else {}
-        absent = [key for key in by_key if key not in vectors]
-        for start in range(0, len(absent), BATCH):
-            batch = absent[start : start + BATCH]
-            fresh = dict(zip(batch, self._embed([by_key[key] for key in batch], role), strict=True))
+        found = self.each(texts, role, bar)
+        failures = [one for one in found if isinstance(one, CallFailed)]
+        if failures:
+            raise _incomplete(failures, len(texts))
+        vectors = [one for one in found if not isinstance(one, CallFailed)]
+        return np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)
+
+    def each(self, texts: Sequence[str], role: Role, bar: Bar | None = None) -> list[Vectors | CallFailed]:
+        """Return each text's (d,) vector, or why it has none. Raises what a call does, but CallFailed."""
+        prefix = self._model.prefixes.get(role, "")
+        keys = [_key(self.identity, role, prefix + text) if text.strip() else b"" for text in texts]
+        by_key = {key: prefix + text for key, text in zip(keys, texts, strict=True) if key}
+        with self._lock:
+            found: dict[bytes, Vectors | CallFailed] = {}
+            if self._store and by_key:
+                found |= self._checked(load_vectors(self._store, list(by_key)))
+            absent = [key for key in by_key if key not in found]
+            if absent:
+                with bar(len(absent)) if bar and len(absent) > BATCH else nullcontext(_nothing) as advance:
+                    found |= self._embed(absent, [by_key[key] for key in absent], role, advance)
+            self.n_cached += len(keys) - len(absent)
+        if not all(keys):
+            found[b""] = self._zeros(len(texts))
+        return [found[key] for key in keys]
+
+    def close(self) -> None:
+        """Begin no more batches, in whichever thread; those under way are stored. A second time: nothing."""
+        self._closed = True
+        self._model.close()
+
+    def _embed(
+        self, keys: Sequence[bytes], texts: Sequence[str], role: Role, advance: Callable[[], None]
+    ) -> dict[bytes, Vectors | CallFailed]:
+        found: dict[bytes, Vectors | CallFailed] = {}
+
+        def keep(positions: Sequence[int], given: Vectors | CallFailed) -> None:
+            if isinstance(given, CallFailed):
+                found.update({keys[at]: given for at in positions})
+                return
+            vectors = self._unit_length(given, len(positions))
+            fresh = self._checked(dict(zip([keys[at] for at in positions], vectors, strict=True)))
             if self._store:
                 store_vectors(self._store, fresh)
-            vectors |= fresh
-        self.n_embedded += len(absent)
-        self.n_cached += len(keys) - len(absent)
-        return np.stack([vectors[key] for key in keys]) if keys else np.zeros((0, 0), dtype=np.float32)
+            found.update(fresh)
+            self.n_embedded += len(positions)
+            for _ in positions:
+                advance()
+            if self._closed:
+                raise ModelError("the run was stopped before all texts were embedded")
 
-    def _embed(self, texts: Sequence[str], role: Role) -> Vectors:
-        vectors = np.asarray(self._model.embed(texts, role), dtype=np.float32)
-        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
+        self._model.embed(texts, role, keep)
+        return found
+
+    def _unit_length(self, given: Vectors, n_texts: int) -> Vectors:
+        vectors = np.asarray(given, dtype=np.float32)
+        if vectors.ndim != 2 or len(vectors) != n_texts or not np.isfinite(vectors).all():
             raise ModelError(
-                f"embedder {self._model.identity!r} gave an array of shape {vectors.shape} for {len(texts)} "
+                f"embedder {self.identity!r} gave an array of shape {vectors.shape} for {n_texts} "
                 "texts, or numbers that are not finite. Use another embedder."
             )
         lengths: Vectors = np.linalg.norm(vectors, axis=1, keepdims=True)
         lengths[lengths == 0] = 1
         return vectors / lengths
 
+    def _checked(self, vectors: dict[bytes, Vectors]) -> dict[bytes, Vectors]:
+        """Return the vectors, if all that this embedder ever gave are of one dimension. Raises ModelError."""
+        lengths = {len(vector) for vector in vectors.values()}
+        if self._dimension is not None:
+            lengths.add(self._dimension)
+        if len(lengths) > 1:
+            where = f", or delete {self._store}: it is only a cache" if self._store else ""
+            raise ModelError(
+                f"embedder {self.identity!r} gives vectors of {' and of '.join(map(str, sorted(lengths)))} "
+                "numbers: another model is served under this name than before, or its settings changed. "
+                f"Give it another name{where}."
+            )
+        self._dimension = next(iter(lengths), None)
+        return vectors
 
-def open_embedder(name: str, cache: Path | None = None) -> Embedder:
-    """Return the embedder of that name (a key of EMBEDDERS), with its store in the folder `cache`, if any.
+    def _zeros(self, n_texts: int) -> Vectors:
+        if self._dimension is None:
+            raise DataError(f"all {n_texts} texts to embed are blank. Check that the rows hold text.")
+        return np.zeros(self._dimension, dtype=np.float32)
 
-    The store is `embeddings.sqlite`; several processes and several embedders may share it. Nothing is
-    loaded before the first text that the store lacks. Raises ModelError for an unknown name, MissingExtra
-    where the embedder's package is not installed.
-    """
-    if name not in EMBEDDERS:
-        raise ModelError(f"unknown embedder {name!r}. {nearest(name, EMBEDDERS)}")
-    return Embedder(EMBEDDERS[name](), cache / STORE if cache else None)
+
+def _incomplete(failures: Sequence[CallFailed], n_texts: int) -> CallFailed:
+    """Return the failure of a call in which some texts got no vector."""
+    first = next((one for one in failures if isinstance(one, TextRefused)), failures[0])
+    if isinstance(first, TextRefused):
+        return first
+    return CallFailed(
+        first.status,
+        f"{first} Of {n_texts:,} texts, {n_texts - len(failures):,} are embedded and stored: run the same "
+        "command again to go on from there.",
+    )
+
+
+def _nothing() -> None:
+    """Show nothing."""
 
 
 def _key(identity: str, role: Role, text: str) -> bytes:

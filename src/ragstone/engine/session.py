@@ -1,12 +1,13 @@
 """What the stages of one command share: settings, doors, ledger, budget, embedder."""
 
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from typing import TypeVar
 
 from ragstone.config import ModelSettings, Settings
-from ragstone.embedding import Embedder, open_embedder
+from ragstone.embedding import Embed, Embedder, Gathered, open_embedder
 from ragstone.engine.local import map_in_order
 from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.errors import ConfigError, ModelError
@@ -156,8 +157,21 @@ class Session:
     def embedder(self, name: str) -> Embedder:
         """Return an embedder, opened once. Raises ModelError."""
         if name not in self._embedders:
-            self._embedders[name] = open_embedder(name, self.settings.path(".ragstone"))
+            self._embedders[name] = open_embedder(
+                name,
+                self.settings.path(".ragstone"),
+                self.settings,
+                self.budget,
+                offline=self._offline,
+                forecaster=self._forecaster,
+            )
+            self._stack.callback(self._embedders[name].close)
         return self._embedders[name]
+
+    def _embed(self, name: str) -> Embed:
+        """Return an embedder that shows how far it is."""
+        bar = functools.partial(self._bar, "embed")
+        return functools.partial(self.embedder(name), bar=bar)
 
     def secret(self) -> bytes:
         """Return the project's secret, made on first use."""
@@ -172,7 +186,7 @@ class Session:
             retrievers=self.settings.retrievers,
             filter=Filter(where=declared.where, match=tuple(declared.match)),
             embedder=declared.embedder,
-            open_embedder=self.embedder,
+            open_embedder=self._embed,
             open_door=self.ask,
             context_tokens=self.context_tokens,
             each=self.each,
@@ -203,7 +217,7 @@ class Session:
         model = self.settings.judge.model
         asking = [judge.name for judge in judges if judge.needs_model]
         embedding = any(judge.kind == "embedding" for judge in judges)
-        embed = self.embedder(self.settings.retrieve.embedder) if embedding else None
+        embed = Gathered(self.embedder(self.settings.retrieve.embedder)) if embedding else None
         if not asking:
             return Means(embed=embed)
         if model is None:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from ragstone.embedding import Embed
+from ragstone.embedding import EmbedSoon
 from ragstone.judging.judge import Judge
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import Answer, Status, Usage, Verdict
@@ -19,7 +19,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     ask: Ask | None = None
     model: str = "none"
     secret: bytes = b""
-    embed: Embed | None = None
+    embed: EmbedSoon | None = None
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,5 @@
 """How each kind of judge comes to its finding on one answer."""
 
-import asyncio
-
 from ragstone.judging.finding import Finding, FindingOf, Means, ask_model
 from ragstone.judging.judge import Judge, Kind
 from ragstone.judging.lexical import MEASURES, alternatives
@@ -58,8 +56,8 @@ async def judge_similarity(_judge: Judge, answer: Answer, _inputs: dict[str, str
     if not given or not answer.answer.strip():
         missing = "reference" if not given else "answer"
         return Finding(score=None, status="not_applicable", rationale=f"the row has no {missing}")
-    vectors = await asyncio.to_thread(embed, [answer.answer, *given], "passage")
-    return Finding(score=round(float((vectors[1:] @ vectors[0]).max()), 6))
+    said, *wanted = await embed([answer.answer, *given], "passage")
+    return Finding(score=round(max(float(one @ said) for one in wanted), 6))
 
 
 KINDS: dict[Kind, FindingOf] = {

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from ragstone.config import ModelSettings
+from ragstone.config import ModelSettings, Price
 from ragstone.llm.budget import cost_usd, most_tokens
 from ragstone.llm.door import Door, NotInLedger, prompt_key
 from ragstone.llm.madeup import made_up_reply
@@ -84,6 +84,7 @@ class Forecaster:
         self.weight = 1.0
         self.assumptions: dict[str, None] = {}
         self._models: dict[str, _Listened] = {}
+        self._embeddings: dict[str, tuple[float, float, Price | None]] = {}
         self._heard: set[bytes] = set()
 
     def listen(self, model: str, door: Door, limits: ModelSettings) -> Ask:
@@ -113,9 +114,15 @@ class Forecaster:
 
         return ask
 
+    def hear_embedding(self, model: str, n_calls: float, n_bytes: float, price: Price | None) -> None:
+        """Count requests for the vectors of texts of so many bytes."""
+        calls_before, bytes_before, _ = self._embeddings.get(model, (0.0, 0.0, None))
+        self._embeddings[model] = (calls_before + n_calls, bytes_before + n_bytes, price)
+
     def forecast(self, earlier: Earlier) -> Forecast:
         """Return what was heard, in numbers. earlier: gives some responses of a model from the ledger."""
         models = [_forecast(name, listened, earlier) for name, listened in self._models.items()]
+        models += [_forecast_embedding(name, *heard) for name, heard in self._embeddings.items()]
         costs = [model.cost_usd for model in models if model.calls]
         times = [model.duration_s for model in models if model.calls]
         return Forecast(
@@ -157,6 +164,21 @@ def _forecast(name: str, listened: _Listened, earlier: Earlier) -> ModelForecast
         cost_usd=cost_usd(usage, price),
         duration_s=_duration_s(listened, n_calls, usage, past),
         n_earlier=known.calls or len(past),
+        list_price_read=str(price.read) if isinstance(price, ListPrice) else None,
+    )
+
+
+def _forecast_embedding(name: str, n_calls: float, n_bytes: float, price: Price | None) -> ModelForecast:
+    usage = Usage(input=round(n_bytes * TOKENS_A_BYTE))
+    return ModelForecast(
+        model=name,
+        calls=round(n_calls),
+        from_ledger=0,
+        input=usage.input,
+        output=0,
+        cost_usd=cost_usd(usage, price),
+        duration_s=None,
+        n_earlier=0,
         list_price_read=str(price.read) if isinstance(price, ListPrice) else None,
     )
 
