@@ -115,6 +115,14 @@ def test_of_many_values_those_with_most_questions_are_shown():
     assert "And 10 values more." in text
 
 
+def test_a_group_of_all_questions_is_not_shown():
+    row = summary_of(3)
+    everything = msgspec.structs.replace(row.by_lang["hi"], n_questions=3)
+    text = words(msgspec.structs.replace(row, by_lang={"hi": everything}, by_tag={"crop": row.by_lang}))
+    assert "By language" not in text
+    assert "By crop" in text
+
+
 def test_names_from_outside_are_shown_as_they_are_and_fold():
     row = summary_of(3)
     odd = msgspec.structs.replace(row, by_tag={"[b]" + "t" * 50: {"水" * 60: row.by_lang["hi"]}}, by_lang={})

@@ -18,10 +18,14 @@ class Grouping(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def groupings(row: RetrievalSummary) -> list[Grouping]:
-    """Return the groups by language and by each tag, of many values those with the most questions."""
-    every = {"language": row.by_lang, **row.by_tag} if row.by_lang else row.by_tag
+    """Return the groups by language and by each tag, of many values those with the most questions.
+
+    A group that holds every question tells nothing that the means do not, and is not shown.
+    """
     shown = []
-    for by, groups in every.items():
+    for by, groups in [("language", row.by_lang), *row.by_tag.items()]:
+        if all(group.n_questions == row.n_questions for group in groups.values()):
+            continue
         largest = sorted(groups, key=lambda value: -groups[value].n_questions)[:SHOWN_VALUES]
         kept = {value: group for value, group in groups.items() if value in largest}
         shown.append(Grouping(by=by, groups=kept, n_more=len(groups) - len(kept)))
