@@ -49,16 +49,13 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Strip(msgspec.Struct, frozen=True):
-    """A strip from x0 to x1 between the lines of two places, both included."""
+    """A strip from x0 to x1, whose bits are set in `bits`, between the lines of two places, both included."""
 
     x0: int
     x1: int
+    bits: int
     first: int
     last: int
-
-    @property
-    def ink(self) -> int:
-        return ((1 << (self.x1 - self.x0)) - 1) << self.x0
 
 
 def find_gutter(runs: list[Run]) -> Gutter | None:
@@ -102,10 +99,10 @@ def _candidates(lines: list[_Line], width: int) -> Iterator[_Strip]:
             last = first + height - 1
             for strip in seen:  # a part of a strip is as little a gutter as the whole
                 if strip.first <= first and last <= strip.last:
-                    ink |= strip.ink
+                    ink |= strip.bits
             if _has_strip(ink, width):
                 for x0, x1 in _strips(ink, pattern):
-                    seen.append(_extended(inks, _Strip(x0, x1, first, last)))
+                    seen.append(_extended(inks, x0, x1, first, last))
                     yield seen[-1]
         height = min(height - 1, int(height * SHRINK))
 
@@ -147,13 +144,14 @@ def _strips(ink: int, strip: re.Pattern[str]) -> list[tuple[int, int]]:
     return sorted(spans, key=lambda span: abs((span[0] + span[1]) / 2 - middle))
 
 
-def _extended(inks: list[int], strip: _Strip) -> _Strip:
-    first, last, ink = strip.first, strip.last, strip.ink
-    while first > 0 and not inks[first - 1] & ink:
+def _extended(inks: list[int], x0: int, x1: int, first: int, last: int) -> _Strip:
+    """Return the strip from x0 to x1 with all lines around the first and the last that leave it free."""
+    bits = ((1 << (x1 - x0)) - 1) << x0
+    while first > 0 and not inks[first - 1] & bits:
         first -= 1
-    while last + 1 < len(inks) and not inks[last + 1] & ink:
+    while last + 1 < len(inks) and not inks[last + 1] & bits:
         last += 1
-    return _Strip(strip.x0, strip.x1, first, last)
+    return _Strip(x0, x1, bits, first, last)
 
 
 def _is_gutter(lines: list[_Line], strip: _Strip) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BOLD, ITALIC = 1, 2
 CELL_GAP = 1.2  # ems; a run is parted where its own gap is wider, as in a table row drawn at once
+USUAL = 0.5  # ems, the width of a character on average
+LINE_OF_TEXT = 15  # characters
 WIDEST = 0.62  # ems; wider characters on average are a sign of gaps (or are Chinese, and then have none)
 
 _BOLD = re.compile(rb"bold|black|heavy|demi|CMBX", re.IGNORECASE)
@@ -176,19 +178,25 @@ def _placed(run: _Drawn, quarter: int, bounds: Box) -> Run:
 
 def _parted(layer: TextLayer, runs: list[Run], quarter: int) -> Iterator[Run]:
     """Yield the runs, those with a gap as wide as between cells in parts."""
-    widths = [
-        (run.x1 - run.x0) / (run.end - run.start) / (run.size or 1)
-        for run in runs
-        if run.end - run.start > 14
-    ]
-    usual = min(median(widths), WIDEST) if widths else 0.5
+    usual = _usual_widths(runs)
     for run in runs:
-        spare = run.x1 - run.x0 - usual * run.size * (run.end - run.start)
+        width = usual.get((run.size, run.style), USUAL)
+        spare = run.x1 - run.x0 - width * run.size * (run.end - run.start)
         text = layer.text[run.start : run.end]
         if (spare > CELL_GAP * run.size or "   " in text) and (" " in text or "\u00a0" in text):
             yield from _parts(layer, run, quarter)
         else:
             yield run
+
+
+def _usual_widths(runs: list[Run]) -> dict[tuple[float, int], float]:
+    """Return the usual width of a character in ems for each size and style that has a line of text."""
+    widths: dict[tuple[float, int], list[float]] = {}
+    for run in runs:
+        n = run.end - run.start
+        if n >= LINE_OF_TEXT and run.size:
+            widths.setdefault((run.size, run.style), []).append((run.x1 - run.x0) / n / run.size)
+    return {kind: min(median(found), WIDEST) for kind, found in widths.items()}
 
 
 def _parts(layer: TextLayer, run: Run, quarter: int) -> Iterator[Run]:
