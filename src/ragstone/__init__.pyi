@@ -10,6 +10,7 @@ from .corpus import chunk_documents as chunk_documents
 from .corpus import ingest as ingest
 from .corpus import read_corpus as read_corpus
 from .engine import answer as answer
+from .engine import bench_languages as bench_languages
 from .engine import bench_retrievers as bench_retrievers
 from .engine import judge as judge
 from .engine import retrieve as retrieve
@@ -37,6 +38,7 @@ from .records import RankingItem as RankingItem
 from .records import Verdict as Verdict
 from .report import BenchSummary as BenchSummary
 from .report import RunSummary as RunSummary
+from .report import StudySummary as StudySummary
 from .report import read_summary as read_summary
 from .report import write_report as write_report
 from .retrieval import RetrievalSummary as RetrievalSummary

@@ -12,9 +12,9 @@ from ragstone.config import (
     RunSection,
     load_settings,
 )
-from ragstone.engine.bench import measure_cut
 from ragstone.engine.bench_timing import Indexes, Watch, search_timed
 from ragstone.errors import ConfigError, DataError
+from ragstone.experiments.cut import measure_cut
 from ragstone.records import Chunk, Document, Evidence, Question, Ranking, RankingItem
 from ragstone.report import read_leaderboard
 from ragstone.retrieval import RETRIEVERS, SearchMeans, build_search

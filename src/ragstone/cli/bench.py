@@ -8,10 +8,12 @@ import typer
 from ragstone.cli.asking import leave
 from ragstone.cli.bars import bars
 from ragstone.cli.console import UNSCORED, say, show, show_json, told_plainly
-from ragstone.cli.options import AsJson, BudgetCap, Config, Deadline, Force, Limit, Offline, Strict
+from ragstone.cli.options import AsJson, BudgetCap, Config, Deadline, Force, Limit, Model, Offline, Strict
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
+    from ragstone.records import Status
+    from ragstone.report import Calls
 
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything that draws at random.")]
 
@@ -48,8 +50,40 @@ def retrievers(
     else:
         show(terminal_leaderboard(summary))
     say(f"Report: {bench_folder(settings) / 'report.html'}")
-    leave([], summary.calls, strict=strict)
+    leave(_cut_off(summary.calls), summary.calls, strict=strict)
     if strict and summary.leaderboard.failed:
+        raise typer.Exit(UNSCORED)
+
+
+def languages(
+    *,
+    config: Config = None,
+    model: Model = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    offline: Offline = False,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Study whether translations of the documents help: the own language's index against that of all."""
+    from ragstone.config import choose
+    from ragstone.engine import bench_languages, study_folder
+    from ragstone.report import terminal_study
+
+    settings = choose(_settings(config, limit, seed), "answer", model=model)
+    study = bench_languages(
+        settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
+    )
+    if json:
+        show_json(study)
+    else:
+        show(terminal_study(study))
+    say(f"Report: {study_folder(settings) / 'report.html'}")
+    leave(_cut_off(study.calls), study.calls, strict=strict)
+    if strict and (study.failed or any(cost.n_unscored for cost in study.costs)):
         raise typer.Exit(UNSCORED)
 
 
@@ -60,4 +94,10 @@ def _settings(config: Path | None, limit: int | None, seed: int | None) -> "Sett
     return choose(settings, "questions", limit=limit)
 
 
+def _cut_off(calls: "Calls") -> "list[Status]":
+    """Return the status of calls that the budget did not allow, as rows would have it."""
+    return ["over_budget"] if calls.failed.get("over_budget") else []
+
+
 bench.command("retrievers")(told_plainly(retrievers))
+bench.command("languages")(told_plainly(languages))

@@ -15,6 +15,7 @@ from ragstone.engine.stages import (
     load_judges,
     rank_questions,
 )
+from ragstone.engine.study import bench_languages, study_folder
 
 __all__ = [
     "Advance",
@@ -26,6 +27,7 @@ __all__ = [
     "answer_rows",
     "answer_to_file",
     "bench_folder",
+    "bench_languages",
     "bench_retrievers",
     "forecast_answering",
     "forecast_judging",
@@ -43,4 +45,5 @@ __all__ = [
     "run_folder",
     "run_sync",
     "silent",
+    "study_folder",
 ]

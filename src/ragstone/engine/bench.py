@@ -25,13 +25,14 @@ from ragstone.engine.notes import plain_notes
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
+from ragstone.experiments.cut import measure_cut
 from ragstone.experiments.grid import SPAN_MEASURES, Configuration, plan_grid
 from ragstone.experiments.leaderboard import Failed, Leaderboard, Measured, Timing, make_leaderboard
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Document, Question, Ranking
 from ragstone.report.bench import LEADERBOARD, BenchSummary
 from ragstone.report.bench_page import write_leaderboard
-from ragstone.retrieval import RETRIEVERS, QueryMeasures, copies_of, measure_queries, missing_documents
+from ragstone.retrieval import RETRIEVERS, copies_of, missing_documents
 from ragstone.tables import held, read_rows, write_rows
 from ragstone.version import __version__
 
@@ -227,18 +228,6 @@ async def _measure(bench: Bench, one: Configuration, number: int, indexes: Index
         ),
         file=file,
     )
-
-
-def measure_cut(
-    rankings: Sequence[Ranking],
-    questions: Sequence[Question],
-    k: int,
-    same: Mapping[str, str],
-    lengths: Mapping[str, int],
-) -> QueryMeasures:
-    """Return the measures of the first k items of each ranking: what an application gets that takes k."""
-    cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in rankings]
-    return measure_queries(cut, questions, ks=(k,), rank_score_k=k, same=same, lengths=lengths, depth=k)
 
 
 def _texts(board: Leaderboard, documents: Sequence[Document]) -> dict[str, str]:

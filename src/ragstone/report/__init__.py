@@ -6,6 +6,9 @@ from ragstone.report.bench_terminal import terminal_leaderboard
 from ragstone.report.findings import headlines
 from ragstone.report.page import write_report
 from ragstone.report.run import read_summary
+from ragstone.report.study import StudySummary, read_study
+from ragstone.report.study_page import write_study
+from ragstone.report.study_terminal import terminal_study
 from ragstone.report.summary import Calls, RunSummary
 from ragstone.report.terminal import terminal_card, terminal_judged, terminal_retrieval, terminal_summary
 
@@ -13,14 +16,18 @@ __all__ = [
     "BenchSummary",
     "Calls",
     "RunSummary",
+    "StudySummary",
     "headlines",
     "read_leaderboard",
+    "read_study",
     "read_summary",
     "terminal_card",
     "terminal_judged",
     "terminal_leaderboard",
     "terminal_retrieval",
+    "terminal_study",
     "terminal_summary",
     "write_leaderboard",
     "write_report",
+    "write_study",
 ]

@@ -1,0 +1,245 @@
+"""`ragstone bench languages`: indexes of one language, of each, and of all, on the same questions."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import AgreeSection, BenchSection, JudgeSection, Settings
+from ragstone.corpus import chunk_documents
+from ragstone.engine.local import run_sync
+from ragstone.engine.manifest import check_manifest, write_manifest
+from ragstone.engine.notes import plain_notes
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, open_session
+from ragstone.engine.stages import load_judges
+from ragstone.engine.study_answers import JUDGES, answer_both
+from ragstone.engine.study_rows import StudyRows, read_study_rows
+from ragstone.errors import ConfigError, DataError, RagstoneError
+from ragstone.experiments.answers import (
+    Answered,
+    WrongAnswer,
+    accuracy_verdicts,
+    answering_cost,
+    wrong_answers,
+)
+from ragstone.experiments.grid import searches_chunks
+from ragstone.experiments.languages import ALL, Indexes, language_cells, language_verdicts
+from ragstone.llm import Caps, parse_caps
+from ragstone.records import Answer, Chunk, Document, Question, Ranking
+from ragstone.report.study import STUDY, FailedRetriever, StudySummary
+from ragstone.report.study_page import write_study
+from ragstone.retrieval import RETRIEVERS, Filter, SearchMeans, build_search
+from ragstone.systems import load_prompt
+from ragstone.tables import held, write_rows
+from ragstone.version import __version__
+
+SHOWN_WRONG = 50
+
+
+def bench_languages(
+    settings: Settings,
+    *,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> StudySummary:
+    """Measure whether an index of all languages finds more, and answers better, than that of the own one.
+
+    Numbers, rankings, answers, wrong answers and page stand in `runs/NAME-languages/`. Without `[answer]
+    model` only retrieval is studied. Run again, no finished call is made twice and every number is the same.
+    A retriever that fails is listed with its reason and loses no other. force: replace a study of the same
+    name that had other settings. budget, deadline, offline: for the answering model. Raises ConfigError for
+    settings that do not fit together, DataError for files, ModelError when no call can succeed.
+    """
+    return run_sync(_study(settings, parse_caps(budget, deadline), offline, force, progress))
+
+
+def study_folder(settings: Settings) -> Path:
+    """Return the folder of the study that the settings name."""
+    return settings.path("runs") / f"{settings.run.name}-languages"
+
+
+async def _study(
+    settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
+) -> StudySummary:
+    _check_retrievers(settings)
+    if settings.answer.model:
+        load_prompt(settings.named(settings.answer.prompt))
+    rows = read_study_rows(settings)
+    folder = study_folder(settings)
+    decisive = msgspec.structs.replace(
+        settings,
+        judge=JudgeSection(),
+        agree=AgreeSection(),
+        bench=BenchSection(languages=settings.bench.languages),
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    with held(folder):
+        check_manifest(folder, decisive, force)
+        for old in folder.glob("*.jsonl"):
+            old.unlink()
+        write_rows(folder / "documents.jsonl", rows.documents, Document, force=True)
+        write_rows(folder / "questions.jsonl", rows.questions, Question, force=True)
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            chunks = _chunks(rows, settings)
+            indexes, failed = await _search_all(rows, chunks, folder, session)
+            answered = await answer_both(indexes, rows, chunks, session) if settings.answer.model else []
+            summary = _summarise(settings, rows, indexes, failed, answered, session)
+        _write_answers(folder, answered, rows)
+        write_manifest(folder, decisive, load_judges(JUDGES) if answered else [], summary.models)
+        (folder / STUDY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+        write_study(folder)
+    return summary
+
+
+def _check_retrievers(settings: Settings) -> None:
+    """Raise ConfigError for a retriever that is unknown, or that has no index of ours."""
+    known = {**RETRIEVERS, **settings.retrievers}
+    if not settings.bench.languages.retrievers:
+        raise ConfigError("[bench.languages] retrievers is empty: name at least one.")
+    for name in settings.bench.languages.retrievers:
+        if not searches_chunks(name, known):
+            raise ConfigError(
+                f"[bench.languages] {name!r} searches elsewhere, so it has no index of each language. "
+                "Name a retriever that searches these documents."
+            )
+
+
+def _chunks(rows: StudyRows, settings: Settings) -> list[Chunk]:
+    cut = settings.chunk
+    return list(chunk_documents(rows.documents, cut.method, cut.size, cut.overlap))
+
+
+async def _search_all(
+    rows: StudyRows, chunks: Sequence[Chunk], folder: Path, session: Session
+) -> tuple[dict[str, Indexes], list[FailedRetriever]]:
+    """Return retriever -> the rankings from each of its indexes, written to the folder as they come."""
+    settings, lang_of = session.settings, rows.lang_of
+    parts = {lang: [chunk for chunk in chunks if lang_of[chunk.document_id] == lang] for lang in rows.langs}
+    parts[ALL] = list(chunks)
+    means = _without_lang(session.search_means(rows.documents))
+    found: dict[str, Indexes] = {}
+    failed: list[FailedRetriever] = []
+    retrievers = list(dict.fromkeys(settings.bench.languages.retrievers))
+    with session.progress("search", len(retrievers) * len(parts), session.state) as advance:
+        for name in retrievers:
+            indexes: dict[str, list[Ranking]] = {}
+            try:
+                for index, some in parts.items():
+                    search = await build_search(name, some, means)
+                    indexes[index] = await search(rows.questions, settings.bench.languages.k)
+                    advance()
+            except ConfigError:
+                raise
+            except RagstoneError as mistake:
+                failed.append(FailedRetriever(retriever=name, reason=str(mistake)))
+                continue
+            for index, rankings in indexes.items():
+                write_rows(
+                    folder / f"rankings-{_slug(name)}-{_slug(index)}.jsonl", rankings, Ranking, force=True
+                )
+            found[name] = indexes
+    if not found:
+        raise DataError(
+            f"no retriever could be measured. {'; '.join(f'{one.retriever}: {one.reason}' for one in failed)}"
+        )
+    return found, failed
+
+
+def _without_lang(means: SearchMeans) -> SearchMeans:
+    """Return means whose filter lets every language through: which index has it is what is studied."""
+    kept = means.filter
+    return msgspec.structs.replace(
+        means,
+        filter=Filter(
+            where={key: value for key, value in kept.where.items() if key != "lang"},
+            match=tuple(key for key in kept.match if key != "lang"),
+        ),
+    )
+
+
+def _summarise(
+    settings: Settings,
+    rows: StudyRows,
+    indexes: Mapping[str, Indexes],
+    failed: list[FailedRetriever],
+    answered: list[Answered],
+    session: Session,
+) -> StudySummary:
+    k, seed = settings.bench.languages.k, settings.run.seed
+    wrong = _wrong(answered, rows)
+    by_id = {question.id: question for question in rows.questions}
+    return StudySummary(
+        name=settings.run.name,
+        version=__version__,
+        langs=rows.langs,
+        k=k,
+        documents={lang: sum(d.lang == lang for d in rows.documents) for lang in rows.langs},
+        questions={
+            lang: sum(q.lang == lang for q in rows.questions)
+            for lang in dict.fromkeys(q.lang or "" for q in rows.questions)
+        },
+        models=session.models(),
+        cells=[
+            cell
+            for name, of_name in indexes.items()
+            for cell in language_cells(name, of_name, rows.questions, k, rows.same, rows.lang_of, seed=seed)
+        ],
+        verdicts=language_verdicts(indexes, rows.questions, k, rows.same, seed=seed),
+        failed=failed,
+        accuracy=accuracy_verdicts(answered, rows.questions, rows.same, seed=seed) if answered else [],
+        costs=[answering_cost(one, by_id) for one in answered],
+        wrong=wrong[:SHOWN_WRONG],
+        n_wrong=len(wrong),
+        unanswered=None
+        if answered
+        else "No model answered: name one as model in the table [answer] of ragstone.toml, and the accuracy "
+        "of the answers is studied too.",
+        calls=session.calls(),
+        notes=_notes(rows, settings),
+    )
+
+
+def _wrong(answered: Sequence[Answered], rows: StudyRows) -> list[WrongAnswer]:
+    by_id = {question.id: question for question in rows.questions}
+    return [row for one in answered for row in wrong_answers(one, by_id, rows.same, rows.lang_of)]
+
+
+def _write_answers(folder: Path, answered: Sequence[Answered], rows: StudyRows) -> None:
+    if not answered:
+        return
+    write_rows(folder / "answers.jsonl", [row for one in answered for row in one.answers], Answer, force=True)
+    lines = b"".join(msgspec.json.encode(row) + b"\n" for row in _wrong(answered, rows))
+    (folder / "wrong_answers.jsonl").write_bytes(lines)
+
+
+def _notes(rows: StudyRows, settings: Settings) -> list[str]:
+    notes = plain_notes([], (), rows.skipped)
+    if rows.n_detected:
+        notes.append(f"{rows.n_detected} documents or questions did not say their language: it was detected.")
+    langs = set(rows.langs)
+    strangers = [question for question in rows.questions if question.lang not in langs]
+    if strangers:
+        named = ", ".join(sorted({question.lang or "" for question in strangers}))
+        notes.append(
+            f"{len(strangers)} questions are in a language that no document is in ({named}): they have no "
+            "index of their own language, and the verdicts leave them out."
+        )
+    if "lang" in settings.retrieve.match or "lang" in settings.retrieve.where:
+        notes.append(
+            "[retrieve] restricts results by language; the study does not, for that is its question."
+        )
+    alone = len(rows.documents) - len(rows.same)
+    if alone:
+        notes.append(
+            f"{alone} documents lack the field {settings.documents.copies!r}: they are copies of no other."
+        )
+    return notes
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:60]
