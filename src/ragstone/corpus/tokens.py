@@ -8,7 +8,8 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import add
 
 PREFIX = 5
 _PLANES = (range(0x33480), range(0xE0100, 0xE01F0))  # where letters, digits and marks can be
@@ -19,7 +20,7 @@ _UNSPACED = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff]+)"
 )
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
 # The article and the particles written onto it, after light10 (Larkey, Ballesteros and Connell 2007).
 _ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=...)")
 
@@ -32,6 +33,7 @@ _JOINERS = (
 _ARABIC_VOWELS = "\u0640\u0670" + "".join(map(chr, range(0x64B, 0x653)))
 # Turkish I has been folded to i before, so its dotless small letter becomes i too.
 _FOLD = str.maketrans("أإآٱىئؤةکیı_", "ااااييوهكيi ", _JOINERS + _ARABIC_VOWELS)
+_FOLDED = re.compile(f"[{''.join(map(chr, _FOLD))}]")  # none of them means anything inside the brackets
 
 
 def tokenize(text: str) -> list[str]:
@@ -65,24 +67,38 @@ def search_terms(text: str) -> list[str]:
     """
     terms: list[str] = []
     for word in _words(text):
-        for kind, run in [(WORD, word)] if word.isascii() else _runs(word):
-            if kind == UNSPACED:
-                characters = _clusters(run)
-                terms += characters
-                terms += [first + second for first, second in pairwise(characters)]
-                continue
-            bare = run if run.isascii() else _ARABIC_ARTICLE.sub("", run)
-            terms.append(bare)
-            if len(bare) >= PREFIX and not bare.isdigit():
-                terms.append(f"{bare[:PREFIX]}*")
+        terms += word_terms(word)
     return terms
+
+
+def word_terms(word: str) -> list[str]:
+    """Return the search terms of a word, folded as `tokenize` folds it."""
+    if word.isascii():
+        return _with_prefix(word)
+    terms: list[str] = []
+    for kind, run in _runs(word):
+        if kind == UNSPACED:
+            characters = _clusters(run)
+            terms += characters
+            terms += map(add, characters, islice(characters, 1, None))
+        else:
+            terms += _with_prefix(run if run.isascii() else _ARABIC_ARTICLE.sub("", run))
+    return terms
+
+
+def _with_prefix(word: str) -> list[str]:
+    if len(word) < PREFIX or word.isdigit():
+        return [word]
+    return [word, f"{word[:PREFIX]}*"]
 
 
 def _words(text: str) -> list[str]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     # The dotted capital of Turkish casefolds to i and a combining dot.
-    text = text.casefold().replace("i\u0307", "i").translate(_FOLD)
+    text = text.casefold().replace("i\u0307", "i")
+    if _FOLDED.search(text):
+        text = text.translate(_FOLD)
     return _word_pattern().findall(_THOUSANDS.sub("", text))
 
 
