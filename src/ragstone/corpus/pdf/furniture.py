@@ -1,8 +1,7 @@
 """Page furniture: the running headers, footers and page numbers that no page's text consists of.
 
 It is told by repetition: the same words at the same place of several pages, near an edge. A number in them
-must be the same on all, or count the pages; so neither the rows of a table that goes over many pages nor
-"Table 1", "Table 2" at the top of two are taken for it.
+must be the same on all, or count the pages, so that the rows of a table that goes over many pages are none.
 """
 
 import re
@@ -99,18 +98,16 @@ def _offset(lines: list[_Line]) -> int | None:
 
 
 def _edge_lines(page: Page, number: int) -> Iterator[_Line]:
-    if page.runs:  # the outermost lines count as well, for pages with wide margins
-        bases = [run.base for run in page.runs]
-        top = max(EDGE * page.height, min(bases) + 1)
-        bottom = min((1 - EDGE) * page.height, max(bases) - 1)
-    else:
-        top = bottom = 0.0
-    for part in (
-        (run for run in page.runs if run.base < top),
-        (run for run in page.runs if run.base > bottom),
-    ):
-        for runs in lines_of(part):
-            yield _line(page, number, max(run.base for run in runs), runs)
+    top, bottom = EDGE * page.height, (1 - EDGE) * page.height
+    # Of pages with wide margins the outermost lines count as well, if they are bare numbers.
+    bases = [run.base for run in page.runs] or [0.0]
+    first, last = min(bases), max(bases)
+    head = [run for run in page.runs if run.base < max(top, first + 1)]
+    foot = [run for run in page.runs if run.base > min(bottom, last - 1)]
+    for runs in (*lines_of(head), *lines_of(foot)):
+        line = _line(page, number, max(run.base for run in runs), runs)
+        if not top <= line.place <= bottom or _BARE.fullmatch(line.text):
+            yield line
     for run in page.turned:
         yield _line(page, number, run.x0, [run])
 

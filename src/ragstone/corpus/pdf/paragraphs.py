@@ -178,7 +178,8 @@ def _link_after_short_line(frame: _Frame, draft: _Draft, row: Row, *, ended: boo
     if ended or indented:
         # Ragged lines are broken early; a paragraph's last line is shorter still, or the next is indented.
         return " " if room < RAGGED_END and not indented else ""
-    return " " if room < RAGGED or row.text[0].islower() else "\n"
+    prose = draft.in_paragraph > 1 or frame.room(row) < RAGGED * (frame.end - frame.start)
+    return " " if row.text[0].islower() or (room < RAGGED and prose) else "\n"
 
 
 def _link_after_full_line(frame: _Frame, draft: _Draft, row: Row, after: Row | None, *, ended: bool) -> str:
