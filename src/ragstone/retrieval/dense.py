@@ -1,14 +1,22 @@
 """Dense search: by the similarity of vectors, over the index that is declared."""
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+import functools
+import os
+from collections.abc import Callable, Sequence
 
 from ragstone.config import DenseSettings
-from ragstone.embedding import Embed
+from ragstone.embedding import Embed, NotEmbedded, TextRefused, Vectors
+from ragstone.errors import ConfigError, ModelError
 from ragstone.records import Chunk
+from ragstone.retrieval.bm25 import rank_by_bm25
 from ragstone.retrieval.exact import search_exactly
 from ragstone.retrieval.means import SearchMeans
 from ragstone.retrieval.ranks import Hit, Rank, Subset
+
+Nearest = Callable[[Vectors, int, Subset | None], list[list[Hit]]]
+"""Queries, k, the chunks that may be found -> for each query at most k hits, best first."""
 
 
 async def rank_by_vectors(
@@ -17,20 +25,85 @@ async def rank_by_vectors(
     """Return a function that ranks chunks by the cosine of their texts' vectors with the question's.
 
     texts: what each chunk is searched by. Every chunk is a hit: k larger than their number gives all.
-    Scores are in [-1, 1].
+    Scores are in [-1, 1]. In a forecast, what is not embedded yet is ranked by BM25.
+
+    Raises ConfigError where the declaration contradicts itself, ModelError where a text cannot be embedded
+    or a server would be asked offline, MissingExtra without the index's package, DataError for an index that
+    cannot be used.
     """
+    _check(declared, means)
     embed = means.open_embedder(declared.embedder or means.embedder)
-    return await rank_by_similarity(texts, embed)
-
-
-async def rank_by_similarity(texts: Sequence[str], embed: Embed) -> Rank:
-    """Return a function that ranks the texts by exact search."""
-    passages = await asyncio.to_thread(embed, texts, "passage")
+    try:
+        passages = await asyncio.to_thread(embed, texts, "passage")
+        nearest = await asyncio.to_thread(_index, passages, chunks, declared, means)
+    except NotEmbedded:
+        return _forecast(texts, embed)
+    except TextRefused as refusal:
+        raise _with_its_document(refusal, chunks, texts) from None
 
     async def rank(questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
         if not questions:
             return []
-        queries = await asyncio.to_thread(embed, questions, "query")
-        return await asyncio.to_thread(search_exactly, passages, queries, k, among)
+        try:
+            queries = await asyncio.to_thread(embed, questions, "query")
+        except NotEmbedded:
+            return await rank_by_bm25(texts)(questions, k, among)
+        return await asyncio.to_thread(nearest, queries, k, among)
 
     return rank
+
+
+def _forecast(texts: Sequence[str], embed: Embed) -> Rank:
+    """Return a function that ranks by BM25, and asks for the vectors of the questions, so that they count."""
+    by_words = rank_by_bm25(texts)
+
+    async def rank(questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
+        with contextlib.suppress(NotEmbedded):
+            await asyncio.to_thread(embed, questions, "query")
+        return await by_words(questions, k, among)
+
+    return rank
+
+
+def _index(
+    passages: Vectors, chunks: Sequence[Chunk], declared: DenseSettings, means: SearchMeans
+) -> Nearest:
+    match declared.index:
+        case "exact":
+            return functools.partial(search_exactly, passages)
+        case "faiss":
+            from ragstone.retrieval.faiss_index import search_by_faiss
+
+            return search_by_faiss(passages)
+        case "qdrant":
+            from ragstone.retrieval.qdrant_index import QdrantPlace, search_by_qdrant
+
+            place = QdrantPlace(
+                url=declared.url,
+                api_key=None if declared.api_key_env is None else os.environ.get(declared.api_key_env),
+                folder=means.store and means.store / "qdrant",
+                collection=declared.collection,
+            )
+            return search_by_qdrant(passages, chunks, place)
+
+
+def _check(declared: DenseSettings, means: SearchMeans) -> None:
+    of_qdrant = {"url": declared.url, "collection": declared.collection, "api_key_env": declared.api_key_env}
+    given = [key for key, value in of_qdrant.items() if value is not None]
+    if declared.index != "qdrant" and given:
+        raise ConfigError(f"[retrievers] {given[0]}: this is of index = 'qdrant', not of {declared.index!r}.")
+    if declared.api_key_env is not None and not os.environ.get(declared.api_key_env):
+        raise ConfigError(
+            f"[retrievers] api_key_env: the environment variable {declared.api_key_env} is not set."
+        )
+    if declared.url is not None and means.offline:
+        raise ModelError(f"--offline, and a retriever asks the Qdrant server {declared.url}.")
+
+
+def _with_its_document(refusal: TextRefused, chunks: Sequence[Chunk], texts: Sequence[str]) -> ModelError:
+    """Return the error with the chunk whose text the endpoint refused."""
+    chunk = next(
+        (chunk for chunk, text in zip(chunks, texts, strict=True) if refusal.text.endswith(text)), None
+    )
+    where = "" if chunk is None else f"document {chunk.document_id!r}, chunk {chunk.id!r}: "
+    return ModelError(f"{where}{refusal} Cut the documents smaller: [chunk] size, or --size.")

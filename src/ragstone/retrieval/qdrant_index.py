@@ -1,0 +1,272 @@
+"""Dense search in Qdrant: embedded, in a folder or in memory, or a server by its URL; the same code."""
+
+import contextlib
+import re
+import sqlite3
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.embedding import Vectors
+from ragstone.errors import ConfigError, DataError, MissingExtra
+from ragstone.records import Chunk
+from ragstone.retrieval.candidates import hits_among
+from ragstone.retrieval.filters import chunk_tags
+from ragstone.retrieval.ranks import Hit, Subset
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
+BATCH = 256  # points of one upload, and questions of one request
+TIMEOUT_S = 60
+TOP_LEVEL = ("lang", "topic")  # tags that stand beside the others in a chunk's metadata, and so in a payload
+
+_open: "weakref.WeakValueDictionary[str, _Place]" = weakref.WeakValueDictionary()
+
+
+class QdrantPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where collections are: a server's url and key, else a folder, else memory. collection: its name."""
+
+    url: str | None = None
+    api_key: str | None = None
+    folder: Path | None = None
+    collection: str | None = None
+
+
+def search_by_qdrant(
+    passages: Vectors, chunks: Sequence[Chunk], where: QdrantPlace
+) -> Callable[[Vectors, int, Subset | None], list[list[Hit]]]:
+    """Return a function that finds for each query its k nearest passages in a collection of them.
+
+    chunks: those of the passages, whose ids and tags are the payload. A collection is built once and found
+    again by its name, which is made from what is in it unless one is given; one whose building was cut
+    short is completed. A server answers by its own index, which may be approximate above some 10,000 points.
+
+    Raises MissingExtra without the package qdrant-client; DataError for a collection of that name with other
+    vectors, a server that cannot be asked, or a folder that another process has open.
+    """
+    payloads = [_payload(chunk) for chunk in chunks]
+    content = _content(passages, payloads)
+    name = where.collection or f"ragstone-{content}"
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise ConfigError(f"collection {name!r}: use letters, digits, dots, dashes and underscores.")
+    place = _place(where, name)
+    with place.errors():
+        _fill(place, name, passages, [{**payload, "content": content} for payload in payloads])
+
+    def search(queries: Vectors, k: int, among: Subset | None) -> list[list[Hit]]:
+        wanted = None if among is None else _filter(among.where)
+
+        def find(some: Vectors, depth: int) -> list[NDArray[np.int64]]:
+            with place.errors():
+                return _nearest(place.client, name, some, depth, wanted)
+
+        n = len(passages) if among is None else len(among.positions)
+        return hits_among(find, passages, queries, k, n)
+
+    return search
+
+
+class _Place:
+    """An open client, closed when nobody searches by it any more, or at the end of the process."""
+
+    def __init__(self, client: "QdrantClient", shown: str, remedy: str) -> None:
+        self.client = client
+        self.shown = shown
+        self.remedy = remedy
+        weakref.finalize(self, client.close)
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        """Tell what goes wrong in the block as DataError."""
+        from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+        try:
+            yield
+        except ResponseHandlingException as mistake:
+            raise DataError(
+                f"{self.shown}: the Qdrant server cannot be reached ({mistake}). Is it running, and is the "
+                "url of the retriever right?"
+            ) from None
+        except UnexpectedResponse as mistake:
+            words = mistake.content.decode("utf-8", "replace")[:200]
+            raise DataError(
+                f"{self.shown}: Qdrant answered HTTP {mistake.status_code}: {words}. Check the url and the "
+                "key (api_key_env) of the retriever."
+            ) from None
+
+
+def _place(where: QdrantPlace, name: str) -> _Place:
+    """Return the place, opened once in this process: an embedded folder has room for one client."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from qdrant_client import QdrantClient
+    except ImportError:
+        raise MissingExtra("a dense retriever with index = 'qdrant'", "qdrant") from None
+    with warnings.catch_warnings():
+        # It warns of a key on an unencrypted connection and of many points in a folder: docs/embedding.md.
+        warnings.simplefilter("ignore", UserWarning)
+        if where.url is not None:
+            try:
+                client = QdrantClient(
+                    url=where.url, api_key=where.api_key, timeout=TIMEOUT_S, check_compatibility=False
+                )
+            except ValueError as mistake:
+                raise ConfigError(f"url {where.url!r} of a retriever: {mistake}") from None
+            return _Place(client, where.url, "delete it on the server")
+        if where.folder is None:
+            return _Place(QdrantClient(":memory:"), "memory", "restart")
+        # A folder for each collection: opening one reads all that it holds, and locks it.
+        folder = where.folder.resolve() / name
+        place = _open.get(str(folder))
+        if place is None:
+            place = _open[str(folder)] = _Place(_embedded(folder), str(folder), f"delete {folder}")
+        return place
+
+
+def _embedded(folder: Path) -> "QdrantClient":
+    from qdrant_client import QdrantClient
+
+    try:
+        return QdrantClient(path=str(folder))
+    except RuntimeError:
+        raise DataError(
+            f"{folder}: another process has this Qdrant collection open, which one at a time can. Run again "
+            "when it is done, or give the retriever the url of a Qdrant server."
+        ) from None
+    except (OSError, ValueError, KeyError, EOFError, sqlite3.Error) as mistake:
+        raise DataError(
+            f"{folder}: this Qdrant collection cannot be opened ({mistake}). Delete the folder: it is built "
+            "anew from the vectors."
+        ) from None
+
+
+def _fill(place: _Place, name: str, passages: Vectors, payloads: Sequence[dict[str, Any]]) -> None:
+    """Make the collection complete. Raises DataError where it holds something else."""
+    from qdrant_client import models
+
+    client, n_numbers = place.client, passages.shape[1]
+    if not client.collection_exists(name):
+        vectors = models.VectorParams(size=n_numbers, distance=models.Distance.DOT)
+        client.create_collection(name, vectors_config=vectors)
+        _index_payload(client, name, payloads)
+    n_there = _checked(place, name, n_numbers, payloads[0]["content"])
+    _spare_the_disk(client, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for start in range(n_there, len(passages), BATCH):
+            stop = min(start + BATCH, len(passages))
+            points = models.Batch(
+                ids=list(range(start, stop)),
+                vectors=passages[start:stop].tolist(),
+                payloads=list(payloads[start:stop]),
+            )
+            client.upsert(name, points, wait=True)
+
+
+def _spare_the_disk(client: "QdrantClient", name: str) -> None:
+    """Let an embedded collection be written without waiting for the disk after each point.
+
+    It waits 20,000 times for 20,000 points: minutes. All of it can be made anew from the vectors, and it is
+    checked when it is opened. Where the package has changed within, it is slow, and right.
+    """
+    collection = getattr(getattr(client, "_client", None), "collections", {}).get(name)
+    database = getattr(getattr(collection, "storage", None), "storage", None)
+    if isinstance(database, sqlite3.Connection):
+        database.execute("PRAGMA synchronous = OFF")
+        database.execute("PRAGMA journal_mode = MEMORY")
+
+
+def _checked(place: _Place, name: str, n_numbers: int, content: str) -> int:
+    """Return how many points the collection has, all with this content. Raises DataError for others."""
+    from qdrant_client import models
+
+    advice = f"Name another collection, or {place.remedy}."
+    of_collection = f"{place.shown}: the Qdrant collection {name!r}"
+    vectors = place.client.get_collection(name).config.params.vectors
+    size = vectors.size if isinstance(vectors, models.VectorParams) else None
+    if size != n_numbers:
+        held = "several vectors a point" if size is None else f"vectors of {size} numbers"
+        raise DataError(f"{of_collection} holds {held}, and the embedder gives {n_numbers}. {advice}")
+    ours = models.Filter(must=[models.FieldCondition(key="content", match=models.MatchValue(value=content))])
+    n_points = place.client.count(name, exact=True).count
+    n_ours = place.client.count(name, count_filter=ours, exact=True).count
+    if n_ours != n_points:
+        raise DataError(
+            f"{of_collection} holds {n_points - n_ours:,} points that are not these chunks with these tags "
+            f"and this embedder. {advice}"
+        )
+    return n_points
+
+
+def _index_payload(client: "QdrantClient", name: str, payloads: Sequence[dict[str, Any]]) -> None:
+    """Let a server find points by tag without looking at each of them; an embedded one looks in any case."""
+    from qdrant_client import models
+
+    keys = {"content", *TOP_LEVEL, *(_field(key) for payload in payloads for key in payload["tags"])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for key in sorted(keys):
+            client.create_payload_index(name, key, models.PayloadSchemaType.KEYWORD)
+
+
+def _nearest(
+    client: "QdrantClient",
+    name: str,
+    queries: Vectors,
+    depth: int,
+    wanted: Any | None,  # noqa: ANN401
+) -> list[NDArray[np.int64]]:
+    from qdrant_client import models
+
+    found: list[NDArray[np.int64]] = []
+    for start in range(0, len(queries), BATCH):
+        requests = [
+            models.QueryRequest(query=query, limit=depth, filter=wanted, with_payload=False)
+            for query in queries[start : start + BATCH].tolist()
+        ]
+        responses = client.query_batch_points(name, requests)
+        found += [np.array([point.id for point in one.points], dtype=np.int64) for one in responses]
+    return found
+
+
+def _filter(where: dict[str, str]) -> Any:  # noqa: ANN401 - the package is optional
+    from qdrant_client import models
+
+    return models.Filter(
+        must=[
+            models.FieldCondition(key=_field(key), match=models.MatchValue(value=value))
+            for key, value in where.items()
+        ]
+    )
+
+
+def _field(key: str) -> str:
+    """Return where a tag stands in a payload, in Qdrant's notation."""
+    return key if key in TOP_LEVEL else f'tags."{key}"'
+
+
+def _payload(chunk: Chunk) -> dict[str, Any]:
+    tags = (chunk.metadata or {}).get("tags")
+    names = [key for key in tags if key not in TOP_LEVEL] if isinstance(tags, dict) else []
+    return {
+        "chunk_id": chunk.id,
+        "document_id": chunk.document_id,
+        **{key: chunk_tags(chunk, key) for key in TOP_LEVEL},
+        "tags": {key: chunk_tags(chunk, key) for key in names},
+    }
+
+
+def _content(passages: Vectors, payloads: Sequence[dict[str, Any]]) -> str:
+    """Return a digest of all that a collection holds."""
+    digest = blake2b(np.ascontiguousarray(passages).tobytes(), digest_size=8)
+    digest.update(msgspec.json.encode((passages.shape, payloads)))
+    return digest.hexdigest()
