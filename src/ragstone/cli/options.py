@@ -31,10 +31,37 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that exist."
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 5 if some rows could not be scored.")]
 Model = Annotated[str | None, typer.Option("--model", help="transport/model, e.g. openai/gpt-4o-mini.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The file to write.")]
-Questions = Annotated[Path, typer.Option("--questions", help="The evaluation set.")]
-Documents = Annotated[list[Path], typer.Option("--documents", help="Files or folders; may be repeated.")]
-Retriever = Annotated[str, typer.Option("--retriever", help="bm25, dense or hybrid.")]
-TopK = Annotated[int, typer.Option("-k", min=1, help="How many chunks are retrieved.")]
+DEFAULT_K = 10  # of `ragstone retrieve`: measures are shown to that depth
+QuestionsFile = Annotated[Path | None, typer.Option("--questions", help="The evaluation set.")]
+DocumentPaths = Annotated[
+    list[Path] | None, typer.Option("--documents", help="Files or folders; may be repeated.")
+]
+ChunksFile = Annotated[
+    Path | None, typer.Option("--chunks", help="Chunks of `ragstone chunk`, in place of cutting documents.")
+]
+RankingsFile = Annotated[
+    Path | None,
+    typer.Option("--rankings", help="Measure these, made elsewhere: rows or a TREC run; search nothing."),
+]
+Retriever = Annotated[
+    str | None, typer.Option("--retriever", help="bm25, dense, hybrid, or one of [retrievers].")
+]
+K_HELP = f"How many results; default {DEFAULT_K}, or k of [retrieve] if larger."
+TopK = Annotated[int | None, typer.Option("-k", min=1, help=K_HELP)]
+Where = Annotated[
+    list[str] | None, typer.Option("--where", help="Only chunks with this tag: TAG=VALUE; may be repeated.")
+]
+Match = Annotated[
+    list[str] | None,
+    typer.Option("--match", help="Only chunks with the question's own value of this tag; may be repeated."),
+]
+Method = Annotated[str | None, typer.Option("--method", help="How documents are cut: see ragstone chunk.")]
+Size = Annotated[int | None, typer.Option("--size", min=1, help="Most characters in a chunk.")]
+Embedder = Annotated[str | None, typer.Option("--embedder", help="For dense and hybrid.")]
+Qrels = Annotated[
+    Path | None, typer.Option("--qrels", help="TREC qrels: what is relevant, in place of the questions' own.")
+]
+Trec = Annotated[Path | None, typer.Option("--trec", help="Write a TREC run file too.")]
+SeedOrSettings = Annotated[int | None, typer.Option("--seed", help="Seed of the intervals.")]
 ChunkMethod = Annotated[str, typer.Option("--method", help="How documents are cut: recursive or whole.")]
 ChunkSize = Annotated[int, typer.Option("--size", min=1, help="Most characters in a chunk.")]
-Embedder = Annotated[str, typer.Option("--embedder", help="For dense and hybrid.")]

@@ -1,64 +1,145 @@
-"""`ragstone retrieve`: questions + documents -> rankings and rank measures. No language model is asked."""
+"""`ragstone retrieve`: questions + documents -> rankings and rank measures; or rankings -> rank measures."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ragstone.cli.asking import leave, tell_forecast
+from ragstone.cli.bars import bars
 from ragstone.cli.console import say, show, show_json
 from ragstone.cli.options import (
+    DEFAULT_K,
     AsJson,
-    ChunkMethod,
-    ChunkSize,
-    Documents,
+    BudgetCap,
+    ChunksFile,
+    Config,
+    Deadline,
+    DocumentPaths,
     Embedder,
     Force,
+    ForecastOnly,
     Limit,
+    Match,
+    Method,
+    Offline,
     Output,
-    Questions,
+    Qrels,
+    QuestionsFile,
+    RankingsFile,
     Retriever,
-    Seed,
+    SeedOrSettings,
+    Size,
     TopK,
+    Trec,
+    Where,
+    Yes,
 )
+
+if TYPE_CHECKING:
+    from ragstone.config import Settings
+    from ragstone.engine.ranking import RetrieveSummary
 
 
 def retrieve(
-    questions: Questions,
-    documents: Documents,
     *,
+    questions: QuestionsFile = None,
+    documents: DocumentPaths = None,
+    chunks: ChunksFile = None,
+    rankings: RankingsFile = None,
+    retriever: Retriever = None,
+    k: TopK = None,
+    where: Where = None,
+    match: Match = None,
+    method: Method = None,
+    size: Size = None,
+    embedder: Embedder = None,
+    qrels: Qrels = None,
+    trec: Trec = None,
     output: Output = Path("rankings.jsonl"),
-    retriever: Retriever = "bm25",
-    k: TopK = 10,
-    method: ChunkMethod = "recursive",
-    size: ChunkSize = 1200,
-    embedder: Embedder = "packaged",
     limit: Limit = None,
-    seed: Seed = 0,
+    seed: SeedOrSettings = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    config: Config = None,
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Rank the chunks of the documents for every question, and measure the ranking."""
-    from itertools import islice
+    """Rank chunks for every question and measure the ranking, or measure rankings made elsewhere.
 
-    from ragstone.corpus import chunk_documents, read_corpus
-    from ragstone.engine import retrieve as rank
-    from ragstone.records import Question, Ranking
+    Options go before ragstone.toml. A language model is asked only by a reranker that names one.
+    """
+    from ragstone.config import choose, load_settings
+    from ragstone.engine.ranking import measure_rankings, rank_to_file
+    from ragstone.llm import parse_caps
+
+    caps = parse_caps(budget, deadline)
+    settings = load_settings(config)
+    settings = choose(settings, "questions", path=questions and str(questions.absolute()), limit=limit)
+    settings = choose(settings, "documents", paths=documents and [str(path.absolute()) for path in documents])
+    settings = choose(settings, "chunk", method=method, size=size)
+    settings = choose(settings, "run", seed=seed)
+    declared = {"retriever": retriever, "embedder": embedder, "match": match}
+    depth = k or max(DEFAULT_K, settings.retrieve.k)
+    settings = choose(settings, "retrieve", k=depth, where=where and parse_tags(where), **declared)
+    files = {"chunks": chunks, "qrels": qrels, "trec": trec}
+    if rankings is not None:
+        _tell(measure_rankings(settings, rankings, **files, k=k, force=force), json)
+        return
+    _forecast(settings, output, chunks, only=forecast, yes=yes, offline=offline, force=force, json=json)
+    summary = rank_to_file(settings, output, **files, caps=caps, offline=offline, force=force, progress=bars)
+    _tell(summary, json)
+    leave(summary.calls.failed, summary.calls, strict=False)
+
+
+def parse_tags(given: list[str]) -> dict[str, str]:
+    """Return the tags of `TAG=VALUE`. Raises ConfigError for anything else."""
+    from ragstone.errors import ConfigError
+
+    tags = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not (key.strip() and equals and value.strip()):
+            raise ConfigError(f"--where {text!r}: write TAG=VALUE, e.g. crop=maize.")
+        tags[key.strip()] = value.strip()
+    return tags
+
+
+def _forecast(
+    settings: "Settings",
+    output: Path,
+    chunks: Path | None,
+    *,
+    only: bool,
+    yes: bool,
+    offline: bool,
+    force: bool,
+    json: bool,
+) -> None:
+    """Show what rerankers will ask of models, if any does; a large sum is confirmed."""
+    from ragstone.engine.forecasting import forecast_retrieving
+    from ragstone.retrieval.rerank import asks_a_model
+    from ragstone.tables import check_output
+
+    asking = asks_a_model(settings.retrieve.retriever, settings.retrievers)
+    if only or (asking and not offline):
+        if not only:
+            check_output(output, force)
+        tell_forecast(forecast_retrieving(settings, chunks), only=only, yes=yes, json=json)
+
+
+def _tell(summary: "RetrieveSummary", json: bool) -> None:
     from ragstone.report import terminal_retrieval
-    from ragstone.retrieval import evaluate_rankings, missing_documents
-    from ragstone.tables import check_output, read_rows, write_rows
+    from ragstone.report.wording import asked_line
 
-    check_output(output, force)
-    asked = list(islice(read_rows(questions, Question), limit))
-    corpus = read_corpus(documents)
-    for one in corpus.skipped:
-        say(f"skipped {one.path}: {one.reason}")
-    missing = missing_documents(asked, corpus.documents)
-    if missing:
-        example = next(iter(missing.items()))
-        say(f"{len(missing)} questions name documents that are not there, e.g. {example[0]}: {example[1][0]}")
-    chunks = list(chunk_documents(corpus.documents, method, size))
-    rankings = rank(asked, chunks, retriever=retriever, k=k, embedder=embedder)
-    write_rows(output, rankings, Ranking, force=force)
-    summary = evaluate_rankings(rankings, asked, ks=sorted({1, 3, 5, 10, k}), seed=seed)
     if json:
-        show_json({"retrieval": summary, "missing_documents": missing, "output": str(output)})
+        show_json(summary)
     else:
-        show(terminal_retrieval(summary))
-        say(f"{len(rankings)} rankings in {output}.")
+        show(terminal_retrieval(summary.retrieval))
+    for note in summary.notes:
+        say(f"Note: {note}")
+    if summary.calls.made or summary.calls.from_ledger:
+        say(asked_line(summary.calls))
+    if summary.output:
+        say(f"{summary.n_rankings} rankings in {summary.output}.")

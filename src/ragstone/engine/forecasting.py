@@ -8,6 +8,7 @@ from ragstone.config import Settings
 from ragstone.engine.calibration import measured_judges
 from ragstone.engine.local import run_sync
 from ragstone.engine.pipeline import checked_judges
+from ragstone.engine.ranking import corpus_of
 from ragstone.engine.session import Session, open_forecast
 from ragstone.engine.sheet import asked_questions, sheet_rows
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
@@ -73,6 +74,17 @@ def forecast_run(settings: Settings) -> Forecast:
             labelled = settings.path(settings.agree.sheet)
             measured = measured_judges(settings, judges)
             await _judge(lambda: read_rows(labelled, Answer), measured, session, forecaster)
+
+    return _forecast(settings, work)
+
+
+def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forecast:
+    """Return what rerankers would ask. Raises what rank_to_file raises before a call."""
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        questions, corpus = asked_questions(settings), corpus_of(settings, chunks)
+        step = _sampled(len(questions), forecaster)
+        await rank_questions(questions[::step], corpus.chunks, session, documents=corpus.documents)
 
     return _forecast(settings, work)
 

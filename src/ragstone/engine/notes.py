@@ -1,11 +1,15 @@
 """What a reader must know before trusting a run's numbers, in plain sentences."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from ragstone.agreement import ReportCard
+from ragstone.config import RetrieveSection
 from ragstone.corpus import Skipped
 from ragstone.judging import MetricSummary
+from ragstone.records import Question, Ranking
+from ragstone.retrieval.filters import question_tags
 
 SHOWN = 3
 
@@ -40,6 +44,54 @@ def plain_notes(
             "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
         )
     return notes
+
+
+def ranking_notes(
+    rankings: Sequence[Ranking], questions: Sequence[Question], declared: RetrieveSection
+) -> list[str]:
+    """Return what went otherwise than a reader of the rankings would think, each with its count."""
+    notes = []
+    known = {key for question in questions for key in question_tags(question)}
+    notes += [
+        f"No question has the tag {key!r}, so matching by it restricts none of them."
+        for key in declared.match
+        if key not in known
+    ]
+    told = {ranking.question_id: ranking.metadata or {} for ranking in rankings}
+    lacking = {name: noted["no_chunk_has"] for name, noted in told.items() if "no_chunk_has" in noted}
+    if lacking:
+        notes.append(
+            f"{len(lacking)} questions found nothing, since no chunk has their tags: "
+            f"{_shown([f'{name} {tags}' for name, tags in lacking.items()])}."
+        )
+    failed = {name: noted["error"] for name, noted in told.items() if "error" in noted}
+    if failed:
+        notes.append(
+            f"{len(failed)} questions got no answer from the retriever, and count as if nothing had been "
+            f"found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
+        )
+    kept = Counter(str(noted.get("reason")) for noted in told.values() if noted.get("reranked") is False)
+    if kept:
+        reasons = ", ".join(f"{n} {reason}" for reason, n in kept.items())
+        notes.append(f"{kept.total()} questions were not reranked and keep their first order: {reasons}.")
+    n_cut = sum(noted.get("cut", 0) for noted in told.values())
+    if n_cut:
+        notes.append(
+            f"{n_cut} passages were cut to fit the reranker's context; a larger `context_tokens` in its "
+            "model's table, a smaller depth or smaller chunks leave more of them."
+        )
+    return notes
+
+
+def too_few_chunks(n_chunks: int, k: int) -> list[str]:
+    """Return the note that there are fewer chunks than k, none where there are enough."""
+    if not 0 < n_chunks < k:
+        return []
+    return [f"There are {n_chunks} chunks: {k} results are more than there can be."]
+
+
+def _shown(texts: Sequence[str]) -> str:
+    return "; ".join(texts[:SHOWN]) + _more(texts)
 
 
 def _n_failed(metric: MetricSummary) -> int:

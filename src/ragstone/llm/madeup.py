@@ -43,8 +43,8 @@ def _fill(schema: dict[str, Any], definitions: dict[str, Any], place: int) -> An
         return _fill(definitions[schema["$ref"].rpartition("/")[2]], definitions, place)
     for choices in ("enum", "anyOf"):
         if choices in schema:
-            first = schema[choices][0]
-            return first if choices == "enum" else _fill(first, definitions, place)
+            given = schema[choices]  # a list of them names each once, as a list of all ids does
+            return given[place % len(given)] if choices == "enum" else _fill(given[0], definitions, place)
     match schema.get("type"):
         case "object":
             inner = schema.get("properties", {}).items()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ragstone.config import RerankSettings
+from ragstone.config import HybridSettings, RerankSettings, RetrieverSettings
 from ragstone.errors import DataError
 from ragstone.llm import CallFailed
 from ragstone.records import Chunk, Question, Ranking, RankingItem
@@ -69,3 +69,19 @@ def _passage(item: RankingItem, chunks: Mapping[str, Chunk], means: SearchMeans,
             "documents, or name the JSONPath of its `text`."
         )
     return text
+
+
+def asks_a_model(name: str, retrievers: Mapping[str, RetrieverSettings]) -> bool:
+    """Return whether a retriever, or one that it is made from, asks a model of the door."""
+    match retrievers.get(name):
+        case RerankSettings() as declared:
+            return not declared.by.startswith(PREFIX) or asks_a_model(declared.of, _without(name, retrievers))
+        case HybridSettings() as declared:
+            return any(asks_a_model(part, _without(name, retrievers)) for part in declared.of)
+        case _:
+            return False
+
+
+def _without(name: str, retrievers: Mapping[str, RetrieverSettings]) -> dict[str, RetrieverSettings]:
+    """Return the others, so that one that is made from itself ends here; building it says what is wrong."""
+    return {other: declared for other, declared in retrievers.items() if other != name}

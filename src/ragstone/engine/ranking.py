@@ -1,0 +1,176 @@
+"""`ragstone retrieve`: the retriever that the settings declare, or rankings made elsewhere, measured."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import Settings
+from ragstone.engine.local import run_sync
+from ragstone.engine.notes import plain_notes, ranking_notes, too_few_chunks
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import open_session
+from ragstone.engine.sheet import asked_questions
+from ragstone.engine.stages import ChunkedCorpus, load_corpus
+from ragstone.errors import DataError
+from ragstone.llm import Caps
+from ragstone.records import Chunk, Document, Question, Ranking
+from ragstone.report import Calls
+from ragstone.retrieval import (
+    Grades,
+    RetrievalSummary,
+    build_search,
+    evaluate_rankings,
+    label_questions,
+    missing_documents,
+    read_qrels,
+    read_trec_run,
+    write_trec_run,
+)
+from ragstone.tables import check_output, read_rows, write_rows
+
+KS = (1, 3, 5, 10)
+ROWS = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"})
+
+
+class RetrieveSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragstone retrieve` found out.
+
+    missing_documents: question id -> relevant documents that the corpus lacks. output: the file of rankings;
+    None where they came from a file. notes: what a reader must know, in sentences.
+    """
+
+    retrieval: RetrievalSummary
+    missing_documents: dict[str, list[str]]
+    n_rankings: int
+    notes: list[str]
+    calls: Calls
+    output: str | None = None
+
+
+def rank_to_file(
+    settings: Settings,
+    output: Path,
+    *,
+    chunks: Path | None = None,
+    qrels: Path | None = None,
+    trec: Path | None = None,
+    caps: Caps | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> RetrieveSummary:
+    """Rank by the retriever that the settings declare, into a file, and return the measures.
+
+    chunks: a file of chunks, in place of cutting documents. qrels: what is relevant, in place of what the
+    questions name. trec: a TREC run file to be written too. Raises ConfigError, DataError, ModelError.
+    """
+    check_output(output, force)
+    _check_trec(trec, force)
+    questions, corpus = asked_questions(settings), corpus_of(settings, chunks)
+    grades = read_qrels(qrels) if qrels else None
+
+    async def work() -> RetrieveSummary:
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            declared = settings.retrieve
+            began = time.perf_counter()
+            means = session.search_means(corpus.documents)
+            search = await build_search(declared.retriever, corpus.chunks, means)
+            indexed = time.perf_counter()
+            rankings = await search(questions, declared.k)
+            searched = time.perf_counter()
+        write_rows(output, rankings, Ranking, force=force)
+        if trec:
+            write_trec_run(trec, rankings)
+        summary = _summarise(settings, rankings, questions, corpus, grades, session.calls())
+        few = too_few_chunks(len(corpus.chunks), declared.k)
+        timed = msgspec.structs.replace(
+            summary.retrieval, index_s=indexed - began, search_s=searched - indexed
+        )
+        return msgspec.structs.replace(
+            summary, retrieval=timed, output=str(output), notes=[*summary.notes, *few]
+        )
+
+    return run_sync(work())
+
+
+def measure_rankings(
+    settings: Settings,
+    rankings: Path,
+    *,
+    chunks: Path | None = None,
+    qrels: Path | None = None,
+    trec: Path | None = None,
+    k: int | None = None,
+    force: bool = False,
+) -> RetrieveSummary:
+    """Return the measures of rankings made elsewhere: rows, or a TREC run file, by the ending of the name.
+
+    k: only so many places of each. Documents and chunks are not needed; where the settings name some, they
+    tell which relevant documents are missing. Raises ConfigError and DataError.
+    """
+    _check_trec(trec, force)
+    given = list(read_rows(rankings, Ranking)) if rankings.suffix in ROWS else read_trec_run(rankings)
+    cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in given]
+    if trec:
+        write_trec_run(trec, cut)
+    questions, corpus = asked_questions(settings), corpus_of(settings, chunks)
+    asked = {question.id for question in questions}
+    if settings.questions.limit:
+        cut = [ranking for ranking in cut if ranking.question_id in asked]
+    grades = read_qrels(qrels) if qrels else None
+    return _summarise(settings, cut, questions, corpus, grades, Calls())
+
+
+def _check_trec(path: Path | None, force: bool) -> None:
+    """Raise DataError where a file stands that is not to be replaced."""
+    if path is not None and path.exists() and not force:
+        raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
+
+
+def corpus_of(settings: Settings, chunks: Path | None) -> ChunkedCorpus:
+    """Return the corpus that the settings declare, with the chunks of a file where one is given."""
+    if chunks is None:
+        return load_corpus(settings)
+    documents = load_corpus(settings) if settings.documents.paths else None
+    return ChunkedCorpus(
+        documents=documents.documents if documents else [],
+        skipped=documents.skipped if documents else [],
+        chunks=list(read_rows(chunks, Chunk)),
+    )
+
+
+def _summarise(
+    settings: Settings,
+    rankings: Sequence[Ranking],
+    questions: Sequence[Question],
+    corpus: ChunkedCorpus,
+    grades: Mapping[str, Grades] | None,
+    calls: Calls,
+) -> RetrieveSummary:
+    k = settings.retrieve.k
+    lengths = {document.id: len(document.text) for document in corpus.documents}
+    summary = evaluate_rankings(
+        rankings, questions, ks=sorted({*KS, k}), qrels=grades, lengths=lengths, seed=settings.run.seed
+    )
+    missing = _missing(questions if grades is None else label_questions(questions, grades), corpus)
+    return RetrieveSummary(
+        retrieval=summary,
+        missing_documents=missing,
+        n_rankings=len(rankings),
+        notes=[
+            *plain_notes([], skipped=corpus.skipped, missing=missing),
+            *ranking_notes(rankings, questions, settings.retrieve),
+        ],
+        calls=calls,
+    )
+
+
+def _missing(questions: Sequence[Question], corpus: ChunkedCorpus) -> dict[str, list[str]]:
+    if not corpus.documents and not corpus.chunks:
+        return {}
+    if corpus.documents:
+        return missing_documents(questions, corpus.documents)
+    ids = {chunk.document_id for chunk in corpus.chunks}
+    return missing_documents(questions, [Document(id=name, text="") for name in ids])

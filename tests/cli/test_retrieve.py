@@ -1,0 +1,221 @@
+"""`ragstone retrieve` as a user types it."""
+
+import json
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.fake_retriever import serving
+from tests.support.scripts import Said, schema_in
+
+from ragstone.records import Chunk, Document, Question, Ranking, RankingItem
+from ragstone.tables import read_rows, write_rows
+
+TEXTS = {"maize": "Maize needs much water.", "wheat": "Wheat needs sun.", "cats": "Cats need sleep."}
+TAGS = {"maize": {"crop": "maize"}, "wheat": {"crop": "wheat"}, "cats": {}}
+QUESTIONS = [
+    Question(id="q0", question="What are maize needs?", document_ids=["maize"], tags={"crop": "maize"}),
+    Question(id="q1", question="What are wheat needs?", document_ids=["wheat"], tags={"crop": "wheat"}),
+]
+
+
+@pytest.fixture
+def corpus(folder):
+    """A folder with three documents, their chunks with tags, two questions, and qrels that disagree."""
+    write_rows(folder / "d.jsonl", [Document(id=n, text=t) for n, t in TEXTS.items()], Document)
+    chunks = [
+        Chunk(id=f"{n}#0", document_id=n, text=t, start=0, end=len(t), metadata={"tags": TAGS[n]})
+        for n, t in TEXTS.items()
+    ]
+    write_rows(folder / "c.jsonl", chunks, Chunk)
+    write_rows(folder / "q.jsonl", QUESTIONS, Question)
+    (folder / "qrels.txt").write_text("q0 0 cats 1\nq1 0 wheat 2\nq1 0 maize 0\n")
+    return folder
+
+
+def ranked(*arguments, documents="d.jsonl"):
+    given = ("--documents", documents) if documents else ()
+    return ragstone("retrieve", "--questions", "q.jsonl", *given, "--force", *arguments)
+
+
+def found(path="rankings.jsonl"):
+    return [[item.document_id for item in ranking.items] for ranking in read_rows(path, Ranking)]
+
+
+def test_what_the_settings_say_holds_unless_an_option_says_otherwise(corpus):
+    (corpus / "ragstone.toml").write_text(
+        '[documents]\npaths = ["d.jsonl"]\n[questions]\npath = "q.jsonl"\n'
+        '[retrieve]\nretriever = "mine"\nk = 12\n[chunk]\nmethod = "whole"\n'
+        '[retrievers]\nmine = { kind = "hybrid", of = ["bm25"] }\n'
+    )
+    ran = ragstone("retrieve", "--json")
+    assert ran.code == 0
+    summary = json.loads(ran.out)
+    assert summary["retrieval"]["retriever"] == "mine"
+    assert "12 results are more than there can be" in ran.err
+    assert summary["retrieval"]["index_s"] > 0
+    assert summary["retrieval"]["search_s"] > 0
+    ran = ragstone("retrieve", "--retriever", "bm25", "-k", 1, "--limit", 1, "--force")
+    assert ran.code == 0
+    assert "bm25, measured on 1 question" in ran.out
+    assert found() == [["maize"]]
+
+
+def test_another_file_of_settings_is_named(corpus):
+    (corpus / "other.toml").write_text('[retrievers]\nmine = { kind = "hybrid", of = ["bm25"] }\n')
+    assert ranked("--retriever", "mine", "--config", "other.toml").code == 0
+    assert "unknown retriever 'mine'" in ranked("--retriever", "mine").err
+
+
+def test_chunks_made_before_stand_in_for_documents(corpus):
+    ran = ranked("--chunks", "c.jsonl", documents=None)
+    assert ran.code == 0
+    assert found()[0][0] == "maize"
+    assert "name documents that the corpus lacks" not in ran.err
+
+
+def test_where_and_match_choose_chunks_by_their_tags(corpus):
+    assert ranked("--chunks", "c.jsonl", "--where", "crop=wheat").code == 0
+    assert found() == [["wheat"], ["wheat"]]
+    assert ranked("--chunks", "c.jsonl", "--match", "crop").code == 0
+    assert found() == [["maize"], ["wheat"]]
+    write_rows(
+        "q.jsonl",
+        [*QUESTIONS, Question(id="q2", question="Rice?", tags={"crop": "rice"})],
+        Question,
+        force=True,
+    )
+    ran = ranked("--chunks", "c.jsonl", "--match", "crop")
+    assert "1 questions found nothing, since no chunk has their tags: q2 {'crop': 'rice'}." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--where", "crop"), "--where 'crop': write TAG=VALUE, e.g. crop=maize"),
+        (("--where", "crop="), "write TAG=VALUE"),
+        (("--where", "region=iowa"), "no chunk has the tag 'region', so none can be found by it. Tags"),
+        (("--where", "crop=rice"), "no chunk has crop = 'rice'"),
+        (("--match", "region"), "no chunk has the tag 'region'"),
+        (("--retriever", "bm52"), "unknown retriever 'bm52'. Did you mean 'bm25'"),
+        (("--qrels", "none.txt"), "none.txt: cannot be read"),
+        (("--rankings", "none.jsonl"), "none.jsonl: no such file"),
+        (("--chunks", "none.jsonl"), "none.jsonl: no such file"),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_met_with_the_fix(corpus, arguments, says):
+    ran = ranked("--chunks", "c.jsonl", *arguments)
+    assert (ran.code, says in ran.err) == (2, True), ran.err
+
+
+def test_without_questions_or_documents_it_says_what_to_give(corpus):
+    assert "Name a file with --questions" in ragstone("retrieve").err
+    ran = ranked(documents=None)
+    assert (ran.code, "no chunks to search" in ran.err) == (2, True)
+
+
+def test_qrels_go_before_what_the_questions_name(corpus):
+    ran = ranked("--json", "--qrels", "qrels.txt", "-k", 1)
+    measures = json.loads(ran.out)["retrieval"]["measures"]
+    assert measures["recall@1"]["value"] == 0.5  # q0 wants cats now, q1 wheat
+    assert json.loads(ranked("--json", "-k", 1).out)["retrieval"]["measures"]["recall@1"]["value"] == 1.0
+
+
+def test_a_trec_run_is_written_too_and_measured_again_without_documents(corpus):
+    ran = ranked("--trec", "run.txt", "--json")
+    assert (corpus / "run.txt").read_text().startswith("q0 Q0 maize 1 ")
+    again = ragstone("retrieve", "--questions", "q.jsonl", "--rankings", "run.txt", "--json")
+    one, other = (json.loads(each.out)["retrieval"] for each in (ran, again))
+    assert one["measures"] == other["measures"]
+    assert "index_s" not in other or other["index_s"] is None
+    assert "There are" not in again.err
+
+
+def test_rankings_made_elsewhere_are_measured_to_the_depth_that_is_asked_for(corpus):
+    items = [
+        RankingItem(document_id=name, score=s) for name, s in (("cats", 2.0), ("maize", 1.0), ("gone", 0.5))
+    ]
+    made = [Ranking(question_id=f"q{n}", retriever="theirs", items=items) for n in range(2)]
+    write_rows(corpus / "theirs.jsonl", made, Ranking)
+    ran = ragstone("retrieve", "--questions", "q.jsonl", "--rankings", "theirs.jsonl", "--json", "--limit", 1)
+    summary = json.loads(ran.out)
+    assert (summary["n_rankings"], summary["retrieval"]["measures"]["mrr"]["value"]) == (1, 0.5)
+    ran = ragstone(
+        "retrieve", "--questions", "q.jsonl", "--rankings", "theirs.jsonl", "-k", 1, "--trec", "t.txt"
+    )
+    assert "theirs, measured on 2 questions" in ran.out
+    assert (corpus / "t.txt").read_text() == "q0 Q0 cats 1 2.0 theirs\nq1 Q0 cats 1 2.0 theirs\n"
+    assert not (corpus / "rankings.jsonl").exists()
+
+
+def test_relevant_documents_that_the_corpus_lacks_are_said(corpus):
+    write_rows("q.jsonl", [Question(id="q", question="Rye?", document_ids=["rye"])], Question, force=True)
+    ran = ranked("--json")
+    assert json.loads(ran.out)["missing_documents"] == {"q": ["rye"]}
+    assert "1 questions name documents that the corpus lacks: q." in ran.err
+    ran = ranked("--json", "--chunks", "c.jsonl", documents=None)
+    assert json.loads(ran.out)["missing_documents"] == {"q": ["rye"]}
+
+
+def test_files_that_stand_there_are_not_replaced(corpus):
+    assert ranked("--trec", "run.txt").code == 0
+    ran = ragstone(
+        "retrieve", "--questions", "q.jsonl", "--documents", "d.jsonl", "-o", "new.jsonl", "--trec", "run.txt"
+    )
+    assert (ran.code, "run.txt" in ran.err) == (2, True)
+
+
+@pytest.fixture
+def reranking(corpus, fake_openai):
+    """Settings with a reranker that asks the fake endpoint, which turns every list around."""
+
+    def turned(body):
+        schema = schema_in(body)["properties"]
+        n = schema["ranking"]["maxItems"]
+        return json.dumps({"nonce": schema["nonce"]["enum"][0], "ranking": list(range(n, 0, -1))})
+
+    fake_openai.script = turned
+    (corpus / "ragstone.toml").write_text(
+        f'{fake_openai.toml()}\n[retrievers]\nturned = {{ kind = "rerank", by = "openai/fake", depth = 2 }}\n'
+    )
+    return fake_openai
+
+
+def test_a_reranker_asks_its_model_once_and_its_cost_is_told(corpus, reranking):
+    ran = ranked("--retriever", "turned")
+    assert ran.code == 0
+    assert "Forecast: about 2 calls" in ran.err
+    assert "Calls: 2 made" in ran.err
+    plain = (ranked("--retriever", "bm25", "-o", "plain.jsonl"), found("plain.jsonl"))[1]
+    assert [names[:2] for names in found()] == [names[1::-1] for names in plain]
+    n_requests = reranking.n_requests
+    assert ranked("--retriever", "turned", "--offline").code == 0
+    assert reranking.n_requests == n_requests == 2
+
+
+def test_a_forecast_alone_asks_nobody(corpus, reranking):
+    ran = ranked("--retriever", "turned", "--forecast")
+    assert (ran.code, "about 2 calls" in ran.out, reranking.n_requests) == (0, True, 0)
+
+
+def test_questions_that_are_not_reranked_are_counted_and_a_budget_ends_with_its_code(corpus, reranking):
+    ran = ranked("--retriever", "turned", "--budget", "1calls")
+    assert ran.code == 4
+    assert "1 questions were not reranked and keep their first order: 1 over_budget." in ran.err
+    reranking.script = lambda _body: Said(text="no list")
+    ran = ranked("--retriever", "turned", "--limit", 2)
+    assert (ran.code, "1 unparsable" in ran.err) == (0, True)
+
+
+def test_a_retriever_behind_http_is_measured_and_one_that_is_down_is_named(corpus):
+    with serving() as fake:
+        fake.script = lambda asked: {"results": [{"document_id": asked.body["query"].split()[2]}]}
+        (corpus / "ragstone.toml").write_text(
+            f'[retrievers]\nmine = {{ kind = "http", url = "{fake.url}" }}\n'
+        )
+        ran = ranked("--retriever", "mine", "--json")
+        assert ran.code == 0, ran.err
+        assert json.loads(ran.out)["retrieval"]["measures"]["recall@1"]["value"] == 1.0
+        assert ranked("--retriever", "mine", documents=None).code == 0
+        assert "--offline, and the retriever 'mine'" in ranked("--retriever", "mine", "--offline").err
+    ran = ranked("--retriever", "mine")
+    assert (ran.code, "cannot be reached" in ran.err) == (2, True)
