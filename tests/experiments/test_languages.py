@@ -1,0 +1,214 @@
+import pytest
+
+from ragstone.errors import DataError
+from ragstone.experiments.answers import (
+    Answered,
+    accuracy_verdicts,
+    answering_cost,
+    is_right,
+    reference_truth,
+    wrong_answers,
+)
+from ragstone.experiments.languages import ALL, OWN, language_cells, language_verdicts
+from ragstone.records import Answer, Context, Judgement, Question, Ranking, RankingItem
+
+LANGS = ("en", "es")
+N = 40
+QUESTIONS = [
+    Question(id=f"{lang}-q{n}", question=f"{n}?", document_ids=[f"{lang}-d{n}"], lang=lang)
+    for lang in LANGS
+    for n in range(N)
+]
+SAME = {f"{lang}-d{n}": f"en-d{n}" for lang in LANGS for n in range(N)}
+LANG_OF = {f"{lang}-d{n}": lang for lang in LANGS for n in range(N)}
+
+
+def ranking(question, *documents):
+    items = [RankingItem(document_id=name, score=1 / place) for place, name in enumerate(documents, 1)]
+    return Ranking(question_id=question.id, retriever="r", items=items)
+
+
+def number_of(question):
+    return question.id.partition("-q")[2]
+
+
+def rankings(index, found):
+    """Return rankings in which a question finds its document (in the index's language) if `found` says so."""
+    return [
+        ranking(question, f"{index}-d{number_of(question)}" if found(question) else f"{index}-wrong")
+        for question in QUESTIONS
+    ]
+
+
+def verdicts(indexes):
+    return {one.lang: one for one in language_verdicts({"r": indexes}, QUESTIONS, 5, SAME)}
+
+
+def test_copy_in_another_language_is_as_right_as_the_document():
+    indexes = {"es": rankings("es", lambda question: True)}
+    cells = {cell.lang: cell for cell in language_cells("r", indexes, QUESTIONS, 5, SAME, LANG_OF)}
+    assert cells["en"].measures["recall@1"].value == 1.0
+    assert set(cells["en"].measures) == {"recall@1", "recall@5", "mrr"}
+    assert cells["en"].n_questions == N
+
+
+def test_question_whose_document_has_no_copy_in_an_index_is_counted():
+    lang_of = {name: lang for name, lang in LANG_OF.items() if name != "es-d0"}
+    indexes = {"es": rankings("es", lambda question: number_of(question) != "0")}
+    [en, es] = language_cells("r", indexes, QUESTIONS, 5, SAME, lang_of)
+    assert (en.n_absent, es.n_absent) == (1, 1)
+    assert en.measures["recall@1"].value == (N - 1) / N
+
+
+def test_index_of_all_that_finds_the_same_cannot_be_told_from_the_own():
+    half = {"en": rankings("en", lambda q: int(number_of(q)) < 20), "es": rankings("es", lambda q: True)}
+    found = verdicts({**half, ALL: rankings("en", lambda q: q.lang == "es" or int(number_of(q)) < 20)})
+    assert {one.comparison.verdict for one in found.values()} == {"cannot tell"}
+    assert (found["en"].own.value, found["en"].together.value) == (0.5, 0.5)
+    assert found[ALL].comparison.n == 2 * N
+
+
+def test_index_of_all_that_finds_much_more_is_better_and_much_less_is_worse():
+    own = {"en": rankings("en", lambda q: int(number_of(q)) < 10), "es": rankings("es", lambda q: True)}
+    found = verdicts({**own, ALL: rankings("en", lambda q: q.lang == "en")})
+    assert found["en"].comparison.verdict == "better"
+    assert found["es"].comparison.verdict == "worse"
+    assert found["en"].comparison.first == ALL
+    assert found["en"].comparison.difference.value == pytest.approx(30 / N)
+
+
+def test_own_ranking_of_a_question_is_that_of_its_language():
+    own = {"en": rankings("en", lambda q: q.lang == "en"), "es": rankings("es", lambda q: q.lang == "es")}
+    found = verdicts({**own, ALL: rankings("en", lambda q: False)})
+    assert found["en"].own.value == found["es"].own.value == 1.0
+
+
+def test_holm_is_over_all_verdicts_of_all_retrievers():
+    # English: 6 questions are found by the index of all alone, none the other way: with values of 0 and 1
+    # and no shared document within a language McNemar's p is 2 / 2**6 = 0.03125. With Spanish and both
+    # languages, and two retrievers, there are 6 verdicts.
+    own = {"en": rankings("en", lambda q: int(number_of(q)) >= 6), "es": rankings("es", lambda q: True)}
+    indexes = {**own, ALL: rankings("en", lambda q: True)}
+    one = language_verdicts({"r": indexes}, QUESTIONS, 5, SAME)
+    two = language_verdicts({"r": indexes, "s": indexes}, QUESTIONS, 5, SAME)
+    english = {len(many): next(v for v in many if v.lang == "en") for many in (one, two)}
+    assert english[3].comparison.p == english[6].comparison.p == pytest.approx(2 / 2**6)
+    assert english[3].comparison.p_holm >= 2 * 2 / 2**6
+    assert english[6].comparison.p_holm > english[3].comparison.p_holm
+    assert english[6].comparison.family == 6
+    assert english[6].comparison.verdict == "cannot tell"
+
+
+def test_question_in_a_language_without_an_index_is_left_out_of_the_verdicts():
+    stranger = Question(id="de-q0", question="0?", document_ids=["en-d0"], lang="de")
+    indexes = {
+        "en": [*rankings("en", lambda q: True), ranking(stranger, "en-d0")],
+        "es": [*rankings("es", lambda q: True), ranking(stranger, "es-d0")],
+    }
+    found = language_verdicts({"r": {**indexes, ALL: indexes["en"]}}, [*QUESTIONS, stranger], 5, SAME)
+    assert {one.lang: one.comparison.n for one in found} == {"en": N, "es": N, ALL: 2 * N}
+
+
+def question(reference="True", kind="true_false", **fields):
+    return Question(id="q", question="Wheat is a crop.", reference=reference, kind=kind, **fields)
+
+
+def answer(text, *, question_id="q", error=None, cost=None, documents=()):
+    contexts = [Context(text="", document_id=name) for name in documents]
+    return Answer(
+        question_id=question_id, system="s", answer=text, error=error, cost_usd=cost, contexts=contexts
+    )
+
+
+def judgement(score):
+    return Judgement(
+        question_id="q",
+        system="s",
+        judge="containment",
+        metric="containment",
+        status="scored",
+        model="none",
+        prompt_version=1,
+        score=score,
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "said", "right"),
+    [
+        ("True", "true.", True),
+        ("True", "Verdadero", True),
+        ("False", "गलत", True),
+        ("Falso", "The statement is false", True),
+        ("True", "No", False),
+        ("True", "The documents do not answer this question.", False),
+    ],
+)
+def test_true_false_answer_is_right_if_it_says_the_same_in_whatever_words(reference, said, right):
+    assert is_right(question(reference), answer(said), judgement(0.0)) is right
+
+
+def test_other_answers_are_right_as_containment_says_and_failures_are_neither():
+    assert is_right(question("42", "open"), answer("It is 42."), judgement(1.0)) is True
+    assert is_right(question("42", "open"), answer("It is 41."), judgement(0.0)) is False
+    assert is_right(question("42", "open"), answer("", error="HTTP 503"), None) is None
+    assert is_right(question(None, "open"), answer("42"), None) is None
+    assert is_right(question("True"), answer("", error="timeout"), None) is None
+
+
+def test_reference_that_is_neither_true_nor_false_is_refused():
+    assert reference_truth(question(["True", "Yes"])) is True
+    with pytest.raises(DataError, match="is of kind true_false, but its reference is 'perhaps'"):
+        reference_truth(question("perhaps"))
+
+
+def answered(index, right):
+    names = [q.id for q in QUESTIONS]
+    return Answered(
+        retriever="r",
+        index=index,
+        answers=[answer("x", question_id=name) for name in names],
+        right={name: right(at) for at, name in enumerate(names)},
+    )
+
+
+def test_accuracy_is_compared_by_mcnemar_on_questions_that_both_have_a_score_of():
+    # English: 8 questions are right with all languages alone, one with the own alone: McNemar's p is
+    # 2 * (C(9, 0) + C(9, 1)) / 2**9 = 20 / 512.
+    own = answered(OWN, lambda at: at >= 8)
+    together = answered(ALL, lambda at: at != 30)
+    del together.right[QUESTIONS[-1].id]
+    found = {one.lang: one for one in accuracy_verdicts([own, together], QUESTIONS, SAME)}
+    assert found["en"].comparison.test == "McNemar"
+    assert found["en"].comparison.p == pytest.approx(20 / 512)
+    assert found["en"].own.value == 32 / 40
+    assert found["en"].together.value == 39 / 40
+    assert found["es"].comparison.n == N - 1
+
+
+def test_wrong_answer_comes_with_its_documents_their_language_and_which_are_copies():
+    one = Answered(
+        retriever="r",
+        index=ALL,
+        answers=[answer("41", question_id="en-q3", documents=("es-d9", "es-d3", "elsewhere"))],
+        right={"en-q3": False},
+    )
+    [row] = wrong_answers(one, {q.id: q for q in QUESTIONS}, SAME, LANG_OF)
+    assert [(d.place, d.document_id, d.lang, d.copy) for d in row.documents] == [
+        (1, "es-d9", "es", False),
+        (2, "es-d3", "es", True),
+        (3, "elsewhere", None, False),
+    ]
+    assert row.found
+
+
+def test_cost_of_answers_is_unknown_where_one_is_and_failures_cost_nothing():
+    asked = {"q": question()}
+
+    def cost(*answers):
+        return answering_cost(Answered(retriever="r", index=OWN, answers=list(answers), right={}), asked)
+
+    assert cost(answer("True", cost=0.5), answer("Hm", cost=0.25)).usd == 0.75
+    assert cost(answer("True", cost=0.5), answer("Hm", cost=0.25)).n_neither == 1
+    assert cost(answer("True", cost=0.5), answer("", error="x")).usd == 0.5
+    assert cost(answer("True", cost=0.5), answer("True")).usd is None
