@@ -8,7 +8,6 @@ extract several characters.
 import re
 from collections import Counter
 from collections.abc import Iterator
-from statistics import median
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,9 +19,10 @@ if TYPE_CHECKING:
 
 BOLD, ITALIC = 1, 2
 CELL_GAP = 1.2  # ems; a run is parted where its own gap is wider, as in a table row drawn at once
-USUAL = 0.5  # ems, the width of a character on average
+USUAL = 0.5  # ems, the width of a character on average at most; more are a sign of gaps, and looked at
 LINE_OF_TEXT = 15  # characters
-WIDEST = 0.62  # ems; wider characters on average are a sign of gaps (or are Chinese, and then have none)
+SHORT = 24  # characters
+
 
 _BOLD = re.compile(rb"bold|black|heavy|demi|CMBX", re.IGNORECASE)
 _ITALIC = re.compile(rb"italic|oblique|CMTI", re.IGNORECASE)
@@ -182,8 +182,7 @@ def _parted(layer: TextLayer, runs: list[Run], quarter: int) -> Iterator[Run]:
     for run in runs:
         width = usual.get((run.size, run.style), USUAL)
         spare = run.x1 - run.x0 - width * run.size * (run.end - run.start)
-        text = layer.text[run.start : run.end]
-        if (spare > CELL_GAP * run.size or "   " in text) and (" " in text or "\u00a0" in text):
+        if spare > CELL_GAP * run.size or layer.text.find("   ", run.start, run.end) >= 0:
             yield from _parts(layer, run, quarter)
         else:
             yield run
@@ -196,24 +195,41 @@ def _usual_widths(runs: list[Run]) -> dict[tuple[float, int], float]:
         n = run.end - run.start
         if n >= LINE_OF_TEXT and run.size:
             widths.setdefault((run.size, run.style), []).append((run.x1 - run.x0) / n / run.size)
-    return {kind: min(median(found), WIDEST) for kind, found in widths.items()}
+    # The lower quartile: lines of text are narrower than rows of cells, which may be as many.
+    return {kind: min(sorted(found)[len(found) // 4], USUAL) for kind, found in widths.items()}
 
 
 def _parts(layer: TextLayer, run: Run, quarter: int) -> Iterator[Run]:
     axis = quarter % 2
     sign = -1 if quarter > 1 else 1
     start, x0 = run.start, run.x0
-    for space in _SPACES.finditer(layer.text, run.start, run.end):
-        before, after = layer.char_box(space.start() - 1), layer.char_box(space.end())
+    for end, after_gap in _breaks(layer.text, run):
+        before, after = layer.char_box(end - 1), layer.char_box(after_gap)
         # To the far edge of the character before and the near edge of the one after, along the line.
         far = before[axis + 2] if sign > 0 else before[axis]
         near = after[axis] if sign > 0 else after[axis + 2]
         gap = (near - far) * sign
         if gap > CELL_GAP * run.size:
             edge = run.x0 + abs(far - _left_edge(layer, run.start, axis, sign))
-            yield msgspec.structs.replace(run, start=start, end=space.start(), x0=x0, x1=edge)
-            start, x0 = space.end(), edge + gap
+            yield msgspec.structs.replace(run, start=start, end=end, x0=x0, x1=edge)
+            start, x0 = after_gap, edge + gap
     yield msgspec.structs.replace(run, start=start, x0=x0)
+
+
+def _breaks(text: str, run: Run) -> Iterator[tuple[int, int]]:
+    """Yield where a run may have a gap: at its spaces, and in a short one between any two characters.
+
+    PDFium puts no space between two numbers that a wide gap parts, if the PDF draws them as one.
+    """
+    short = run.end - run.start <= SHORT
+    at = run.start
+    for space in [*_SPACES.finditer(text, run.start, run.end), None]:
+        stop = space.start() if space else run.end
+        if short:
+            yield from ((place, place) for place in range(at + 1, stop))
+        if space:
+            yield stop, space.end()
+            at = space.end()
 
 
 def _left_edge(layer: TextLayer, position: int, axis: int, sign: int) -> float:
