@@ -167,7 +167,7 @@ async def _measure_all(
 ) -> tuple[list[Measured], list[Failed]]:
     cells: list[Measured] = []
     failed: list[Failed] = []
-    watch = Watch(session.search_means(bench.corpus.documents))
+    watch = Watch(session.search_means(bench.corpus.documents), session)
     with session.progress("bench", len(planned), session.state) as advance:
         indexes: dict[ChunkSection, Indexes] = {}
         for at, one in enumerate(planned, 1):

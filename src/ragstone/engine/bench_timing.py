@@ -1,5 +1,6 @@
 """Indexes that are built once and searches that are timed, however the parts share their work."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from ragstone.config import DenseSettings, RetrieverSettings
 from ragstone.embedding import Embed, Embedder, Role, Vectors, open_embedder
+from ragstone.engine.session import Session
 from ragstone.experiments.grid import embeds_by_default, leaves_of, parts_of
 from ragstone.llm import Ask, Prompt, Reply
 from ragstone.records import Chunk, Question, Ranking
@@ -15,6 +17,7 @@ from ragstone.retrieval import Search, SearchMeans, build_search
 from ragstone.retrieval.means import Out, one_by_one
 
 N_TIMED = 20  # questions that are asked one by one
+ENDPOINT = "openai/"  # what the names of embedders begin with that are paid each time
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,12 +36,13 @@ class Watch:
     the first time. Only embedders of this process are: others cost money each time.
     """
 
-    def __init__(self, means: SearchMeans) -> None:
+    def __init__(self, means: SearchMeans, session: Session | None = None) -> None:
         self.fresh = False
         self.recorded_s = 0.0
         self.n_asked = 0
         self._means = means
-        self._embedders: dict[str, Embed] = {}
+        self._session = session
+        self._opened: dict[str, Embedder] = {}
         self._warm: set[str] = set()
 
     def means(self) -> SearchMeans:
@@ -58,28 +62,36 @@ class Watch:
 
     def counts(self) -> tuple[int, int]:
         """Return the texts that were embedded so far, and those that had not to be."""
-        known = [each for each in self._embedders.values() if isinstance(each, Embedder)]
-        return sum(each.n_embedded for each in known), sum(each.n_cached for each in known)
+        opened = self._opened.values()
+        return sum(each.n_embedded for each in opened), sum(each.n_cached for each in opened)
 
     def embedder(self, name: str) -> Embed:
         """Return the embedder of a name."""
-        stored = self._embedders.get(name) or self._embedders.setdefault(
-            name, self._means.open_embedder(name)
-        )
-        unstored = None if "/" in name else open_embedder(name)
+        stored = self._means.open_embedder(name)
+        if self._session is None:
+            return stored
+        self._opened[name] = self._session.embedder(name)
+        unstored = self._unstored(name)
 
         def embed(texts: Sequence[str], role: Role) -> Vectors:
             return (unstored if self.fresh and unstored and role == "query" else stored)(texts, role)
 
         return embed
 
+    def _unstored(self, name: str) -> Embedder | None:
+        """Return the embedder without its store; None for an endpoint, which is paid each time."""
+        if self._session is None or name.startswith(ENDPOINT):
+            return None
+        return open_embedder(name, settings=self._session.settings)
+
     async def warm_up(self, chunks: Sequence[Chunk], embedders: Sequence[str]) -> None:
         """Load what is loaded once in a process, so that no configuration has to pay for being the first."""
         if "bm25" not in self._warm:
             await build_search("bm25", chunks[:1])
         for name in embedders:
-            if name not in self._warm and "/" not in name:
-                open_embedder(name)(["a question"], "query")
+            unstored = None if name in self._warm else self._unstored(name)
+            if unstored:
+                await asyncio.to_thread(unstored, ["a question"], "query")
         self._warm |= {"bm25", *embedders}
 
     async def ask(self, model: str) -> Ask:
@@ -153,7 +165,7 @@ async def search_timed(
     embedders: those that the search embeds questions with; the vectors are made before the clock starts.
     """
     for name in embedders:
-        watch.embedder(name)([question.question for question in questions], "query")
+        await asyncio.to_thread(watch.embedder(name), [question.question for question in questions], "query")
     n_asked, began = watch.n_asked, time.perf_counter()
     rankings = await search(questions, k)
     together_s = time.perf_counter() - began

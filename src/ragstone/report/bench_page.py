@@ -12,7 +12,7 @@ from ragstone.report.bench_words import lead_of
 from ragstone.report.html import asset, environment, policy, put_page, safe
 
 WIDTH, HEIGHT = 640, 320
-LEFT, RIGHT, TOP, BOTTOM = 48, 16, 12, 36
+LEFT, RIGHT, TOP, BOTTOM = 48, 32, 12, 36  # as in the template
 
 
 class Dot(msgspec.Struct, frozen=True):
