@@ -149,7 +149,7 @@ class FakeOpenAI:
             await asyncio.sleep(self.latency_s)
         if said.cut and request.transport is not None:
             request.transport.abort()
-        if embedding and said.status == 200:
+        if embedding and said.status == 200 and not (said.cut or said.hang):
             self.embedded.update(body["input"])
         if said.raw is not None:
             kind = "text/html" if said.raw.startswith(b"<") else "application/json"
