@@ -45,7 +45,7 @@ def made_up() -> tuple[bytes, list[Question]]:
         rankings.append({"question_id": f"q{at}", "retriever": "made up", "items": items})
         relevant = [f"document-{drawn[n]}" for n in rng.integers(0, DEPTH, rng.integers(1, 6)).tolist()]
         questions.append(
-            Question(id=f"q{at}", question="?", document_ids=[*dict.fromkeys(relevant), "absent"])
+            Question(id=f"q{at}", question="?", document_ids=[*dict.fromkeys(relevant), "never found"])
         )
     return msgspec.json.encode(rankings), questions
 

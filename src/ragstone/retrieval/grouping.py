@@ -60,20 +60,20 @@ Group = Callable[[Question], str | None]
 
 
 def mean_measures(queries: QueryMeasures, chosen: Sequence[str] | None = None, *, seed: int) -> GroupMeasures:
-    """Return the means of the measured questions among `chosen` (ids; None for all), with their intervals.
+    """Return the means of the measured questions `chosen` (ids; None for all), with their intervals.
 
     Intervals are clustered by document where questions share one.
     """
-    names = set(queries.first_ranks if chosen is None else chosen)
+    names = list(queries.first_ranks) if chosen is None else chosen
     columns: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for measure, values in queries.values.items():
-        ids = tuple(name for name in values if name in names)
+        ids = tuple(name for name in names if name in values)
         columns.setdefault(ids, {})[measure] = [values[name] for name in ids]
     estimates: dict[str, Estimate] = {}
     for ids, of_ids in columns.items():
         estimates |= mean_estimates(of_ids, [queries.documents[name] for name in ids], seed=seed)
     measures = {name: estimates[name] for name in queries.values if name in estimates}
-    return GroupMeasures(n_questions=len(names & queries.first_ranks.keys()), measures=measures)
+    return GroupMeasures(n_questions=len(names), measures=measures)
 
 
 def groups_by_tag(

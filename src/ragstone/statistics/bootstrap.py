@@ -84,7 +84,9 @@ def _resample(rows: Floats, counts: Floats, resamples: int, rng: np.random.Gener
         if in_one_draw:
             weights = rng.multinomial(clusters, counts / clusters, size)
         else:
-            picks = kind_of_cluster[rng.integers(clusters, size=(size, clusters))]
+            picks = rng.integers(clusters, size=(size, clusters))
+            if kinds < clusters:  # else each cluster is its own kind, in order
+                picks = kind_of_cluster[picks]
             picks += np.arange(size)[:, None] * kinds
             weights = np.bincount(picks.ravel(), minlength=size * kinds).reshape(size, kinds)
         drawn[start : start + size] = weights @ rows
