@@ -5,6 +5,8 @@ from .agreement import report_cards as report_cards
 from .config import Settings as Settings
 from .config import load_settings as load_settings
 from .corpus import Corpus as Corpus
+from .corpus import Duplicate as Duplicate
+from .corpus import IngestOptions as IngestOptions
 from .corpus import Skipped as Skipped
 from .corpus import chunk_documents as chunk_documents
 from .corpus import ingest as ingest

@@ -1,13 +1,17 @@
 import pytest
 
 from ragstone.corpus.file import File, Unreadable
+from ragstone.corpus.options import IngestOptions
 from ragstone.corpus.rows import read_csv, read_jsonl
+from ragstone.corpus.table import documents_of
 
 
-def rows(tmp_path, content: str | bytes, name: str = "t.csv"):
+def rows(tmp_path, content: str | bytes, name: str = "t.csv", **options):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return list((read_csv if name.endswith("csv") else read_jsonl)(File(path, name)))
+    file = File(path, name)
+    (table,) = (read_csv if name.endswith("csv") else read_jsonl)(file)
+    return list(documents_of(table, file, IngestOptions(**options)))
 
 
 def test_the_text_column_is_found_and_the_rest_is_kept(tmp_path):
@@ -35,8 +39,53 @@ def test_the_first_of_several_text_columns_wins(tmp_path):
 
 
 def test_an_unquoted_delimiter_is_not_cut_off_in_silence(tmp_path):
-    with pytest.raises(Unreadable, match="line 2 has more cells than the header"):
+    with pytest.raises(Unreadable, match="line 3 has more cells than the header"):
+        rows(tmp_path, "id,text\n1,Hello\n2,Hello, world\n")
+    with pytest.raises(Unreadable, match="its rows have more cells than the header"):
         rows(tmp_path, "id,text\n1,Hello, world\n")
+    with pytest.raises(Unreadable, match="its rows have more cells than the header"):
+        rows(tmp_path, "id,body\n1,Hello, world\n", columns={"text": "body"})
+
+
+def test_columns_without_a_name_are_counted_where_every_row_has_them(tmp_path):
+    (document, _) = rows(tmp_path, "1,2\na,b,c\nd,e,f\n")
+    assert document.text == "1: a\n2: b\ncolumn 3: c"
+
+
+def test_an_index_without_a_name_is_left_out_and_a_second_column_of_a_name_is_kept(tmp_path):
+    (document,) = rows(tmp_path, ",crop,crop\n0,maize,rice\n")
+    assert document.text == "crop: maize\ncrop (2): rice"
+
+
+def test_the_user_chooses_the_columns(tmp_path):
+    content = "Nr,Question,Answer,Topic\n7,How?,So.,x\n8,Why?,,y\n"
+    columns = {"id": "nr", "text": ["Question", "Answer"], "title": "Topic"}
+    first, second = rows(tmp_path, content, columns=columns)
+    assert (first.id, first.text, first.title, first.metadata) == (
+        "7",
+        "Question: How?\nAnswer: So.",
+        "x",
+        None,
+    )
+    assert (second.id, second.text) == ("8", "Question: Why?")
+    assert rows(tmp_path, content, columns={"text": "Question"})[0].text == "How?"
+
+
+def test_a_chosen_column_that_is_not_there_is_named_with_those_that_are(tmp_path):
+    with pytest.raises(Unreadable, match="it has no column 'Anser'; its columns: 'Question', 'Answer'"):
+        rows(tmp_path, "Question,Answer\na,b\n", columns={"text": "Anser"})
+
+
+def test_a_blank_cell_of_the_chosen_text_is_not_replaced_by_another_column(tmp_path):
+    (document,) = rows(tmp_path, "Question,Answer\nHow?,\n", columns={"text": "Answer"})
+    assert document.text == ""
+
+
+def test_a_table_as_a_whole_is_a_line_for_each_row(tmp_path):
+    (document,) = rows(tmp_path, "crop,yield\nmaize,4\nrice,\n", tables="whole")
+    assert (document.id, document.text) == ("t.csv", "crop | yield\nmaize | 4\nrice | ")
+    (document,) = rows(tmp_path, '{"a": 1}\n{"b": [2]}\n', "t.jsonl", tables="whole")
+    assert document.text == "a | b\n1 | \n | [2]"
 
 
 def test_broken_quotes_are_named_by_line(tmp_path):

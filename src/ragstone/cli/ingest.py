@@ -1,7 +1,9 @@
-"""`ragstone ingest`: files and folders -> documents."""
+"""`ragstone ingest`: files, folders and archives -> documents."""
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
@@ -9,32 +11,164 @@ from ragstone.cli.bars import bars
 from ragstone.cli.console import say, show_json
 from ragstone.cli.options import AsJson, Force, Output
 
+if TYPE_CHECKING:
+    from ragstone.corpus import Corpus, Duplicate, IngestOptions, Skipped
+    from ragstone.corpus.options import Field
+    from ragstone.records import Document
+
+ONE_BY_ONE = 5  # files with the same reason that are named; of more, the first and their number
+
+
+Sources = Annotated[
+    list[str], typer.Argument(help="Files, folders, .zip archives, or patterns such as 'src/**/*.py'.")
+]
+Glob = Annotated[
+    list[str] | None,
+    typer.Option("--glob", help="Of folders, only files that match, of any ending; may be repeated."),
+]
+Tables = Annotated[
+    Literal["rows", "whole"],
+    typer.Option("--tables", help="CSV, XLSX, JSONL: a document for each row, or for each table."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="FIELD=COLUMN, e.g. text=Answer: of id, text, title, lang, source."),
+]
+Duplicates = Annotated[
+    Literal["report", "drop"],
+    typer.Option("--duplicates", help="Documents that repeat an earlier one: count or leave out."),
+]
+MaxFile = Annotated[int, typer.Option("--max-file-mb", min=1, help="Larger files are skipped.")]
+Processes = Annotated[
+    int | None, typer.Option("--processes", min=1, help="How many read; one for each core if worth it.")
+]
+
 
 def ingest(
-    sources: Annotated[list[Path], typer.Argument(help="Files and folders.")],
+    sources: Sources,
+    *,
     output: Output = Path("documents.jsonl"),
+    glob: Glob = None,
+    tables: Tables = "rows",
+    column: Columns = None,
+    duplicates: Duplicates = "report",
+    max_file_mb: MaxFile = 200,
+    processes: Processes = None,
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Turn files and folders (text, Markdown, HTML, PDF, CSV, JSONL) into documents."""
-    from ragstone.corpus import Skipped
-    from ragstone.corpus import ingest as read_sources
+    """Turn files into documents: text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, JSONL, code."""
+    from ragstone.corpus import IngestOptions, read_corpus
     from ragstone.records import Document
     from ragstone.tables import open_rows
 
-    skipped: list[Skipped] = []
-    n_documents = 0
-    with open_rows(output, Document, force=force) as write, bars("ingest", None) as advance:
-        for found in read_sources(sources):
-            if isinstance(found, Skipped):
-                skipped.append(found)
-            else:
-                write(found)
-                n_documents += 1
-            advance()
-    for one in skipped:
-        say(f"skipped {one.path}: {one.reason}")
+    options = IngestOptions(
+        glob=glob or (),
+        tables=tables,
+        columns=_columns(column or ()),
+        duplicates=duplicates,
+        max_file_mb=max_file_mb,
+        processes=processes,
+    )
+    with open_rows(output, Document, force=force) as write:
+        with bars("ingest", None) as advance:
+            corpus = read_corpus(sources, options, advance)
+        for document in corpus.documents:
+            write(document)
     if json:
-        show_json({"documents": n_documents, "skipped": skipped, "output": str(output)})
+        show_json(_summary(corpus, options, output))
     else:
-        say(f"{n_documents} documents in {output}; {len(skipped)} files skipped.")
+        for line in _told(corpus, options, output):
+            say(line)
+
+
+def _columns(written: Iterable[str]) -> "dict[Field, str | list[str]]":
+    """Return field -> columns. Raises ConfigError."""
+    from ragstone.corpus.options import Field
+    from ragstone.errors import ConfigError
+
+    found: dict[Field, str | list[str]] = {}
+    for one in written:
+        field, equals, name = one.partition("=")
+        if field not in get_args(Field) or not (equals and name):
+            raise ConfigError(
+                f"--column {one}: write FIELD=COLUMN with a field of {', '.join(get_args(Field))}, "
+                "e.g. --column text=Answer"
+            )
+        before = found.get(cast("Field", field))
+        found[cast("Field", field)] = name if before is None else [*_listed(before), name]
+    return found
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _summary(corpus: "Corpus", options: "IngestOptions", output: Path) -> dict[str, object]:
+    return {
+        "documents": len(corpus.documents),
+        "formats": _formats(corpus.documents),
+        "languages": _languages(corpus.documents),
+        "skipped": corpus.skipped,
+        "reasons": dict(Counter(one.reason for one in corpus.skipped).most_common()),
+        "duplicates": corpus.duplicates,
+        "dropped": len(corpus.duplicates) if options.duplicates == "drop" else 0,
+        "output": str(output),
+    }
+
+
+def _formats(documents: "Iterable[Document]") -> dict[str, int]:
+    """Return how many documents come from files of each ending, the most frequent first."""
+    endings = (Path(one.source or "").suffix.lower() or "no ending" for one in documents)
+    return dict(Counter(endings).most_common())
+
+
+def _languages(documents: "Iterable[Document]") -> dict[str, int]:
+    """Return how many documents are in each language: of people, of computers ("python"), or unknown."""
+    names = (one.lang or (one.metadata or {}).get("code") or "unknown" for one in documents)
+    return dict(Counter(names).most_common())
+
+
+def _told(corpus: "Corpus", options: "IngestOptions", output: Path) -> list[str]:
+    lines = [*_skipped_lines(corpus.skipped), *_duplicate_lines(corpus.duplicates, options)]
+    lines.append(f"{_n(len(corpus.documents), 'document')} in {output}.")
+    if corpus.documents:
+        lines += [
+            f"  formats: {_counts(_formats(corpus.documents))}",
+            f"  languages: {_counts(_languages(corpus.documents))}",
+        ]
+    if corpus.skipped:
+        lines.append(f"  skipped: {len(corpus.skipped):,}, as said above")
+    return lines
+
+
+def _skipped_lines(skipped: "Sequence[Skipped]") -> list[str]:
+    """Return a line for each file, but one for many files that were skipped for the same reason."""
+    reasons = Counter(one.reason for one in skipped)
+    lines = [f"skipped {one.path}: {one.reason}" for one in skipped if reasons[one.reason] <= ONE_BY_ONE]
+    for reason, n_files in reasons.most_common():
+        if n_files > ONE_BY_ONE:
+            first = next(one.path for one in skipped if one.reason == reason)
+            lines.append(f"skipped {first} and {n_files - 1:,} more: {reason}")
+    return lines
+
+
+def _duplicate_lines(duplicates: "Sequence[Duplicate]", options: "IngestOptions") -> list[str]:
+    if not duplicates:
+        return []
+    n_near = sum(one.similarity < 1 for one in duplicates)
+    first = duplicates[0]
+    done = "left out" if options.duplicates == "drop" else "kept; --duplicates drop leaves them out"
+    repeat = "repeats" if len(duplicates) == 1 else "repeat"
+    return [
+        f"{_n(len(duplicates), 'document')} {repeat} an earlier one ({n_near:,} of them nearly), e.g. "
+        f"{first.id} repeats {first.of}: {done}."
+    ]
+
+
+def _n(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in counts.items())

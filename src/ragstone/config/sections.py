@@ -1,7 +1,7 @@
 """The tables of ragstone.toml, and what they mean."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -48,12 +48,19 @@ class RunSection(Section, frozen=True, kw_only=True):
 
 
 class DocumentsSection(Section, frozen=True, kw_only=True):
-    """`[documents]`: files and folders that make the corpus.
+    """`[documents]`: files, folders and archives that make the corpus, and how they are read.
 
-    copies: the metadata field that copies of one document share, as its translations do.
+    glob, tables, columns, duplicates, max_file_mb, processes: as in `IngestOptions` of corpus/. copies: the
+    metadata field that copies of one document share, as its translations do.
     """
 
     paths: list[str] = []
+    glob: list[str] = []
+    tables: Literal["rows", "whole"] = "rows"
+    columns: dict[Literal["id", "text", "title", "lang", "source"], str | list[str]] = {}
+    duplicates: Literal["report", "drop"] = "report"
+    max_file_mb: Positive = 200
+    processes: Positive | None = None
     copies: str | None = None
 
 

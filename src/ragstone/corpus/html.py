@@ -1,11 +1,12 @@
 """An HTML page -> a document: the text that a reader sees, in lines and paragraphs."""
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ragstone.corpus.decoding import decode, encoding_note
 from ragstone.corpus.file import File
+from ragstone.corpus.outline import REPEATED
 from ragstone.corpus.prose import first_line
 from ragstone.errors import MissingExtra
 from ragstone.records import Document
@@ -21,8 +22,14 @@ PARAGRAPHS = frozenset(
 )
 LINES = frozenset("br caption dd details div dt figcaption legend li option summary tr".split())
 CELLS = frozenset({"td", "th"})
+MOST_SPAN = 1000  # columns or rows of a cell, as in browsers
 STRUCTURED = "dl, h1, h2, h3, h4, h5, h6, ol, pre, table, ul"  # a cell with one of them is page layout
 
+# In the text while it is made, before a heading: the character of this number.
+LEVELS = {f"h{level}": chr(level) for level in range(1, 7)}
+_MARKS = "".join(LEVELS.values())
+_MARKED = re.compile(f"[{_MARKS}]")
+_EMPTY_HEADING = re.compile(f"[{_MARKS}](?=\\s*(?:\\n|$))")
 _SPACES = re.compile(r"[ \t\n\f]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _LANG = re.compile(r"([a-z]{2})(?:[-_]|$)", re.IGNORECASE)
@@ -39,16 +46,16 @@ def read_html(file: File) -> Iterator[Document]:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError:
         raise MissingExtra(f"reading {file.path}", "html") from None
-    content, encoding = decode(file.path.read_bytes(), html=True)
+    content, encoding = decode(file.read_bytes(), html=True)
     page = LexborHTMLParser(content)
-    text = _visible_text(page)
+    text, headings = _headings(_visible_text(page))
     yield Document(
         id=file.id,
         text=text,
         title=_first_text(page, "title") or _first_text(page, "h1") or first_line(text),
         lang=_language(page),
         source=str(file.path),
-        metadata=encoding_note(encoding) or None,
+        metadata={**({"headings": headings} if headings else {}), **encoding_note(encoding)} or None,
     )
 
 
@@ -56,6 +63,7 @@ def _visible_text(page: "LexborHTMLParser") -> str:
     pieces: list[str] = []
     if page.body is None:
         return ""
+    spanning = _spanning_cells(page)
     # A stack, because pages nest deeper than Python recurses. A number is a break that is due after an
     # element's children; the second value tells what stands around: "pre", "cell" or nothing.
     todo: list[tuple[LexborNode | int, str]] = [(page.body, "")]
@@ -66,11 +74,56 @@ def _visible_text(page: "LexborHTMLParser") -> str:
         elif node.is_text_node:
             _add_text(pieces, node.text_content or "", inside)
         elif node.is_element_node and node.tag not in DROPPED and "hidden" not in node.attributes:
+            _add_spanning(pieces, spanning.get(node.mem_id, ()))
             inside = _enter(pieces, node, inside)
             todo.append((_break_of(node, inside), ""))
             children = list(node.iter(include_text=True, skip_empty=False))
             todo += [(child, inside) for child in reversed(children)]
-    return _BLANK_LINES.sub("\n\n", "".join(pieces)).strip()
+    return _BLANK_LINES.sub("\n\n", _EMPTY_HEADING.sub("", "".join(pieces))).strip()
+
+
+def _headings(marked: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return a text without the marks of its headings, and the headings as they stand in metadata."""
+    headings = []
+    for n_before, mark in enumerate(_MARKED.finditer(marked)):
+        title = _MARKED.split(marked[mark.end() :].split("\n", 1)[0])[0]
+        headings.append({"start": mark.start() - n_before, "level": ord(mark[0]), "title": title.strip()})
+    return _MARKED.sub("", marked), headings
+
+
+def _spanning_cells(page: "LexborHTMLParser") -> dict[int, list[str]]:
+    """Return node of a cell -> texts of the cells from rows above that stand before it in its row."""
+    found: dict[int, list[str]] = {}
+    for table in page.css("table:has([rowspan])"):
+        below: dict[int, tuple[int, str]] = {}  # column -> how many rows it still reaches, and its text
+        for row in table.css("tr"):
+            column = 0
+            reached: dict[int, tuple[int, str]] = {}
+            for cell in (one for one in row.iter() if one.tag in CELLS):
+                while column in below:
+                    n_rows, text = below.pop(column)
+                    found.setdefault(cell.mem_id, []).append(text)
+                    if n_rows > 1:
+                        reached[column] = (n_rows - 1, text)
+                    column += 1
+                n_rows, text = _span(cell, "rowspan"), " ".join(cell.text().split())
+                if n_rows > 1 and 0 < len(text) <= REPEATED:
+                    reached[column] = (n_rows - 1, text)
+                column += _span(cell, "colspan")
+            below = {**{at: (n - 1, text) for at, (n, text) in below.items() if n > 1}, **reached}
+    return found
+
+
+def _span(cell: "LexborNode", name: str) -> int:
+    value = cell.attributes.get(name) or ""
+    return min(int(value), MOST_SPAN) if value.isdecimal() else 1
+
+
+def _add_spanning(pieces: list[str], texts: Sequence[str]) -> None:
+    for text in texts:
+        if pieces and not pieces[-1].endswith("\n"):
+            pieces[-1] = pieces[-1].rstrip(" ") + " | "
+        pieces.append(text)
 
 
 def _enter(pieces: list[str], node: "LexborNode", inside: str) -> str:
@@ -80,6 +133,8 @@ def _enter(pieces: list[str], node: "LexborNode", inside: str) -> str:
             pieces[-1] = pieces[-1].rstrip(" ") + " | "
         return "" if node.css_first(STRUCTURED) else "cell"
     _add_break(pieces, _break_of(node, inside))
+    if node.tag in LEVELS and inside != "cell":
+        pieces.append(LEVELS[node.tag])
     if node.tag in LINES | PARAGRAPHS and inside == "cell":
         _add_text(pieces, " ", inside)
     return "pre" if node.tag == "pre" else inside
@@ -93,9 +148,10 @@ def _break_of(node: "LexborNode", inside: str) -> int:
 
 
 def _add_text(pieces: list[str], text: str, inside: str) -> None:
+    text = _MARKED.sub("", text)
     if inside != "pre":
         text = _SPACES.sub(" ", text)
-        if not pieces or pieces[-1][-1] in " \n":
+        if not pieces or pieces[-1][-1] in f" \n{_MARKS}":
             text = text.lstrip(" ")
     if text:
         pieces.append(text)

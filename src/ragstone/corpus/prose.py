@@ -18,7 +18,7 @@ _SETEXT = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:=+|--+)[ \t]*$", re.MULTILINE)
 
 def read_text(file: File) -> Iterator[Document]:
     """Yield the one document of a text file, titled by its first line."""
-    text, encoding = decode(file.path.read_bytes())
+    text, encoding = decode(file.read_bytes())
     yield Document(
         id=file.id,
         text=text,
@@ -30,7 +30,7 @@ def read_text(file: File) -> Iterator[Document]:
 
 def read_markdown(file: File) -> Iterator[Document]:
     """Yield the one document of a Markdown file, titled by its front matter, first heading or first line."""
-    text, encoding = decode(file.path.read_bytes())
+    text, encoding = decode(file.read_bytes())
     yield Document(
         id=file.id,
         text=text,

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings
-from ragstone.corpus import Skipped, chunk_documents, read_corpus
+from ragstone.corpus import Corpus, Duplicate, IngestOptions, Skipped, read_corpus
+from ragstone.engine.chunking import cut_documents
 from ragstone.engine.local import map_in_order
 from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session
@@ -19,19 +20,28 @@ from ragstone.systems import answer_question, contexts_of, load_prompt
 
 
 class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
-    """Documents, the files that gave none, and the chunks."""
+    """Documents, the files that gave none, the chunks, and which documents repeat an earlier one."""
 
     documents: list[Document]
     skipped: list[Skipped]
     chunks: list[Chunk]
+    duplicates: list[Duplicate] = []
 
 
 def load_corpus(settings: Settings) -> ChunkedCorpus:
     """Return the corpus that `[documents]` and `[chunk]` declare; an empty one if there are no documents."""
-    corpus = read_corpus(settings.path(path) for path in settings.documents.paths)
-    cut = settings.chunk
-    chunks = list(chunk_documents(corpus.documents, cut.method, cut.size, cut.overlap))
-    return ChunkedCorpus(documents=corpus.documents, skipped=corpus.skipped, chunks=chunks)
+    corpus = read_documents(settings, settings.documents.paths)
+    chunks = list(cut_documents(corpus.documents, settings.chunk, settings))
+    return ChunkedCorpus(
+        documents=corpus.documents, skipped=corpus.skipped, chunks=chunks, duplicates=corpus.duplicates
+    )
+
+
+def read_documents(settings: Settings, paths: Iterable[str]) -> Corpus:
+    """Return what files and folders hold, read as `[documents]` says."""
+    declared = msgspec.structs.asdict(settings.documents)
+    options = IngestOptions(**{name: declared[name] for name in IngestOptions.__struct_fields__})
+    return read_corpus((settings.path(path) for path in paths), options)
 
 
 async def rank_questions(

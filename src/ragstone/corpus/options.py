@@ -1,0 +1,27 @@
+"""What a user may choose about ingest."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+Field = Literal["id", "text", "title", "lang", "source"]
+
+
+class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How files and folders are read. Each is a key of `[documents]` in ragstone.toml too.
+
+    glob: of folders and archives, only files that match one of these patterns (`*.py`, `guide/**/*.md`); such
+    a file is read as text whatever its ending. tables: a document for each row of CSV, XLSX and JSONL
+    files, or for each table as a `whole`. columns: field of a document -> the column, or columns, that it is
+    taken from. duplicates: documents that repeat an earlier one are reported, or dropped as well.
+    max_file_mb: larger files are skipped. processes: how many read side by side; by default as many as there
+    are cores where there is enough to do, else none but this one.
+    """
+
+    glob: Sequence[str] = ()
+    tables: Literal["rows", "whole"] = "rows"
+    columns: Mapping[Field, str | list[str]] = {}
+    duplicates: Literal["report", "drop"] = "report"
+    max_file_mb: int = 200
+    processes: int | None = None

@@ -1,0 +1,161 @@
+"""Many files -> their documents, read by several processes side by side, in order.
+
+The processes are plain ones that run worker.py and speak over pipes, one file at a time. A pool of the
+standard library would read the user's main module again in each of them, which a script without
+`if __name__ == "__main__"` does not survive, and would lose every file in flight when one process dies.
+"""
+
+import contextlib
+import os
+import pickle
+import queue
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from ragstone.corpus.file import File, Skipped
+from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.reading import read_file
+from ragstone.corpus.sources import Entry, Found
+from ragstone.corpus.worker import READY, receive, send
+from ragstone.records import Document
+
+# Seconds that files take on one core, by and large: for each, and for each byte of it.
+FILE_S, BYTE_S = 1e-3, 1e-7
+ENOUGH_S = 2.0  # a process is ready after a third of a second
+_LAST_BREATH_S = 5
+AHEAD = 4  # files in flight for each process, so that a slow one does not stop the others
+
+Given = list[Document | Skipped]
+
+
+def n_processes(files: Sequence[Found], options: IngestOptions) -> int:
+    """Return how many processes read the files: as chosen, else one for each core if it is worth it."""
+    if options.processes is not None:
+        return max(options.processes, 1)
+    if FILE_S * len(files) + BYTE_S * sum(map(_n_bytes, files)) < ENOUGH_S:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, len(files))
+
+
+def _n_bytes(found: Found) -> int:
+    if isinstance(found, Skipped):
+        return 0
+    try:
+        return found.n_bytes if isinstance(found, Entry) else found.path.stat().st_size
+    except OSError:
+        return 0
+
+
+def read_in_processes(
+    files: Iterable[File | Skipped], options: IngestOptions, processes: int
+) -> Generator[tuple[str, Given], None, None]:
+    """Yield each file's path and what it gives, in order, as if one process had read them.
+
+    A file whose process dies (a crash in a C library, no memory) is skipped with that reason, and the rest
+    goes on in a new one. Raises MissingExtra.
+    """
+    idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+    workers = [_Worker(options) for _ in range(processes)]
+    for worker in workers:
+        idle.put(worker)
+
+    def work(file: File) -> Given:
+        worker = idle.get()
+        try:
+            return worker.read(file)
+        finally:
+            idle.put(worker)
+
+    waiting: deque[tuple[str, Given | Future[Given]]] = deque()
+    threads = ThreadPoolExecutor(processes)
+    try:
+        for file in files:
+            if isinstance(file, Skipped):
+                waiting.append((file.path, [file]))
+            else:
+                waiting.append((str(file.path), threads.submit(work, file)))
+            if len(waiting) >= AHEAD * processes:
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.end()
+        threads.shutdown()
+        for worker in workers:
+            worker.close()
+
+
+def _result(one: tuple[str, Given | Future[Given]]) -> tuple[str, Given]:
+    place, given = one
+    return place, given.result() if isinstance(given, Future) else given
+
+
+class _Worker:
+    """A process that reads files; it starts with the first one, and anew after it has died."""
+
+    def __init__(self, options: IngestOptions) -> None:
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended = False
+
+    def read(self, file: File) -> Given:
+        """Return what a file gives. Raises MissingExtra."""
+        if self._process is None and not self._start():
+            return read_file(file, self._options)
+        reply = self._ask(pickle.dumps((file, self._options), protocol=5))
+        if reply is None:
+            return [Skipped(str(file.path), f"the process that read it died ({self._stop()})")]
+        given: Given | None = pickle.loads(reply)  # noqa: S301 - from our own process
+        # What was raised there is raised here too, by reading the file again.
+        return read_file(file, self._options) if given is None else given
+
+    def _start(self) -> bool:
+        """Start the process; return whether it is ready."""
+        code = f"import sys; sys.path[:] = {sys.path!r}; from ragstone.corpus.worker import main; main()"
+        command = [sys.executable, "-c", code]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if self._ended or self._ask(None) != READY:
+            self._stop()
+        return self._process is not None
+
+    def _ask(self, message: bytes | None) -> bytes | None:
+        """Return the next reply of the process, None if it has died."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            return None
+        try:
+            if message is not None:
+                send(process.stdin, message)
+            return receive(process.stdout)
+        except (OSError, EOFError):
+            return None
+
+    def _stop(self) -> str:
+        """Wait for the process, which has died or is to; return how it ended, in words."""
+        process, self._process = self._process, None
+        if process is None:
+            return "it was not there"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_LAST_BREATH_S)
+        process.kill()
+        with contextlib.suppress(BrokenPipeError):
+            process.communicate()  # closes the pipes
+        return (
+            f"signal {-process.returncode}" if process.returncode < 0 else f"exit code {process.returncode}"
+        )
+
+    def end(self) -> None:
+        """Kill the process, whatever it does, and start none any more."""
+        self._ended = True
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """Take leave of the process, after `end`."""
+        self._stop()

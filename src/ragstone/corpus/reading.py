@@ -1,0 +1,112 @@
+"""One file -> its documents, by the reader that its ending calls for."""
+
+import mimetypes
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from ragstone.corpus.file import File, Skipped, Unreadable
+from ragstone.corpus.html import read_html
+from ragstone.corpus.language import detect_languages
+from ragstone.corpus.office import read_docx, read_pptx, read_xlsx
+from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.pdf import read_pdf
+from ragstone.corpus.prose import read_markdown, read_text
+from ragstone.corpus.rows import read_csv, read_jsonl
+from ragstone.corpus.source import code_of, read_source
+from ragstone.corpus.table import Table, documents_of
+from ragstone.corpus.zips import too_large
+from ragstone.records import Document
+
+READERS: Mapping[str, Callable[[File], Iterable[Document | Table]]] = {
+    ".txt": read_text,
+    ".text": read_text,
+    ".rst": read_text,
+    ".md": read_markdown,
+    ".markdown": read_markdown,
+    ".html": read_html,
+    ".htm": read_html,
+    ".xhtml": read_html,
+    ".pdf": read_pdf,
+    ".docx": read_docx,
+    ".docm": read_docx,
+    ".pptx": read_pptx,
+    ".pptm": read_pptx,
+    ".xlsx": read_xlsx,
+    ".xlsm": read_xlsx,
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".jsonl": read_jsonl,
+    ".ndjson": read_jsonl,
+}
+
+CONVERTED = {
+    **dict.fromkeys((".doc", ".rtf", ".odt"), ".docx"),
+    **dict.fromkeys((".xls", ".xlsb", ".ods"), ".xlsx"),
+    **dict.fromkeys((".ppt", ".odp"), ".pptx"),
+    ".epub": ".html",
+}
+_NO_TEXT = ("image/", "audio/", "video/", "font/")
+
+
+def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
+    """Return the documents of a file, and what of it gave none; never nothing.
+
+    A file gives all of its documents or, if any of it is broken, none. Raises MissingExtra.
+    """
+    try:
+        if file.content is None:
+            _check_size(file, options)
+        documents = [
+            document for found in reader_of(file)(file) for document in _documents(found, file, options)
+        ]
+    except (Unreadable, OSError) as mistake:
+        return [Skipped(str(file.path), str(mistake))]
+    except MemoryError:
+        return [Skipped(str(file.path), "there is not enough memory for it: split it")]
+    if not documents:
+        return [Skipped(str(file.path), "it holds no rows")]
+    return [
+        document
+        if document.text.strip()
+        else Skipped(str(file.path) if document.id == file.id else document.id, "it holds no text")
+        for document in _with_languages(documents)
+    ]
+
+
+def _check_size(file: File, options: IngestOptions) -> None:
+    n_bytes = file.path.stat().st_size
+    if n_bytes > options.max_file_mb * 1e6:
+        raise Unreadable(f"it is {too_large(n_bytes, options.max_file_mb * 1_000_000)}")
+
+
+def _documents(found: Document | Table, file: File, options: IngestOptions) -> Iterable[Document]:
+    return [found] if isinstance(found, Document) else documents_of(found, file, options)
+
+
+def _with_languages(documents: list[Document]) -> list[Document]:
+    """Return the documents, those in a human language that do not name it with what is detected."""
+    unknown = [
+        n for n, one in enumerate(documents) if one.lang is None and "code" not in (one.metadata or {})
+    ]
+    found = detect_languages([documents[n].text for n in unknown])
+    for number, lang in zip(unknown, found, strict=True):
+        documents[number] = msgspec.structs.replace(documents[number], lang=lang)
+    return documents
+
+
+def reader_of(file: File) -> Callable[[File], Iterable[Document | Table]]:
+    """Return the reader of a file. Raises Unreadable where there is none, with what to do."""
+    ending = file.path.suffix.lower()
+    if ending in READERS:
+        return READERS[ending]
+    if ending in CONVERTED:
+        raise Unreadable(f"files that end in {ending!r} cannot be read: convert it to {CONVERTED[ending]}")
+    kind = mimetypes.MimeTypes().guess_type(f"a{ending}")[0] or ""
+    if code_of(file) is None and kind.startswith(_NO_TEXT):
+        raise Unreadable(f"files that end in {ending!r} cannot be read")
+    if not file.as_text:
+        if not ending:
+            raise Unreadable("its name has no ending")
+        raise Unreadable(f"files that end in {ending!r} are read only where a pattern names them: *{ending}")
+    return read_source

@@ -1,0 +1,223 @@
+"""What the user names -> the files that it stands for, in a stable order; nothing is read yet."""
+
+import os
+import re
+import stat
+import zipfile
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from ragstone.corpus.file import File, Skipped, Unreadable
+from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.reading import READERS, reader_of
+from ragstone.corpus.zips import is_link, misplaced, opened, read_entry
+from ragstone.errors import DataError
+
+ARCHIVE = ".zip"
+_MAGIC = re.compile(r"[*?[]")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A file in an archive, as `file` calls it; its name there, and its unpacked size."""
+
+    file: File
+    archive: Path
+    name: str
+    n_bytes: int
+
+
+Found = File | Entry | Skipped
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """A pattern of the user's: as written, and what it means."""
+
+    written: str
+    meaning: re.Pattern[str]
+
+    def matches(self, path: PurePosixPath) -> bool:
+        """Return whether a path below the folder matches; one without a slash speaks of names."""
+        return self.meaning.fullmatch(str(path)) is not None
+
+
+def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Found]:
+    """Return the files that sources stand for, each once, and what is passed over with a reason.
+
+    Raises DataError for a source that does not exist or cannot be read by its ending, and for a pattern that
+    nothing matches.
+    """
+    patterns = [_pattern(written, anywhere=True) for written in options.glob]
+    matched: set[str] = set()
+    found = [one for source in sources for one in _of_source(Path(source), patterns, matched)]
+    missed = [pattern.written for pattern in patterns if pattern.written not in matched]
+    if missed:
+        raise DataError(
+            f"no file matches the pattern {missed[0]!r}. Check its spelling; a pattern without a slash is "
+            "compared with names, one with a slash with paths below the folder (** stands for any folders)."
+        )
+    return list(_each_once(found))
+
+
+def _each_once(found: Iterable[Found]) -> Iterator[Found]:
+    seen: set[tuple[str, str]] = set()
+    for one in found:
+        if isinstance(one, Skipped):
+            yield one
+            continue
+        file, place, name = (
+            (one.file, one.archive, one.name) if isinstance(one, Entry) else (one, one.path, "")
+        )
+        key = (os.path.realpath(place), name)
+        if key in seen:
+            yield Skipped(str(file.path), "it was read before, through another of the sources")
+        else:
+            seen.add(key)
+            yield one
+
+
+def _of_source(source: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
+    if source.is_dir():
+        yield from _below(source, patterns, matched)
+    elif os.path.lexists(source):
+        file = File(source, source.name, as_text=True)
+        if source.suffix.lower() == ARCHIVE:
+            yield from _entries(file, patterns, matched)
+        else:
+            _check_ending(file)
+            yield file
+    elif _MAGIC.search(str(source)):
+        yield from _matching(source)
+    else:
+        raise DataError(f"{source}: no such file or folder. Check the spelling and where you are.")
+
+
+def _check_ending(file: File) -> None:
+    try:
+        reader_of(file)
+    except Unreadable as mistake:
+        known = " ".join((*READERS, ARCHIVE))
+        raise DataError(f"{file.path}: {mistake}. Convert it to one of: {known}, or leave it out.") from None
+
+
+def _matching(source: Path) -> Iterator[Found]:
+    """Yield the files that a source with * ? or [ matches: those of its fixed folder that fit the rest."""
+    fixed = next(n for n, part in enumerate(source.parts) if _MAGIC.search(part))
+    folder = Path(*source.parts[:fixed])
+    pattern = _pattern("/".join(source.parts[fixed:]), anywhere=False)
+    matched: set[str] = set()
+    if folder.is_dir():
+        yield from _below(folder, [pattern], matched)
+    if not matched:
+        raise DataError(f"{source}: no file matches this pattern. Check the spelling and where you are.")
+
+
+def _below(folder: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
+    """Yield the files of a folder by name, then those of its folders by name. Hidden ones are passed over."""
+    for place, folders, names in os.walk(folder):
+        linked = [name for name in sorted(folders) if Path(place, name).is_symlink() and not _hidden(name)]
+        folders[:] = sorted(name for name in folders if not _hidden(name))
+        for name in sorted(name for name in names if not _hidden(name)):
+            path = Path(place, name)
+            below = path.relative_to(folder)
+            named = _named(PurePosixPath(below.as_posix()), patterns, matched)
+            file = File(path, (folder.name / below).as_posix(), as_text=named)
+            if path.suffix.lower() == ARCHIVE:
+                yield from _entries(file, () if named else patterns, matched)
+            elif named or not patterns:
+                yield file
+        yield from (
+            Skipped(str(Path(place, name)), "it is a link to a folder: name that folder as a source")
+            for name in linked
+        )
+
+
+def _named(path: PurePosixPath, patterns: Sequence[Pattern], matched: set[str]) -> bool:
+    """Return whether a pattern names a path, and note which."""
+    naming = {pattern.written for pattern in patterns if pattern.matches(path)}
+    matched |= naming
+    return bool(naming)
+
+
+def _entries(file: File, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
+    """Yield the entries of an archive as the files of a folder that has the archive's name."""
+    try:
+        with opened(file) as archive:
+            entries = {entry.filename: entry for entry in archive.infolist() if not entry.is_dir()}
+    except (Unreadable, OSError) as mistake:
+        yield Skipped(str(file.path), str(mistake))
+        return
+    for name in sorted(entries, key=lambda name: (name.split("/")[:-1], name)):
+        below = PurePosixPath(name)
+        if any(_hidden(part) or part == "__MACOSX" for part in below.parts if part != ".."):
+            continue
+        named = _named(below, patterns, matched)
+        if named or not patterns:
+            yield _entry(file, entries[name], File(file.path / name, f"{file.id}/{name}", as_text=named))
+
+
+def _entry(file: File, entry: zipfile.ZipInfo, inner: File) -> Found:
+    if misplaced(entry.filename):
+        return Skipped(str(inner.path), "its name leads out of the archive")
+    if is_link(entry):
+        return Skipped(str(inner.path), "it is a link")
+    if inner.path.suffix.lower() == ARCHIVE:
+        return Skipped(str(inner.path), "it is an archive in an archive: unpack the outer one")
+    return Entry(inner, file.path, entry.filename, entry.file_size)
+
+
+def loaded(found: Iterable[Found], options: IngestOptions) -> Generator[File | Skipped, None, None]:
+    """Yield files ready to be read: the entries of archives with their bytes, an archive opened once."""
+    archive: zipfile.ZipFile | None = None
+    try:
+        for one in found:
+            if not isinstance(one, Entry):
+                yield _regular(one) if isinstance(one, File) else one
+                continue
+            if archive is None or archive.filename != str(one.archive):
+                if archive is not None:
+                    archive.close()
+                archive = zipfile.ZipFile(one.archive)
+            yield _with_content(one, archive, options)
+    finally:
+        if archive is not None:
+            archive.close()
+
+
+def _with_content(one: Entry, archive: zipfile.ZipFile, options: IngestOptions) -> File | Skipped:
+    try:
+        content = read_entry(archive, archive.getinfo(one.name), options.max_file_mb * 1_000_000)
+    except Unreadable as mistake:
+        return Skipped(str(one.file.path), str(mistake))
+    return msgspec.structs.replace(one.file, content=content)
+
+
+def _regular(file: File) -> File | Skipped:
+    """Return a file, unless reading it could wait for ever."""
+    try:
+        mode = file.path.stat().st_mode
+    except OSError as mistake:
+        return Skipped(str(file.path), str(mistake))
+    return file if stat.S_ISREG(mode) else Skipped(str(file.path), "it is no file but a device or a pipe")
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".")
+
+
+def _pattern(written: str, *, anywhere: bool) -> Pattern:
+    """Return what a pattern means: `*` and `?` stop at a slash, `**` does not; [abc] is one of these.
+
+    anywhere: a pattern without a slash is compared with the names of files in all folders.
+    """
+    meaning = r"(?:.*/)?" if anywhere and "/" not in written else ""
+    for piece in re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|.", written.removeprefix("./")):
+        if piece.startswith("[") and len(piece) > 1:
+            meaning += "[" + re.sub(r"[\\^\[]", r"\\\g<0>", piece[1:]).replace("!", "^", piece[1] == "!")
+        else:
+            meaning += _WILDCARDS.get(piece) or re.escape(piece)
+    return Pattern(written, re.compile(meaning))
+
+
+_WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}

@@ -1,0 +1,151 @@
+"""A table -> documents: one for each row, or one for all of it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ragstone.corpus.file import File, Unreadable
+from ragstone.corpus.options import IngestOptions
+from ragstone.records import Document
+from ragstone.tables.columns import accepted_names
+
+# Column names in any case, the most telling first.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "id": accepted_names(Document, "id"),
+    "text": (*accepted_names(Document, "text"), "answer"),
+    "title": ("title", "name", "heading", "subject", "question"),
+    "lang": accepted_names(Document, "lang"),
+    "source": accepted_names(Document, "source"),
+}
+
+Row = Mapping[str, Any]
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows with their numbers, and the names of the columns in order.
+
+    name: of a sheet; empty where a file is one table. caption: what stands above the header. unnamed:
+    columns at the end have no name in the file.
+    """
+
+    rows: list[tuple[int, dict[str, Any]]]
+    columns: list[str]
+    name: str = ""
+    caption: str | None = None
+    notes: dict[str, Any] = {}
+    unnamed: bool = False
+
+
+def names_of(header: Sequence[str], n_columns: int) -> list[str]:
+    """Return a name for each column, none twice; a first column without one is an index, and has none."""
+    names: list[str] = []
+    for number in range(1, max(n_columns, len(header)) + 1):
+        name = header[number - 1].strip() if number <= len(header) else ""
+        name = name or (f"column {number}" if number > 1 else "")
+        n_same = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({n_same + 1})" if name in names and name else name)
+    return names
+
+
+def named_cells(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
+    """Return the cells of a row that hold something, by the names of their columns."""
+    return {name: cell for name, cell in zip(names, cells, strict=False) if name and cell and cell.strip()}
+
+
+def documents_of(table: Table, file: File, options: IngestOptions) -> Iterator[Document]:
+    """Yield the documents of a table as the options say.
+
+    A row's text is the first column named as in COLUMNS; without such a column it is all cells as lines
+    "name: cell". Columns that are not used are in `metadata`. Ids are the rows' own, else `file#row`, or
+    `file#sheet#row`. A whole table is a line for each row, the cells separated by " | ".
+
+    Raises Unreadable where a chosen column is not there, and where columns without a name would be lost.
+    """
+    if options.tables == "whole":
+        yield from _whole(table, file)
+        return
+    columns = {_folded(name): name for name in reversed(table.columns)}
+    chosen = _chosen(columns, options)
+    if table.unnamed and ("text" in chosen or any(name in columns for name in COLUMNS["text"])):
+        raise Unreadable("its rows have more cells than the header: quote cells that hold commas")
+    for number, row in table.rows:
+        yield _document(row, chosen, table, file, number)
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()
+
+
+def _chosen(columns: Mapping[str, str], options: IngestOptions) -> dict[str, list[str]]:
+    """Return the columns that the user has chosen, by field."""
+    found = {}
+    for field, named in options.columns.items():
+        wanted = [named] if isinstance(named, str) else named
+        missing = [name for name in wanted if _folded(name) not in columns]
+        if missing:
+            there = ", ".join(map(repr, reversed(list(columns.values())))) or "none"
+            raise Unreadable(f"it has no column {missing[0]!r}; its columns: {there}")
+        found[str(field)] = [columns[_folded(name)] for name in wanted]
+    return found
+
+
+def _document(row: Row, chosen: Mapping[str, list[str]], table: Table, file: File, number: int) -> Document:
+    cells = {name: cell for name, cell in row.items() if cell not in (None, "")}
+    names = {_folded(name): name for name in reversed(cells)}
+    known = {
+        field: [names[alias] for alias in aliases if alias in names][:1] for field, aliases in COLUMNS.items()
+    }
+    used = {field: found for field, found in {**known, **chosen}.items() if found}
+    values = {field: _joined(cells, found) for field, found in used.items()}
+    rest: dict[str, Any] = {}
+    if "text" in values:
+        taken = {name for found in used.values() for name in found}
+        rest = {name: cell for name, cell in cells.items() if name not in taken}
+    else:
+        values["text"] = _lines(cells, cells)
+    own = rest.pop("metadata", {})
+    metadata = {**rest, **(own if isinstance(own, dict) else {"metadata": own}), **_notes(table)}
+    usual = {"id": f"{_place(table, file)}#{number}", "source": str(file.path)}
+    values = {**usual, **{field: value for field, value in values.items() if value or field == "text"}}
+    return msgspec.convert({**values, "metadata": metadata or None}, Document)
+
+
+def _joined(cells: Row, names: Sequence[str]) -> str:
+    """Return a cell as it is, several as lines."""
+    return _as_text(cells.get(names[0], "")) if len(names) == 1 else _lines(cells, names)
+
+
+def _lines(cells: Row, names: Iterable[str]) -> str:
+    return "\n".join(f"{name}: {_as_text(cells[name])}" for name in names if name in cells)
+
+
+def _as_text(cell: Any) -> str:  # noqa: ANN401 - whatever JSON holds
+    return cell if isinstance(cell, str) else msgspec.json.encode(cell).decode()
+
+
+def _notes(table: Table) -> dict[str, Any]:
+    caption = {"caption": table.caption} if table.caption else {}
+    return {**({"sheet": table.name} if table.name else {}), **caption, **table.notes}
+
+
+def _place(table: Table, file: File) -> str:
+    return f"{file.id}#{table.name}" if table.name else file.id
+
+
+def _whole(table: Table, file: File) -> Iterator[Document]:
+    lines = [" | ".join(table.columns)]
+    for _, row in table.rows:
+        lines.append(" | ".join(_in_a_line(row.get(name, "")) for name in table.columns))
+    if table.rows:
+        yield Document(
+            id=_place(table, file),
+            text="\n".join([table.caption, "", *lines] if table.caption else lines),
+            title=table.caption or table.name or None,
+            source=str(file.path),
+            metadata={name: note for name, note in _notes(table).items() if name != "caption"} or None,
+        )
+
+
+def _in_a_line(cell: Any) -> str:  # noqa: ANN401 - whatever JSON holds
+    return " ".join(_as_text(cell).split())
