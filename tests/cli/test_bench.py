@@ -1,0 +1,125 @@
+"""`ragstone bench`: as a user types it."""
+
+import json
+
+import pytest
+from tests.engine.test_bench import documents, questions
+from tests.engine.test_study import documents as translated
+from tests.engine.test_study import questions as in_languages
+from tests.support.command import ragstone
+
+from ragstone.records import Document, Question
+from ragstone.tables import write_rows
+
+
+@pytest.fixture
+def grid(folder, fake_openai):
+    """A folder with eight documents and questions, and BM25 over two chunkers."""
+    write_rows(folder / "documents.jsonl", documents(), Document)
+    write_rows(folder / "questions.jsonl", questions(), Question)
+    (folder / "ragstone.toml").write_text(
+        '[documents]\npaths = ["documents.jsonl"]\n[questions]\npath = "questions.jsonl"\n'
+        "[bench.retrievers]\nretrievers = ['bm25']\nk = [1, 3]\n"
+        'chunkers = [{ method = "whole" }, { size = 60 }]\n' + fake_openai.toml()
+    )
+    return folder
+
+
+@pytest.fixture
+def languages(folder, fake_openai):
+    """A folder with six documents and questions in two languages."""
+    write_rows(folder / "documents.jsonl", translated(), Document)
+    write_rows(folder / "questions.jsonl", in_languages(), Question)
+    (folder / "ragstone.toml").write_text(
+        '[documents]\npaths = ["documents.jsonl"]\ncopies = "group"\n'
+        '[questions]\npath = "questions.jsonl"\n[bench.languages]\nretrievers = ["bm25"]\n'
+        + fake_openai.toml()
+    )
+    return folder
+
+
+def test_leaderboard_is_shown_and_its_report_named(grid):
+    ran = ragstone("bench", "retrievers")
+    assert ran.code == 0
+    assert "whole · bm25" in ran.out
+    assert "= best?" in ran.out
+    assert "Where they differ most" in ran.out or "span_recall" in ran.out
+    assert "runs/run-retrievers/report.html" in ran.err
+    assert (grid / "runs/run-retrievers/report.html").is_file()
+
+
+def test_leaderboard_as_json_is_one_document(grid):
+    ran = ragstone("bench", "retrievers", "--json", "--limit", 4, "--seed", 3)
+    found = json.loads(ran.out)
+    assert found["leaderboard"]["measure"] == "span_recall@1"
+    assert found["counts"]["questions"] == 4
+
+
+def test_another_seed_asks_for_force(grid):
+    assert ragstone("bench", "retrievers").code == 0
+    refused = ragstone("bench", "retrievers", "--seed", 4)
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert ragstone("bench", "retrievers", "--seed", 4, "--force").code == 0
+
+
+def test_configuration_that_fails_ends_with_five_only_if_strict(grid):
+    text = (
+        (grid / "ragstone.toml")
+        .read_text()
+        .replace("k = [1, 3]", 'k = [1]\nrerankers = ["none", "openai/nobody"]')
+    )
+    (grid / "ragstone.toml").write_text(text)
+    ran = ragstone("bench", "retrievers")
+    assert ran.code == 0
+    assert "was not measured" in ran.out
+    assert ragstone("bench", "retrievers", "--strict").code == 5
+
+
+def test_budget_that_cuts_rerankers_off_ends_with_four(grid):
+    text = (grid / "ragstone.toml").read_text().replace("k = [1, 3]", 'k = [1]\nrerankers = ["openai/fake"]')
+    (grid / "ragstone.toml").write_text(text)
+    assert ragstone("bench", "retrievers", "--budget", "1calls").code == 4
+
+
+def test_offline_a_reranker_that_was_never_asked_is_told(grid):
+    text = (
+        (grid / "ragstone.toml")
+        .read_text()
+        .replace("k = [1, 3]", 'k = [1]\nrerankers = ["none", "openai/fake"]')
+    )
+    (grid / "ragstone.toml").write_text(text)
+    ran = ragstone("bench", "retrievers", "--offline")
+    assert ran.code in (0, 4)
+    assert "rankings carry a note" in ran.out or "was not measured" in ran.out
+
+
+def test_study_is_shown_and_its_report_named(languages):
+    ran = ragstone("bench", "languages")
+    assert ran.code == 0
+    assert "Does adding translations of the documents improve retrieval?" in ran.out
+    assert "No model answered" in ran.out
+    assert "runs/run-languages/report.html" in ran.err
+
+
+def test_study_with_a_model_as_json(languages, fake_openai):
+    ran = ragstone("bench", "languages", "--model", fake_openai.model, "--limit", 3, "--json")
+    found = json.loads(ran.out)
+    assert found["questions"] == {"en": 3, "es": 3}
+    assert {one["lang"] for one in found["accuracy"]} == {"en", "es", "all languages"}
+
+
+def test_budget_of_a_study_ends_with_four_and_failures_with_five_if_strict(languages, fake_openai):
+    ran = ragstone("bench", "languages", "--model", fake_openai.model, "--budget", "2calls")
+    assert ran.code == 4
+    assert "not scored" in ran.out
+
+
+def test_wrong_use_is_told_in_one_message(folder):
+    (folder / "ragstone.toml").write_text("[bench.retrievers]\nretrievers = []\n")
+    ran = ragstone("bench", "retrievers")
+    assert (ran.code, ran.out) == (2, "")
+    assert "retrievers is empty: name at least one" in ran.err
+    (folder / "ragstone.toml").write_text("[bench.retrievers]\nretreivers = []\n")
+    assert "unknown key 'retreivers'" in ragstone("bench", "retrievers").err
+    assert "retrievers" in ragstone("bench", "--help").out
