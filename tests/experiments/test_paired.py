@@ -75,6 +75,9 @@ def test_alpha_decides():
     a, b = measured([1.0] * 6), measured([0.0] * 6)  # p = 2 / 2^6 = 0.031
     assert compare_rankings({"a": a, "b": b}, "hit@1")[0].verdict == "better"
     assert compare_rankings({"a": a, "b": b}, "hit@1", alpha=0.01)[0].verdict == "cannot tell"
+    assert best_and_indistinguishable({"a": a, "b": b}, "hit@1", alpha=0.01).indistinguishable == ["b"]
+    with pytest.raises(ValueError, match="alpha is 0"):
+        compare_rankings({"a": a, "b": b}, "hit@1", alpha=0)
 
 
 def test_the_best_and_those_that_cannot_be_told_from_it():

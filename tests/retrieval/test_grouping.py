@@ -98,6 +98,11 @@ def test_a_batch_without_a_measured_question_is_left_out():
     assert (batches.n_spread, batches.spread) == (1, {})
 
 
+def test_a_batch_has_at_least_one_question():
+    with pytest.raises(ValueError, match="a batch of 0 questions"):
+        summary_of([True], [question("q")], batch=0)
+
+
 def test_means_of_batches_agree_with_the_mean_of_all():
     hits = (np.random.default_rng(0).random(90) < 0.6).tolist()
     summary = summary_of(hits, [question(f"q{at}") for at in range(90)], batch=30)

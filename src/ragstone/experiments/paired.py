@@ -81,6 +81,8 @@ def compare_rankings(
     paired bootstraps, also by document. Raises DataError for fewer than two retrievers, an unknown measure
     or name, or if no question was measured for all.
     """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is {alpha}: the chance of a false finding that is accepted, between 0 and 1")
     names = list(queries)
     pairs = _family(names, against)
     values, documents, n_left_out = _same_questions(queries, measure)

@@ -115,7 +115,9 @@ def _grouped(
 
 
 def in_batches(queries: QueryMeasures, questions: Sequence[Question], size: int) -> Batches:
-    """Return the means of each `size` questions that follow each other in `questions`, at least one."""
+    """Return the means of each `size` questions that follow each other in `questions`, size at least 1."""
+    if size < 1:
+        raise ValueError(f"a batch of {size} questions: give at least one")
     batches = [
         _batch(queries, questions[start : start + size], start) for start in range(0, len(questions), size)
     ]
