@@ -1,0 +1,174 @@
+"""Texts -> topics: which of them belong together, and the terms that tell each group from the others."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ragstone.corpus.clustering import Labels, choose_n_groups, group_vectors
+from ragstone.corpus.lexical_vectors import DIMENSIONS, lexical_vectors
+from ragstone.corpus.tokens import tokenize
+from ragstone.embedding import Embed, Vectors
+from ragstone.errors import ConfigError, DataError
+
+FEWEST_DIMENSIONS = 10
+CHOOSING_DIMENSIONS = 20
+SHORTEST = 3  # letters of a word that names a topic
+NAMED_BY = 50  # texts of a topic that it is named by
+HEAD = 2000  # characters of a text that its topic is named by
+TERMS = 10  # of a topic
+IN_NAME = 3
+
+# Scripts without spaces between words: runs of so many characters stand for words.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_EDGES = re.compile(
+    r"^[\s!-/:-@\[-`{-~\u00a1-\u00bf\u2010-\u205e\u3001-\u3020\u060c\u061b\u061f\u0964]+"
+    r"|[\s!-/:-@\[-`{-~\u00a1-\u00bf\u2010-\u205e\u3001-\u3020\u060c\u061b\u061f\u06d4\u0964]+$"
+)
+_HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_RUNS_OF_HAN = (2, 3, 4)
+_RUNS_OF_OTHERS = (3, 5)  # Thai, Lao, Khmer, Myanmar
+
+
+def group_texts(
+    texts: Sequence[str], n_topics: int | None = None, *, embed: Embed | None = None, seed: int = 0
+) -> Labels:
+    """Return the topic of each text, from 0, the largest first; -1 for one that shares no term with another.
+
+    n_topics: how many; None chooses (see choose_n_groups). embed: groups by an embedder's vectors, which
+    brings together texts of several languages; without one by the terms that texts share.
+
+    Without an embedder the vectors have as many dimensions as there are topics, as in spectral clustering
+    (Ng, Jordan and Weiss 2002), from FEWEST_DIMENSIONS to DIMENSIONS; CHOOSING_DIMENSIONS while their number
+    is chosen. On paragraphs of xquad and squad2 that groups them by article better than any fixed number.
+
+    Raises DataError without texts, ConfigError for a number of topics that cannot be.
+    """
+    if not texts:
+        raise DataError("there are no texts to group. Check that the documents hold text.")
+    if n_topics is not None and not 1 <= n_topics <= len(texts):
+        raise ConfigError(f"{n_topics} topics of {len(texts)} texts: ask for 1 to {len(texts)}.")
+    if embed is not None:
+        vectors = embed(texts, "passage")
+        return group_vectors(vectors, n_topics or choose_n_groups(vectors, seed), seed)
+    vectors = lexical_vectors(texts, seed)
+    n_topics = n_topics or choose_n_groups(_narrowed(vectors, CHOOSING_DIMENSIONS), seed)
+    return group_vectors(
+        _narrowed(vectors, min(max(n_topics, FEWEST_DIMENSIONS), DIMENSIONS)), n_topics, seed
+    )
+
+
+def _narrowed(vectors: Vectors, dimensions: int) -> Vectors:
+    """Return the vectors in their first dimensions, which are the strongest, with length 1 or 0."""
+    narrow = vectors[:, :dimensions]
+    lengths = np.linalg.norm(narrow, axis=1, keepdims=True)
+    found: Vectors = np.where(lengths > 1e-6, narrow / np.maximum(lengths, 1e-6), 0).astype(np.float32)
+    return found
+
+
+def topic_terms(texts: Sequence[str], labels: Labels) -> list[list[str]]:
+    """Return up to TERMS distinguishing terms of each topic, the most telling first, as people write them.
+
+    A term counts by how often the topic's texts use it (log), how many of them do, and how few texts of all
+    do (log, squared): class-based TF-IDF, after Grootendorst 2022 (arXiv:2203.05794). Words that all topics
+    share weigh nothing, so no list of stop words is needed. Of words with the same beginning the best one is
+    taken. Looked at are the first HEAD characters of NAMED_BY texts a topic, evenly spaced.
+    """
+    n_topics = int(labels.max(initial=-1)) + 1
+    members = [_spaced(np.flatnonzero(labels == topic).tolist()) for topic in range(n_topics)]
+    spellings: dict[str, Counter[str]] = {}
+    counts = [[_term_counts(texts[at][:HEAD], spellings) for at in some] for some in members]
+    n_texts = Counter(term for some in counts for one in some for term in one)
+    n_looked_at = sum(map(len, counts))
+    found = []
+    for some in counts:
+        scores: dict[str, float] = defaultdict(float)
+        uses = Counter(term for one in some for term in one)
+        for one in some:
+            for term, times in one.items():
+                if uses[term] > 1 or len(some) == 1:
+                    rarity = math.log(n_looked_at / n_texts[term])
+                    scores[term] += round(math.log1p(times) * uses[term] / len(some) * rarity**2, 9)
+        ranked = sorted(scores, key=lambda term: (-scores[term], -len(term), term))
+        found.append([_spelled(term, spellings) for term in _apart(ranked)])
+    return found
+
+
+def _spaced(members: list[int]) -> list[int]:
+    return members[:: -(-len(members) // NAMED_BY)] if members else []
+
+
+def _spelled(term: str, spellings: dict[str, Counter[str]]) -> str:
+    return spellings[term].most_common(1)[0][0] if term in spellings else term
+
+
+def topic_names(terms: Sequence[Sequence[str]]) -> list[str]:
+    """Return a name for each topic: its first terms. A topic without one is called by its number."""
+    return unique_names([", ".join(some[:IN_NAME]) or f"topic {n}" for n, some in enumerate(terms, 1)])
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Return the names, later ones that are taken already with a number behind them."""
+    taken: Counter[str] = Counter()
+    found = []
+    for name in names:
+        taken[name.casefold()] += 1
+        n = taken[name.casefold()]
+        found.append(name if n == 1 else f"{name} ({n})")
+    return found
+
+
+def _apart(ranked: Sequence[str]) -> Iterator[str]:
+    """Yield the best terms that are not forms or parts of one before."""
+    chosen: list[str] = []
+    for term in ranked:
+        if len(chosen) == TERMS:
+            return
+        if any(_alike(term, other) for other in chosen):
+            continue
+        chosen.append(term)
+        yield term
+
+
+def _alike(one: str, other: str) -> bool:
+    if _UNSPACED.match(one) and _UNSPACED.match(other):
+        return any(one[at : at + 2] in other for at in range(len(one) - 1))
+    shorter = min(len(one), len(other), 5)
+    return one[:shorter] == other[:shorter]
+
+
+def _term_counts(text: str, spellings: dict[str, Counter[str]]) -> Counter[str]:
+    """Return how often a text holds each term that could name a topic; add how its words are written."""
+    counts: Counter[str] = Counter()
+    for piece in text.split():
+        run: list[str] = []
+        tokens = tokenize(piece)
+        for token in [*tokens, ""]:
+            if token and _UNSPACED.match(token):
+                run.append(token)
+                continue
+            counts.update(_runs_of(run))
+            run = []
+            if len(token) >= SHORTEST and not token.isdigit():
+                counts[token] += 1
+                spellings.setdefault(token, Counter())[_written(token, piece, len(tokens))] += 1
+    return counts
+
+
+def _written(token: str, piece: str, n_tokens: int) -> str:
+    """Return how a token is written in the piece that holds it."""
+    if n_tokens == 1:
+        return _EDGES.sub("", piece)
+    folded = piece.casefold()
+    at = folded.find(token) if len(folded) == len(piece) else -1
+    return piece[at : at + len(token)] if at >= 0 else token
+
+
+def _runs_of(characters: Sequence[str]) -> Iterator[str]:
+    if not characters:
+        return
+    for length in _RUNS_OF_HAN if _HAN.match(characters[0]) else _RUNS_OF_OTHERS:
+        for at in range(len(characters) - length + 1):
+            yield "".join(characters[at : at + length])
