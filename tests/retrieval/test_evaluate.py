@@ -49,6 +49,14 @@ def test_a_k_beyond_the_depth_is_not_reported():
     assert list(summary.measures) == [*names, "mrr", "map"]
 
 
+def test_a_depth_that_was_asked_for_counts_though_all_rankings_are_shorter():
+    rankings, questions = [ranking("q", "b", "a")], [question("q", "a")]
+    asked = measure_queries(rankings, questions, ks=(1, 5, 10), depth=5)
+    assert (asked.depth, asked.values["recall@5"], asked.values["precision@5"]) == (5, {"q": 1.0}, {"q": 0.2})
+    assert "recall@10" not in asked.values
+    assert measure_queries(rankings, questions, depth=1).depth == 2
+
+
 def test_rank_score_needs_five_places():
     summary = evaluate_rankings([ranking("q", *"abcde")], [question("q", "b")], ks=())
     assert {name: estimate.value for name, estimate in summary.measures.items()} == {

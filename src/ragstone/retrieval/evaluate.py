@@ -64,8 +64,8 @@ def measure_queries(
     (see read_qrels), instead of what the questions name. same: which documents are copies of one another
     (see copies_of); a copy is as relevant as the document, but by characters only the document itself
     counts. lengths: characters of each document, for items without start and end, which then count as
-    whole documents. depth: how many results were asked for, where that is known: then a ranking that is
-    shorter holds all that there was to find; else `depth` is that of the longest.
+    whole documents. depth: how many results were asked for, where that is known: then rankings that are
+    all shorter hold all that there was to find, and a k up to it is reported.
 
     Raises DataError for rankings of several retrievers, two rankings of one question, or a ranking of an
     unknown question.
@@ -75,7 +75,7 @@ def measure_queries(
     relevant = {question.id: _relevant(question, qrels, same) for question in asked}
     labelled = [question for question in asked if relevant[question.id]]
     measured = [question for question in labelled if question.id in by_question]
-    depth = depth or max((len(ranking.items) for ranking in rankings), default=0)
+    depth = max([depth or 0, *(len(ranking.items) for ranking in rankings)])
     reported = [k for k in sorted(set(ks)) if k <= depth]
     ids = [question.id for question in measured]
     grades = [relevant[name] for name in ids]
