@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ragstone.corpus.pdf.gutters import find_gutter
+from ragstone.corpus.pdf.gutters import Gutter, Piece, find_gutter, pieces_of
 from ragstone.corpus.pdf.runs import Run
 
 MARGIN_TEXT = 0.4  # of the other side's characters; a column with fewer stands in the margin
@@ -26,26 +26,42 @@ class Column(msgspec.Struct, frozen=True):
 
 def read_columns(runs: list[Run], *, rtl: bool) -> list[Column]:
     """Return the columns of a page in reading order, those in its margin last."""
-    columns = list(_columns(runs, rtl=rtl))
+    columns = list(_columns(pieces_of(runs), rtl=rtl))
     return [one for one in columns if not one.margin] + [one for one in columns if one.margin]
 
 
-def _columns(runs: list[Run], *, rtl: bool) -> Iterator[Column]:
-    found = find_gutter(runs)
+def _columns(pieces: list[Piece], *, rtl: bool) -> Iterator[Column]:
+    found = find_gutter(pieces)
     if found is None:
-        if runs:
-            yield Column(runs)
+        if pieces:
+            yield Column([piece.run for piece in pieces])
         return
-    inside = [run for run in runs if found.y0 <= run.base <= found.y1]
-    left = [run for run in inside if run.x0 < found.x0 + 1]
-    right = [run for run in inside if run.x0 >= found.x0 + 1]
-    yield from _columns([run for run in runs if run.base < found.y0], rtl=rtl)
+    above, left, right, below = _parts(pieces, found)
+    yield from _columns(above, rtl=rtl)
     sides = [right, left] if rtl else [left, right]
-    margin = _margin_of(*sides)
+    margin = _margin_of(*([piece.run for piece in side] for side in sides))
     for number, side in enumerate(sides):
         for column in _columns(side, rtl=rtl):
             yield Column(column.runs, margin=column.margin or number == margin)
-    yield from _columns([run for run in runs if run.base > found.y1], rtl=rtl)
+    yield from _columns(below, rtl=rtl)
+
+
+def _parts(pieces: list[Piece], gutter: Gutter) -> tuple[list[Piece], ...]:
+    """Return what stands above a gutter, on its left, on its right and below it, each in the same order."""
+    above: list[Piece] = []
+    left: list[Piece] = []
+    right: list[Piece] = []
+    below: list[Piece] = []
+    for piece in pieces:
+        if piece.base < gutter.y0:
+            above.append(piece)
+        elif piece.base > gutter.y1:
+            below.append(piece)
+        elif piece.run.x0 < gutter.x0 + 1:
+            left.append(piece)
+        else:
+            right.append(piece)
+    return above, left, right, below
 
 
 def _margin_of(first: list[Run], second: list[Run]) -> int | None:

@@ -7,6 +7,8 @@ row on one line, and no text that fills its column.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 from statistics import median
 
 import msgspec
@@ -39,8 +41,16 @@ class Gutter(msgspec.Struct, frozen=True):
     y1: float
 
 
+class Piece(msgspec.Struct, frozen=True, gc=False):
+    """A run, its baseline to a tenth of a point, and its ink: a bit for each point that it covers across."""
+
+    run: Run
+    base: float
+    ink: int
+
+
 class _Line(msgspec.Struct, frozen=True, gc=False):
-    """The runs on one baseline from left to right; ink: a bit for each point of the page that they cover."""
+    """The runs on one baseline from left to right, where they start, and their ink."""
 
     base: float
     ink: int
@@ -58,32 +68,45 @@ class _Strip(msgspec.Struct, frozen=True):
     last: int
 
 
-def find_gutter(runs: list[Run]) -> Gutter | None:
-    """Return the tallest gutter among the runs of a page or a part of it, None where there is none."""
-    lines = _lines(runs) if len(runs) >= 2 * MIN_LINES else []
+def pieces_of(runs: list[Run]) -> list[Piece]:
+    """Return the runs of a page as `find_gutter` wants them: downwards, and on a line rightwards."""
+    pieces = []
+    for run in runs:
+        x0 = max(int(run.x0), 0)
+        pieces.append(Piece(run, round(run.base, 1), ((1 << max(int(run.x1) + 1 - x0, 0)) - 1) << x0))
+    pieces.sort(key=lambda piece: (piece.base, piece.run.x0))
+    return pieces
+
+
+def find_gutter(pieces: list[Piece]) -> Gutter | None:
+    """Return the tallest gutter in a page or a part of it, None where there is none.
+
+    pieces: in the order of `pieces_of`.
+    """
+    lines = _lines(pieces) if len(pieces) >= 2 * MIN_LINES else []
     if len(lines) < MIN_WINDOW:
         return None
-    width = max(round(GUTTER * median(run.size for run in runs)), 3)
+    width = max(round(GUTTER * median([piece.run.size for piece in pieces])), 3)
     strip = next((one for one in _candidates(lines, width) if _is_gutter(lines, one)), None)
     if strip is None:
         return None
     y0, y1 = lines[strip.first].base - EDGE, lines[strip.last].base + EDGE
-    return _without_head(runs, Gutter(strip.x0, strip.x1, y0, y1))
+    return _without_head(pieces, Gutter(strip.x0, strip.x1, y0, y1))
 
 
-def _lines(runs: list[Run]) -> list[_Line]:
-    lines: dict[float, list[Run]] = {}
-    for run in runs:
-        lines.setdefault(round(run.base, 1), []).append(run)
-    found = []
-    for base, line in sorted(lines.items()):
-        line.sort(key=lambda run: run.x0)
+def _lines(pieces: list[Piece]) -> list[_Line]:
+    lines = []
+    for base, line in groupby(pieces, key=_base_of):
+        runs: list[Run] = []
         ink = 0
-        for run in line:
-            x0 = max(int(run.x0), 0)
-            ink |= ((1 << max(int(run.x1) + 1 - x0, 0)) - 1) << x0
-        found.append(_Line(base, ink, line, [run.x0 for run in line]))
-    return found
+        for piece in line:
+            runs.append(piece.run)
+            ink |= piece.ink
+        lines.append(_Line(base, ink, runs, [run.x0 for run in runs]))
+    return lines
+
+
+_base_of = attrgetter("base")
 
 
 def _candidates(lines: list[_Line], width: int) -> Iterator[_Strip]:
@@ -241,10 +264,10 @@ def _aligned(one: list[_Words], other: list[_Words]) -> float:
     return partners / len(few)
 
 
-def _without_head(runs: list[Run], strip: Gutter) -> Gutter:
+def _without_head(pieces: list[Piece], strip: Gutter) -> Gutter:
     """Return a gutter without the head that a band of white across the page parts from it."""
-    inside = sorted((run for run in runs if strip.y0 <= run.base <= strip.y1), key=lambda run: run.base)
-    band = BAND * median(run.size for run in inside)
+    inside = [piece.run for piece in pieces if strip.y0 <= piece.base <= strip.y1]
+    band = BAND * median([run.size for run in inside])
     bottom = inside[0].base
     y0 = strip.y0
     for run in inside[: 1 + int(HEAD * len(inside))]:

@@ -8,6 +8,7 @@ extract several characters.
 import re
 from collections import Counter
 from collections.abc import Iterator
+from statistics import median
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -195,8 +196,7 @@ def _usual_widths(runs: list[Run]) -> dict[tuple[float, int], float]:
         n = run.end - run.start
         if n >= LINE_OF_TEXT and run.size:
             widths.setdefault((run.size, run.style), []).append((run.x1 - run.x0) / n / run.size)
-    # The lower quartile: lines of text are narrower than rows of cells, which may be as many.
-    return {kind: min(sorted(found)[len(found) // 4], USUAL) for kind, found in widths.items()}
+    return {kind: min(median(found), USUAL) for kind, found in widths.items()}
 
 
 def _parts(layer: TextLayer, run: Run, quarter: int) -> Iterator[Run]:
