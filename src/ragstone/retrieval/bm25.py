@@ -85,9 +85,11 @@ def _add_scores(index: _Impacts, question: str, scores: NDArray[np.float32]) -> 
         term = index.vocabulary.get(text)
         if term is None:
             continue
-        if term in index.rows:
-            scores += index.rows[term] if times == 1 else index.rows[term] * np.float32(times)
-            continue
         own = slice(index.starts[term], index.starts[term + 1])
-        # A text stands once among a term's, so nothing is lost where a sum is written back.
-        scores[index.texts[own]] += index.impacts[own] * np.float32(times)
+        gains = index.rows[term] if term in index.rows else index.impacts[own]
+        if times > 1:
+            gains = gains * np.float32(times)
+        if term in index.rows:
+            scores += gains
+        else:  # a text stands once among a term's, so no gain is lost where sums are written back
+            scores[index.texts[own].astype(np.intp)] += gains
