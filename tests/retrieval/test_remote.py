@@ -263,9 +263,12 @@ async def test_it_is_a_retriever_like_any_other(fake):
     fake.script = results(
         {"document_id": "d1", "text": "Wheat needs sun."}, {"document_id": "d1", "text": "Wheat"}
     )
-    (ranking,) = await ask(fake, name="both", retrievers={"both": HybridSettings(of=["bm25", "mine"])})
+    both = HybridSettings(of=["bm25", "mine"], fusion="ranks")
+    asked = [Question(id="q", question="maize, wheat, sun")]
+    (ranking,) = await ask(fake, asked, name="both", retrievers={"both": both})
+    # BM25 has d1, which is the chunk that the other calls by no name, before d0.
     assert [(item.document_id, item.start, item.end) for item in ranking.items] == [
-        ("d0", 0, 30),
         ("d1", 0, 16),
+        ("d0", 0, 30),
         ("d1", 0, 5),
     ]

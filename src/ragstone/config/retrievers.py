@@ -36,9 +36,14 @@ class DenseSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="d
 
 
 class HybridSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="hybrid"):
-    """Several retrievers fused: by reciprocal ranks, or with `weights` by their scaled scores."""
+    """Several retrievers fused.
+
+    fusion: `scores`: the sum of their standard scores; `ranks`: of their reciprocal ranks, where scores mean
+    little. weights: one for each of `of`; by default all count alike.
+    """
 
     of: list[str] = msgspec.field(default_factory=lambda: ["bm25", "dense"])
+    fusion: Literal["scores", "ranks"] = "scores"
     weights: list[NotNegative] | None = None
 
 
