@@ -12,14 +12,16 @@ from ragstone.config import (
     BenchSection,
     DocumentsSection,
     HttpSettings,
+    JudgeSection,
     LanguagesBench,
     QuestionsSection,
     RetrieveSection,
     load_settings,
 )
+from ragstone.engine.ranking import measure_rankings
 from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.languages import ALL, OWN
-from ragstone.records import Answer, Document, Question
+from ragstone.records import Answer, Document, Question, Ranking, RankingItem
 from ragstone.report import read_study
 from ragstone.tables import read_rows, write_rows
 
@@ -214,7 +216,7 @@ def test_languages_that_rows_do_not_say_are_detected_and_told(settings, tmp_path
     study = ragstone.bench_languages(settings)
     assert study.documents == {"en": 6, "es": 6}
     assert study.questions == {"en": 6, "es": 6}
-    assert any("24 documents or questions did not say their language" in note for note in study.notes)
+    assert any("questions did not say their language" in note for note in study.notes)
 
 
 def test_questions_in_a_language_without_documents_are_told_and_left_out(settings, tmp_path):
@@ -318,3 +320,33 @@ def test_reference_that_is_neither_true_nor_false_is_refused_before_a_call(setti
 
 def test_keys_have_the_documented_defaults():
     assert (LanguagesBench().k, LanguagesBench().retrievers) == (5, ["bm25", "dense"])
+
+
+def test_a_copy_counts_where_retrieval_is_measured_by_a_run_too(settings, tmp_path):
+    # The only document for each Spanish question is the English one, of which the relevant one is a copy.
+    def recall(settings):
+        rankings = tmp_path / "rankings.jsonl"
+        write_rows(rankings, given, Ranking, force=True)
+        return measure_rankings(settings, rankings).retrieval.measures["recall@1"].value
+
+    given = [
+        Ranking(question_id=q.id, retriever="r", items=[RankingItem(document_id=f"en-{n % 6}", score=1.0)])
+        for n, q in enumerate(questions())
+    ]
+    assert recall(settings) == 1.0
+    run = changed(
+        settings, answer=AnswerSection(model="openai/fake"), judge=JudgeSection(judges=["containment"])
+    )
+    copied = ragstone.run(run).retrieval[0].measures["hit@3"].value
+    alone = msgspec.structs.replace(settings.documents, copies=None)
+    assert recall(changed(settings, documents=alone)) == 0.5
+    # Spanish questions name English documents, so BM25 finds a copy, and nothing else, in first place.
+    write_rows(
+        tmp_path / "questions.jsonl",
+        [msgspec.structs.replace(q, document_ids=[f"en-{n % 6}"]) for n, q in enumerate(questions())],
+        Question,
+        force=True,
+    )
+    assert ragstone.run(run, force=True).retrieval[0].measures["hit@1"].value == copied == 1.0
+    plain = changed(run, documents=alone)
+    assert ragstone.run(plain, force=True).retrieval[0].measures["hit@1"].value == 0.5

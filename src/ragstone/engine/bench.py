@@ -1,5 +1,6 @@
 """`ragstone bench retrievers`: the grid that `[bench.retrievers]` declares, measured into one folder."""
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -17,19 +18,21 @@ from ragstone.config import (
     RetrieverSettings,
     Settings,
 )
-from ragstone.corpus import Corpus, chunk_documents, read_corpus
+from ragstone.corpus import Corpus
 from ragstone.engine.bench_timing import Indexes, Watch, embedders_of, search_timed
+from ragstone.engine.chunking import cut_documents
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import plain_notes
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
+from ragstone.engine.stages import read_documents
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.experiments.cut import measure_cut
 from ragstone.experiments.grid import SPAN_MEASURES, Configuration, plan_grid
 from ragstone.experiments.leaderboard import Failed, Leaderboard, Measured, Timing, make_leaderboard
 from ragstone.llm import Caps, parse_caps
-from ragstone.records import Document, Question, Ranking
+from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.report.bench import LEADERBOARD, BenchSummary
 from ragstone.report.bench_page import write_leaderboard
 from ragstone.retrieval import RETRIEVERS, copies_of, missing_documents
@@ -130,7 +133,7 @@ def _read(settings: Settings, folder: Path) -> Bench:
             f"{settings.path(path)}: no question names the documents that hold its answer, so nothing can "
             "be measured. Give them as document_ids, or as evidence."
         )
-    corpus = read_corpus(settings.path(one) for one in paths)
+    corpus = read_documents(settings, paths)
     if not corpus.documents:
         raise DataError(f"no documents in {', '.join(paths)}. Check [documents] paths.")
     key = settings.documents.copies
@@ -173,7 +176,7 @@ async def _measure_all(
         for at, one in enumerate(planned, 1):
             try:
                 if one.chunker not in indexes:
-                    indexes = {one.chunker: _indexes(bench, one.chunker, planned, watch)}
+                    indexes = {one.chunker: await _indexes(bench, one.chunker, planned, watch, session)}
                 cells.append(await _measure(bench, one, at, indexes[one.chunker], watch))
             except ConfigError:
                 raise
@@ -183,8 +186,13 @@ async def _measure_all(
     return cells, failed
 
 
-def _indexes(bench: Bench, chunker: ChunkSection, planned: Sequence[Configuration], watch: Watch) -> Indexes:
-    chunks = list(chunk_documents(bench.corpus.documents, chunker.method, chunker.size, chunker.overlap))
+async def _indexes(
+    bench: Bench, chunker: ChunkSection, planned: Sequence[Configuration], watch: Watch, session: Session
+) -> Indexes:
+    def cut() -> list[Chunk]:
+        return list(cut_documents(bench.corpus.documents, chunker, bench.settings, session.embedder))
+
+    chunks = await asyncio.to_thread(cut)
     return Indexes(chunks, {**RETRIEVERS, **_declared(bench.settings, planned)}, watch)
 
 

@@ -29,7 +29,7 @@ from ragstone.judging import Judge, summarise
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report import Calls, RunSummary, headlines, write_report
-from ragstone.retrieval import evaluate_rankings, missing_documents
+from ragstone.retrieval import copies_of, evaluate_rankings, missing_documents
 from ragstone.systems import join_questions, load_prompt
 from ragstone.tables import held, read_rows, write_rows
 from ragstone.version import __version__
@@ -162,7 +162,12 @@ def _summarise(
     }
     metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
     ks = sorted({1, 3, 5, 10, settings.retrieve.k})
-    retrieval = [evaluate_rankings(rows.rankings, rows.questions, ks=ks, seed=seed)] if rows.rankings else []
+    same = copies_of(documents, settings.documents.copies) if settings.documents.copies else None
+    retrieval = (
+        [evaluate_rankings(rows.rankings, rows.questions, ks=ks, same=same, seed=seed)]
+        if rows.rankings
+        else []
+    )
     missing = missing_documents(rows.questions, documents) if documents else {}
     summary = RunSummary(
         name=settings.run.name,

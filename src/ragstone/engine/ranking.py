@@ -21,6 +21,7 @@ from ragstone.retrieval import (
     Grades,
     RetrievalSummary,
     build_search,
+    copies_of,
     evaluate_rankings,
     label_questions,
     missing_documents,
@@ -151,8 +152,16 @@ def _summarise(
 ) -> RetrieveSummary:
     k = settings.retrieve.k
     lengths = {document.id: len(document.text) for document in corpus.documents}
+    key = settings.documents.copies
+    same = copies_of(corpus.documents, key) if key and corpus.documents else None
     summary = evaluate_rankings(
-        rankings, questions, ks=sorted({*KS, k}), qrels=grades, lengths=lengths, seed=settings.run.seed
+        rankings,
+        questions,
+        ks=sorted({*KS, k}),
+        qrels=grades,
+        same=same,
+        lengths=lengths,
+        seed=settings.run.seed,
     )
     missing = _missing(questions if grades is None else label_questions(questions, grades), corpus)
     return RetrieveSummary(

@@ -1,5 +1,6 @@
 """`ragstone bench languages`: indexes of one language, of each, and of all, on the same questions."""
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import AgreeSection, BenchSection, JudgeSection, Settings
-from ragstone.corpus import chunk_documents
+from ragstone.engine.chunking import cut_documents
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import plain_notes
@@ -85,7 +86,9 @@ async def _study(
         write_rows(folder / "documents.jsonl", rows.documents, Document, force=True)
         write_rows(folder / "questions.jsonl", rows.questions, Question, force=True)
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            chunks = _chunks(rows, settings)
+            chunks = await asyncio.to_thread(
+                lambda: list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
+            )
             indexes, failed = await _search_all(rows, chunks, folder, session)
             answered = await answer_both(indexes, rows, chunks, session) if settings.answer.model else []
             summary = _summarise(settings, rows, indexes, failed, answered, session)
@@ -107,11 +110,6 @@ def _check_retrievers(settings: Settings) -> None:
                 f"[bench.languages] {name!r} searches elsewhere, so it has no index of each language. "
                 "Name a retriever that searches these documents."
             )
-
-
-def _chunks(rows: StudyRows, settings: Settings) -> list[Chunk]:
-    cut = settings.chunk
-    return list(chunk_documents(rows.documents, cut.method, cut.size, cut.overlap))
 
 
 async def _search_all(

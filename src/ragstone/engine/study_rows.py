@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ragstone.config import Settings
-from ragstone.corpus import Skipped, detect_language, read_corpus
+from ragstone.corpus import Skipped, detect_language
+from ragstone.engine.stages import read_documents
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.experiments.languages import relevant_documents
 from ragstone.records import Document, Question
@@ -54,7 +55,7 @@ def read_study_rows(settings: Settings) -> StudyRows:
             "say which documents are copies of each other in several languages: name the field of their "
             'metadata that they share, e.g. [documents] copies = "parallel_id".'
         )
-    corpus = read_corpus(settings.path(one) for one in paths)
+    corpus = read_documents(settings, paths)
     documents, n_documents = _documents_with_lang(corpus.documents)
     same = copies_of(documents, key)
     documents = _chosen(documents, settings.bench.languages.langs)
