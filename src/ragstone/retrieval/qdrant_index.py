@@ -18,7 +18,7 @@ from ragstone.embedding import Vectors
 from ragstone.errors import ConfigError, DataError, MissingExtra
 from ragstone.records import Chunk
 from ragstone.retrieval.candidates import hits_among
-from ragstone.retrieval.filters import chunk_tags
+from ragstone.retrieval.filters import OWN_KEYS, chunk_tags
 from ragstone.retrieval.ranks import Hit, Subset
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 BATCH = 256  # points of one upload, and questions of one request
 TIMEOUT_S = 60
-TOP_LEVEL = ("lang", "topic")  # tags that stand beside the others in a chunk's metadata, and so in a payload
 
 _open: "weakref.WeakValueDictionary[str, _Place]" = weakref.WeakValueDictionary()
 
@@ -136,17 +135,36 @@ def _embedded(folder: Path) -> "QdrantClient":
     from qdrant_client import QdrantClient
 
     try:
+        _check_lock(folder / ".lock")
         return QdrantClient(path=str(folder))
-    except RuntimeError:
-        raise DataError(
-            f"{folder}: another process has this Qdrant collection open, which one at a time can. Run again "
-            "when it is done, or give the retriever the url of a Qdrant server."
-        ) from None
+    except RuntimeError:  # somebody was quicker
+        raise _in_use(folder) from None
     except (OSError, ValueError, KeyError, EOFError, sqlite3.Error) as mistake:
         raise DataError(
             f"{folder}: this Qdrant collection cannot be opened ({mistake}). Delete the folder: it is built "
             "anew from the vectors."
         ) from None
+
+
+def _check_lock(file: Path) -> None:
+    """Raise DataError if another process holds the lock: the client that finds out leaves its file open."""
+    import portalocker
+
+    if not file.exists():
+        return
+    try:
+        with file.open("r+") as lock:
+            portalocker.lock(lock, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+            portalocker.unlock(lock)
+    except portalocker.exceptions.LockException:
+        raise _in_use(file.parent) from None
+
+
+def _in_use(folder: Path) -> DataError:
+    return DataError(
+        f"{folder}: another process has this Qdrant collection open, which one at a time can. Run again when "
+        "it is done, or give the retriever the url of a Qdrant server."
+    )
 
 
 def _fill(place: _Place, name: str, passages: Vectors, payloads: Sequence[dict[str, Any]]) -> None:
@@ -211,7 +229,7 @@ def _index_payload(client: "QdrantClient", name: str, payloads: Sequence[dict[st
     """Let a server find points by tag without looking at each of them; an embedded one looks in any case."""
     from qdrant_client import models
 
-    keys = {"content", *TOP_LEVEL, *(_field(key) for payload in payloads for key in payload["tags"])}
+    keys = {"content", *OWN_KEYS, *(_field(key) for payload in payloads for key in payload["tags"])}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for key in sorted(keys):
@@ -251,16 +269,16 @@ def _filter(where: dict[str, str]) -> Any:  # noqa: ANN401 - the package is opti
 
 def _field(key: str) -> str:
     """Return where a tag stands in a payload, in Qdrant's notation."""
-    return key if key in TOP_LEVEL else f'tags."{key}"'
+    return key if key in OWN_KEYS else f'tags."{key}"'
 
 
 def _payload(chunk: Chunk) -> dict[str, Any]:
     tags = (chunk.metadata or {}).get("tags")
-    names = [key for key in tags if key not in TOP_LEVEL] if isinstance(tags, dict) else []
+    names = [key for key in tags if key not in OWN_KEYS] if isinstance(tags, dict) else []
     return {
         "chunk_id": chunk.id,
         "document_id": chunk.document_id,
-        **{key: chunk_tags(chunk, key) for key in TOP_LEVEL},
+        **{key: chunk_tags(chunk, key) for key in OWN_KEYS},
         "tags": {key: chunk_tags(chunk, key) for key in names},
     }
 

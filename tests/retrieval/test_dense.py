@@ -1,0 +1,123 @@
+"""Dense retrievers: the same rankings by every index, and what each declaration means."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from ragstone.config import DenseSettings
+from ragstone.embedding import NotEmbedded, TextRefused
+from ragstone.errors import ConfigError, ModelError
+from ragstone.records import Chunk, Question
+from ragstone.retrieval import Filter, SearchMeans, build_search
+
+TEXTS = ["maize needs water", "wheat needs sun", "cats sleep", "maize and wheat", "cats sleep"]
+QUESTIONS = [
+    Question(id=f"q{n}", question=text) for n, text in enumerate(["cats", "maize wheat", "sun water"])
+]
+
+
+def chunks_of(texts=TEXTS):
+    return [
+        Chunk(
+            id=f"d{n}#0",
+            document_id=f"d{n}",
+            text=text,
+            start=0,
+            end=len(text),
+            metadata={"tags": {"pet": "yes" if "cats" in text else "no"}},
+        )
+        for n, text in enumerate(texts)
+    ]
+
+
+def embed(texts, role):
+    """A dimension a letter."""
+    counts = np.array([[text.count(chr(97 + n)) for n in range(26)] for text in texts], dtype=np.float32)
+    return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+
+def means(declared, embed=embed, **given):
+    return SearchMeans(retrievers={"mine": declared}, open_embedder=lambda _name: embed, **given)
+
+
+async def rankings(declared, k=3, chunks=None, **given):
+    search = await build_search("mine", chunks or chunks_of(), means(declared, **given))
+    return await search(QUESTIONS, k)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("index", ["faiss", "qdrant"])
+@pytest.mark.parametrize("among", [Filter(), Filter(where={"pet": "yes"})])
+async def test_every_index_gives_the_rankings_of_exact_search(index, among, tmp_path):
+    for k in (1, 3, 100):
+        exact = await rankings(DenseSettings(), k, filter=among)
+        found = await rankings(DenseSettings(index=index), k, filter=among, store=tmp_path)
+        assert [[item.document_id for item in one.items] for one in found] == [
+            [item.document_id for item in one.items] for one in exact
+        ]
+    assert len(found[0].items) == (5 if among == Filter() else 2)
+    assert (tmp_path / "qdrant").exists() == (index == "qdrant")
+
+
+async def test_texts_that_are_equal_stand_in_order_of_position():
+    (cats, _, _) = await rankings(DenseSettings(), 2)
+    assert [item.document_id for item in cats.items] == ["d2", "d4"]
+    assert cats.items[0].score == cats.items[1].score
+
+
+async def test_its_own_embedder_goes_before_that_of_the_others():
+    asked = []
+
+    def open_embedder(name):
+        asked.append(name)
+        return embed
+
+    for declared in (DenseSettings(), DenseSettings(embedder="openai/mini")):
+        given = means(declared)
+        given = msgspec.structs.replace(given, open_embedder=open_embedder, embedder="of the others")
+        await build_search("mine", chunks_of(), given)
+    assert asked == ["of the others", "openai/mini"]
+
+
+@pytest.mark.parametrize("key", ["url", "collection", "api_key_env"])
+async def test_what_belongs_to_qdrant_is_refused_elsewhere(key):
+    with pytest.raises(
+        ConfigError, match=rf"\[retrievers\] {key}: this is of index = 'qdrant', not of 'faiss'"
+    ):
+        await rankings(DenseSettings(index="faiss", **{key: "x"}))
+
+
+async def test_a_key_that_is_not_set_is_told_before_anything_is_embedded():
+    declared = DenseSettings(index="qdrant", url="http://127.0.0.1:1", api_key_env="NO_SUCH_KEY")
+    with pytest.raises(ConfigError, match="the environment variable NO_SUCH_KEY is not set"):
+        await rankings(declared, embed=None)
+
+
+async def test_offline_no_server_is_asked():
+    declared = DenseSettings(index="qdrant", url="http://127.0.0.1:1")
+    with pytest.raises(ModelError, match="--offline, and a retriever asks the Qdrant server http://127"):
+        await rankings(declared, embed=None, offline=True)
+
+
+async def test_a_text_that_cannot_be_embedded_is_told_by_its_document():
+    def refuse(texts, role):
+        raise TextRefused("passage: " + texts[3], "too long")
+
+    with pytest.raises(ModelError, match=r"document 'd3', chunk 'd3#0': a text of 24 .*\[chunk\] size"):
+        await rankings(DenseSettings(), embed=refuse)
+
+
+@pytest.mark.parametrize("refused", [("query", "passage"), ("query",)])
+async def test_in_a_forecast_bm25_stands_in_and_everything_is_heard(refused):
+    heard = []
+
+    def listen(texts, role):
+        heard.append((role, len(texts)))
+        if role in refused:
+            raise NotEmbedded("a forecast")
+        return embed(texts, role)
+
+    found = await rankings(DenseSettings(), embed=listen)
+    by_words = await (await build_search("bm25", chunks_of()))(QUESTIONS, 3)
+    assert [one.items for one in found] == [one.items for one in by_words]
+    assert heard == [("passage", 5), ("query", 3)]
