@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.support.pdf import At, Mark, write_pdf
+from tests.support.pdf import ITALIC_X, At, Mark, write_pdf
 
 from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.pdf import read_pdf
@@ -133,7 +133,7 @@ def test_a_pdf_that_gives_no_text_says_why(tmp_path, content, reason):
 
 def test_a_page_that_cannot_be_loaded_is_named_and_the_others_are_read(tmp_path):
     content = write_pdf([[At(72, 720, "One.")], [At(72, 720, "Two.")], [At(72, 720, "Three.")]])
-    document = read(tmp_path, content.replace(b"[4 0 R 6 0 R 8 0 R]", b"[4 0 R 1 0 R 8 0 R]", 1))
+    document = read(tmp_path, content.replace(b"[5 0 R 7 0 R 9 0 R]", b"[5 0 R 1 0 R 9 0 R]", 1))
     assert document.text == "One.\n\n\n\nThree."
     assert document.metadata["damaged_pages"] == [2]
 
@@ -160,3 +160,11 @@ def test_text_that_stands_on_its_side_is_upright_where_most_of_the_page_does(tmp
     assert document.text == " ".join(BODY)
     document = read(tmp_path, write_pdf([[*lines(72, 700, *BODY, *BODY), At(40, 300, "Draft", turn=True)]]))
     assert document.text == " ".join(BODY * 2) + "\n\nDraft"
+
+
+def test_characters_beyond_the_first_plane_shift_nothing(tmp_path):
+    # PDFium counts them twice; what comes after them must not be looked for at the wrong places.
+    page = [At(72, 700, "x", font="M"), At(84, 700, "is the rain,"), At(160, 700, "xx", font="M")]
+    page += [At(180, 700, "the sun,"), At(72, 640, "and the rest follows here.")]
+    expected = f"{ITALIC_X} is the rain, {ITALIC_X}{ITALIC_X} the sun,\n\nand the rest follows here."
+    assert read(tmp_path, write_pdf([page])).text == expected

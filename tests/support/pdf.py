@@ -21,6 +21,15 @@ class At(NamedTuple):
     turn: bool = False
 
 
+ITALIC_X = "\N{MATHEMATICAL ITALIC SMALL X}"
+# The font M shows an "x" that stands for ITALIC_X, a character beyond U+FFFF.
+TO_UNICODE = (
+    "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType 2 def "
+    "1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <78> <D835DC65> endbfchar "
+    "endcmap end end"
+)
+
+
 class Mark(NamedTuple):
     """An entry of the outline: a title and its page from 0; its children follow it with a higher level."""
 
@@ -40,7 +49,8 @@ def write_pdf(
     """Return a PDF of Letter pages (612 x 792 points)."""
     fonts = " ".join(f"/{key} << /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>"
                      for key, name in FONTS.items())  # fmt: skip
-    first_page = 4
+    fonts += " /M << /Type /Font /Subtype /Type1 /BaseFont /Times-Italic /ToUnicode 4 0 R >>"
+    first_page = 5
     kids = " ".join(f"{first_page + 2 * n} 0 R" for n in range(len(pages)))
     first_mark = first_page + 2 * len(pages)
     outlines = f" /Outlines {first_mark} 0 R" if marks else ""
@@ -48,6 +58,7 @@ def write_pdf(
         f"<< /Type /Catalog /Pages 2 0 R{outlines} >>",
         f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
         f"<< /Title ({_escaped(title)}) >>",
+        f"<< /Length {len(TO_UNICODE)} >>\nstream\n{TO_UNICODE}\nendstream",
     ]
     for n, page in enumerate(pages):
         drawing = "\n".join(_drawn(piece) for piece in page)

@@ -8,6 +8,7 @@ import ctypes
 from collections.abc import Callable, Iterable
 from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_size_t, c_void_p
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -74,14 +75,17 @@ class TextLayer:
         self.text: str = layer.get_text_range()
         self._calls = calls()
         self._layer = ctypes.cast(layer.raw, c_void_p).value
-        # PDFium leaves characters without a meaning out of the text, so its positions are two kinds.
-        self._exact = len(self.text) == layer.count_chars()
+        # PDFium counts characters beyond U+FFFF twice, and leaves those without a meaning out of the text.
+        self._units = _utf16_places(self.text)
+        n_units = self._units[-1] if self._units else len(self.text)
+        self._exact = n_units == layer.count_chars()
         self._four = [c_double() for _ in range(4)]
         self._refs = [byref(number) for number in self._four]
         self._matrix = Matrix()
 
     def _char(self, position: int) -> int:
-        return position if self._exact else calls().char_index(self._layer, position)
+        unit = self._units[position] if self._units else position
+        return unit if self._exact else self._calls.char_index(self._layer, unit)
 
     def text_object(self, position: int) -> int | None:
         """Return the handle of the drawing that a character belongs to, None for a space PDFium put in."""
@@ -132,6 +136,13 @@ class TextLayer:
         """Return where a character's origin stands."""
         self._calls.origin(self._layer, self._char(position), *self._refs[:2])
         return self._four[0].value, self._four[1].value
+
+
+def _utf16_places(text: str) -> list[int] | None:
+    """Return the place in UTF-16 of each character and of the end; None where they are the same."""
+    if text.isascii() or max(text) <= "\uffff":
+        return None
+    return list(accumulate((1 + (character > "\uffff") for character in text), initial=0))
 
 
 def _union(boxes: Iterable[Box]) -> Box:
