@@ -16,6 +16,7 @@ from ragstone.cli.new import new
 from ragstone.cli.report import report
 from ragstone.cli.retrieve import retrieve
 from ragstone.cli.run import run
+from ragstone.cli.tag import tag
 
 app = typer.Typer(
     name="ragstone",
@@ -26,7 +27,7 @@ app = typer.Typer(
     help="A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
     "the judge be trusted?",
 )
-for command in (demo, new, run, ingest, chunk, retrieve, answer, judge, agree, report, doctor):
+for command in (demo, new, run, ingest, tag, chunk, retrieve, answer, judge, agree, report, doctor):
     app.command()(told_plainly(command))
 app.add_typer(ledger)
 app.add_typer(bench)
