@@ -154,6 +154,10 @@ SECTIONS = {
     "judge_file": Judge,
     "bench.retrievers": config.RetrieversBench,
     "bench.languages": config.LanguagesBench,
+    "retrievers.dense": config.DenseSettings,
+    "retrievers.hybrid": config.HybridSettings,
+    "retrievers.rerank": config.RerankSettings,
+    "retrievers.http": config.HttpSettings,
 }
 TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
     "columns": _columns,
