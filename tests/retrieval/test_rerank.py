@@ -288,3 +288,22 @@ async def test_a_reranker_is_a_part_of_other_retrievers(sentence_transformers):
     )
     search = await build_search("both", CHUNKS, means)
     assert len((await search(ASKED, 4))[0].items) == 4
+
+
+@pytest.mark.real
+async def test_a_cross_encoder_from_a_folder_agrees_with_the_package_itself(tmp_path):
+    sentence_transformers = pytest.importorskip("sentence_transformers", reason="needs an optional package")
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "maize", "with", "a", "longer", "text", "?"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    BertForSequenceClassification(
+        BertConfig(vocab_size=len(words), num_labels=1, max_position_embeddings=64, **sizes)
+    ).save_pretrained(tmp_path)
+    crossencoder_module._load.cache_clear()
+    order = await cross_encoded(f"cross-encoder/{tmp_path}", offline=True)
+    texts = [TEXTS[n] for n in (2, 0, 1, 3)]
+    scores = sentence_transformers.CrossEncoder(str(tmp_path)).predict([("maize?", text) for text in texts])
+    assert order == [["d2", "d0", "d1", "d3"][at] for at in np.argsort(-scores, kind="stable")]
