@@ -91,7 +91,8 @@ def topic_terms(texts: Sequence[str], labels: Labels) -> list[list[str]]:
                 if uses[term] > 1 or len(some) == 1:
                     rarity = math.log(n_looked_at / n_texts[term])
                     scores[term] += round(math.log1p(times) * uses[term] / len(some) * rarity**2, 9)
-        ranked = sorted(scores, key=lambda term: (-scores[term], -len(term), term))
+        telling = [term for term, score in scores.items() if score > 0]
+        ranked = sorted(telling, key=lambda term: (-scores[term], -len(term), term))
         found.append([_spelled(term, spellings) for term in _apart(ranked)])
     return found
 
