@@ -168,3 +168,10 @@ def test_characters_beyond_the_first_plane_shift_nothing(tmp_path):
     page += [At(180, 700, "the sun,"), At(72, 640, "and the rest follows here.")]
     expected = f"{ITALIC_X} is the rain, {ITALIC_X}{ITALIC_X} the sun,\n\nand the rest follows here."
     assert read(tmp_path, write_pdf([page])).text == expected
+
+
+def test_text_beyond_any_page_or_without_a_size_does_no_harm(tmp_path):
+    page = [At(72, 700, "The field."), At(1_000_000, 700, "Far away."), At(72, 600, "Dust", size=1e-9)]
+    document = read(tmp_path, write_pdf([page]))
+    assert document.text.startswith("The field.")
+    assert "Far away" not in document.text

@@ -67,7 +67,11 @@ def read_outline(pdf: "PdfDocument") -> list[Entry]:
     for mark in pdf.get_toc():
         target = mark.get_dest()
         page = target.get_index() if target else None
-        entries.append(Entry(mark.level + 1, " ".join((mark.get_title() or "").split()), page))
+        try:
+            title = " ".join((mark.get_title() or "").split())
+        except UnicodeDecodeError:  # half of a surrogate pair, in a damaged file
+            continue
+        entries.append(Entry(mark.level + 1, title, page))
         if len(entries) == MAX_OUTLINE:
             break
     return entries
@@ -135,7 +139,10 @@ def _is_heading(block: Block, size: float) -> bool:
 
 def metadata_title(pdf: "PdfDocument") -> str | None:
     """Return the title that a PDF declares, None for the name of a file or program instead of one."""
-    title = " ".join(pdf.get_metadata_value("Title").split())
+    try:
+        title = " ".join(pdf.get_metadata_value("Title").split())
+    except UnicodeDecodeError:  # half of a surrogate pair, in a damaged file
+        return None
     title = re.sub(r"^Microsoft \w+ - ", "", title)
     return None if not title or _FILE_NAME.search(title) or _PROGRAM.match(title) else title
 

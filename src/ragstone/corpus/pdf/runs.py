@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BOLD, ITALIC = 1, 2
 CELL_GAP = 1.2  # ems; a run is parted where its own gap is wider, as in a table row drawn at once
+FAR = 20_000  # points; a page has at most 14,400
+MIN_SIZE = 0.1  # points
 USUAL = 0.5  # ems, the width of a character on average at most; more are a sign of gaps, and looked at
 LINE_OF_TEXT = 15  # characters
 SHORT = 24  # characters
@@ -92,13 +94,12 @@ def read_page(page: "PdfPage") -> Page:
         for run in drawn:
             quarters[run.quarter] += run.end - run.start
         upright = max(quarters, key=lambda quarter: (quarters[quarter], -quarter), default=0)
-        left, bottom, right, top = page.get_bbox()
+        bounds = left, bottom, right, top = page.get_bbox()
         width, height = (right - left, top - bottom)
         turned_page = (height, width) if upright % 2 else (width, height)
-        runs = [_placed(run, upright, (left, bottom, right, top)) for run in drawn if run.quarter == upright]
-        others = [
-            _placed(run, upright, (left, bottom, right, top)) for run in drawn if run.quarter != upright
-        ]
+        placed = [(run.quarter, _placed(run, upright, bounds)) for run in drawn]
+        runs = [run for quarter, run in placed if quarter == upright and _is_on_paper(run)]
+        others = [run for quarter, run in placed if quarter != upright and _is_on_paper(run)]
         runs = list(_parted(text, runs, upright))
     finally:
         layer.close()
@@ -113,6 +114,7 @@ def _drawn(layer: TextLayer) -> list[_Drawn]:
     styles: dict[int | None, int] = {}
     for (start, end, handle), box in zip(spans, boxes, strict=True):
         size, matrix = layer.placed(start)
+        size = size if MIN_SIZE < size < FAR else MIN_SIZE
         quarter = (0 if matrix.a >= 0 else 2) if abs(matrix.a) >= abs(matrix.b) else 1 if matrix.b > 0 else 3
         font = layer.font(handle)
         if font not in styles:
@@ -175,6 +177,11 @@ def _placed(run: _Drawn, quarter: int, bounds: Box) -> Run:
     else:
         place = (top - y1, right - x1, top - y0, right - x0, right - run.x)
     return Run(run.start, run.end, *place, run.size, run.style)
+
+
+def _is_on_paper(run: Run) -> bool:
+    """Return whether a run is where a page can be: damaged files have text at 1e9 points, or nowhere."""
+    return -FAR < run.x0 <= run.x1 < FAR and -FAR < run.y0 <= run.y1 < FAR and -FAR < run.base < FAR
 
 
 def _parted(layer: TextLayer, runs: list[Run], quarter: int) -> Iterator[Run]:
