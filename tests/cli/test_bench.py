@@ -1,6 +1,7 @@
 """`ragstone bench`: as a user types it."""
 
 import json
+import re
 
 import pytest
 from tests.engine.test_bench import documents, questions
@@ -123,3 +124,41 @@ def test_wrong_use_is_told_in_one_message(folder):
     (folder / "ragstone.toml").write_text("[bench.retrievers]\nretreivers = []\n")
     assert "unknown key 'retreivers'" in ragstone("bench", "retrievers").err
     assert "retrievers" in ragstone("bench", "--help").out
+
+
+def test_forecast_of_a_grid_asks_nobody(grid, fake_openai):
+    text = (grid / "ragstone.toml").read_text().replace("k = [1, 3]", 'k = [1]\nrerankers = ["openai/fake"]')
+    (grid / "ragstone.toml").write_text(text)
+    ran = ragstone("bench", "retrievers", "--forecast")
+    assert (ran.code, fake_openai.n_requests) == (0, 0)
+    assert "about 16 calls" in ran.out  # eight questions by each of two chunkers
+    assert not (grid / "runs").exists()
+    ragstone("bench", "retrievers", "--yes")
+    assert fake_openai.n_requests >= 16
+
+
+def test_forecast_of_a_grid_without_a_model_has_nothing_to_ask(grid):
+    assert "nothing to ask" in ragstone("bench", "retrievers", "--forecast").out
+
+
+def test_forecast_of_a_study_asks_nobody(languages, fake_openai):
+    ran = ragstone("bench", "languages", "--model", fake_openai.model, "--forecast")
+    assert (ran.code, fake_openai.n_requests) == (0, 0)
+    assert not (languages / "runs").exists()
+    n_told = int(re.search(r"about (\d+) calls", ran.out)[1])
+    ragstone("bench", "languages", "--model", fake_openai.model, "--yes")
+    assert n_told == fake_openai.n_requests
+    assert "nothing to ask" in ragstone("bench", "languages", "--forecast").out
+
+
+@pytest.mark.parametrize("kind", ["retrievers", "languages"])
+def test_budget_that_is_none_is_told_before_anything_is_read(folder, kind):
+    ran = ragstone("bench", kind, "--budget", "much")
+    assert ran.code == 2
+    assert "budget" in ran.err
+
+
+def test_deadline_cuts_the_answers_of_a_study_off(languages, fake_openai):
+    fake_openai.latency_s = 2.0
+    ran = ragstone("bench", "languages", "--model", fake_openai.model, "--deadline", "1s")
+    assert ran.code == 4

@@ -5,10 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.cli.asking import leave
+from ragstone.cli.asking import leave, tell_forecast
 from ragstone.cli.bars import bars
 from ragstone.cli.console import UNSCORED, say, show, show_json, told_plainly
-from ragstone.cli.options import AsJson, BudgetCap, Config, Deadline, Force, Limit, Model, Offline, Strict
+from ragstone.cli.options import (
+    AsJson,
+    BudgetCap,
+    Config,
+    Deadline,
+    Force,
+    ForecastOnly,
+    Limit,
+    Model,
+    Offline,
+    Strict,
+    Yes,
+)
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
@@ -32,16 +44,22 @@ def retrievers(
     seed: Seed = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
     offline: Offline = False,
     force: Force = False,
     strict: Strict = False,
     json: AsJson = False,
 ) -> None:
     """Measure every configuration that [bench.retrievers] declares, on the same questions."""
-    from ragstone.engine import bench_folder, bench_retrievers
+    from ragstone.engine import bench_folder, bench_retrievers, forecast_bench
+    from ragstone.llm import parse_caps
     from ragstone.report import terminal_leaderboard
 
+    parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = _settings(config, limit, seed)
+    if forecast or not offline:
+        tell_forecast(forecast_bench(settings), only=forecast, yes=yes, json=json)
     summary = bench_retrievers(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )
@@ -63,6 +81,8 @@ def languages(
     seed: Seed = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
     offline: Offline = False,
     force: Force = False,
     strict: Strict = False,
@@ -70,10 +90,14 @@ def languages(
 ) -> None:
     """Study whether translations of the documents help: the own language's index against that of all."""
     from ragstone.config import choose
-    from ragstone.engine import bench_languages, study_folder
+    from ragstone.engine import bench_languages, forecast_study, study_folder
+    from ragstone.llm import parse_caps
     from ragstone.report import terminal_study
 
+    parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = choose(_settings(config, limit, seed), "answer", model=model)
+    if forecast or not offline:
+        tell_forecast(forecast_study(settings), only=forecast, yes=yes, json=json)
     study = bench_languages(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )

@@ -2,6 +2,7 @@
 
 from ragstone.engine.api import answer, judge, retrieve
 from ragstone.engine.bench import bench_folder, bench_retrievers
+from ragstone.engine.bench_forecast import forecast_bench, forecast_study
 from ragstone.engine.forecasting import forecast_answering, forecast_judging, forecast_run
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.pipeline import run, run_folder
@@ -30,8 +31,10 @@ __all__ = [
     "bench_languages",
     "bench_retrievers",
     "forecast_answering",
+    "forecast_bench",
     "forecast_judging",
     "forecast_run",
+    "forecast_study",
     "judge",
     "judge_rows",
     "judge_sheet",

@@ -46,7 +46,6 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     """What all configurations share. same: see retrieval.copies_of; lengths: characters of each document."""
 
     settings: Settings
-    folder: Path
     corpus: Corpus
     questions: list[Question]
     same: Mapping[str, str]
@@ -83,7 +82,7 @@ async def _bench(
 ) -> BenchSummary:
     planned = plan_grid(settings)
     folder = bench_folder(settings)
-    bench = _read(settings, folder)
+    bench = read_bench(settings)
     measure, why = _chosen_measure(bench, planned)
     decisive = msgspec.structs.replace(
         settings,
@@ -119,7 +118,7 @@ async def _bench(
     return summary
 
 
-def _read(settings: Settings, folder: Path) -> Bench:
+def read_bench(settings: Settings) -> Bench:
     """Return the rows of a bench. Raises ConfigError or DataError where there is nothing to measure."""
     path, paths = settings.questions.path, settings.documents.paths
     if not path or not paths:
@@ -139,7 +138,6 @@ def _read(settings: Settings, folder: Path) -> Bench:
     key = settings.documents.copies
     return Bench(
         settings=settings,
-        folder=folder,
         corpus=corpus,
         questions=questions,
         same=copies_of(corpus.documents, key) if key else {},
@@ -176,7 +174,7 @@ async def _measure_all(
         for at, one in enumerate(planned, 1):
             try:
                 if one.chunker not in indexes:
-                    indexes = {one.chunker: await _indexes(bench, one.chunker, planned, watch, session)}
+                    indexes = {one.chunker: await build_indexes(bench, one.chunker, planned, watch, session)}
                 cells.append(await _measure(bench, one, at, indexes[one.chunker], watch))
             except ConfigError:
                 raise
@@ -186,41 +184,44 @@ async def _measure_all(
     return cells, failed
 
 
-async def _indexes(
+async def build_indexes(
     bench: Bench, chunker: ChunkSection, planned: Sequence[Configuration], watch: Watch, session: Session
 ) -> Indexes:
+    """Return the indexes over one chunking, none of them built yet."""
+
     def cut() -> list[Chunk]:
         return list(cut_documents(bench.corpus.documents, chunker, bench.settings, session.embedder))
 
     chunks = await asyncio.to_thread(cut)
-    return Indexes(chunks, {**RETRIEVERS, **_declared(bench.settings, planned)}, watch)
+    return Indexes(chunks, {**RETRIEVERS, **declared_retrievers(bench.settings, planned)}, watch)
 
 
-def _declared(settings: Settings, planned: Sequence[Configuration]) -> dict[str, RetrieverSettings]:
+def declared_retrievers(settings: Settings, planned: Sequence[Configuration]) -> dict[str, RetrieverSettings]:
     """Return the retrievers of the file and, for every reranker of the grid, one that applies it."""
     deepest = max(settings.bench.retrievers.k)
     reranked: dict[str, RetrieverSettings] = {
-        _retriever(one): RerankSettings(of=one.retriever, by=one.reranker, depth=max(20, deepest))
+        retriever_of(one): RerankSettings(of=one.retriever, by=one.reranker, depth=max(20, deepest))
         for one in planned
         if one.reranker
     }
     return {**settings.retrievers, **reranked}
 
 
-def _retriever(one: Configuration) -> str:
+def retriever_of(one: Configuration) -> str:
+    """Return the name of a configuration's retriever, with its reranker (see declared_retrievers)."""
     return f"{one.retriever} · {one.reranker}" if one.reranker else one.retriever
 
 
 async def _measure(bench: Bench, one: Configuration, number: int, indexes: Indexes, watch: Watch) -> Measured:
     """Return what one configuration finds, and write its rankings."""
     ks = list(dict.fromkeys(bench.settings.bench.retrievers.k))
-    declared = _declared(bench.settings, [one])
-    built = await indexes.build(_retriever(one), one.embedder, declared)
+    declared = declared_retrievers(bench.settings, [one])
+    built = await indexes.build(retriever_of(one), one.embedder, declared)
     embedders = embedders_of(one.retriever, one.embedder, {**RETRIEVERS, **declared})
     searched = await search_timed(built.search, bench.questions, max(ks), watch, embedders)
     rankings = [msgspec.structs.replace(row, retriever=one.name) for row in searched.rankings]
     file = f"rankings-{number:02}-{re.sub(r'[^A-Za-z0-9.]+', '-', one.name).strip('-')[:80]}.jsonl"
-    write_rows(bench.folder / file, rankings, Ranking, force=True)
+    write_rows(bench_folder(bench.settings) / file, rankings, Ranking, force=True)
     return Measured(
         configuration=one,
         by_k={k: measure_cut(rankings, bench.questions, k, bench.same, bench.lengths) for k in ks},

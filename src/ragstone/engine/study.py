@@ -67,7 +67,7 @@ def study_folder(settings: Settings) -> Path:
 async def _study(
     settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
 ) -> StudySummary:
-    _check_retrievers(settings)
+    check_retrievers(settings)
     if settings.answer.model:
         load_prompt(settings.named(settings.answer.prompt))
     rows = read_study_rows(settings)
@@ -89,7 +89,8 @@ async def _study(
             chunks = await asyncio.to_thread(
                 lambda: list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
             )
-            indexes, failed = await _search_all(rows, chunks, folder, session)
+            indexes, failed = await search_all(rows, chunks, session)
+            _write_rankings(folder, indexes)
             answered = await answer_both(indexes, rows, chunks, session) if settings.answer.model else []
             summary = _summarise(settings, rows, indexes, failed, answered, session)
         _write_answers(folder, answered, rows)
@@ -99,7 +100,7 @@ async def _study(
     return summary
 
 
-def _check_retrievers(settings: Settings) -> None:
+def check_retrievers(settings: Settings) -> None:
     """Raise ConfigError for a retriever that is unknown, or that has no index of ours."""
     known = {**RETRIEVERS, **settings.retrievers}
     if not settings.bench.languages.retrievers:
@@ -112,10 +113,10 @@ def _check_retrievers(settings: Settings) -> None:
             )
 
 
-async def _search_all(
-    rows: StudyRows, chunks: Sequence[Chunk], folder: Path, session: Session
+async def search_all(
+    rows: StudyRows, chunks: Sequence[Chunk], session: Session
 ) -> tuple[dict[str, Indexes], list[FailedRetriever]]:
-    """Return retriever -> the rankings from each of its indexes, written to the folder as they come."""
+    """Return retriever -> the rankings from each of its indexes, and the retrievers that failed."""
     settings, lang_of = session.settings, rows.lang_of
     parts = {lang: [chunk for chunk in chunks if lang_of[chunk.document_id] == lang] for lang in rows.langs}
     parts[ALL] = list(chunks)
@@ -136,16 +137,19 @@ async def _search_all(
             except RagstoneError as mistake:
                 failed.append(FailedRetriever(retriever=name, reason=str(mistake)))
                 continue
-            for index, rankings in indexes.items():
-                write_rows(
-                    folder / f"rankings-{_slug(name)}-{_slug(index)}.jsonl", rankings, Ranking, force=True
-                )
             found[name] = indexes
     if not found:
         raise DataError(
             f"no retriever could be measured. {'; '.join(f'{one.retriever}: {one.reason}' for one in failed)}"
         )
     return found, failed
+
+
+def _write_rankings(folder: Path, indexes_of: Mapping[str, Indexes]) -> None:
+    for name, indexes in indexes_of.items():
+        for index, rankings in indexes.items():
+            path = folder / f"rankings-{_slug(name)}-{_slug(index)}.jsonl"
+            write_rows(path, rankings, Ranking, force=True)
 
 
 def _without_lang(means: SearchMeans) -> SearchMeans:

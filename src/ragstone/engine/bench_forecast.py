@@ -1,0 +1,81 @@
+"""What a bench would ask of models: its searches and answers, and nobody is asked."""
+
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from ragstone.config import Settings
+from ragstone.engine.bench import build_indexes, declared_retrievers, read_bench, retriever_of
+from ragstone.engine.bench_timing import ENDPOINT, Watch
+from ragstone.engine.chunking import cut_documents
+from ragstone.engine.local import run_sync
+from ragstone.engine.session import Session, open_forecast
+from ragstone.engine.study import check_retrievers, search_all
+from ragstone.engine.study_answers import answer_both
+from ragstone.engine.study_rows import read_study_rows
+from ragstone.errors import RagstoneError
+from ragstone.experiments.grid import Configuration, plan_grid
+from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.retrieval.rerank import asks_a_model
+
+
+def forecast_bench(settings: Settings) -> Forecast:
+    """Return what rerankers and embedders of the grid would ask; nothing is searched where none asks.
+
+    A configuration that fails is passed over: the bench will show its reason. Raises what bench_retrievers
+    raises before it searches.
+    """
+    planned = plan_grid(settings)
+    bench = read_bench(settings)
+    asking = [one for one in planned if _asks(one, settings, planned)]
+
+    async def work(session: Session) -> None:
+        watch = Watch(session.search_means(bench.corpus.documents), session)
+        for one in asking:
+            with contextlib.suppress(RagstoneError):
+                indexes = await build_indexes(bench, one.chunker, planned, watch, session)
+                declared = declared_retrievers(settings, planned)
+                built = await indexes.build(retriever_of(one), one.embedder, declared)
+                await built.search(bench.questions, max(settings.bench.retrievers.k))
+
+    return _forecast(settings, work)
+
+
+def forecast_study(settings: Settings) -> Forecast:
+    """Return what the answering model and paid embedders would be asked.
+
+    Raises what bench_languages raises before it makes a call.
+    """
+    check_retrievers(settings)
+    rows = read_study_rows(settings)
+
+    async def work(session: Session) -> None:
+        if not settings.answer.model and not _study_embeds(settings):
+            return
+        chunks = list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
+        indexes, _ = await search_all(rows, chunks, session)
+        if settings.answer.model:
+            await answer_both(indexes, rows, chunks, session)
+
+    return _forecast(settings, work)
+
+
+def _asks(one: Configuration, settings: Settings, planned: list[Configuration]) -> bool:
+    embedder = (one.embedder or "").startswith(ENDPOINT) or one.chunker.embedder.startswith(ENDPOINT)
+    return embedder or asks_a_model(retriever_of(one), declared_retrievers(settings, planned))
+
+
+def _study_embeds(settings: Settings) -> bool:
+    """Return whether an embedder is at an endpoint, as far as the settings name it."""
+    named = [settings.retrieve.embedder, settings.chunk.embedder]
+    named += [getattr(one, "embedder", None) or "" for one in settings.retrievers.values()]
+    asking = any(asks_a_model(name, settings.retrievers) for name in settings.bench.languages.retrievers)
+    return asking or any(name.startswith(ENDPOINT) for name in named)
+
+
+def _forecast(settings: Settings, work: Callable[[Session], Awaitable[None]]) -> Forecast:
+    async def run() -> Forecast:
+        async with open_forecast(settings, Forecaster()) as session:
+            await work(session)
+            return session.forecast()
+
+    return run_sync(run())
