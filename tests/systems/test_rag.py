@@ -64,7 +64,7 @@ async def test_the_prompt_holds_question_and_contexts_fenced_after_the_fixed_par
 
 
 def test_bare_and_strict_ship_and_strict_refuses():
-    assert prompt_names() == ["bare", "strict"]
+    assert prompt_names() == ["bare", "strict", "true_false"]
     assert "do not answer this question" in load_prompt("strict").prompt
 
 
