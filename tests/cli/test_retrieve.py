@@ -7,7 +7,7 @@ from tests.support.command import ragstone
 from tests.support.fake_retriever import serving
 from tests.support.scripts import Said, schema_in
 
-from ragstone.records import Chunk, Document, Question, Ranking, RankingItem
+from ragstone.records import Answer, Chunk, Document, Question, Ranking, RankingItem
 from ragstone.tables import read_rows, write_rows
 
 TEXTS = {"maize": "Maize needs much water.", "wheat": "Wheat needs sun.", "cats": "Cats need sleep."}
@@ -204,6 +204,30 @@ def test_questions_that_are_not_reranked_are_counted_and_a_budget_ends_with_its_
     reranking.script = lambda _body: Said(text="no list")
     ran = ranked("--retriever", "turned", "--limit", 2)
     assert (ran.code, "1 unparsable" in ran.err) == (0, True)
+
+
+def test_what_a_retriever_elsewhere_brings_is_what_the_model_reads(corpus, fake_openai):
+    with serving() as fake:
+        fake.script = lambda asked: {
+            "results": [
+                {"document_id": "maize", "text": "needs much"},
+                {"document_id": "x", "text": "Only theirs."},
+            ]
+        }
+        (corpus / "ragstone.toml").write_text(
+            f'{fake_openai.toml()}\n[retrievers]\nmine = {{ kind = "http", url = "{fake.url}" }}\n'
+        )
+        ran = ragstone(
+            "answer", "--questions", "q.jsonl", "--documents", "d.jsonl", "--retriever", "mine",
+            "--model", "openai/fake", "--limit", 1,
+        )  # fmt: skip
+    assert ran.code == 0, ran.err
+    (answered,) = read_rows("answers.jsonl", Answer)
+    assert [(context.document_id, context.text) for context in answered.contexts] == [
+        ("maize", "needs much"),
+        ("x", "Only theirs."),
+    ]
+    assert "Only theirs." in fake_openai.prompts[-1]
 
 
 def test_a_retriever_behind_http_is_measured_and_one_that_is_down_is_named(corpus):

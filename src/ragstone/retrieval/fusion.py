@@ -28,7 +28,7 @@ def fuse(searches: Sequence[Search], weights: Sequence[float], by: Literal["scor
             Ranking(
                 question_id=question.id,
                 retriever="",
-                items=_fuse_items([ranking.items for ranking in of_question], weights, by, depth)[:k],
+                items=_fuse_items([ranking.items for ranking in of_question], weights, by, depth, k=k),
                 metadata={key: value for one in of_question for key, value in (one.metadata or {}).items()}
                 or None,
             )
@@ -43,6 +43,8 @@ def _fuse_items(
     weights: Sequence[float],
     by: Literal["scores", "ranks"],
     depth: int,
+    *,
+    k: int,
 ) -> list[RankingItem]:
     items: dict[Place, RankingItem] = {}
     places: list[list[tuple[Place, float]]] = []
@@ -56,7 +58,7 @@ def _fuse_items(
         scores = reciprocal_rank_fusion(places, weights)
     else:
         scores = score_fusion(places, weights, depth)
-    return [msgspec.structs.replace(items[place], score=score) for place, score in scores]
+    return [msgspec.structs.replace(items[place], score=score) for place, score in scores[:k]]
 
 
 def place_of(item: RankingItem) -> Place:
