@@ -36,7 +36,7 @@ def chunk(
 ) -> None:
     """Cut documents into chunks; offsets are code points. Options go before [chunk] of ragstone.toml."""
     from ragstone.config import choose, load_settings
-    from ragstone.engine.chunking import cut_documents
+    from ragstone.engine import cut_documents
     from ragstone.records import Chunk, Document
     from ragstone.tables import check_output, read_rows, write_rows
 

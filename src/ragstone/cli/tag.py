@@ -24,7 +24,7 @@ from ragstone.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ragstone.engine.tagging import Tagging, TaggingSummary
+    from ragstone.engine import Tagging, TaggingSummary
 
 SHOWN_VALUES = 10
 
@@ -58,7 +58,7 @@ def tag(
 ) -> None:
     """Group rows by topic and give them tags, by their words or by a model."""
     from ragstone.config import load_settings
-    from ragstone.engine.tagging import forecast_tagging, read_taggable, tag_in_session
+    from ragstone.engine import forecast_tagging, read_taggable, tag_in_session
     from ragstone.llm import parse_caps
     from ragstone.tables import check_output, write_rows
 
@@ -84,7 +84,7 @@ def _wanted(
     topics: str | None, tags: Path | None, model: str | None, embedder: str | None, seed: int
 ) -> "Tagging":
     from ragstone.corpus.tags import load_tags
-    from ragstone.engine.tagging import Tagging
+    from ragstone.engine import Tagging
     from ragstone.errors import ConfigError
 
     topics = topics or ("none" if tags else "auto")

@@ -3,6 +3,7 @@
 from ragstone.engine.api import answer, judge, retrieve
 from ragstone.engine.bench import bench_folder, bench_retrievers
 from ragstone.engine.bench_forecast import forecast_bench, forecast_study
+from ragstone.engine.chunking import cut_documents
 from ragstone.engine.forecasting import forecast_answering, forecast_judging, forecast_run
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.pipeline import run, run_folder
@@ -17,6 +18,14 @@ from ragstone.engine.stages import (
     rank_questions,
 )
 from ragstone.engine.study import bench_languages, study_folder
+from ragstone.engine.tagging import (
+    Tagging,
+    TaggingSummary,
+    forecast_tagging,
+    read_taggable,
+    tag,
+    tag_in_session,
+)
 
 __all__ = [
     "Advance",
@@ -24,17 +33,21 @@ __all__ = [
     "Progress",
     "Session",
     "State",
+    "Tagging",
+    "TaggingSummary",
     "answer",
     "answer_rows",
     "answer_to_file",
     "bench_folder",
     "bench_languages",
     "bench_retrievers",
+    "cut_documents",
     "forecast_answering",
     "forecast_bench",
     "forecast_judging",
     "forecast_run",
     "forecast_study",
+    "forecast_tagging",
     "judge",
     "judge_rows",
     "judge_sheet",
@@ -43,10 +56,13 @@ __all__ = [
     "map_in_order",
     "open_session",
     "rank_questions",
+    "read_taggable",
     "retrieve",
     "run",
     "run_folder",
     "run_sync",
     "silent",
     "study_folder",
+    "tag",
+    "tag_in_session",
 ]

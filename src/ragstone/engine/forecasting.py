@@ -82,7 +82,7 @@ def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forec
     """Return what rerankers would ask. Raises what rank_to_file raises before a call."""
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        questions, corpus = asked_questions(settings), corpus_of(settings, chunks)
+        questions, corpus = asked_questions(settings), corpus_of(settings, chunks, session.embedder)
         step = _sampled(len(questions), forecaster)
         await rank_questions(questions[::step], corpus.chunks, session, documents=corpus.documents)
 
@@ -104,7 +104,7 @@ async def _answer(settings: Settings, session: Session, forecaster: Forecaster) 
     questions = asked_questions(settings)[: settings.answer.limit]
     step = _sampled(len(questions), forecaster)
     questions = questions[::step]
-    corpus = load_corpus(settings)
+    corpus = load_corpus(settings, session.embedder)
     chunks, documents = corpus.chunks, corpus.documents
     rankings = await rank_questions(questions, chunks, session, documents=documents) if chunks else []
     made = answer_rows(questions, rankings, chunks, session, documents=documents)

@@ -118,7 +118,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         found = read_rows(settings.path(settings.questions.path), Question)
         questions = list(islice(found, settings.questions.limit))
         write_rows(folder / "questions.jsonl", questions, Question, force=True)
-    corpus = load_corpus(settings)
+    corpus = load_corpus(settings, session.embedder)
     rankings: list[Ranking] = []
     if corpus.chunks:
         write_rows(folder / "documents.jsonl", corpus.documents, Document, force=True)

@@ -1,12 +1,13 @@
 """`ragstone retrieve`: the retriever that the settings declare, or rankings made elsewhere, measured."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from ragstone.config import Settings
+from ragstone.embedding import Embed
 from ragstone.engine.local import run_sync
 from ragstone.engine.notes import plain_notes, ranking_notes, too_few_chunks
 from ragstone.engine.progress import Progress, silent
@@ -69,11 +70,12 @@ def rank_to_file(
     """
     check_output(output, force)
     _check_trec(trec, force)
-    questions, corpus = asked_questions(settings), corpus_of(settings, chunks)
+    questions = asked_questions(settings)
     grades = read_qrels(qrels) if qrels else None
 
     async def work() -> RetrieveSummary:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            corpus = corpus_of(settings, chunks, session.embedder)
             declared = settings.retrieve
             began = time.perf_counter()
             means = session.search_means(corpus.documents)
@@ -130,11 +132,13 @@ def _check_trec(path: Path | None, force: bool) -> None:
         raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
 
 
-def corpus_of(settings: Settings, chunks: Path | None) -> ChunkedCorpus:
+def corpus_of(
+    settings: Settings, chunks: Path | None, embedder: Callable[[str], Embed] | None = None
+) -> ChunkedCorpus:
     """Return the corpus that the settings declare, with the chunks of a file where one is given."""
     if chunks is None:
-        return load_corpus(settings)
-    documents = load_corpus(settings) if settings.documents.paths else None
+        return load_corpus(settings, embedder)
+    documents = load_corpus(settings, embedder) if settings.documents.paths else None
     return ChunkedCorpus(
         documents=documents.documents if documents else [],
         skipped=documents.skipped if documents else [],

@@ -113,12 +113,12 @@ def answer_to_file(
     """
     check_output(output, force)
     questions = asked_questions(settings)
-    corpus = load_corpus(settings)
 
     async def work() -> AnswerSummary:
         async with open_session(
             settings, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
+            corpus = load_corpus(settings, session.embedder)
             rankings = (
                 await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)
                 if corpus.chunks

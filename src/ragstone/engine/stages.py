@@ -8,6 +8,7 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.corpus import Corpus, Duplicate, IngestOptions, Skipped, read_corpus
+from ragstone.embedding import Embed
 from ragstone.engine.chunking import cut_documents
 from ragstone.engine.local import map_in_order
 from ragstone.engine.rounds import in_rounds
@@ -28,10 +29,13 @@ class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: list[Duplicate] = []
 
 
-def load_corpus(settings: Settings) -> ChunkedCorpus:
-    """Return the corpus that `[documents]` and `[chunk]` declare; an empty one if there are no documents."""
+def load_corpus(settings: Settings, embedder: Callable[[str], Embed] | None = None) -> ChunkedCorpus:
+    """Return the corpus that `[documents]` and `[chunk]` declare; an empty one if there are no documents.
+
+    embedder: gives a session's embedder by name, see cut_documents.
+    """
     corpus = read_documents(settings, settings.documents.paths)
-    chunks = list(cut_documents(corpus.documents, settings.chunk, settings))
+    chunks = list(cut_documents(corpus.documents, settings.chunk, settings, embedder))
     return ChunkedCorpus(
         documents=corpus.documents, skipped=corpus.skipped, chunks=chunks, duplicates=corpus.duplicates
     )
