@@ -350,3 +350,17 @@ def test_a_copy_counts_where_retrieval_is_measured_by_a_run_too(settings, tmp_pa
     assert ragstone.run(run, force=True).retrieval[0].measures["hit@1"].value == copied == 1.0
     plain = changed(run, documents=alone)
     assert ragstone.run(plain, force=True).retrieval[0].measures["hit@1"].value == 0.5
+
+
+@pytest.mark.real
+def test_exact_search_faiss_and_qdrant_find_the_same(settings):
+    indexes = {name: ragstone.config.DenseSettings(index=name) for name in ("faiss", "qdrant")}
+    three = changed(studied(settings, retrievers=["dense", *indexes]), retrievers=indexes)
+    study = ragstone.bench_languages(three)
+    assert study.failed == []
+    found = {
+        name: [(c.lang, c.index, c.measures) for c in study.cells if c.retriever == name]
+        for name in ("dense", *indexes)
+    }
+    assert found["dense"] == found["faiss"] == found["qdrant"]
+    assert all(c.measures["recall@3"].value > 0.5 for c in study.cells)

@@ -8,7 +8,7 @@ from ragstone.report import wording
 from ragstone.report.bench_terminal import new_table, text
 from ragstone.report.study import StudySummary
 from ragstone.report.study_words import (
-    answer_of,
+    answers_of,
     asked,
     cell_of,
     cost_told,
@@ -40,7 +40,7 @@ def terminal_study(study: StudySummary) -> "Group":
     parts += [
         text("Does adding translations of the documents improve retrieval?", "bold", before=1),
         _verdicts(study.verdicts, "MRR"),
-        text(answer_of(study.verdicts, "MRR"), "bold"),
+        *(text(said, "bold") for said in answers_of(study.verdicts, "MRR")),
         text(family(study.verdicts), "dim"),
         text("And the answers?", "bold", before=1),
         *_answers(study),
@@ -98,7 +98,7 @@ def _answers(study: StudySummary) -> "list[RenderableType]":
         return [text(study.unanswered or "No answer could be scored.")]
     return [
         _verdicts(study.accuracy, "right"),
-        text(answer_of(study.accuracy, "accuracy"), "bold"),
+        *(text(said, "bold") for said in answers_of(study.accuracy, "accuracy")),
         text(family(study.accuracy), "dim"),
         *(text(f"{one.retriever}, {one.index}: {cost_told(one)}", "dim") for one in study.costs),
         text(f"{wording.plural(study.n_wrong, 'wrong answer')}, in wrong_answers.jsonl.", "dim"),

@@ -48,8 +48,8 @@ def probability(verdict: LanguageVerdict) -> str:
     return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def answer_of(verdicts: Sequence[LanguageVerdict], what: str) -> str:
-    """Return what verdicts say on whether translations help, in one sentence a retriever."""
+def answers_of(verdicts: Sequence[LanguageVerdict], what: str) -> list[str]:
+    """Return what verdicts say on whether translations help, one sentence a retriever."""
     said = []
     for retriever in dict.fromkeys(one.retriever for one in verdicts):
         mine = [one for one in verdicts if one.retriever == retriever]
@@ -67,9 +67,9 @@ def answer_of(verdicts: Sequence[LanguageVerdict], what: str) -> str:
         said.append(
             f"{retriever}: with all languages in one index {what} is {word} "
             f"({number(overall.together.value)}, own language alone {number(overall.own.value)}; "
-            f"{plural(overall.comparison.n, 'question')})" + "".join(f"; {part}" for part in beside)
+            f"{plural(overall.comparison.n, 'question')})" + "".join(f"; {part}" for part in beside) + "."
         )
-    return ". ".join(said) + "." if said else ""
+    return said
 
 
 def family(verdicts: Sequence[LanguageVerdict]) -> str:
