@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.support.scripts import embed_words, fail
 
-from ragstone.config import AnswerSection, DocumentsSection, QuestionsSection, RetrieveSection
+from ragstone.config import AnswerSection, ChunkSection, DocumentsSection, QuestionsSection, RetrieveSection
 from ragstone.engine.forecasting import forecast_answering
 from ragstone.engine.session import open_session
 from ragstone.engine.stages import judge_rows, load_judges, rank_questions
@@ -120,4 +120,20 @@ def test_a_forecast_counts_what_is_to_be_embedded(fake_openai, tmp_path):
     assert embedding[0].cost_usd == pytest.approx(embedding[0].input * 2e-6)
     assert forecast.calls == 2 + len(QUESTIONS)
     assert any("BM25 finds stands in" in words for words in forecast.assumptions)
+    assert fake_openai.n_requests == 0
+
+
+def test_a_forecast_counts_the_sentences_that_a_semantic_chunker_compares(fake_openai, tmp_path):
+    write_rows(tmp_path / "questions.jsonl", QUESTIONS, Question)
+    (tmp_path / "wheat.md").write_text("Wheat is sown in October. " * 100)
+    settings = msgspec.structs.replace(
+        settings_of(fake_openai, tmp_path),
+        retrieve=RetrieveSection(),
+        documents=DocumentsSection(paths=["wheat.md"]),
+        chunk=ChunkSection(method="semantic", embedder="openai/fake"),
+        questions=QuestionsSection(path="questions.jsonl"),
+        answer=AnswerSection(model="openai/fake"),
+    )
+    (embedding,) = [model for model in forecast_answering(settings).models if model.output == 0]
+    assert embedding.calls >= 1
     assert fake_openai.n_requests == 0
