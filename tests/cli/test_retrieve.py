@@ -243,3 +243,45 @@ def test_a_retriever_behind_http_is_measured_and_one_that_is_down_is_named(corpu
         assert "--offline, and the retriever 'mine'" in ranked("--retriever", "mine", "--offline").err
     ran = ranked("--retriever", "mine")
     assert (ran.code, "cannot be reached" in ran.err) == (2, True)
+
+
+def test_a_reranker_goes_by_batch_where_the_answers_do(corpus, reranking):
+    script = reranking.script
+    reranking.script = lambda body: script(body) if schema_in(body) else "An answer."
+    settings = f"{reranking.toml()}batch_poll_s = 0.001\n"
+    (corpus / "ragstone.toml").write_text(
+        f'{settings}[retrievers]\nturned = {{ kind = "rerank", by = "openai/fake", depth = 2 }}\n'
+    )
+    given = (
+        "--questions",
+        "q.jsonl",
+        "--documents",
+        "d.jsonl",
+        "--retriever",
+        "turned",
+        "--model",
+        "openai/fake",
+    )
+    ran = ragstone("answer", *given, "--batch")
+    assert ran.code == 0, ran.err
+    assert [len(batch.calls) for batch in reranking.batches.made] == [1, 2]  # one of two was sent ahead
+    answers = list(read_rows("answers.jsonl", Answer))
+    assert [answer.contexts[0].document_id for answer in answers] == [names[1] for names in plain_order()]
+
+
+def plain_order():
+    assert ranked("--retriever", "bm25", "-o", "plain.jsonl").code == 0
+    return found("plain.jsonl")
+
+
+def test_a_run_says_what_became_of_its_retriever(corpus, reranking):
+    with (corpus / "ragstone.toml").open("a") as file:
+        file.write(
+            '[documents]\npaths = ["d.jsonl"]\n[questions]\npath = "q.jsonl"\n'
+            '[retrieve]\nretriever = "turned"\n[answer]\nmodel = "openai/fake"\n[judge]\njudges = ["containment"]\n'
+        )
+    reranking.script = lambda body: Said(text="no list")
+    ran = ragstone("run", "--json")
+    summary = json.loads(ran.out)
+    assert "2 questions were not reranked and keep their first order: 2 unparsable." in summary["notes"]
+    assert summary["models"]["reranker turned"].startswith("openai/fake@")

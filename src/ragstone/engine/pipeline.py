@@ -11,7 +11,7 @@ from ragstone.config import Settings
 from ragstone.engine.calibration import cards_of_run, cards_of_sheet
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
-from ragstone.engine.notes import plain_notes
+from ragstone.engine.notes import plain_notes, ranking_notes
 from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
@@ -178,7 +178,10 @@ def _summarise(
         metrics=metrics,
         cards=cards,
         calls=calls,
-        notes=plain_notes(metrics, cards, rows.corpus.skipped, missing),
+        notes=[
+            *plain_notes(metrics, cards, rows.corpus.skipped, missing),
+            *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
+        ],
     )
     by_id = {question.id: question for question in rows.questions}
     tables = [found_and_right(lead, rows.answers, rows.judgements, by_id) for lead in headlines(summary)]

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import AbstractContextManager, AsyncExitStack
 from typing import TypeVar
 
-from ragstone.config import ModelSettings, Settings
+from ragstone.config import ModelSettings, RerankSettings, Settings
 from ragstone.embedding import Embed, Embedder, Gathered, open_embedder
 from ragstone.engine.local import map_in_order
 from ragstone.engine.progress import Advance, Progress, State, silent
@@ -147,6 +147,11 @@ class Session:
     def models(self) -> dict[str, str]:
         """Return what was opened: role -> model, as the ledger knows it."""
         roles = {"answer": self.settings.answer.model, "judge": self.settings.judge.model}
+        roles |= {
+            f"reranker {name}": declared.by
+            for name, declared in self.settings.retrievers.items()
+            if isinstance(declared, RerankSettings)
+        }
         found = {
             role: self._doors[model].endpoint.identity
             for role, model in roles.items()

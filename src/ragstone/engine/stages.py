@@ -17,6 +17,7 @@ from ragstone.errors import ModelError, RagstoneError
 from ragstone.judging import Judge, failed_judgement, judge_answer, load_judge
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.retrieval import build_search
+from ragstone.retrieval.rerank import asks_a_model
 from ragstone.systems import answer_question, contexts_of, load_prompt
 
 
@@ -61,7 +62,14 @@ async def rank_questions(
     """
     declared = session.settings.retrieve
     search = await build_search(declared.retriever, chunks, session.search_means(documents))
-    return await search(questions, declared.k)
+    if not asks_a_model(declared.retriever, session.settings.retrievers):
+        return await search(questions, declared.k)
+
+    async def rows() -> AsyncIterator[Ranking]:
+        for ranking in await search(questions, declared.k):
+            yield ranking
+
+    return [ranking async for ranking in in_rounds(rows, session, asking=rows)]
 
 
 def answer_rows(
