@@ -278,7 +278,8 @@ def test_a_run_says_what_became_of_its_retriever(corpus, reranking):
     with (corpus / "ragstone.toml").open("a") as file:
         file.write(
             '[documents]\npaths = ["d.jsonl"]\n[questions]\npath = "q.jsonl"\n'
-            '[retrieve]\nretriever = "turned"\n[answer]\nmodel = "openai/fake"\n[judge]\njudges = ["containment"]\n'
+            '[retrieve]\nretriever = "turned"\n'
+            '[answer]\nmodel = "openai/fake"\n[judge]\njudges = ["containment"]\n'
         )
     reranking.script = lambda body: Said(text="no list")
     ran = ragstone("run", "--json")
