@@ -169,3 +169,9 @@ def test_nothing_wanted_and_no_rows_are_told(settings):
 def test_a_column_called_tags_is_named_with_its_row(settings):
     with pytest.raises(DataError, match="row 'd': its metadata has a field 'tags'"):
         tag([Document(id="d", text="a", metadata={"tags": ["x"]})], tags=[CROP], settings=settings)
+
+
+def test_a_forecast_counts_what_an_embedder_behind_an_endpoint_is_asked(settings, fake_openai):
+    wanted = Tagging(n_topics=2, model=MODEL, embedder="openai/fake")
+    assert forecast_tagging(DOCUMENTS, wanted, settings).calls == 2 + 1
+    assert fake_openai.n_requests == 0

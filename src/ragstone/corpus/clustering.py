@@ -7,6 +7,7 @@ from ragstone.embedding import Vectors
 
 RESTARTS = 8
 MOST_ROUNDS = 100
+MOST_GROUPS = 100  # that are chosen: of more nobody reads the names
 GROWTH = 1.25  # between one number of groups that is tried and the next
 FEWEST_EACH = 3  # members that a group has on average, at least, where the number of groups is chosen
 
@@ -34,13 +35,13 @@ def group_vectors(vectors: Vectors, n_groups: int, seed: int) -> Labels:
 
 
 def choose_n_groups(vectors: Vectors, seed: int) -> int:
-    """Return the number of groups, from 2 on, at which vectors are most clearly nearer to their own group.
+    """Return the number of groups, from 2 to MOST_GROUPS, at which vectors are most clearly nearer to their own group.
 
     That is where the mean silhouette is highest, taken from the groups' centres (Rousseeuw 1987; simplified
     as in Hruschka et al. 2004); the tried numbers grow by GROWTH. Fewer than two vectors that differ: 1.
     """
     points = vectors[np.any(vectors != 0, axis=1)]
-    most = min(max(2, len(points) // FEWEST_EACH), len(np.unique(points, axis=0)))
+    most = min(max(2, len(points) // FEWEST_EACH), MOST_GROUPS, len(np.unique(points, axis=0)))
     tried, n = [], 2.0
     while round(n) <= most:
         tried.append(round(n))

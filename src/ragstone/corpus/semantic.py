@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.corpus.sentences import sentence_spans
-from ragstone.corpus.splitting import Span, split_recursively
-from ragstone.embedding import Embed
+from ragstone.corpus.splitting import Span, pack, split_recursively
+from ragstone.embedding import Embed, NotEmbedded
 from ragstone.records import Document
 
 DEFAULT_PERCENTILE = 20.0
@@ -27,6 +27,8 @@ def split_by_meaning(
     vectors' cosine). A cut is made where that similarity is below `percentile` of the document's; a
     group that is still longer than `size` is cut at its least similar place, again and again, and a sentence
     that is longer by itself is cut recursively.
+
+    Where `embed` raises NotEmbedded, as in a forecast, sentences are packed to the size instead.
 
     The idea of a percentile of neighbouring windows' similarities is Greg Kamradt's ("5 levels of text
     splitting", 2024); windows that share no sentence are TextTiling's (Hearst 1997, CL 23:33).
@@ -59,7 +61,12 @@ def _groups(
     waiting: Sequence[Waiting], size: int, percentile: float, embed: Embed
 ) -> Iterator[tuple[Document, Iterable[Span]]]:
     texts = [window for _, _, windows in waiting for window in windows]
-    vectors = embed(texts, "passage") if texts else np.zeros((0, 0), dtype=np.float32)
+    try:
+        vectors = embed(texts, "passage") if texts else np.zeros((0, 0), dtype=np.float32)
+    except NotEmbedded:  # a forecast: chunks of about this size are all that the stages after it need
+        for document, sentences, _ in waiting:
+            yield document, pack(document.text, sentences, size, 0)
+        return
     first = 0
     for document, sentences, windows in waiting:
         own = vectors[first : first + len(windows)]

@@ -1,12 +1,10 @@
 """Documents -> chunks, as a table like `[chunk]` declares."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-
-import numpy as np
+from collections.abc import Callable, Iterable, Iterator
 
 from ragstone.config import ChunkSection, Settings
 from ragstone.corpus import chunk_documents
-from ragstone.embedding import Embed, NotEmbedded, Role, Vectors, open_embedder
+from ragstone.embedding import Embed, open_embedder
 from ragstone.records import Chunk, Document
 
 
@@ -33,21 +31,9 @@ def cut_documents(
             chunker.method,
             chunker.size,
             chunker.overlap,
-            embed=opened or (embedder and _in_a_forecast_too(embedder(chunker.embedder))),
+            embed=opened or (embedder and embedder(chunker.embedder)),
             percentile=chunker.percentile,
         )
     finally:
         if opened:
             opened.close()
-
-
-def _in_a_forecast_too(embed: Embed) -> Embed:
-    """Return the embedder with vectors for a forecast as well, which has heard the texts: all alike."""
-
-    def embed_or_not(texts: Sequence[str], role: Role) -> Vectors:
-        try:
-            return embed(texts, role)
-        except NotEmbedded:
-            return np.ones((len(texts), 1), dtype=np.float32)
-
-    return embed_or_not

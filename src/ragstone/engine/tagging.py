@@ -1,6 +1,7 @@
 """Documents or chunks -> the same rows with topics and tags in their metadata."""
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,9 +9,11 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings, load_settings
+from ragstone.corpus.clustering import Labels
 from ragstone.corpus.model_tags import Chosen, choose_tags, merge_spellings, name_topic
 from ragstone.corpus.tags import Tag, load_tags, match_tags, with_tags
 from ragstone.corpus.topics import group_texts, topic_names, topic_terms, unique_names
+from ragstone.embedding import NotEmbedded
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_forecast, open_session
@@ -223,8 +226,7 @@ async def _topics_of(
     texts: Sequence[str], wanted: Tagging, session: Session
 ) -> tuple[list[TopicCount], list[Chosen], list[str | None]]:
     """Return the topics, what the model said of each, and the name of each text's topic."""
-    embed = session.embedder(wanted.embedder) if wanted.embedder else None
-    labels = await asyncio.to_thread(group_texts, texts, wanted.n_topics, embed=embed, seed=wanted.seed)
+    labels = await _labels(texts, wanted, session)
     terms = topic_terms(texts, labels)
     names, named = topic_names(terms), []
     if wanted.model is not None:
@@ -247,6 +249,15 @@ async def _topics_of(
     sizes = Counter(labels.tolist())
     topics = [TopicCount(name=name, n_rows=sizes[n], terms=terms[n]) for n, name in enumerate(names)]
     return topics, named, [names[label] if label >= 0 else None for label in labels]
+
+
+async def _labels(texts: Sequence[str], wanted: Tagging, session: Session) -> Labels:
+    n, seed = wanted.n_topics, wanted.seed
+    if wanted.embedder:
+        embed = session.embedder(wanted.embedder)
+        with contextlib.suppress(NotEmbedded):  # a forecast, for which any grouping will do
+            return await asyncio.to_thread(group_texts, texts, n, embed=embed, seed=seed)
+    return await asyncio.to_thread(group_texts, texts, n, seed=seed)
 
 
 def _metadata(
