@@ -172,6 +172,14 @@ def test_reranker_of_the_grid_is_measured_beside_the_retriever_alone(settings, f
     assert again.calls.made == 0
 
 
+def test_time_of_a_reranker_is_what_the_ledger_recorded_of_its_calls(settings, fake_openai):
+    fake_openai.latency_s = 0.2
+    grid = with_grid(settings, chunkers=None, rerankers=["openai/fake"])
+    for _ in ("asked now", "from the ledger"):
+        [row] = ragstone.bench_retrievers(grid).leaderboard.standings
+        assert 0.2 <= row.timing.p50_s < 2.0
+
+
 def test_model_that_nobody_answers_for_is_shown_with_its_reason(settings, fake_openai):
     fake_openai.script = always(fail(401, "no such key"))
     grid = with_grid(settings, chunkers=None, rerankers=["none", "openai/fake"])

@@ -39,7 +39,7 @@ def terminal_leaderboard(summary: BenchSummary) -> "Group":
         text(outcome(board), "bold", before=1),
         text(
             f"Ordered by {board.measure}: {board.why}. Measured on {based_on(board)}. "
-            f'{family(board)} "= best?": not distinguishable from the best.',
+            + (f'{family(board)} "= best?": not distinguishable from the best.' if board.family else ""),
             "dim",
         ),
         *(text(f"{one.configuration.name} was not measured: {one.reason}", "yellow") for one in board.failed),
