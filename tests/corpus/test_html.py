@@ -53,3 +53,24 @@ def test_title_and_language_come_from_the_page(tmp_path):
 
 def test_entities_and_deep_nesting_are_read(tmp_path):
     assert text_of(tmp_path, "<div>" * 5000 + "&lt;a&gt; &amp; b") == "<a> & b"
+
+
+def test_headings_have_their_place_level_and_title(tmp_path):
+    body = "<p>Before</p><h1>Soil</h1><h2></h2><div><h2> Clay <b>and</b>\n sand</h2><p>Heavy.</p></div>"
+    page = read(tmp_path, body)
+    assert page.text == "Before\n\nSoil\n\nClay and sand\n\nHeavy."
+    # Before: 6 characters and a blank line; Soil: 4 and a blank line.
+    assert page.metadata == {
+        "headings": [
+            {"start": 8, "level": 1, "title": "Soil"},
+            {"start": 14, "level": 2, "title": "Clay and sand"},
+        ]
+    }
+
+
+def test_a_cell_that_spans_rows_stands_in_each_of_them(tmp_path):
+    body = (
+        "<table><tr><th rowspan=3>2025</th><td rowspan=2>Q1</td><td>Jan</td></tr>"
+        "<tr><td>Feb</td></tr><tr><td>Q2</td><td>Mar</td></tr><tr><td>a</td></tr></table>"
+    )
+    assert text_of(tmp_path, body) == "2025 | Q1 | Jan\n2025 | Q1 | Feb\n2025 | Q2 | Mar\na"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.corpus import Skipped, ingest, read_corpus
+from ragstone.corpus import IngestOptions, Skipped, ingest, read_corpus
 from ragstone.errors import DataError, MissingExtra
 
 
@@ -105,3 +105,148 @@ def test_a_missing_package_names_the_command_that_installs_it(folder, monkeypatc
 def test_a_file_without_permission_is_skipped(folder):
     (folder / "b.txt").chmod(0)
     assert any("Permission denied" in one.reason for one in read_corpus([folder]).skipped)
+
+
+def ids(sources, **options):
+    return [one.id for one in read_corpus(sources, IngestOptions(**options)).documents]
+
+
+def reasons(sources, **options):
+    skipped = read_corpus(sources, IngestOptions(**options)).skipped
+    return {Path(one.path).name: one.reason for one in skipped}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A folder `src` with code, text and pictures."""
+    files = {
+        "main.py": b"import os\n",
+        "lib/a.py": b"a = 1\n",
+        "lib/deep/b.py": b"b = 1\n",
+        "lib/notes.md": b"# Notes",
+        "lib/data.xyz": b"some text",
+        "lib/picture.png": b"\x89PNG\0\0",
+        "Makefile": b"all:\n",
+    }
+    for name, content in files.items():
+        path = tmp_path / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return tmp_path / "src"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("*.py", ["src/main.py"]),
+        ("**/*.py", ["src/main.py", "src/lib/a.py", "src/lib/deep/b.py"]),
+        ("lib/*.py", ["lib/a.py"]),
+        ("lib/**", ["lib/a.py", "lib/data.xyz", "lib/notes.md", "lib/deep/b.py"]),
+        ("lib/[ab].py", ["lib/a.py"]),
+        ("lib/[!a]*.??", ["lib/notes.md"]),
+    ],
+)
+def test_a_source_may_be_a_pattern(project, pattern, found):
+    assert ids([str(project / pattern)]) == found
+
+
+def test_a_pattern_has_ids_from_the_folder_before_its_first_wildcard(project, monkeypatch):
+    monkeypatch.chdir(project)
+    assert ids(["**/a.py"]) == ["lib/a.py"]
+    assert ids(["lib/*.py"]) == ["lib/a.py"]
+
+
+def test_glob_chooses_files_of_folders_in_all_of_them_unless_it_has_a_slash(project):
+    assert ids([project], glob=["*.py"]) == ["src/main.py", "src/lib/a.py", "src/lib/deep/b.py"]
+    assert ids([project], glob=["lib/*.py", "*.md"]) == ["src/lib/a.py", "src/lib/notes.md"]
+
+
+def test_code_is_read_whole_with_its_language_where_a_pattern_names_it(project):
+    (document,) = read_corpus([project / "lib" / "a.py"]).documents
+    assert (document.text, document.title, document.lang) == ("a = 1\n", "a.py", None)
+    assert document.metadata == {"code": "python"}
+    assert read_corpus([project / "Makefile"]).documents[0].metadata == {"code": "make"}
+    assert (
+        reasons([project])["main.py"]
+        == "files that end in '.py' are read only where a pattern names them: *.py"
+    )
+
+
+def test_a_named_file_of_an_unknown_ending_is_read_as_text_if_it_is_text(project):
+    assert ids([project / "lib" / "data.xyz"]) == ["data.xyz"]
+    (project / "lib" / "data.xyz").write_bytes(b"\0\1\2")
+    assert reasons([project / "lib" / "data.xyz"]) == {
+        "data.xyz": "it is no text: it holds control characters"
+    }
+
+
+def test_a_pattern_that_matches_nothing_is_an_error(project):
+    with pytest.raises(DataError, match=r"\*.pyy: no file matches this pattern"):
+        read_corpus([str(project / "*.pyy")])
+    with pytest.raises(DataError, match=r"no file matches the pattern '\*.rs'"):
+        read_corpus([project], IngestOptions(glob=["*.py", "*.rs"]))
+
+
+def test_a_format_of_the_past_names_the_one_to_convert_it_to(tmp_path):
+    (tmp_path / "old.doc").write_bytes(b"x")
+    with pytest.raises(DataError, match=r"'.doc' cannot be read: convert it to .docx"):
+        read_corpus([tmp_path / "old.doc"])
+
+
+def test_languages_are_detected_where_a_file_does_not_say_its_own(tmp_path):
+    (tmp_path / "a.txt").write_text("Wie viel Wasser braucht der Mais im Sommer?")
+    (tmp_path / "b.jsonl").write_text(
+        '{"text": "How much water does maize need in summer?"}\n{"text": "Same.", "lang": "xx"}\n'
+    )
+    assert [one.lang for one in read_corpus([tmp_path]).documents] == ["de", "en", "xx"]
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "huge.jsonl"
+    path.touch()
+    os.truncate(path, 2_000_000_000)
+    assert reasons([tmp_path])["huge.jsonl"].startswith("it is 2,000 MB, more than 200 MB: split it")
+    (tmp_path / "small.txt").write_text("x" * 1_000_001)
+    assert reasons([tmp_path / "small.txt"], max_file_mb=1)["small.txt"].startswith(
+        "it is 1 MB, more than 1 MB"
+    )
+
+
+def test_links_that_lead_in_a_circle_are_not_followed(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x.txt").write_text("text")
+    (tmp_path / "a" / "loop").symlink_to(tmp_path / "a")
+    (tmp_path / "a" / "self.txt").symlink_to(tmp_path / "a" / "self.txt")
+    corpus = read_corpus([tmp_path / "a"])
+    assert [one.id for one in corpus.documents] == ["a/x.txt"]
+    found = {Path(one.path).name: one.reason for one in corpus.skipped}
+    assert found["loop"] == "it is a link to a folder: name that folder as a source"
+    assert "Too many levels of symbolic links" in found["self.txt"]
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    assert reasons([tmp_path]) == {"pipe.txt": "it is no file but a device or a pipe"}
+
+
+def test_duplicates_are_reported_and_dropped_on_request(tmp_path):
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text("Other." if name == "b.txt" else "The same words.")
+    corpus = read_corpus([tmp_path])
+    assert [(one.id, one.of) for one in corpus.duplicates] == [
+        (f"{tmp_path.name}/c.txt", f"{tmp_path.name}/a.txt")
+    ]
+    assert len(corpus.documents) == 3
+    dropped = read_corpus([tmp_path], IngestOptions(duplicates="drop"))
+    assert len(dropped.documents) == 2
+    assert dropped.documents[0].metadata == {"duplicates": [f"{tmp_path.name}/c.txt"]}
+
+
+def test_options_are_those_of_the_settings():
+    from ragstone.config import DocumentsSection
+
+    section, options = DocumentsSection(), IngestOptions()
+    names = IngestOptions.__struct_fields__
+    assert {name: getattr(section, name) or None for name in names} == {
+        name: getattr(options, name) or None for name in names
+    }

@@ -1,6 +1,9 @@
 import pytest
 
 from ragstone.corpus import detect_language
+from ragstone.corpus.language import detect_languages
+from ragstone.records import Question
+from ragstone.tables import read_rows
 
 
 @pytest.mark.parametrize(
@@ -20,3 +23,11 @@ def test_sentences_are_recognised(text, language):
 @pytest.mark.parametrize("text", ["", "   ", "12 345", "!?", "ok"])
 def test_what_cannot_be_told_is_none(text):
     assert detect_language(text) is None
+
+
+@pytest.mark.pack
+def test_many_texts_are_recognised_as_each_alone(shared_data):
+    rows = list(read_rows(shared_data / "xquad" / "questions.jsonl", Question))[::40]
+    texts = ["", "12", *(row.question for row in rows), "ÉTÉ CHAUD ET SEC"]
+    assert detect_languages(texts) == [detect_language(text) for text in texts]
+    assert detect_languages(texts[:3]) == [detect_language(text) for text in texts[:3]]

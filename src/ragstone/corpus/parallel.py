@@ -26,6 +26,8 @@ from ragstone.records import Document
 FILE_S, BYTE_S = 1e-3, 1e-7
 ENOUGH_S = 2.0  # a process is ready after a third of a second
 _LAST_BREATH_S = 5
+_RUN = "from ragstone.corpus.worker import main; main()"
+BEFORE = ""  # what a process runs first; a test of crashes needs it
 AHEAD = 4  # files in flight for each process, so that a slow one does not stop the others
 
 Given = list[Document | Skipped]
@@ -117,7 +119,7 @@ class _Worker:
 
     def _start(self) -> bool:
         """Start the process; return whether it is ready."""
-        code = f"import sys; sys.path[:] = {sys.path!r}; from ragstone.corpus.worker import main; main()"
+        code = f"import sys; sys.path[:] = {sys.path!r}\n{BEFORE}\n{_RUN}"
         command = [sys.executable, "-c", code]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         if self._ended or self._ask(None) != READY:

@@ -46,10 +46,11 @@ def read_csv(file: File) -> Iterator[Table]:
         raise Unreadable(
             f"line {begins[surplus[0]]} has more cells than the header: quote cells that hold commas"
         )
-    names = names_of(header, max(widths, default=0))
+    width = max(len(header), *widths)
+    names = names_of({n: header[n - 1] if n <= len(header) else "" for n in range(1, width + 1)})
     yield Table(
         rows=[(n, named) for n, row in enumerate(rows, 1) if (named := named_cells(names, row))],
-        columns=names,
+        columns=[name for name in names if name],
         notes=encoding_note(encoding),
         unnamed=bool(surplus),
     )

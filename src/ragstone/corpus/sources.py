@@ -150,7 +150,8 @@ def _entries(file: File, patterns: Sequence[Pattern], matched: set[str]) -> Iter
         return
     for name in sorted(entries, key=lambda name: (name.split("/")[:-1], name)):
         below = PurePosixPath(name)
-        if any(_hidden(part) or part == "__MACOSX" for part in below.parts if part != ".."):
+        hidden = any(_hidden(part) or part == "__MACOSX" for part in below.parts)
+        if hidden and not misplaced(name):
             continue
         named = _named(below, patterns, matched)
         if named or not patterns:

@@ -1,5 +1,6 @@
 """A table -> documents: one for each row, or one for all of it."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "source": accepted_names(Document, "source"),
 }
 
+MOST_CELLS = 5_000_000  # of a table that is one document, blank ones too
+
 Row = Mapping[str, Any]
 
 
@@ -37,14 +40,17 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     unnamed: bool = False
 
 
-def names_of(header: Sequence[str], n_columns: int) -> list[str]:
-    """Return a name for each column, none twice; a first column without one is an index, and has none."""
+def names_of(header: Mapping[int, str]) -> list[str]:
+    """Return a name for each column, none twice; a first column without one is an index, and has none.
+
+    header: number of a column from 1 -> what stands in its head.
+    """
     names: list[str] = []
-    for number in range(1, max(n_columns, len(header)) + 1):
-        name = header[number - 1].strip() if number <= len(header) else ""
-        name = name or (f"column {number}" if number > 1 else "")
-        n_same = sum(other == name or other.startswith(f"{name} (") for other in names)
-        names.append(f"{name} ({n_same + 1})" if name in names and name else name)
+    seen: Counter[str] = Counter()
+    for number, written in header.items():
+        name = written.strip() or (f"column {number}" if number > 1 else "")
+        seen[name] += 1
+        names.append(f"{name} ({seen[name]})" if seen[name] > 1 and name else name)
     return names
 
 
@@ -134,6 +140,8 @@ def _place(table: Table, file: File) -> str:
 
 
 def _whole(table: Table, file: File) -> Iterator[Document]:
+    if len(table.rows) * len(table.columns) > MOST_CELLS:
+        raise Unreadable(f"a table of more than {MOST_CELLS:,} cells is no document: read it by rows")
     lines = [" | ".join(table.columns)]
     for _, row in table.rows:
         lines.append(" | ".join(_in_a_line(row.get(name, "")) for name in table.columns))

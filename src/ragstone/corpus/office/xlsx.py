@@ -20,7 +20,7 @@ from ragstone.corpus.office.package import (
     relations_of,
 )
 from ragstone.corpus.outline import REPEATED
-from ragstone.corpus.table import Table, named_cells, names_of
+from ragstone.corpus.table import Table, names_of
 from ragstone.corpus.zips import DAMAGED, check_entry
 
 MOST_CELLS = 5_000_000  # of a sheet; some 2 GB of memory
@@ -66,16 +66,17 @@ def _table(sheet: "_Sheet", name: str) -> Table | None:
     if not filled:
         return None
     first = next((number for number in filled if len(grid[number]) > 1), filled[0])
-    width = max(max(grid[number]) for number in filled)
-    names = names_of([grid[first].get(column, "") for column in range(1, width + 1)], width)
+    used = sorted(set().union(*(grid[number] for number in filled)))
+    names = dict(zip(used, names_of({column: grid[first].get(column, "") for column in used}), strict=True))
     rows = [
-        (number, named_cells(names, [grid[number].get(column, "") for column in range(1, width + 1)]))
+        (number, {head: text for column, text in sorted(grid[number].items()) if (head := names[column])})
         for number in filled
         if number > first
     ]
     above = [" ".join(grid[number].values()) for number in filled if number < first]
     notes = {"formulas_without_value": sheet.n_uncalculated} if sheet.n_uncalculated else {}
-    return Table(rows=rows, columns=names, name=name, caption=" ".join(above) or None, notes=notes)
+    columns = [column for column in names.values() if column]
+    return Table(rows=rows, columns=columns, name=name, caption=" ".join(above) or None, notes=notes)
 
 
 class _Strings:
