@@ -1,6 +1,6 @@
 """How fast files become documents: many files by one and by two processes, duplicates, languages, Excel.
 
-Run: python benchmarks/ingest_files.py [--files 2000] [--documents 20000]. Everything is made up with a seed; the
+Run: python benchmarks/ingest_files.py [--files 2000] [--documents 20000]. All is made up with a seed; the
 fastest of three rounds counts, and what is compared is timed in turn.
 """
 
