@@ -10,7 +10,7 @@ import pytest
 from tests.support.doors import Model, door_to
 
 from ragstone.config import HybridSettings, RerankSettings
-from ragstone.errors import DataError, MissingExtra, ModelError
+from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
 from ragstone.llm import CallFailed
 from ragstone.llm.schema import schema_of
 from ragstone.records import Chunk, Question, Ranking, RankingItem
@@ -307,3 +307,9 @@ async def test_a_cross_encoder_from_a_folder_agrees_with_the_package_itself(tmp_
     texts = [TEXTS[n] for n in (2, 0, 1, 3)]
     scores = sentence_transformers.CrossEncoder(str(tmp_path)).predict([("maize?", text) for text in texts])
     assert order == [["d2", "d0", "d1", "d3"][at] for at in np.argsort(-scores, kind="stable")]
+
+
+async def test_a_model_that_nobody_can_open_is_named():
+    means = SearchMeans(retrievers={"mine": RerankSettings(by="openai/x")})
+    with pytest.raises(ConfigError, match="asks the model 'openai/x': rerank through the engine"):
+        await build_search("mine", CHUNKS, means)

@@ -63,5 +63,3 @@ Qrels = Annotated[
 ]
 Trec = Annotated[Path | None, typer.Option("--trec", help="Write a TREC run file too.")]
 SeedOrSettings = Annotated[int | None, typer.Option("--seed", help="Seed of the intervals.")]
-ChunkMethod = Annotated[str, typer.Option("--method", help="How documents are cut: recursive or whole.")]
-ChunkSize = Annotated[int, typer.Option("--size", min=1, help="Most characters in a chunk.")]
