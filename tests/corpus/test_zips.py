@@ -111,3 +111,16 @@ def test_a_damaged_archive_or_entry_is_skipped(tmp_path):
     documents, skipped = read(path)
     assert documents == {"docs.zip/b.txt": "B"}
     assert "it is damaged (Bad CRC-32" in skipped[str(path / "a.txt")]
+
+
+@pytest.mark.pack
+def test_every_format_is_read_from_an_archive(tmp_path, shared_data):
+    files = [
+        shared_data / "pdfs" / "jose-00197.pdf",
+        *(shared_data / "ingest_formats").glob("*/*.[dch]*[xvl]"),
+    ]
+    path = archive(tmp_path, {file.name: file.read_bytes() for file in files}, packing=zipfile.ZIP_STORED)
+    documents, skipped = read(path, tables="whole")
+    assert skipped == {}
+    assert {name.rpartition(".")[2] for name in documents} == {"pdf", "docx", "csv", "html"}
+    assert documents["docs.zip/jose-00197.pdf"] == next(iter(read(files[0])[0].values()))
