@@ -143,6 +143,19 @@ def test_an_embedder_groups_in_place_of_terms():
     assert asked == ["passage", "passage"]
 
 
+def test_what_all_texts_of_a_language_share_does_not_part_topics():
+    # The third number tells the language, and is larger than what tells the topic.
+    gold = np.array([0, 1] * 20)
+    langs = ["en"] * 20 + ["hi"] * 20
+    vectors = np.zeros((40, 3), dtype=np.float32)
+    vectors[np.arange(40), gold] = 1
+    vectors[:, 2] = np.where(np.arange(40) < 20, 3, -3)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    texts = [""] * 40
+    assert adjusted_rand_score(gold, group_texts(texts, 2, embed=lambda *_: vectors, langs=langs)) == 1
+    assert adjusted_rand_score(gold, group_texts(texts, 2, embed=lambda *_: vectors)) < 1
+
+
 @pytest.mark.parametrize("n_topics", [0, -1, 4])
 def test_a_number_of_topics_that_cannot_be_is_told(n_topics):
     with pytest.raises(ConfigError, match=r"ask for 1 to 3"):

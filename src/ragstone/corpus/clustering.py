@@ -35,7 +35,7 @@ def group_vectors(vectors: Vectors, n_groups: int, seed: int) -> Labels:
 
 
 def choose_n_groups(vectors: Vectors, seed: int) -> int:
-    """Return the number of groups, from 2 to MOST_GROUPS, at which vectors are most clearly nearer to their own group.
+    """Return the number of groups, 2 to MOST_GROUPS, at which vectors are most clearly nearer to their own.
 
     That is where the mean silhouette is highest, taken from the groups' centres (Rousseeuw 1987; simplified
     as in Hruschka et al. 2004); the tried numbers grow by GROWTH. Fewer than two vectors that differ: 1.

@@ -14,6 +14,7 @@ from ragstone.embedding import Embed, Vectors
 from ragstone.errors import ConfigError, DataError
 
 FEWEST_DIMENSIONS = 10
+FEWEST_OF_LANGUAGE = 10  # texts, for their mean to be the language's
 CHOOSING_DIMENSIONS = 20
 SHORTEST = 3  # letters of a word that names a topic
 NAMED_BY = 50  # texts of a topic that it is named by
@@ -33,14 +34,22 @@ _RUNS_OF_OTHERS = (3, 5)  # Thai, Lao, Khmer, Myanmar
 
 
 def group_texts(
-    texts: Sequence[str], n_topics: int | None = None, *, embed: Embed | None = None, seed: int = 0
+    texts: Sequence[str],
+    n_topics: int | None = None,
+    *,
+    embed: Embed | None = None,
+    langs: Sequence[str | None] | None = None,
+    seed: int = 0,
 ) -> Labels:
     """Return the topic of each text, from 0, the largest first; -1 for one that shares no term with another.
 
     n_topics: how many; None chooses (see choose_n_groups). embed: groups by an embedder's vectors, which
-    brings together texts of several languages; without one by the terms that texts share.
+    brings together texts of several languages, if `langs` says which text is in which; without one by the
+    terms that texts share. On xquad's English, Hindi and Chinese together, the packaged embedder's vectors
+    have an adjusted Rand index against the articles of 0.17; without the mean of each language 0.68, and in
+    the strongest 36 dimensions of those 0.73.
 
-    Without an embedder the vectors have as many dimensions as there are topics, as in spectral clustering
+    The vectors have as many dimensions as there are topics, as in spectral clustering
     (Ng, Jordan and Weiss 2002), from FEWEST_DIMENSIONS to DIMENSIONS; CHOOSING_DIMENSIONS while their number
     is chosen. On paragraphs of xquad and squad2 that groups them by article better than any fixed number.
 
@@ -50,14 +59,29 @@ def group_texts(
         raise DataError("there are no texts to group. Check that the documents hold text.")
     if n_topics is not None and not 1 <= n_topics <= len(texts):
         raise ConfigError(f"{n_topics} topics of {len(texts)} texts: ask for 1 to {len(texts)}.")
-    if embed is not None:
-        vectors = embed(texts, "passage")
-        return group_vectors(vectors, n_topics or choose_n_groups(vectors, seed), seed)
-    vectors = lexical_vectors(texts, seed)
+    if embed is None:
+        vectors = lexical_vectors(texts, seed)
+    else:
+        vectors = _principal(embed(texts, "passage"), langs or [None] * len(texts))
     n_topics = n_topics or choose_n_groups(_narrowed(vectors, CHOOSING_DIMENSIONS), seed)
     return group_vectors(
         _narrowed(vectors, min(max(n_topics, FEWEST_DIMENSIONS), DIMENSIONS)), n_topics, seed
     )
+
+
+def _principal(vectors: Vectors, langs: Sequence[str | None]) -> Vectors:
+    """Return the vectors without what all of one language share, turned so that the strongest come first.
+
+    A language with fewer than FEWEST_OF_LANGUAGE texts is taken together with the others of that kind.
+    """
+    n_texts = Counter(langs)
+    kinds = np.array([lang if n_texts[lang] >= FEWEST_OF_LANGUAGE and lang else "" for lang in langs])
+    centred = vectors.astype(np.float64)
+    for kind in set(kinds.tolist()):
+        centred[kinds == kind] -= centred[kinds == kind].mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    turned: Vectors = (centred @ directions[:, ::-1]).astype(np.float32)
+    return turned
 
 
 def _narrowed(vectors: Vectors, dimensions: int) -> Vectors:

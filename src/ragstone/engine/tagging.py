@@ -154,7 +154,7 @@ async def tag_rows(
     topics: list[TopicCount] = []
     named: list[Chosen] = []
     if wanted.topics:
-        topics, named, names = await _topics_of(texts, wanted, session)
+        topics, named, names = await _topics_of(texts, [_lang_of(row) for row in rows], wanted, session)
     tagged = [
         msgspec.structs.replace(row, metadata=_metadata(row, some, name, wanted, one))
         for row, some, name, one in zip(rows, found, names, chosen, strict=True)
@@ -191,6 +191,11 @@ def _text_of(row: Taggable) -> str:
     return f"{title}\n{row.text}" if isinstance(title, str) and not row.text.startswith(title) else row.text
 
 
+def _lang_of(row: Taggable) -> str | None:
+    lang = row.lang if isinstance(row, Document) else (row.metadata or {}).get("lang")
+    return lang if isinstance(lang, str) else None
+
+
 async def _tags_of(
     rows: Sequence[Taggable], wanted: Tagging, session: Session
 ) -> tuple[list[dict[str, list[str]]], list[Chosen | None]]:
@@ -223,10 +228,10 @@ async def _tags_of(
 
 
 async def _topics_of(
-    texts: Sequence[str], wanted: Tagging, session: Session
+    texts: Sequence[str], langs: Sequence[str | None], wanted: Tagging, session: Session
 ) -> tuple[list[TopicCount], list[Chosen], list[str | None]]:
     """Return the topics, what the model said of each, and the name of each text's topic."""
-    labels = await _labels(texts, wanted, session)
+    labels = await _labels(texts, langs, wanted, session)
     terms = topic_terms(texts, labels)
     names, named = topic_names(terms), []
     if wanted.model is not None:
@@ -251,12 +256,14 @@ async def _topics_of(
     return topics, named, [names[label] if label >= 0 else None for label in labels]
 
 
-async def _labels(texts: Sequence[str], wanted: Tagging, session: Session) -> Labels:
+async def _labels(
+    texts: Sequence[str], langs: Sequence[str | None], wanted: Tagging, session: Session
+) -> Labels:
     n, seed = wanted.n_topics, wanted.seed
     if wanted.embedder:
         embed = session.embedder(wanted.embedder)
         with contextlib.suppress(NotEmbedded):  # a forecast, for which any grouping will do
-            return await asyncio.to_thread(group_texts, texts, n, embed=embed, seed=seed)
+            return await asyncio.to_thread(group_texts, texts, n, embed=embed, langs=langs, seed=seed)
     return await asyncio.to_thread(group_texts, texts, n, seed=seed)
 
 
