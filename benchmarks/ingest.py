@@ -13,6 +13,7 @@ import pypdfium2
 
 from ragstone.corpus.file import File
 from ragstone.corpus.pdf import read_pdf
+from ragstone.records import Document
 
 PDFS = Path(__file__).parents[1].parent / "shared" / "data" / "pdfs"
 RUNS = 7
@@ -114,14 +115,12 @@ def plain(path: Path) -> str:
 class Agreement(NamedTuple):
     """How the words of a text agree with the publisher's, as shares of the publisher's number of words.
 
-    extra: words that the publisher's text lacks; of them those in the front (authors, addresses), in the
-    notes in the margin, and in the list of references, which it leaves out by design; and elsewhere.
+    extra: words that the publisher's text lacks; of them those in the list of references, which it leaves out
+    by design, and elsewhere.
     """
 
     recall: float
     extra: float
-    front: float
-    margin: float
     references: float
     elsewhere: float
 
@@ -139,14 +138,8 @@ def agreement(gold: Sequence[str], text: str, parts: Sequence[tuple[str, int, in
 
 
 def parts_of(text: str) -> list[tuple[str, int, int]]:
-    """Return the parts of an article in JOSE that its gold text leaves out, by how they begin and end."""
-    margin = text.index("\n\nDOI: 10.21105")
-    licence = text.index("(CC BY 4.0).", margin) + len("(CC BY 4.0).")
-    return [
-        ("front", 0, text.index("\n\nSummary\n\n")),
-        ("margin", margin, licence),
-        ("references", text.rindex("\n\nReferences\n\n"), len(text)),
-    ]
+    """Return the part of an article in JOSE that its gold text leaves out and ours keeps."""
+    return [("references", text.rindex("\n\nReferences\n\n"), len(text))]
 
 
 def table_rows(name: str, text: str) -> tuple[int, int]:
@@ -202,7 +195,12 @@ def fbi_rows(rows: list[list[str]]) -> int:
 
 def ours(path: Path) -> str:
     """Return the text of the document that a PDF becomes."""
-    return next(read_pdf(File(path, path.name))).text
+    return document(path).text
+
+
+def document(path: Path) -> Document:
+    """Return the document that a PDF becomes."""
+    return next(read_pdf(File(path, path.name)))
 
 
 def cpu_s(work: Callable[[Path], object], path: Path) -> float:

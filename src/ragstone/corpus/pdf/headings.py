@@ -111,7 +111,7 @@ def _key(title: str) -> str:
 
 
 def _by_type(blocks: list[Placed], size: float) -> list[Heading]:
-    found = [placed for placed in blocks[:-1] if _is_heading(placed.block, size)]
+    found = [placed for placed in blocks[:-1] if is_heading(placed.block, size)]
     kinds = sorted({_kind(placed.block) for placed in found}, reverse=True)
     levels = {kind: min(level, MAX_LEVEL) for level, kind in enumerate(kinds, 1)}
     return [
@@ -124,7 +124,8 @@ def _kind(block: Block) -> tuple[float, int]:
     return round(block.size), block.style & BOLD
 
 
-def _is_heading(block: Block, size: float) -> bool:
+def is_heading(block: Block, size: float) -> bool:
+    """Return whether a block looks like a heading. size: that of the document's text in points."""
     text = block.text
     if block.tabular or block.margin or block.rows > MAX_ROWS or len(text) > MAX_LENGTH or "\n" in text:
         return False

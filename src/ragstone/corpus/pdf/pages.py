@@ -2,18 +2,20 @@
 
 import msgspec
 
+from ragstone.corpus.pdf.aside import are_publication_notes
 from ragstone.corpus.pdf.columns import read_columns
 from ragstone.corpus.pdf.joining import Words, ends_open, join
-from ragstone.corpus.pdf.paragraphs import SAME_SIZE, Block, make_blocks
+from ragstone.corpus.pdf.paragraphs import SAME_SIZE, Block, joined, make_blocks
 from ragstone.corpus.pdf.rows import clean, make_rows
 from ragstone.corpus.pdf.runs import Page
 from ragstone.corpus.pdf.tables import drop_line_numbers, mark_tables
 
 
 class Laid(msgspec.Struct, frozen=True):
-    """The blocks of a page, and how many line numbers were left out."""
+    """The blocks of a page; left out of them: notes on the publication, and how many line numbers."""
 
     blocks: list[Block]
+    margin_notes: list[str]
     n_line_numbers: int
 
 
@@ -21,16 +23,21 @@ def lay_out(page: Page, words: Words) -> Laid:
     """Return the blocks of a page: columns, then margins, then what stands on its side."""
     blocks: list[Block] = []
     ends: dict[float, int] = {}  # size -> the last block of that size in the columns before
+    notes: list[str] = []
     n_line_numbers = 0
     for column in read_columns(page.runs, rtl=page.rtl):
         rows, n = drop_line_numbers(make_rows(page, column.runs))
         n_line_numbers += n
-        _add_column(blocks, ends, make_blocks(mark_tables(rows), words, margin=column.margin), words)
+        found = make_blocks(mark_tables(rows), words, margin=column.margin)
+        if column.margin and are_publication_notes(found):
+            notes.append(joined(found))
+        else:
+            _add_column(blocks, ends, found, words)
     turned = [clean(page.text[run.start : run.end]) for run in page.turned]
     if any(turned):
         text = "\n".join(line for line in turned if line)
         blocks.append(Block(text, 0.0, frozenset(), 0, len(turned), True, False, False, True, True))
-    return Laid(blocks, n_line_numbers)
+    return Laid(blocks, notes, n_line_numbers)
 
 
 def _add_column(blocks: list[Block], ends: dict[float, int], column: list[Block], words: Words) -> None:

@@ -12,6 +12,7 @@ from ragstone.corpus.pdf.rows import Row
 from ragstone.corpus.pdf.runs import BOLD
 
 BETWEEN_CELLS = " | "
+BETWEEN_BLOCKS = "\n\n"
 PITCH = 1.2  # ems between baselines where a column has too few lines to tell
 LOOSE_PITCH = 1.6
 MANY_LINES = 6
@@ -42,7 +43,8 @@ class Block(msgspec.Struct, frozen=True):
     """A paragraph, or the lines of a list or a table.
 
     open: its end breaks off, as at the foot of a column; full: its last line goes to the column's edge;
-    fresh: it begins like a paragraph and cannot go on one; margin: it stands beside the text.
+    fresh: it begins like a paragraph and cannot go on one; margin: it stands beside the text; raised: it has
+    superscripts.
     """
 
     text: str
@@ -55,6 +57,12 @@ class Block(msgspec.Struct, frozen=True):
     full: bool
     fresh: bool
     margin: bool
+    raised: bool = False
+
+
+def joined(blocks: Sequence[Block]) -> str:
+    """Return the text of blocks that stand one below the other."""
+    return BETWEEN_BLOCKS.join(block.text for block in blocks)
 
 
 class _Frame(msgspec.Struct, frozen=True):
@@ -223,6 +231,7 @@ def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> Block:
         full=room < RAGGED,
         fresh=indented or first.tabular or _is_item(first.text, certain=True),
         margin=margin,
+        raised=any(row.raised for row in draft.rows),
     )
 
 

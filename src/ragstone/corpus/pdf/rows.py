@@ -12,6 +12,7 @@ SAME_BASE = 0.25  # ems between the baselines of runs of one size that still sta
 RAISED_BASE = 0.55  # the same for a smaller run, a superscript or an index
 SMALLER = 0.85
 CELL_GAP = 1.0  # ems; what is wider may part two cells, what is narrower is a space between words
+RAISED = 0.15  # ems above the baseline; so much lie the signs that lead to notes and addresses
 SPACE = 0.15  # ems; what is narrower lies within a word
 
 _FORMS = re.compile("[\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
@@ -38,8 +39,8 @@ class Cell(msgspec.Struct, frozen=True, gc=False):
 class Row(msgspec.Struct, frozen=True, gc=False):
     """The cells on one baseline in reading order.
 
-    size and style are those of most of its text, sizes those of all of it but superscripts; x0 and x1 are
-    where it begins and ends; tabular: its cells are those of a table.
+    size and style are those of most of its text, sizes those of all of it but superscripts; raised: it has
+    some; x0 and x1 are where it begins and ends; tabular: its cells are those of a table.
     """
 
     base: float
@@ -51,6 +52,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     x1: float
     sizes: frozenset[float]
     rtl: bool
+    raised: bool = False
     tabular: bool = False
 
 
@@ -90,6 +92,7 @@ def _row(page: Page, line: list[Run]) -> Row | None:
     first = line[0]
     if len(line) == 1:
         size, style, base, sizes = first.size, first.style, first.base, frozenset((first.size,))
+        raised = False
     else:
         counts: dict[float, int] = {}
         style = BOLD | ITALIC
@@ -99,12 +102,17 @@ def _row(page: Page, line: list[Run]) -> Row | None:
         size = max(counts, key=counts.__getitem__)
         base = max(line, key=lambda run: (run.size, run.end - run.start)).base
         sizes = frozenset(run.size for run in line if abs(run.base - base) < SAME_BASE * size)
+        raised = len(counts) > 1 and any(_is_raised(run, base, size) for run in line)
     cells = list(_cells(page.text, line, size, rtl=rtl))
     if not cells:
         return None
     text = cells[0].text if len(cells) == 1 else " ".join(cell.text for cell in cells)
     x0, x1 = min(cell.x0 for cell in cells), max(cell.x1 for cell in cells)
-    return Row(base, size, style, cells, text, x0, x1, sizes, rtl)
+    return Row(base, size, style, cells, text, x0, x1, sizes, rtl, raised)
+
+
+def _is_raised(run: Run, base: float, size: float) -> bool:
+    return run.size < SMALLER * size and base - run.base > RAISED * size
 
 
 def _cells(text: str, line: list[Run], size: float, *, rtl: bool) -> Iterator[Cell]:

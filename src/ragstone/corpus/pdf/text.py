@@ -7,9 +7,7 @@ import msgspec
 from ragstone.corpus.pdf.headings import Placed
 from ragstone.corpus.pdf.joining import Words, join
 from ragstone.corpus.pdf.pages import goes_on, is_text
-from ragstone.corpus.pdf.paragraphs import Block
-
-BETWEEN_BLOCKS = "\n\n"
+from ragstone.corpus.pdf.paragraphs import BETWEEN_BLOCKS, Block
 
 
 class Text(msgspec.Struct, frozen=True):
