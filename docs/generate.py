@@ -219,7 +219,7 @@ def _names(told: OptionInfo) -> list[str]:
 
 
 def _value_word(kind: Any) -> str:  # noqa: ANN401 - a type in any of typing's forms
-    names = {"Path": "PATH", "str": "TEXT", "int": "N", "float": "X", "bool": ""}
+    names = {"Path": "PATH", "str": "TEXT", "int": "N", "float": "X", "Literal": "TEXT", "bool": ""}
     return next(word for name, word in names.items() if name in str(kind))
 
 
