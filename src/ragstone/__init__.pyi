@@ -11,6 +11,7 @@ from .corpus import Skipped as Skipped
 from .corpus import chunk_documents as chunk_documents
 from .corpus import ingest as ingest
 from .corpus import read_corpus as read_corpus
+from .embedding import open_embedder as open_embedder
 from .engine import answer as answer
 from .engine import bench_languages as bench_languages
 from .engine import bench_retrievers as bench_retrievers
@@ -23,6 +24,8 @@ from .errors import DataError as DataError
 from .errors import MissingExtra as MissingExtra
 from .errors import ModelError as ModelError
 from .errors import RagstoneError as RagstoneError
+from .experiments import best_and_indistinguishable as best_and_indistinguishable
+from .experiments import compare_rankings as compare_rankings
 from .judging import Judge as Judge
 from .judging import MetricSummary as MetricSummary
 from .judging import judge_names as judge_names
@@ -46,6 +49,10 @@ from .report import read_summary as read_summary
 from .report import write_report as write_report
 from .retrieval import RetrievalSummary as RetrievalSummary
 from .retrieval import evaluate_rankings as evaluate_rankings
+from .retrieval import measure_queries as measure_queries
+from .retrieval import read_qrels as read_qrels
+from .retrieval import read_trec_run as read_trec_run
+from .retrieval import same_documents as same_documents
 from .statistics import Estimate as Estimate
 from .statistics import mean_estimate as mean_estimate
 from .tables import read_rows as read_rows

@@ -163,3 +163,24 @@ def test_a_password_in_an_address_is_not_in_the_manifest(settings, tmp_path, fak
     ragstone.run(msgspec.structs.replace(settings, models={"openai/fake": model}))
     every = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     assert b"hunter2" not in every
+
+
+def test_a_question_about_a_dropped_duplicate_is_answered_by_the_one_that_was_kept(tmp_path):
+    files = {
+        "documents.jsonl": [
+            {"id": name, "text": f"Maize needs water. {'Much.' * 9}"} for name in ("old", "new")
+        ],
+        "questions.jsonl": [{"id": "q", "question": "What does maize need?", "document_ids": ["new"]}],
+        "answers.jsonl": [{"question_id": "q", "answer": "water", "reference": "water"}],
+    }
+    for name, rows in files.items():
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "ragstone.toml").write_text(
+        "[documents]\npaths = ['documents.jsonl']\nduplicates = 'drop'\n[questions]\npath = 'questions.jsonl'\n"
+        "[answer]\nsheet = 'answers.jsonl'\n[judge]\njudges = ['containment']\n"
+    )
+    dropped = ragstone.run(load_settings(tmp_path / "ragstone.toml"))
+    assert dropped.counts["documents"] == 1
+    assert dropped.retrieval[0].measures["recall@1"].value == 1.0
+    assert [note for note in dropped.notes if "new repeats old: they were left out" in note]
+    assert not any("corpus lacks" in note for note in dropped.notes)

@@ -66,3 +66,10 @@ def test_unanswerable_questions_and_nothing_to_count_give_no_table():
     answers, judgements, questions = rows([("d", ["d"], 100.0)])
     questions["q0"] = Question(id="q0", question="?", document_ids=["d"], answerable=False)
     assert found_and_right(LEAD, answers, judgements, questions) is None
+
+
+def test_a_copy_of_the_relevant_document_is_found_too():
+    answers, judgements, questions = rows([("en:d", ["es:d"], 100.0)])
+    apart = found_and_right(LEAD, answers, judgements, questions)
+    together = found_and_right(LEAD, answers, judgements, questions, {"es:d": "en:d", "en:d": "en:d"})
+    assert (apart.missed_right, together.found_right) == (1, 1)

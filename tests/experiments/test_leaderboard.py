@@ -183,9 +183,7 @@ def test_configurations_that_differ_by_chance_are_seldom_told_apart():
     draw = random.Random(7)
     wrong = 0
     for _ in range(20):
-        cells = [
-            cell(f"c{n}", {at for at in range(len(QUESTIONS)) if draw.random() < 0.7}) for n in range(8)
-        ]
+        cells = [cell(f"c{n}", {at for at in range(len(QUESTIONS)) if draw.random() < 0.7}) for n in range(8)]
         wrong += "worse" in verdicts(board(*cells)).values()
     assert wrong <= 2
 

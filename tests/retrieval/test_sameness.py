@@ -2,7 +2,7 @@ import pytest
 
 from ragstone.errors import DataError
 from ragstone.records import Document, Evidence, Question, Ranking, RankingItem
-from ragstone.retrieval import copies_of, measure_queries
+from ragstone.retrieval import copies_of, measure_queries, missing_documents, same_documents
 
 DOCUMENTS = [
     Document(id=f"{lang}:{name}", text="x", metadata={"parallel_id": name})
@@ -67,3 +67,25 @@ def test_characters_of_a_copy_are_not_those_of_the_document():
         [ranking("en:b")], [question], ks=(1,), same=copies_of(DOCUMENTS, "parallel_id")
     )
     assert (measured.values["recall@1"], measured.values["span_recall@1"]) == ({"q": 1.0}, {"q": 0.0})
+
+
+def test_a_dropped_duplicate_is_the_document_that_was_kept_and_not_missing():
+    kept = Document(id="en:a", text="x", metadata={"parallel_id": "a", "duplicates": ["old"]})
+    copy = Document(id="es:a", text="x", metadata={"parallel_id": "a", "duplicates": ["viejo"]})
+    assert same_documents([kept, copy], "parallel_id") == {
+        "en:a": "en:a",
+        "es:a": "en:a",
+        "old": "en:a",
+        "viejo": "en:a",
+    }
+    assert same_documents([kept]) == {"old": "en:a"}
+    question = Question(id="q", question="?", document_ids=["old"])
+    assert missing_documents([question], [kept]) == {}
+    assert measure_queries([ranking("en:a")], [question], ks=(1,), same=same_documents([kept])).values[
+        "recall@1"
+    ] == {"q": 1.0}
+
+
+def test_metadata_that_only_looks_like_duplicates_is_left_alone():
+    assert same_documents([Document(id="a", text="x", metadata={"duplicates": 3})]) == {}
+    assert same_documents([]) == {}

@@ -35,7 +35,7 @@ from ragstone.llm import Caps, parse_caps
 from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.report.bench import LEADERBOARD, BenchSummary
 from ragstone.report.bench_page import write_leaderboard
-from ragstone.retrieval import RETRIEVERS, copies_of, missing_documents
+from ragstone.retrieval import RETRIEVERS, missing_documents, same_documents
 from ragstone.tables import held, read_rows, write_rows
 from ragstone.version import __version__
 
@@ -43,7 +43,7 @@ BEGINNING = 160  # characters of a document that has no title
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):
-    """What all configurations share. same: see retrieval.copies_of; lengths: characters of each document."""
+    """What all configurations share. same: see retrieval.same_documents; lengths: document id -> characters."""
 
     settings: Settings
     corpus: Corpus
@@ -140,7 +140,7 @@ def read_bench(settings: Settings) -> Bench:
         settings=settings,
         corpus=corpus,
         questions=questions,
-        same=copies_of(corpus.documents, key) if key else {},
+        same=same_documents(corpus.documents, key),
         lengths={document.id: len(document.text) for document in corpus.documents},
     )
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from ragstone.agreement import ReportCard
 from ragstone.config import RetrieveSection
-from ragstone.corpus import Skipped
+from ragstone.corpus import Duplicate, Skipped
 from ragstone.judging import MetricSummary
 from ragstone.records import Question, Ranking
 from ragstone.retrieval.filters import question_tags
@@ -44,6 +44,20 @@ def plain_notes(
             "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
         )
     return notes
+
+
+def duplicate_notes(duplicates: Sequence[Duplicate], done: str) -> list[str]:
+    """Return the note that documents repeat others; done: `report`, or `drop` where they were left out."""
+    if not duplicates:
+        return []
+    first = duplicates[0]
+    said = (
+        "they were left out, and questions about them count as answered by the ones that were kept"
+        if done == "drop"
+        else 'a retriever that brings the other one counts as wrong; `duplicates = "drop"` in '
+        "[documents] leaves them out"
+    )
+    return [f"{len(duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {said}."]
 
 
 def ranking_notes(

@@ -11,7 +11,7 @@ from ragstone.config import Settings
 from ragstone.engine.calibration import cards_of_run, cards_of_sheet
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
-from ragstone.engine.notes import plain_notes, ranking_notes
+from ragstone.engine.notes import duplicate_notes, plain_notes, ranking_notes
 from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
@@ -29,7 +29,7 @@ from ragstone.judging import Judge, summarise
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report import Calls, RunSummary, headlines, write_report
-from ragstone.retrieval import copies_of, evaluate_rankings, missing_documents
+from ragstone.retrieval import evaluate_rankings, missing_documents, same_documents
 from ragstone.systems import join_questions, load_prompt
 from ragstone.tables import held, read_rows, write_rows
 from ragstone.version import __version__
@@ -162,9 +162,10 @@ def _summarise(
     }
     metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
     ks = sorted({1, 3, 5, 10, settings.retrieve.k})
-    same = copies_of(documents, settings.documents.copies) if settings.documents.copies else None
+    same = same_documents(documents, settings.documents.copies)
+    lengths = {document.id: len(document.text) for document in documents}
     retrieval = (
-        [evaluate_rankings(rows.rankings, rows.questions, ks=ks, same=same, seed=seed)]
+        [evaluate_rankings(rows.rankings, rows.questions, ks=ks, same=same, lengths=lengths, seed=seed)]
         if rows.rankings
         else []
     )
@@ -180,11 +181,14 @@ def _summarise(
         calls=calls,
         notes=[
             *plain_notes(metrics, cards, rows.corpus.skipped, missing),
+            *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
         ],
     )
     by_id = {question.id: question for question in rows.questions}
-    tables = [found_and_right(lead, rows.answers, rows.judgements, by_id) for lead in headlines(summary)]
+    tables = [
+        found_and_right(lead, rows.answers, rows.judgements, by_id, same) for lead in headlines(summary)
+    ]
     return msgspec.structs.replace(summary, blame=[table for table in tables if table])
 
 

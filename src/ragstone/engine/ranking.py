@@ -9,11 +9,11 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.embedding import Embed
 from ragstone.engine.local import run_sync
-from ragstone.engine.notes import plain_notes, ranking_notes, too_few_chunks
+from ragstone.engine.notes import duplicate_notes, plain_notes, ranking_notes, too_few_chunks
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
 from ragstone.engine.sheet import asked_questions
-from ragstone.engine.stages import ChunkedCorpus, load_corpus
+from ragstone.engine.stages import ChunkedCorpus, load_corpus, read_documents
 from ragstone.errors import DataError
 from ragstone.llm import Caps
 from ragstone.records import Chunk, Document, Question, Ranking
@@ -22,12 +22,12 @@ from ragstone.retrieval import (
     Grades,
     RetrievalSummary,
     build_search,
-    copies_of,
     evaluate_rankings,
     label_questions,
     missing_documents,
     read_qrels,
     read_trec_run,
+    same_documents,
     write_trec_run,
 )
 from ragstone.tables import check_output, read_rows, write_rows
@@ -138,11 +138,12 @@ def corpus_of(
     """Return the corpus that the settings declare, with the chunks of a file where one is given."""
     if chunks is None:
         return load_corpus(settings, embedder)
-    documents = load_corpus(settings, embedder) if settings.documents.paths else None
+    corpus = read_documents(settings, settings.documents.paths)
     return ChunkedCorpus(
-        documents=documents.documents if documents else [],
-        skipped=documents.skipped if documents else [],
+        documents=corpus.documents,
+        skipped=corpus.skipped,
         chunks=list(read_rows(chunks, Chunk)),
+        duplicates=corpus.duplicates,
     )
 
 
@@ -157,7 +158,7 @@ def _summarise(
     k = settings.retrieve.k
     lengths = {document.id: len(document.text) for document in corpus.documents}
     key = settings.documents.copies
-    same = copies_of(corpus.documents, key) if key and corpus.documents else None
+    same = same_documents(corpus.documents, key)
     summary = evaluate_rankings(
         rankings,
         questions,
@@ -174,6 +175,7 @@ def _summarise(
         n_rankings=len(rankings),
         notes=[
             *plain_notes([], skipped=corpus.skipped, missing=missing),
+            *duplicate_notes(corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rankings, questions, settings.retrieve),
         ],
         calls=calls,

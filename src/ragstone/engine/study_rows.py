@@ -11,14 +11,14 @@ from ragstone.engine.stages import read_documents
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.experiments.languages import relevant_documents
 from ragstone.records import Document, Question
-from ragstone.retrieval import copies_of
+from ragstone.retrieval import same_documents
 from ragstone.tables import read_rows
 
 SHOWN = 3
 
 
 class StudyRows(msgspec.Struct, frozen=True, kw_only=True):
-    """What is studied. same: see retrieval.copies_of. n_detected: rows whose language was detected."""
+    """What is studied. same: see retrieval.same_documents. n_detected: rows whose language was detected."""
 
     documents: list[Document]
     questions: list[Question]
@@ -57,7 +57,7 @@ def read_study_rows(settings: Settings) -> StudyRows:
         )
     corpus = read_documents(settings, paths)
     documents, n_documents = _documents_with_lang(corpus.documents)
-    same = copies_of(documents, key)
+    same = same_documents(documents, key)
     documents = _chosen(documents, settings.bench.languages.langs)
     found = {document.id: document.lang or "" for document in documents}
     questions, n_questions = _questions_with_lang(

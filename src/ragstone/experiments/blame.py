@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -35,10 +36,11 @@ def found_and_right(
     answers: Iterable[Answer],
     judgements: Iterable[Judgement],
     questions: Mapping[str, Question],
+    same: Mapping[str, str] = MappingProxyType({}),
 ) -> FoundAndRight | None:
     """Return the table of one system by the judge of `lead`; None if no answer of it can be counted.
 
-    questions: by id.
+    questions: by id. same: see retrieval.same_documents.
     """
     scores = {
         row.question_id: row.score
@@ -50,7 +52,7 @@ def found_and_right(
     for answer in answers:
         if answer.system != lead.system:
             continue
-        found = _found(answer, questions.get(answer.question_id))
+        found = _found(answer, questions.get(answer.question_id), same)
         score = scores.get(answer.question_id)
         if found is None or score is None:
             counts["left_out"] += 1
@@ -71,11 +73,13 @@ def found_and_right(
     )
 
 
-def _found(answer: Answer, question: Question | None) -> bool | None:
+def _found(answer: Answer, question: Question | None, same: Mapping[str, str]) -> bool | None:
     """Return whether a relevant document is among the contexts; None where one side does not say."""
     if question is None or answer.contexts is None or question.answerable is False:
         return None
-    relevant = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
-    if not relevant or any(context.document_id is None for context in answer.contexts):
+    named = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
+    relevant = {same.get(name, name) for name in named}
+    given = [context.document_id for context in answer.contexts]
+    if not relevant or None in given:
         return None
-    return any(context.document_id in relevant for context in answer.contexts)
+    return any(same.get(name, name) in relevant for name in given if name)

@@ -6,7 +6,7 @@ from ragstone.retrieval.filters import Filter
 from ragstone.retrieval.grouping import Batches, GroupMeasures
 from ragstone.retrieval.means import Search, SearchMeans
 from ragstone.retrieval.measures import MEASURES, Grades, Hits, gather_hits, hits_in
-from ragstone.retrieval.sameness import copies_of
+from ragstone.retrieval.sameness import copies_of, same_documents
 from ragstone.retrieval.search import RETRIEVERS, build_search
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings, summarise_queries
 from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_qrels, write_trec_run
@@ -34,6 +34,7 @@ __all__ = [
     "ranked_documents",
     "read_qrels",
     "read_trec_run",
+    "same_documents",
     "search_terms",
     "summarise_queries",
     "tokenize",

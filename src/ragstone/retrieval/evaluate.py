@@ -9,7 +9,7 @@ import numpy as np
 from ragstone.errors import DataError
 from ragstone.records import Document, Question, Ranking
 from ragstone.retrieval.measures import MEASURES, Grades, Hit, Hits, first_ranks, gather_hits, hits_in
-from ragstone.retrieval.sameness import Same, distinct_documents
+from ragstone.retrieval.sameness import Same, distinct_documents, dropped_duplicates
 from ragstone.retrieval.spans import evidence_spans, lay_out, retrieved_spans, span_measures
 
 RANK_SCORE_K = 5
@@ -107,9 +107,10 @@ def ranked_documents(ranking: Ranking) -> list[str]:
 def missing_documents(questions: Iterable[Question], documents: Iterable[Document]) -> dict[str, list[str]]:
     """Return question id -> those of its relevant documents that the corpus lacks; complete ones left out.
 
-    Such documents can never be found, so every measure of these questions is too low.
+    Such documents can never be found, so every measure of these questions is too low. A document that was
+    dropped as a duplicate is not missing: the one that was kept stands for it.
     """
-    known = {document.id for document in documents}
+    known = {name for document in documents for name in (document.id, *dropped_duplicates(document))}
     missing = {q.id: [name for name in _named(q) if name not in known] for q in questions}
     return {question_id: names for question_id, names in missing.items() if names}
 

@@ -1,6 +1,6 @@
 """Copies of one document, as translations are: which documents are the same."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ragstone.errors import DataError
 from ragstone.records import Document, Ranking, RankingItem
@@ -29,6 +29,25 @@ def copies_of(documents: Iterable[Document], key: str) -> dict[str, str]:
             f"no document has {key!r} in its metadata. Name the field that copies of a document share."
         )
     return same
+
+
+def same_documents(documents: Sequence[Document], copies: str | None = None) -> dict[str, str]:
+    """Return document id -> id of the document that it counts as: of copies, and of dropped duplicates.
+
+    copies: the key of copies_of, if there is one. Documents that ingest dropped stand in the kept one's
+    metadata (`duplicates`); a question that names them is answered by it. Raises DataError as copies_of does.
+    """
+    same = copies_of(documents, copies) if copies and documents else {}
+    for document in documents:
+        for name in dropped_duplicates(document):
+            same[name] = same.get(document.id, document.id)
+    return same
+
+
+def dropped_duplicates(document: Document) -> list[str]:
+    """Return the ids of the documents that ingest dropped, because this one says the same."""
+    names = (document.metadata or {}).get("duplicates")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def distinct_documents(
