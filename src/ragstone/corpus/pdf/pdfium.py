@@ -6,7 +6,7 @@ Handles are addresses; they live as long as the text page that they were taken f
 
 import ctypes
 from collections.abc import Callable, Iterable
-from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_size_t, c_void_p
+from ctypes import addressof, c_char_p, c_double, c_float, c_int, c_size_t, c_void_p, sizeof
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,13 +15,19 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage
 
 Box = tuple[float, float, float, float]  # left, bottom, right, top in the page's own coordinates
+Span = tuple[int, int, int]  # start and end of a drawing in the text, and its handle
 NAME_BYTES = 100
 
 
-class Matrix(ctypes.Structure):
-    """Where a character stands: (a, b) is the direction of its line, (e, f) its origin."""
+class Place(NamedTuple):
+    """Where a drawing stands: its box, its font's handle and size in points, its origin and quarter turns."""
 
-    _fields_ = [(name, c_float) for name in "abcdef"]
+    box: Box
+    font: int | None
+    size: float
+    x: float
+    y: float
+    quarter: int
 
 
 class Calls(NamedTuple):
@@ -44,13 +50,13 @@ def calls() -> Calls:
     """Return the functions, bound once in a process."""
     import pypdfium2.raw as pdfium
 
-    four = [POINTER(c_double)] * 4
+    four = [c_void_p] * 4
     return Calls(
         _bind(pdfium.FPDFText_GetTextObject, c_void_p, c_void_p, c_int),
         _bind(pdfium.FPDFTextObj_GetFont, c_void_p, c_void_p),
         _bind(pdfium.FPDFFont_GetBaseFontName, c_size_t, c_void_p, c_char_p, c_size_t),
         _bind(pdfium.FPDFText_GetFontSize, c_double, c_void_p, c_int),
-        _bind(pdfium.FPDFText_GetMatrix, c_int, c_void_p, c_int, POINTER(Matrix)),
+        _bind(pdfium.FPDFText_GetMatrix, c_int, c_void_p, c_int, c_void_p),
         _bind(pdfium.FPDFText_CountRects, c_int, c_void_p, c_int, c_int),
         _bind(pdfium.FPDFText_GetRect, c_int, c_void_p, c_int, *four),
         _bind(pdfium.FPDFText_GetCharBox, c_int, c_void_p, c_int, *four),
@@ -79,9 +85,11 @@ class TextLayer:
         self._units = _utf16_places(self.text)
         n_units = self._units[-1] if self._units else len(self.text)
         self._exact = n_units == layer.count_chars()
-        self._four = [c_double() for _ in range(4)]
-        self._refs = [byref(number) for number in self._four]
-        self._matrix = Matrix()
+        # What PDFium writes to: four numbers, and a matrix. Addresses cost less than references, slices less
+        # than fields.
+        self._four = (c_double * 4)()
+        self._refs = [addressof(self._four) + n * sizeof(c_double) for n in range(4)]
+        self._matrix = (c_float * 6)()
 
     def _char(self, position: int) -> int:
         unit = self._units[position] if self._units else position
@@ -91,29 +99,29 @@ class TextLayer:
         """Return the handle of the drawing that a character belongs to, None for a space PDFium put in."""
         return self._calls.text_object(self._layer, self._char(position))
 
-    def font(self, text_object: int) -> int | None:
-        """Return the handle of the font of a drawing, if it has one."""
-        return self._calls.font_of(text_object)
-
     def font_name(self, font: int) -> bytes:
         """Return the name of a font, such as b"ABCDEF+Times-Bold"."""
         buffer = ctypes.create_string_buffer(NAME_BYTES)
         self._calls.font_name(font, buffer, NAME_BYTES)
         return buffer.value
 
-    def placed(self, position: int) -> tuple[float, Matrix]:
-        """Return a character's size in points and its matrix, which the next call overwrites."""
-        char, matrix = self._char(position), self._matrix
-        self._calls.matrix(self._layer, char, byref(matrix))
-        size = self._calls.font_size(self._layer, char) * (matrix.c**2 + matrix.d**2) ** 0.5
-        return size, matrix
-
-    def boxes(self, spans: list[tuple[int, int]]) -> list[Box]:
-        """Return the box of the ink of each span of characters; spans are drawings, in order."""
-        whole = self._calls.count_rects(self._layer, 0, -1)
-        if whole == len(spans) and self._exact:
-            return [self._rect(number) for number in range(whole)]
-        return [self.box(start, end) for start, end in spans]
+    def places(self, spans: list[Span]) -> list[Place]:
+        """Return where each drawing stands; spans: all of the page's, in order."""
+        exact = self._exact and self._units is None
+        one_each = self._calls.count_rects(self._layer, 0, -1) == len(spans) and self._exact
+        font_of, matrix_of, size_of = self._calls.font_of, self._calls.matrix, self._calls.font_size
+        layer, matrix = self._layer, self._matrix
+        address = addressof(matrix)
+        places = []
+        for number, (start, end, handle) in enumerate(spans):
+            box = self._rect(number) if one_each else self.box(start, end)
+            char = start if exact else self._char(start)
+            matrix_of(layer, char, address)
+            a, b, c, d, x, y = matrix[:]
+            size = size_of(layer, char) * (c * c + d * d) ** 0.5
+            quarter = (0 if a >= 0 else 2) if abs(a) >= abs(b) else 1 if b > 0 else 3
+            places.append(Place(box, font_of(handle), size, x, y, quarter))
+        return places
 
     def box(self, start: int, end: int) -> Box:
         """Return the box of the ink of the characters from start to end."""
@@ -122,20 +130,20 @@ class TextLayer:
         return _union(self._rect(number) for number in range(count))
 
     def _rect(self, number: int) -> Box:
-        left, top, right, bottom = self._four
         self._calls.rect(self._layer, number, *self._refs)
-        return left.value, bottom.value, right.value, top.value
+        left, top, right, bottom = self._four[:]
+        return left, bottom, right, top
 
     def char_box(self, position: int) -> Box:
         """Return the box of one character's ink."""
-        left, right, bottom, top = self._four
         self._calls.char_box(self._layer, self._char(position), *self._refs)
-        return left.value, bottom.value, right.value, top.value
+        left, right, bottom, top = self._four[:]
+        return left, bottom, right, top
 
     def origin(self, position: int) -> tuple[float, float]:
         """Return where a character's origin stands."""
         self._calls.origin(self._layer, self._char(position), *self._refs[:2])
-        return self._four[0].value, self._four[1].value
+        return self._four[0], self._four[1]
 
 
 def _utf16_places(text: str) -> list[int] | None:

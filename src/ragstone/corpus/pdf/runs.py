@@ -6,14 +6,13 @@ extract several characters.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.corpus.pdf.pdfium import Box, TextLayer
+from ragstone.corpus.pdf.pdfium import Box, Place, Span, TextLayer
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
@@ -69,37 +68,24 @@ class Page(msgspec.Struct, frozen=True):
 EMPTY = Page("", 0.0, 0.0, [], [], has_rtl=False, rtl=False)  # of a page that cannot be read
 
 
-class _Drawn(msgspec.Struct, frozen=True, gc=False):
-    """A run as PDFium places it, and the quarter turns of its line."""
-
-    start: int
-    end: int
-    box: Box
-    x: float
-    y: float
-    size: float
-    style: int
-    quarter: int
-
-
 def read_page(page: "PdfPage") -> Page:
     """Return the runs of a page; without any for a page that has no text."""
     layer = page.get_textpage()
     try:
         text = TextLayer(layer)
-        drawn = _drawn(text)
         has_rtl = not text.text.isascii() and RTL.search(text.text) is not None
         characters = _mend_ligatures(text) if has_rtl else text.text
-        quarters = Counter[int]()
-        for run in drawn:
-            quarters[run.quarter] += run.end - run.start
-        upright = max(quarters, key=lambda quarter: (quarters[quarter], -quarter), default=0)
+        spans = [span for line in _lines(text.text) for span in _objects(text, *line)]
+        places = text.places(spans)
+        upright = _upright(spans, places)
         bounds = left, bottom, right, top = page.get_bbox()
         width, height = (right - left, top - bottom)
         turned_page = (height, width) if upright % 2 else (width, height)
-        placed = [(run.quarter, _placed(run, upright, bounds)) for run in drawn]
-        runs = [run for quarter, run in placed if quarter == upright and _is_on_paper(run)]
-        others = [run for quarter, run in placed if quarter != upright and _is_on_paper(run)]
+        runs: list[Run] = []
+        others: list[Run] = []
+        for run, place in zip(_runs(text, spans, places, upright, bounds), places, strict=True):
+            if _is_on_paper(run):
+                (runs if place.quarter == upright else others).append(run)
         runs = list(_parted(text, runs, upright))
     finally:
         layer.close()
@@ -107,20 +93,34 @@ def read_page(page: "PdfPage") -> Page:
     return Page(characters, *turned_page, runs, others, has_rtl, rtl)
 
 
-def _drawn(layer: TextLayer) -> list[_Drawn]:
-    spans = [(*span, handle) for line in _lines(layer.text) for *span, handle in _objects(layer, *line)]
-    boxes = layer.boxes([(start, end) for start, end, _ in spans])
-    drawn = []
+def _upright(spans: list[Span], places: list[Place]) -> int:
+    """Return the quarter turns of most characters."""
+    quarters = [0] * 4
+    for (start, end, _), place in zip(spans, places, strict=True):
+        quarters[place.quarter] += end - start
+    return quarters.index(max(quarters))
+
+
+def _runs(
+    layer: TextLayer, spans: list[Span], places: list[Place], quarter: int, bounds: Box
+) -> Iterator[Run]:
+    """Yield the runs in the coordinates of the page turned upright."""
+    left, bottom, right, top = bounds
     styles: dict[int | None, int] = {}
-    for (start, end, handle), box in zip(spans, boxes, strict=True):
-        size, matrix = layer.placed(start)
-        size = size if MIN_SIZE < size < FAR else MIN_SIZE
-        quarter = (0 if matrix.a >= 0 else 2) if abs(matrix.a) >= abs(matrix.b) else 1 if matrix.b > 0 else 3
-        font = layer.font(handle)
+    for (start, end, _), ((x0, y0, x1, y1), font, size, x, y, _) in zip(spans, places, strict=True):
         if font not in styles:
             styles[font] = _style(layer.font_name(font)) if font else 0
-        drawn.append(_Drawn(start, end, box, matrix.e, matrix.f, size, styles[font], quarter))
-    return drawn
+        if not MIN_SIZE < size < FAR:
+            size = MIN_SIZE
+        if quarter == 0:
+            place = (x0 - left, top - y1, x1 - left, top - y0, top - y)
+        elif quarter == 1:
+            place = (y0 - bottom, x0 - left, y1 - bottom, x1 - left, x - left)
+        elif quarter == 2:
+            place = (right - x1, y0 - bottom, right - x0, y1 - bottom, y - bottom)
+        else:
+            place = (top - y1, right - x1, top - y0, right - x0, right - x)
+        yield Run(start, end, *place, size, styles[font])
 
 
 def _style(font_name: bytes) -> int:
@@ -135,7 +135,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         at += len(line) + 2
 
 
-def _objects(layer: TextLayer, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _objects(layer: TextLayer, at: int, end: int) -> Iterator[Span]:
     """Yield start, end and handle of each drawing in a line, without spaces around it."""
     text, last = layer.text, layer.text_object(end - 1)
     while at < end:
@@ -162,21 +162,6 @@ def _end_of(layer: TextLayer, handle: int | None, at: int, end: int) -> int:
         else:
             outside, step = probe, end
     return outside
-
-
-def _placed(run: _Drawn, quarter: int, bounds: Box) -> Run:
-    """Return a run in the coordinates of the page turned upright."""
-    left, bottom, right, top = bounds
-    x0, y0, x1, y1 = run.box
-    if quarter == 0:
-        place = (x0 - left, top - y1, x1 - left, top - y0, top - run.y)
-    elif quarter == 1:
-        place = (y0 - bottom, x0 - left, y1 - bottom, x1 - left, run.x - left)
-    elif quarter == 2:
-        place = (right - x1, y0 - bottom, right - x0, y1 - bottom, run.y - bottom)
-    else:
-        place = (top - y1, right - x1, top - y0, right - x0, right - run.x)
-    return Run(run.start, run.end, *place, run.size, run.style)
 
 
 def _is_on_paper(run: Run) -> bool:
