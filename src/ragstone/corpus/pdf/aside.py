@@ -79,13 +79,14 @@ def front_matter(blocks: list[Block], size: float) -> range:
     while last < len(blocks) and _is_of_names(blocks[last], size):
         last += 1
     run, rest = blocks[first:last], blocks[last:]
-    if not run or run[-1].text[-1] in ",:" or not any(_is_body(block) for block in rest):
-        return range(0)
     while run and not _begins_names(run[0], run):
         run = run[1:]
+    if not run or not rest or run[-1].text[-1] in ",:":
+        return range(0)
     keyed = _returning_keys(run)
     addressed = any(_is_addressed(block) for block in run) and _BEGINNING.match(rest[0].text)
-    return range(last - len(run), last) if keyed or addressed else range(0)
+    surely = (keyed or addressed) and any(_is_body(block) for block in rest)
+    return range(last - len(run), last) if surely else range(0)
 
 
 def _after_title(blocks: list[Block], size: float) -> int:
@@ -104,7 +105,9 @@ def _is_of_names(block: Block, size: float) -> bool:
     text = block.text
     if block.margin or _BEGINNING.match(text) or (is_heading(block, size) and not block.raised):
         return False
-    words: list[str] = _WORD.findall(_WEB.sub("", _ADDRESS.sub("", text)))
+    if "@" in text:
+        text = _ADDRESS.sub("", text)
+    words: list[str] = _WORD.findall(_WEB.sub("", text))
     return 2 * sum(word[0].isupper() for word in words) >= len(words)
 
 
@@ -114,7 +117,7 @@ def _is_body(block: Block) -> bool:
 
 
 def _is_addressed(block: Block) -> bool:
-    return bool(_ADDRESS.search(block.text) or _ORCID.search(block.text))
+    return bool(("@" in block.text and _ADDRESS.search(block.text)) or _ORCID.search(block.text))
 
 
 def _begins_names(block: Block, run: list[Block]) -> bool:
@@ -127,7 +130,7 @@ def _begins_names(block: Block, run: list[Block]) -> bool:
 
 def _returning_keys(run: list[Block]) -> bool:
     """Return whether raised signs behind the names return, all of them, before addresses below."""
-    if not run or not run[0].raised:
+    if not run[0].raised:
         return False
     text = "\n".join(block.text for block in run)
     places = {found[1]: found.start() for found in reversed(list(_ADDRESS_KEY.finditer(text)))}

@@ -183,6 +183,8 @@ def _is_gutter(lines: list[_Line], strip: _Strip) -> bool:
     if step > 1 and _parts_cells(along[::step], strip):
         return False
     left, right = _halves(along, strip)
+    if min(len(left), len(right)) < MIN_LINES:
+        return False
     sides = (_beside(left, strip), _beside(right, strip))
     if min(map(len, sides)) < MIN_LINES:
         return False
@@ -202,9 +204,9 @@ def _halves(lines: list[_Line], strip: _Strip) -> "tuple[list[_Words], list[_Wor
     for line in lines:
         place = bisect_left(line.starts, strip.x0 + 1)
         if place:
-            left.append(_words(line.base, line.runs[:place][::-1]))
+            left.append(_words(line, place - 1, -1))
         if place < len(line.runs):
-            right.append(_words(line.base, line.runs[place:]))
+            right.append(_words(line, place, 1))
     return left, right
 
 
@@ -219,25 +221,36 @@ class _Words(msgspec.Struct, frozen=True, gc=False):
     size: float
 
 
-def _words(base: float, line: list[Run]) -> _Words:
-    """line: the runs on one side of a strip, the one next to it first."""
-    first = line[0]
+def _words(line: _Line, place: int, step: int) -> _Words:
+    """place: of the run next to a strip; step: 1 on the strip's right, -1 on its left."""
+    runs = line.runs
+    first = runs[place]
     x0, x1, ink, characters = first.x0, first.x1, first.x1 - first.x0, first.end - first.start
-    for run in line[1:]:
-        if max(run.x0 - x1, x0 - run.x1) > WIDE_GAP * first.size:
+    gap = WIDE_GAP * first.size
+    place += step
+    while 0 <= place < len(runs):
+        run = runs[place]
+        left, right = run.x0, run.x1
+        if left - x1 > gap or x0 - right > gap:
             break
-        x0, x1 = min(x0, run.x0), max(x1, run.x1)
-        ink += run.x1 - run.x0
+        if left < x0:
+            x0 = left
+        if right > x1:
+            x1 = right
+        ink += right - left
         characters += run.end - run.start
-    return _Words(base, x0, x1, ink, characters, first.size)
+        place += step
+    return _Words(line.base, x0, x1, ink, characters, first.size)
 
 
 def _beside(side: list[_Words], strip: _Strip) -> list[_Words]:
     """Return the lines of the column next to a strip, without those of columns beyond."""
-    near = [one for one in side if max(strip.x0 - one.x1, one.x0 - strip.x1) < NEAR * one.size]
+    near = [
+        one for one in side if strip.x0 - one.x1 < NEAR * one.size and one.x0 - strip.x1 < NEAR * one.size
+    ]
     if not near:
         return []
-    left, right = median(one.x0 for one in near), median(one.x1 for one in near)
+    left, right = median([one.x0 for one in near]), median([one.x1 for one in near])
     return [one for one in side if one.x0 < right and one.x1 > left]
 
 

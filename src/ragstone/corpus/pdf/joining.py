@@ -28,9 +28,11 @@ class Words:
 
     def __contains__(self, word: str) -> bool:
         if self._texts is not None:
+            pieces: set[str] = set()  # most words come again and again, and are taken apart once
             for text in self._texts:
                 whole = text.replace("-\r\n", "\ufffe").replace("\u2010\r\n", "\ufffe").lower()
-                self._words.update(_WORD.findall(whole))
+                pieces.update(whole.split())
+            self._words.update(_WORD.findall(" ".join(pieces)))
             self._texts = None
         return word in self._words
 

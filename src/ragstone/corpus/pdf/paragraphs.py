@@ -36,6 +36,7 @@ _COUNTED = re.compile(
 _SURE_BULLETS = "\u2022\u25cf\u25aa\u25a0\u25e6\u2023\u2043\u2219\uf0a7"
 _TERMINATORS = frozenset(".!?:;\u2026\u061b\u061f\u06d4\u0964\u3002\uff01\uff1f\uff1a")
 _CLOSERS = "\"'\u2019\u201d)]\u00bb\u300d"
+_FIRST_WIDE = "\u3000"
 _WIDE_LETTER = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
@@ -164,18 +165,26 @@ def _is_terminated(text: str) -> bool:
 
 
 def _share_size(sizes: frozenset[float], others: frozenset[float]) -> bool:
-    return any(abs(size - other) <= SAME_SIZE * size for size in sizes for other in others)
+    return not sizes.isdisjoint(others) or any(
+        abs(size - other) <= SAME_SIZE * size for size in sizes for other in others
+    )
 
 
 def _is_full(frame: _Frame, row: Row, after: Row) -> bool:
     """Return whether the first word of the next line would not have fitted."""
-    width = (after.x1 - after.x0) / len(after.text)
-    letters = 1 if _WIDE_LETTER.match(after.text) else len(after.text.split(" ", 1)[0])
+    text = after.text
+    width = (after.x1 - after.x0) / len(text)
+    wide = text[0] >= _FIRST_WIDE and _WIDE_LETTER.match(text)
+    space = text.find(" ")
+    letters = 1 if wide else space if space >= 0 else len(text)
     return frame.room(row) < letters * width + SLACK * row.size
 
 
 def _is_item(text: str, *, certain: bool) -> bool:
-    return text[0] in _SURE_BULLETS or (certain and bool(_BULLET.match(text) or _COUNTED.match(text)))
+    if text[0] in _SURE_BULLETS:
+        return True
+    word = text[0].isalpha() and text[0] not in "ivx" and text[1:2] not in ")."  # as nearly all lines begin
+    return certain and not word and bool(_BULLET.match(text) or _COUNTED.match(text))
 
 
 def _link_after_short_line(frame: _Frame, draft: _Draft, row: Row, *, ended: bool) -> str:

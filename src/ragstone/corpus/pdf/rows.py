@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 import msgspec
 
@@ -72,9 +73,11 @@ def lines_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
     """Yield the runs that stand on one line, line after line; those of a line in no order."""
     line: list[Run] = []
     base = size = 0.0
-    for run in sorted(runs, key=lambda run: run.base):
-        smaller = min(size, run.size) < SMALLER * max(size, run.size)
-        if line and run.base - base > (RAISED_BASE if smaller else SAME_BASE) * max(size, run.size):
+    for run in sorted(runs, key=_base_of):
+        gap, small, large = run.base - base, run.size, size
+        if small > large:
+            small, large = large, small
+        if gap > SAME_BASE * large and line and (gap > RAISED_BASE * large or small >= SMALLER * large):
             yield line
             line, size = [], 0.0
         line.append(run)
@@ -82,6 +85,9 @@ def lines_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
             base, size = run.base, run.size
     if line:
         yield line
+
+
+_base_of = attrgetter("base")
 
 
 def _row(page: Page, line: list[Run]) -> Row | None:
@@ -103,11 +109,14 @@ def _row(page: Page, line: list[Run]) -> Row | None:
         base = max(line, key=lambda run: (run.size, run.end - run.start)).base
         sizes = frozenset(run.size for run in line if abs(run.base - base) < SAME_BASE * size)
         raised = len(counts) > 1 and any(_is_raised(run, base, size) for run in line)
-    cells = list(_cells(page.text, line, size, rtl=rtl))
+    cells = _cells(page.text, line, size, rtl=rtl)
     if not cells:
         return None
-    text = cells[0].text if len(cells) == 1 else " ".join(cell.text for cell in cells)
-    x0, x1 = min(cell.x0 for cell in cells), max(cell.x1 for cell in cells)
+    if len(cells) == 1:
+        x0, x1, text = cells[0].x0, cells[0].x1, cells[0].text
+    else:
+        x0, x1 = min([cell.x0 for cell in cells]), max([cell.x1 for cell in cells])
+        text = " ".join([cell.text for cell in cells])
     return Row(base, size, style, cells, text, x0, x1, sizes, rtl, raised)
 
 
@@ -115,7 +124,8 @@ def _is_raised(run: Run, base: float, size: float) -> bool:
     return run.size < SMALLER * size and base - run.base > RAISED * size
 
 
-def _cells(text: str, line: list[Run], size: float, *, rtl: bool) -> Iterator[Cell]:
+def _cells(text: str, line: list[Run], size: float, *, rtl: bool) -> list[Cell]:
+    cells: list[Cell] = []
     first = line[0]
     x0, x1, said, end = first.x0, first.x1, text[first.start : first.end], first.end
     last = first
@@ -123,7 +133,7 @@ def _cells(text: str, line: list[Run], size: float, *, rtl: bool) -> Iterator[Ce
         gap = max(run.x0 - x1, x0 - run.x1)
         piece = text[run.start : run.end]
         if (gap > CELL_GAP * size or said.endswith("....")) and not _MARKER.fullmatch(said.strip()):
-            yield from _cell(x0, x1, said, rtl=rtl)
+            cells += _cell(x0, x1, said, rtl=rtl)
             x0, x1, said = run.x0, run.x1, piece
         else:
             between = text[end : run.start]
@@ -133,24 +143,28 @@ def _cells(text: str, line: list[Run], size: float, *, rtl: bool) -> Iterator[Ce
             said = f"{said} {piece}" if spaced or gap > CELL_GAP * size else said + piece
             x0, x1 = min(x0, run.x0), max(x1, run.x1)
         end, last = run.end, run
-    yield from _cell(x0, x1, said, rtl=rtl)
+    cells += _cell(x0, x1, said, rtl=rtl)
+    return cells
 
 
-def _cell(x0: float, x1: float, said: str, *, rtl: bool) -> Iterator[Cell]:
-    """Yield a cell, or those that rows of dots lead to (as in a list of contents), placed by letters."""
+def _cell(x0: float, x1: float, said: str, *, rtl: bool) -> list[Cell]:
+    """Return a cell, or those that rows of dots lead to; none for white."""
     if "...." in said or ". . . ." in said:
-        width, at = (x1 - x0) / len(said), 0
-        for dots in [*_LEADER.finditer(said), None]:
-            stop = dots.start() if dots else len(said)
-            if said[at:stop].strip():
-                yield Cell(x0 + at * width, x0 + stop * width, clean(said[at:stop]))
-            at = dots.end() if dots else stop
-        return
+        return list(_led_to(x0, x1, said))
     said = clean(said)
     if rtl:
         said = _STRAY_MARK.sub(r"\2\1", said)
-    if said:
-        yield Cell(x0, x1, said)
+    return [Cell(x0, x1, said)] if said else []
+
+
+def _led_to(x0: float, x1: float, said: str) -> Iterator[Cell]:
+    """Yield the cells between rows of dots (as in a list of contents), placed by letters."""
+    width, at = (x1 - x0) / len(said), 0
+    for dots in [*_LEADER.finditer(said), None]:
+        stop = dots.start() if dots else len(said)
+        if said[at:stop].strip():
+            yield Cell(x0 + at * width, x0 + stop * width, clean(said[at:stop]))
+        at = dots.end() if dots else stop
 
 
 def clean(text: str) -> str:
