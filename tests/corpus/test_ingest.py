@@ -73,6 +73,17 @@ def test_a_file_that_two_sources_name_is_read_once(folder):
     assert corpus.skipped[0].reason == "it was read before, through another of the sources"
 
 
+def test_a_pattern_after_its_folder_still_names_source_code(tmp_path):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").write_text("answer = 42\n")
+    for sources in (["code", "code/*.py"], ["code/*.py", "code"]):
+        corpus = read_corpus([tmp_path / source for source in sources])
+        assert [document.text for document in corpus.documents] == ["answer = 42\n"]
+        assert [skipped.reason for skipped in corpus.skipped] == [
+            "it was read before, through another of the sources"
+        ]
+
+
 def test_a_source_that_does_not_exist_is_an_error(tmp_path):
     with pytest.raises(DataError, match="nowhere: no such file or folder"):
         read_corpus([tmp_path / "nowhere"])

@@ -60,21 +60,27 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
     return list(_each_once(found))
 
 
-def _each_once(found: Iterable[Found]) -> Iterator[Found]:
+def _each_once(found: Sequence[Found]) -> Iterator[Found]:
+    """Yield each file where it comes first; as text if any source names it."""
+    named = {_place(one) for one in found if isinstance(one, File) and one.as_text}
     seen: set[tuple[str, str]] = set()
     for one in found:
         if isinstance(one, Skipped):
             yield one
             continue
-        file, place, name = (
-            (one.file, one.archive, one.name) if isinstance(one, Entry) else (one, one.path, "")
-        )
-        key = (os.path.realpath(place), name)
-        if key in seen:
+        place = _place(one)
+        if place in seen:
+            file = one.file if isinstance(one, Entry) else one
             yield Skipped(str(file.path), "it was read before, through another of the sources")
         else:
-            seen.add(key)
-            yield one
+            seen.add(place)
+            yield msgspec.structs.replace(one, as_text=True) if place in named else one
+
+
+def _place(one: File | Entry) -> tuple[str, str]:
+    """Return where the bytes of a file are: its path, and its name in the archive there."""
+    path, name = (one.archive, one.name) if isinstance(one, Entry) else (one.path, "")
+    return os.path.realpath(path), name
 
 
 def _of_source(source: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
