@@ -215,3 +215,8 @@ def test_version():
     import ragstone as package
 
     assert ragstone("--version").out.strip() == package.__version__
+
+
+def test_help_shows_the_names_of_tables_in_brackets():
+    assert "[retrievers]" in ragstone("retrieve", "--help").out
+    assert "[bench.retrievers]" in ragstone("bench", "retrievers", "--help").out

@@ -23,6 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",  # in that of rich, "[retrieve]" is a style and vanishes
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
     "the judge be trusted?",
