@@ -443,14 +443,14 @@ async def test_every_row_ends_in_its_true_status_while_the_endpoint_misbehaves(
         ]
     )
     ledger, budget = Ledger(tmp_path / "l"), Budget()
-    settings = fake_openai.settings(timeout_s=0.3)
+    settings = fake_openai.settings(timeout_s=1.0)  # a busy machine answers within that
     with caplog.at_level(logging.DEBUG):
         async with open_door(fake_openai.model, settings, ledger, budget) as door:
             asking = [door.ask(prompt(f"row {n}")) for n in range(300)]
             ends = await asyncio.gather(*asking, return_exceptions=True)
     ledger.close()
     failed = [end for end in ends if isinstance(end, BaseException)]
-    assert all(isinstance(end, CallFailed) for end in failed)
+    assert [end for end in failed if not isinstance(end, CallFailed)] == []
     assert len(failed) <= 3
     assert sum(budget.failed.values()) == len(failed)
     assert budget.retries > 5
