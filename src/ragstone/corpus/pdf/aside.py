@@ -26,7 +26,7 @@ _PUBLICATION = (
 )
 _LABEL = re.compile(r"[^\W\d][^.:\n]{1,38}(?::|\uff1a)\s")
 _ADDRESS = re.compile(r"\{?[\w.+-]+(?:\s?,\s?[\w.+-]+)*\}?@[\w.-]+\.\w{2,}")
-_ORCID = re.compile(r"\b\d{4}-\d{4}-\d{4}-\d{3}[\dX]\b")
+_ORCID = re.compile(r"\b000[09]-\d{4}-\d{4}-\d{3}[\dX]\b")
 _WEB = re.compile(r"\b(?:https?://|www\.)\S+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _KEY = r"\d{1,2}|[a-h]|[*\u2020\u2021\u00a7\u00b6]"
@@ -72,6 +72,8 @@ def front_matter(blocks: list[Block], size: float) -> range:
 
     size: that of the document's text in points.
     """
+    if not any(block.raised or _is_addressed(block) for block in blocks):
+        return range(0)
     first = _after_title(blocks, size)
     if first < len(blocks) and not _is_of_names(blocks[first], size) and not _is_body(blocks[first]):
         first += 1
@@ -117,7 +119,8 @@ def _is_body(block: Block) -> bool:
 
 
 def _is_addressed(block: Block) -> bool:
-    return bool(("@" in block.text and _ADDRESS.search(block.text)) or _ORCID.search(block.text))
+    text = block.text
+    return bool(("@" in text and _ADDRESS.search(text)) or ("000" in text and _ORCID.search(text)))
 
 
 def _begins_names(block: Block, run: list[Block]) -> bool:

@@ -4,7 +4,6 @@ What stands above and below a gutter is read before and after its two sides, and
 hold gutters of its own.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -77,10 +76,11 @@ def _margin_of(first: list[Run], second: list[Run]) -> int | None:
 
 def main_size(runs: Iterable[Run]) -> float:
     """Return the size of most characters in points; 0 without any."""
-    counts = Counter[float]()
+    counts: dict[float, int] = {}
     for run in runs:
-        counts[run.size] += run.end - run.start
-    sizes = Counter[float]()
+        counts[run.size] = counts.get(run.size, 0) + run.end - run.start
+    sizes: dict[float, int] = {}
     for size, count in counts.items():
-        sizes[round(size, 1)] += count
+        rounded = round(size, 1)
+        sizes[rounded] = sizes.get(rounded, 0) + count
     return max(sizes, key=sizes.__getitem__, default=0.0)

@@ -7,7 +7,6 @@ row on one line, and no text that fills its column.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import groupby
 from operator import attrgetter
 from statistics import median
 
@@ -50,12 +49,16 @@ class Piece(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Line(msgspec.Struct, frozen=True, gc=False):
-    """The runs on one baseline from left to right, where they start, and their ink."""
+    """The runs on one baseline from left to right, where they start, and their ink.
+
+    words: what `_words` found before, for most strips of a table end at the same runs.
+    """
 
     base: float
     ink: int
     runs: list[Run]
     starts: list[float]
+    words: "dict[tuple[int, int], _Words]"
 
 
 class _Strip(msgspec.Struct, frozen=True):
@@ -72,10 +75,13 @@ def pieces_of(runs: list[Run]) -> list[Piece]:
     """Return the runs of a page as `find_gutter` wants them: downwards, and on a line rightwards."""
     pieces = []
     for run in runs:
-        x0 = max(int(run.x0), 0)
-        pieces.append(Piece(run, round(run.base, 1), ((1 << max(int(run.x1) + 1 - x0, 0)) - 1) << x0))
-    pieces.sort(key=lambda piece: (piece.base, piece.run.x0))
+        x0, x1 = max(int(run.x0), 0), max(int(run.x1) + 1, 0)
+        pieces.append(Piece(run, round(run.base, 1), (1 << x1) - (1 << x0) if x1 > x0 else 0))
+    pieces.sort(key=_place_of)
     return pieces
+
+
+_place_of = attrgetter("base", "run.x0")
 
 
 def find_gutter(pieces: list[Piece]) -> Gutter | None:
@@ -96,17 +102,16 @@ def find_gutter(pieces: list[Piece]) -> Gutter | None:
 
 def _lines(pieces: list[Piece]) -> list[_Line]:
     lines = []
-    for base, line in groupby(pieces, key=_base_of):
-        runs: list[Run] = []
-        ink = 0
-        for piece in line:
-            runs.append(piece.run)
-            ink |= piece.ink
-        lines.append(_Line(base, ink, runs, [run.x0 for run in runs]))
+    base, ink = pieces[0].base, 0
+    runs: list[Run] = []
+    for piece in pieces:
+        if piece.base != base:
+            lines.append(_Line(base, ink, runs, [run.x0 for run in runs], {}))
+            base, ink, runs = piece.base, 0, []
+        runs.append(piece.run)
+        ink |= piece.ink
+    lines.append(_Line(base, ink, runs, [run.x0 for run in runs], {}))
     return lines
-
-
-_base_of = attrgetter("base")
 
 
 def _candidates(lines: list[_Line], width: int) -> Iterator[_Strip]:
@@ -223,6 +228,9 @@ class _Words(msgspec.Struct, frozen=True, gc=False):
 
 def _words(line: _Line, place: int, step: int) -> _Words:
     """place: of the run next to a strip; step: 1 on the strip's right, -1 on its left."""
+    key = place, step
+    if key in line.words:
+        return line.words[key]
     runs = line.runs
     first = runs[place]
     x0, x1, ink, characters = first.x0, first.x1, first.x1 - first.x0, first.end - first.start
@@ -240,7 +248,8 @@ def _words(line: _Line, place: int, step: int) -> _Words:
         ink += right - left
         characters += run.end - run.start
         place += step
-    return _Words(line.base, x0, x1, ink, characters, first.size)
+    line.words[key] = _Words(line.base, x0, x1, ink, characters, first.size)
+    return line.words[key]
 
 
 def _beside(side: list[_Words], strip: _Strip) -> list[_Words]:

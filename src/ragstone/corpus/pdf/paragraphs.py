@@ -136,8 +136,9 @@ def _link(frame: _Frame, draft: _Draft, row: Row, after: Row | None) -> str:
     gap = row.base - before.base
     if before.tabular or row.tabular:
         return _table_link(frame, before, row, after, gap)
-    pitch = max(frame.pitch, 1.05 * row.size)
-    if gap > max(PARAGRAPH_GAP * pitch, pitch + 0.2 * row.size) or not _share_size(before.sizes, row.sizes):
+    size = row.size
+    pitch = max(frame.pitch, 1.05 * size)
+    if (gap > PARAGRAPH_GAP * pitch and gap > pitch + 0.2 * size) or not _share_size(before.sizes, row.sizes):
         return ""
     full, ended = _is_full(frame, before, row), _is_terminated(before.text)
     if before.style != row.style and (not full or ended or before.style & BOLD):

@@ -110,11 +110,16 @@ class TextLayer:
         exact = self._exact and self._units is None
         one_each = self._calls.count_rects(self._layer, 0, -1) == len(spans) and self._exact
         font_of, matrix_of, size_of = self._calls.font_of, self._calls.matrix, self._calls.font_size
-        layer, matrix = self._layer, self._matrix
+        layer, matrix, rect, four, refs = self._layer, self._matrix, self._calls.rect, self._four, self._refs
         address = addressof(matrix)
         places = []
         for number, (start, end, handle) in enumerate(spans):
-            box = self._rect(number) if one_each else self.box(start, end)
+            if one_each:
+                rect(layer, number, *refs)
+                left, top, right, bottom = four[:]
+                box = (left, bottom, right, top)
+            else:
+                box = self.box(start, end)
             char = start if exact else self._char(start)
             matrix_of(layer, char, address)
             a, b, c, d, x, y = matrix[:]

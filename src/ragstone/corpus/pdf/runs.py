@@ -149,9 +149,19 @@ def _objects(layer: TextLayer, at: int, end: int) -> Iterator[Span]:
 
 
 def _end_of(layer: TextLayer, handle: int | None, at: int, end: int) -> int:
-    """Return where the drawing that holds `at` ends, by doubling steps and then halving them."""
-    inside, step = at, 1
-    outside = end
+    """Return where the drawing that holds `at` ends: at the next space, or by doubling and halving steps."""
+    inside, step, outside = at, 1, end
+    space = layer.text.find(" ", at + 1, end)
+    if space > 0:
+        after = space + 1
+        while after < end and layer.text[after].isspace():
+            after += 1
+        if after < end and layer.text_object(after) == handle:
+            inside, step = after, after - at
+        elif layer.text_object(space - 1) == handle:
+            return after
+        else:
+            outside = space
     while outside - inside > 1:
         probe = inside + step if inside + step < outside else (inside + outside) // 2
         spot = probe
@@ -195,8 +205,10 @@ def _parts(layer: TextLayer, run: Run, quarter: int) -> Iterator[Run]:
     axis = quarter % 2
     sign = -1 if quarter > 1 else 1
     start, x0 = run.start, run.x0
+    place, after = -1, (0.0,) * 4
     for end, after_gap in _breaks(layer.text, run):
-        before, after = layer.char_box(end - 1), layer.char_box(after_gap)
+        before = after if place == end - 1 else layer.char_box(end - 1)
+        place, after = after_gap, layer.char_box(after_gap)
         # To the far edge of the character before and the near edge of the one after, along the line.
         far = before[axis + 2] if sign > 0 else before[axis]
         near = after[axis] if sign > 0 else after[axis + 2]
