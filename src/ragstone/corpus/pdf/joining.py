@@ -32,7 +32,8 @@ class Words:
             for text in self._texts:
                 whole = text.replace("-\r\n", "\ufffe").replace("\u2010\r\n", "\ufffe").lower()
                 pieces.update(whole.split())
-            self._words.update(_WORD.findall(" ".join(pieces)))
+            self._words.update(filter(str.isalpha, pieces))
+            self._words.update(_WORD.findall(" ".join(pieces - self._words)))
             self._texts = None
         return word in self._words
 

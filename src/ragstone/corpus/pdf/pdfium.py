@@ -85,6 +85,7 @@ class TextLayer:
         self._units = _utf16_places(self.text)
         n_units = self._units[-1] if self._units else len(self.text)
         self._exact = n_units == layer.count_chars()
+        self._plain = self._exact and self._units is None  # a character's place in the text is PDFium's
         # What PDFium writes to: four numbers, and a matrix. Addresses cost less than references, slices less
         # than fields.
         self._four = (c_double * 4)()
@@ -97,7 +98,7 @@ class TextLayer:
 
     def text_object(self, position: int) -> int | None:
         """Return the handle of the drawing that a character belongs to, None for a space PDFium put in."""
-        return self._calls.text_object(self._layer, self._char(position))
+        return self._calls.text_object(self._layer, position if self._plain else self._char(position))
 
     def font_name(self, font: int) -> bytes:
         """Return the name of a font, such as b"ABCDEF+Times-Bold"."""
@@ -107,7 +108,6 @@ class TextLayer:
 
     def places(self, spans: list[Span]) -> list[Place]:
         """Return where each drawing stands; spans: all of the page's, in order."""
-        exact = self._exact and self._units is None
         one_each = self._calls.count_rects(self._layer, 0, -1) == len(spans) and self._exact
         font_of, matrix_of, size_of = self._calls.font_of, self._calls.matrix, self._calls.font_size
         layer, matrix, rect, four, refs = self._layer, self._matrix, self._calls.rect, self._four, self._refs
@@ -120,7 +120,7 @@ class TextLayer:
                 box = (left, bottom, right, top)
             else:
                 box = self.box(start, end)
-            char = start if exact else self._char(start)
+            char = start if self._plain else self._char(start)
             matrix_of(layer, char, address)
             a, b, c, d, x, y = matrix[:]
             size = size_of(layer, char) * (c * c + d * d) ** 0.5
@@ -141,7 +141,8 @@ class TextLayer:
 
     def char_box(self, position: int) -> Box:
         """Return the box of one character's ink."""
-        self._calls.char_box(self._layer, self._char(position), *self._refs)
+        char = position if self._plain else self._char(position)
+        self._calls.char_box(self._layer, char, *self._refs)
         left, right, bottom, top = self._four[:]
         return left, bottom, right, top
 
@@ -153,7 +154,7 @@ class TextLayer:
 
 def _utf16_places(text: str) -> list[int] | None:
     """Return the place in UTF-16 of each character and of the end; None where they are the same."""
-    if text.isascii() or max(text) <= "\uffff":
+    if text.isascii() or len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text):
         return None
     return list(accumulate((1 + (character > "\uffff") for character in text), initial=0))
 
