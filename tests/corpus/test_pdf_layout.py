@@ -111,6 +111,16 @@ def test_a_row_that_is_drawn_at_once_is_parted_at_its_gaps(tmp_path):
     assert text_of(tmp_path, page) == "Wheat | 8.1 | 7.9\nBarley | 6.0 | 6.2\nOats | 5.1 | 5.3"
 
 
+def test_a_row_of_capitals_that_is_drawn_at_once_is_parted_at_its_gaps_and_nowhere_else(tmp_path):
+    rows = [
+        "WINTER WHEAT OF THE NORTH| HAMBURG",
+        "SUMMER BARLEY OF THE SOUTH| MUNICH",
+        "OATS AND RYE OF THE WEST| COLOGNE",
+    ]
+    expected = "\n".join(row.replace("| ", " | ") for row in rows)
+    assert text_of(tmp_path, lines(72, 700, *rows, gap=30)) == expected
+
+
 def test_a_cell_of_two_lines_is_one_and_a_group_s_heading_stays_a_line(tmp_path):
     page = [
         *(At(x, 700, cell) for x, cell in ((72, "A1"), (150, "Train to the"), (300, "12.50"))),

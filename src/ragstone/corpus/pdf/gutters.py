@@ -89,15 +89,30 @@ def find_gutter(pieces: list[Piece]) -> Gutter | None:
 
     pieces: in the order of `pieces_of`.
     """
-    lines = _lines(pieces) if len(pieces) >= 2 * MIN_LINES else []
-    if len(lines) < MIN_WINDOW:
+    if len(pieces) < 2 * MIN_LINES:
         return None
     width = max(round(GUTTER * median([piece.run.size for piece in pieces])), 3)
+    if not any(_has_strip(ink, width) for _, ink in _windows({0: _inks(pieces)}, MIN_WINDOW)):
+        return None
+    lines = _lines(pieces)
     strip = next((one for one in _candidates(lines, width) if _is_gutter(lines, one)), None)
     if strip is None:
         return None
     y0, y1 = lines[strip.first].base - EDGE, lines[strip.last].base + EDGE
     return _without_head(pieces, Gutter(strip.x0, strip.x1, y0, y1))
+
+
+def _inks(pieces: list[Piece]) -> list[int]:
+    """Return the ink of each line, which shows for most parts of a page that there is no gutter."""
+    inks: list[int] = []
+    last = None
+    for piece in pieces:
+        if piece.base == last:
+            inks[-1] |= piece.ink
+        else:
+            inks.append(piece.ink)
+            last = piece.base
+    return inks
 
 
 def _lines(pieces: list[Piece]) -> list[_Line]:
@@ -118,8 +133,6 @@ def _candidates(lines: list[_Line], width: int) -> Iterator[_Strip]:
     """Yield strips at least as wide as `width`, those through many lines first, each as tall as it goes."""
     inks = [line.ink for line in lines]
     tables, height = {0: inks}, len(lines)
-    if not any(_has_strip(ink, width) for _, ink in _windows(tables, MIN_WINDOW)):
-        return
     pattern = re.compile(f"0{{{width},}}")
     seen: list[_Strip] = []
     while height >= MIN_WINDOW:
