@@ -110,7 +110,7 @@ def test_wrong_options_are_met_with_the_fix(corpus, arguments, says):
 def test_without_questions_or_documents_it_says_what_to_give(corpus):
     assert "Name a file with --questions" in ragstone("retrieve").err
     ran = ranked(documents=None)
-    assert (ran.code, "no chunks to search" in ran.err) == (2, True)
+    assert (ran.code, "Name documents with --documents" in ran.err) == (2, True)
 
 
 def test_qrels_go_before_what_the_questions_name(corpus):
@@ -118,6 +118,40 @@ def test_qrels_go_before_what_the_questions_name(corpus):
     measures = json.loads(ran.out)["retrieval"]["measures"]
     assert measures["recall@1"]["value"] == 0.5  # q0 wants cats now, q1 wheat
     assert json.loads(ranked("--json", "-k", 1).out)["retrieval"]["measures"]["recall@1"]["value"] == 1.0
+
+
+@pytest.mark.parametrize("qrels", ["", "zz 0 wheat 1\n"])
+def test_qrels_that_name_none_of_the_questions_are_an_error(corpus, qrels):
+    (corpus / "qrels.txt").write_text(qrels)
+    for more in ((), ("--rankings", "theirs.txt")):
+        (corpus / "theirs.txt").write_text("q0 Q0 maize 1 1.0 theirs\n")
+        ran = ranked("--qrels", "qrels.txt", *more)
+        assert (ran.code, "qrels.txt: none of the questions is in it" in ran.err) == (2, True)
+
+
+def test_a_file_without_rankings_is_an_error(corpus):
+    (corpus / "theirs.txt").write_text("")
+    ran = ranked("--rankings", "theirs.txt")
+    assert (ran.code, "theirs.txt: the file holds no rankings" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("rankings.jsonl", "names the file of the rankings"),
+        (".", "is a folder"),
+        ("d.jsonl/run.txt", "d.jsonl/run.txt: cannot be written"),
+    ],
+)
+def test_a_trec_run_that_cannot_be_written_is_said_before_anything_is_searched(corpus, place, says):
+    ran = ranked("--trec", place)
+    assert (ran.code, says in ran.err) == (2, True), ran.err
+    assert not (corpus / "rankings.jsonl").exists()
+
+
+def test_a_trec_run_goes_into_a_new_folder(corpus):
+    assert ranked("--trec", "new/run.txt").code == 0
+    assert (corpus / "new" / "run.txt").is_file()
 
 
 def test_a_trec_run_is_written_too_and_measured_again_without_documents(corpus):

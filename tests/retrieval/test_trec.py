@@ -71,4 +71,5 @@ def test_other_wrong_files_are_named(tmp_path):
     with pytest.raises(DataError, match="run:1: expected `question 0 document grade`"):
         read_qrels(tmp_path / "run")
     with pytest.raises(DataError, match="'a b' is empty or holds white space"):
-        write_trec_run(tmp_path / "bad", [ranking("q", **{"a b": 1.0})])
+        write_trec_run(tmp_path / "bad", [ranking("p", a=1.0), ranking("q", **{"a b": 1.0})])
+    assert list(tmp_path.glob("bad*")) == []

@@ -30,7 +30,7 @@ from ragstone.retrieval import (
     same_documents,
     write_trec_run,
 )
-from ragstone.tables import check_output, read_rows, write_rows
+from ragstone.tables import check_output, check_place, read_rows, write_rows
 
 KS = (1, 3, 5, 10)
 ROWS = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"})
@@ -69,9 +69,9 @@ def rank_to_file(
     questions name. trec: a TREC run file to be written too. Raises ConfigError, DataError, ModelError.
     """
     check_output(output, force)
-    _check_trec(trec, force)
+    _check_trec(trec, output, force)
     questions = asked_questions(settings)
-    grades = read_qrels(qrels) if qrels else None
+    grades = _grades(qrels, questions)
 
     async def work() -> RetrieveSummary:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
@@ -113,23 +113,45 @@ def measure_rankings(
     k: only so many places of each. Documents and chunks are not needed; where the settings name some, they
     tell which relevant documents are missing. Raises ConfigError and DataError.
     """
-    _check_trec(trec, force)
+    _check_trec(trec, rankings, force)
     given = list(read_rows(rankings, Ranking)) if rankings.suffix in ROWS else read_trec_run(rankings)
+    if not given:
+        raise DataError(
+            f"{rankings}: the file holds no rankings. Check that the step that wrote it has finished."
+        )
     cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in given]
+    questions = asked_questions(settings)
+    grades = _grades(qrels, questions)
     if trec:
         write_trec_run(trec, cut)
-    questions, corpus = asked_questions(settings), corpus_of(settings, chunks)
+    corpus = corpus_of(settings, chunks)
     asked = {question.id for question in questions}
     if settings.questions.limit:
         cut = [ranking for ranking in cut if ranking.question_id in asked]
-    grades = read_qrels(qrels) if qrels else None
     return _summarise(settings, cut, questions, corpus, grades, Calls())
 
 
-def _check_trec(path: Path | None, force: bool) -> None:
-    """Raise DataError where a file stands that is not to be replaced."""
-    if path is not None and path.exists() and not force:
-        raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
+def _check_trec(path: Path | None, rankings: Path, force: bool) -> None:
+    """Raise DataError where a TREC run file may not be written, and where it would replace the rankings."""
+    if path is None:
+        return
+    if path.resolve() == rankings.resolve():
+        raise DataError(f"{path}: --trec names the file of the rankings. Give it another name.")
+    check_place(path, force)
+
+
+def _grades(qrels: Path | None, questions: Sequence[Question]) -> Mapping[str, Grades] | None:
+    """Return what a qrels file says, None without one. Raises DataError if it names none of the questions."""
+    if qrels is None:
+        return None
+    grades = read_qrels(qrels)
+    if not any(question.id in grades for question in questions):
+        named = f"it names e.g. {next(iter(grades))!r}" if grades else "it is empty"
+        asked = f", and they have ids such as {questions[0].id!r}" if questions else ""
+        raise DataError(
+            f"{qrels}: none of the questions is in it: {named}{asked}. Give the qrels of these questions."
+        )
+    return grades
 
 
 def corpus_of(

@@ -127,7 +127,10 @@ async def _search_chunks(
     declared: Bm25Settings | DenseSettings, chunks: Sequence[Chunk], means: SearchMeans
 ) -> Search:
     if not chunks:
-        raise DataError("there are no chunks to search. Check that the documents hold text.")
+        raise DataError(
+            "there are no chunks to search. Name documents with --documents or as paths in [documents] of "
+            "ragstone.toml, and check that they hold text."
+        )
     tags = index_tags(chunks, means.filter)
     texts = [indexed_text(chunk) for chunk in chunks]
     if isinstance(declared, DenseSettings):

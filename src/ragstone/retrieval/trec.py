@@ -11,6 +11,7 @@ from ragstone.errors import DataError
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.retrieval.evaluate import ranked_documents
 from ragstone.retrieval.measures import Grades
+from ragstone.tables import partial_path
 
 T = TypeVar("T")
 
@@ -19,15 +20,16 @@ def write_trec_run(path: Path, rankings: Iterable[Ranking]) -> None:
     """Write rankings as `question Q0 document rank score retriever`, one document a line, best first.
 
     Chunks become documents, each with the score of its first chunk. Raises DataError for an id with
-    white space, which the format cannot hold.
+    white space, which the format cannot hold; the file is then not written.
     """
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for ranking in rankings:
-            scores = {item.document_id: item.score for item in reversed(ranking.items)}
-            for rank, document in enumerate(ranked_documents(ranking), 1):
-                ids = [ranking.question_id, document, ranking.retriever]
-                question, document_id, retriever = _without_spaces(path, ids)
-                file.write(f"{question} Q0 {document_id} {rank} {scores[document]!r} {retriever}\n")
+    lines = []
+    for ranking in rankings:
+        scores = {item.document_id: item.score for item in reversed(ranking.items)}
+        for rank, document in enumerate(ranked_documents(ranking), 1):
+            ids = [ranking.question_id, document, ranking.retriever]
+            question, document_id, retriever = _without_spaces(path, ids)
+            lines.append(f"{question} Q0 {document_id} {rank} {scores[document]!r} {retriever}\n")
+    _write(path, lines)
 
 
 def read_trec_run(path: Path) -> list[Ranking]:
@@ -54,11 +56,22 @@ def read_trec_run(path: Path) -> list[Ranking]:
 
 def write_qrels(path: Path, questions: Iterable[Question]) -> None:
     """Write the document_ids of the questions as `question 0 document 1`. Raises DataError as a run does."""
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for question in questions:
-            for document in question.document_ids or []:
-                question_id, document_id = _without_spaces(path, [question.id, document])
-                file.write(f"{question_id} 0 {document_id} 1\n")
+    lines = []
+    for question in questions:
+        for document in question.document_ids or []:
+            question_id, document_id = _without_spaces(path, [question.id, document])
+            lines.append(f"{question_id} 0 {document_id} 1\n")
+    _write(path, lines)
+
+
+def _write(path: Path, lines: Sequence[str]) -> None:
+    """Write a file that appears under its name only when it is whole. Raises DataError."""
+    try:
+        with partial_path(path).open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+        partial_path(path).replace(path)
+    except OSError as mistake:
+        raise DataError(f"{path}: could not be written ({mistake.strerror}).") from None
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:

@@ -2,6 +2,15 @@
 
 from ragstone.tables.holding import held
 from ragstone.tables.reading import parse_row, read_rows
-from ragstone.tables.writing import check_output, open_rows, partial_path, write_rows
+from ragstone.tables.writing import check_output, check_place, open_rows, partial_path, write_rows
 
-__all__ = ["check_output", "held", "open_rows", "parse_row", "partial_path", "read_rows", "write_rows"]
+__all__ = [
+    "check_output",
+    "check_place",
+    "held",
+    "open_rows",
+    "parse_row",
+    "partial_path",
+    "read_rows",
+    "write_rows",
+]

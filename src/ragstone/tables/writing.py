@@ -32,6 +32,13 @@ def check_output(path: Path | str, force: bool) -> Path:
         raise DataError(
             f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)}."
         )
+    return check_place(path, force)
+
+
+def check_place(path: Path, force: bool) -> Path:
+    """Return the path if a file of any format may be written there. Raises DataError as check_output does."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder. Name a file in it.")
     if path.exists() and not force:
         raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
     try:
