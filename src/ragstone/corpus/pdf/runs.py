@@ -22,7 +22,6 @@ CELL_GAP = 1.2  # ems; a run is parted where its own gap is wider, as in a table
 FAR = 20_000  # points; a page has at most 14,400
 MIN_SIZE = 0.1  # points
 USUAL = 0.5  # ems, the width of a character on average at most; more are a sign of gaps, and looked at
-USUAL_CAPITAL = 0.62  # the same where all letters are capitals
 LINE_OF_TEXT = 15  # characters
 SHORT = 24  # characters
 
@@ -182,35 +181,24 @@ def _is_on_paper(run: Run) -> bool:
 
 def _parted(layer: TextLayer, runs: list[Run], quarter: int) -> Iterator[Run]:
     """Yield the runs, those with a gap as wide as between cells in parts."""
-    usual = _usual_widths(runs, USUAL)
-    capitals: dict[tuple[float, int], float] | None = None
+    usual = _usual_widths(runs)
     for run in runs:
-        spare = _spare(run, usual)
-        if spare > CELL_GAP * run.size and layer.text[run.start : run.end].isupper():
-            if capitals is None:
-                upper = [one for one in runs if layer.text[one.start : one.end].isupper()]
-                capitals = _usual_widths(upper, USUAL_CAPITAL)
-            spare = _spare(run, capitals)
+        width = usual.get((run.size, run.style), USUAL)
+        spare = run.x1 - run.x0 - width * run.size * (run.end - run.start)
         if spare > CELL_GAP * run.size or layer.text.find("   ", run.start, run.end) >= 0:
             yield from _parts(layer, run, quarter)
         else:
             yield run
 
 
-def _spare(run: Run, widths: dict[tuple[float, int], float]) -> float:
-    """Return by how much a run is wider than its characters usually are, in points."""
-    width = widths.get((run.size, run.style), USUAL)
-    return run.x1 - run.x0 - width * run.size * (run.end - run.start)
-
-
-def _usual_widths(runs: list[Run], most: float) -> dict[tuple[float, int], float]:
+def _usual_widths(runs: list[Run]) -> dict[tuple[float, int], float]:
     """Return the usual width of a character in ems for each size and style that has a line of text."""
     widths: dict[tuple[float, int], list[float]] = {}
     for run in runs:
         n = run.end - run.start
         if n >= LINE_OF_TEXT and run.size:
             widths.setdefault((run.size, run.style), []).append((run.x1 - run.x0) / n / run.size)
-    return {kind: min(median(found), most) for kind, found in widths.items()}
+    return {kind: min(median(found), USUAL) for kind, found in widths.items()}
 
 
 def _parts(layer: TextLayer, run: Run, quarter: int) -> Iterator[Run]:
