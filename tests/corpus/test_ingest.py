@@ -84,6 +84,17 @@ def test_a_pattern_after_its_folder_still_names_source_code(tmp_path):
         ]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are Unicode")
+def test_a_file_whose_name_is_not_in_utf8_is_skipped_by_a_name_that_can_be_printed(tmp_path):
+    (tmp_path / "good.txt").write_text("Good text.")
+    (tmp_path / os.fsdecode(b"f\xfcr.txt")).write_text("Text.")
+    corpus = read_corpus([tmp_path])
+    assert [document.text for document in corpus.documents] == ["Good text."]
+    (skipped,) = corpus.skipped
+    assert skipped.path.endswith(r"f\udcfcr.txt")
+    assert skipped.reason == "its name is not in UTF-8: rename it"
+
+
 def test_a_source_that_does_not_exist_is_an_error(tmp_path):
     with pytest.raises(DataError, match="nowhere: no such file or folder"):
         read_corpus([tmp_path / "nowhere"])

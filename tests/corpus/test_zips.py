@@ -61,6 +61,7 @@ def test_a_name_that_leads_out_of_the_archive_is_skipped(tmp_path, name):
     documents, skipped = read(archive(tmp_path, {name: "out", "in.txt": "in"}))
     assert list(documents.values()) == ["in"]
     assert list(skipped.values()) == ["its name leads out of the archive"]
+    assert all("docs.zip" in path for path in skipped)
 
 
 def test_links_and_archives_in_an_archive_are_skipped(tmp_path):

@@ -66,11 +66,12 @@ def _each_once(found: Sequence[Found]) -> Iterator[Found]:
     seen: set[tuple[str, str]] = set()
     for one in found:
         if isinstance(one, Skipped):
-            yield one
+            yield Skipped(_printable(one.path), one.reason)
             continue
-        place = _place(one)
-        if place in seen:
-            file = one.file if isinstance(one, Entry) else one
+        place, file = _place(one), one.file if isinstance(one, Entry) else one
+        if _printable(file.id) != file.id:
+            yield Skipped(_printable(str(file.path)), "its name is not in UTF-8: rename it")
+        elif place in seen:
             yield Skipped(str(file.path), "it was read before, through another of the sources")
         else:
             seen.add(place)
@@ -81,6 +82,11 @@ def _place(one: File | Entry) -> tuple[str, str]:
     """Return where the bytes of a file are: its path, and its name in the archive there."""
     path, name = (one.archive, one.name) if isinstance(one, Entry) else (one.path, "")
     return os.path.realpath(path), name
+
+
+def _printable(name: str) -> str:
+    """Return a name with the bytes that are not in UTF-8 as escapes."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _of_source(source: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
@@ -161,7 +167,9 @@ def _entries(file: File, patterns: Sequence[Pattern], matched: set[str]) -> Iter
             continue
         named = _named(below, patterns, matched)
         if named or not patterns:
-            yield _entry(file, entries[name], File(file.path / name, f"{file.id}/{name}", as_text=named))
+            yield _entry(
+                file, entries[name], File(Path(f"{file.path}/{name}"), f"{file.id}/{name}", as_text=named)
+            )
 
 
 def _entry(file: File, entry: zipfile.ZipInfo, inner: File) -> Found:
