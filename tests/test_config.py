@@ -115,6 +115,10 @@ MISTAKES = {
         "[retrievers]\nmine = { kind = 'dens' }\n",
         ":2: unknown kind 'dens'. Did you mean 'dense'? All: bm25, dense, http, hybrid, rerank.",
     ),
+    "a value that is none of the few that there are": (
+        "[retrievers]\nmine = { kind = 'dense', index = 'fais' }\n",
+        ":2: unknown index 'fais'. Did you mean 'faiss'? All: exact, faiss, qdrant.",
+    ),
     "a key of another kind of retriever": (
         "[retrievers.mine]\nkind = 'dense'\nweights = [1]\n",
         ":3: unknown key 'weights'. Known: api_key_env, collection, embedder, index, url.",

@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -69,7 +69,7 @@ def convert_section(table: dict[str, Any], kind: type[SectionT], file: Path, tex
         if unknown:
             keys.append(unknown[1])
             message = f"unknown key {unknown[1]!r}. {nearest(unknown[1], known)}"
-        elif message.startswith("Invalid value '") and known:
+        elif message.startswith(("Invalid value '", "Invalid enum value '")) and known:
             value = message.split("'")[1]
             message = f"unknown {keys[-1]} {value!r}. {nearest(value, known)}"
         elif keys:
@@ -82,7 +82,8 @@ def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str
     """Return the keys of a path of msgspec's, e.g. `.models[...].base_url`, and the keys that may follow.
 
     msgspec says `[...]` for any key of a mapping: the one is meant whose value does not fit. A path ends
-    at a list. Where it ends at the key that tells members of a union apart, its values are returned.
+    at a list. Where it ends at a key that has a few values only, these are returned; so are those of the key
+    that tells members of a union apart.
     """
     keys: list[str] = []
     for part in re.findall(r"[^.\[\]]+|\[\d+\]|\[\.\.\.\]", path):
@@ -98,6 +99,8 @@ def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str
             kind = _inner({field.name: field.type for field in msgspec.structs.fields(kind)}[part])
         keys.append(part)
         table = table[part]
+    if get_origin(kind) is Literal:
+        return keys, list(get_args(kind))
     known = getattr(_member(kind, table), "__struct_fields__", ())
     return keys, [name for name in known if name != "root"]
 
