@@ -1,7 +1,10 @@
 """Commands one after the other, as a user types them; `judge` has a file of its own."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -215,6 +218,30 @@ def test_version():
     import ragstone as package
 
     assert ragstone("--version").out.strip() == package.__version__
+
+
+def test_a_terminal_that_is_not_in_utf8_gets_marks_for_what_it_lacks_and_json_escapes(folder):
+    (folder / "q.jsonl").write_text('{"id": "q", "question": "Rice?", "document_ids": ["d"]}\n')
+    (folder / "run.txt").write_text("q Q0 d 1 1.0 米\n", encoding="utf-8")
+
+    def printed(encoding, *more):
+        command = [
+            sys.executable,
+            "-m",
+            "ragstone",
+            "retrieve",
+            "--questions",
+            "q.jsonl",
+            "--rankings",
+            "run.txt",
+        ]
+        env = {**os.environ, "PYTHONIOENCODING": encoding}
+        ran = subprocess.run([*command, *more], env=env, cwd=folder, capture_output=True, check=True)
+        return ran.stdout.decode(encoding)
+
+    assert printed("utf-8").startswith("米, measured on 1 questions")
+    assert printed("ascii").startswith("?, measured on 1 questions")
+    assert json.loads(printed("ascii", "--json"))["retrieval"]["retriever"] == "米"
 
 
 def test_help_shows_the_names_of_tables_in_brackets():

@@ -6,7 +6,7 @@ from ragstone.cli.agree import agree
 from ragstone.cli.answer import answer
 from ragstone.cli.bench import bench
 from ragstone.cli.chunk import chunk
-from ragstone.cli.console import told_plainly
+from ragstone.cli.console import told_plainly, write_any_text
 from ragstone.cli.demo import demo
 from ragstone.cli.doctor import doctor
 from ragstone.cli.ingest import ingest
@@ -48,4 +48,5 @@ def version(
 
 def main() -> None:
     """Run the command line."""
+    write_any_text()
     app()

@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
@@ -48,6 +49,16 @@ def _leave_threads() -> None:
         os._exit(WRONG_USE)
 
 
+def write_any_text() -> None:
+    """Make standard output and error write `?` for characters that their encoding lacks, in place of ending.
+
+    Windows pipes and old locales have such encodings; what was measured and paid for must be told there too.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def say(text: str) -> None:
     """Print a line on standard error."""
     sys.stderr.write(f"{text}\n")
@@ -61,10 +72,15 @@ def show(*renderables: "RenderableType") -> None:
 
 
 def show_json(value: object) -> None:
-    """Print a value as one JSON document on standard output."""
+    """Print a value as one JSON document on standard output, with escapes if its encoding is not UTF-8."""
+    import json
+
     import msgspec
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    if (sys.stdout.encoding or "utf-8").lower() not in ("utf-8", "utf8"):
+        text = json.dumps(json.loads(text), indent=2)
+    sys.stdout.write(text + "\n")
 
 
 @functools.cache
