@@ -29,6 +29,12 @@ fix: $(VENV)/.dev  ## format, and mend what the linter can mend
 bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/retrieval.py
+	$(BIN)/python -m pip install -q numba tantivy  # to measure beside them
+	$(BIN)/python benchmarks/search_speed.py
+	$(BIN)/python -m benchmarks.dense
+	$(BIN)/python benchmarks/measures.py
+	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python benchmarks/ingest_files.py
 	$(BIN)/python benchmarks/door.py
 	$(BIN)/python benchmarks/judging.py
 	$(BIN)/python -m pip install -q openai  # to measure beside it

@@ -176,7 +176,8 @@ def test_a_question_about_a_dropped_duplicate_is_answered_by_the_one_that_was_ke
     for name, rows in files.items():
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "ragstone.toml").write_text(
-        "[documents]\npaths = ['documents.jsonl']\nduplicates = 'drop'\n[questions]\npath = 'questions.jsonl'\n"
+        "[documents]\npaths = ['documents.jsonl']\nduplicates = 'drop'\n"
+        "[questions]\npath = 'questions.jsonl'\n"
         "[answer]\nsheet = 'answers.jsonl'\n[judge]\njudges = ['containment']\n"
     )
     dropped = ragstone.run(load_settings(tmp_path / "ragstone.toml"))

@@ -43,7 +43,7 @@ BEGINNING = 160  # characters of a document that has no title
 
 
 class Bench(msgspec.Struct, frozen=True, kw_only=True):
-    """What all configurations share. same: see retrieval.same_documents; lengths: document id -> characters."""
+    """What all configurations share. same: see retrieval.same_documents; lengths: id -> characters."""
 
     settings: Settings
     corpus: Corpus

@@ -8,10 +8,10 @@ from ragstone.report.bench_words import (
     bare,
     based_on,
     columns,
+    differing_told,
     family,
     lead_of,
     outcome,
-    ranks_told,
     seconds,
 )
 from ragstone.report.wording import interval, number
@@ -84,12 +84,12 @@ def _differing(summary: BenchSummary) -> "list[RenderableType]":
     if not board.differing:
         return []
     parts: list[RenderableType] = [
-        text("Where they differ most (rank of the relevant document)", "bold", before=1)
+        text(f"Where they differ most: {board.measure} (place of the relevant document)", "bold", before=1)
     ]
     for one in board.differing[:SHOWN_QUESTIONS]:
         asked = " ".join(one.question.split())
         shown = asked if len(asked) <= QUESTION_LENGTH else f"{asked[: QUESTION_LENGTH - 1]}…"
-        parts += [text(f"  {shown}"), text(f"    {ranks_told(one)}", "dim")]
+        parts += [text(f"  {shown}"), text(f"    {differing_told(one)}", "dim")]
     return parts
 
 

@@ -115,6 +115,6 @@ def difference(row: Standing) -> str:
     return f"{number(-there.value)} ({number(-there.high)} to {number(-there.low)})"
 
 
-def ranks_told(one: Differing) -> str:
-    """Return the place of the first relevant document by configuration, as `bm25 1, dense absent`."""
-    return ", ".join(f"{found.name} {rank(found.rank)}" for found in one.found)
+def differing_told(one: Differing) -> str:
+    """Return value and place of the first relevant by configuration: `bm25 1.00 (1), dense 0.00 (absent)`."""
+    return ", ".join(f"{found.name} {number(found.value)} ({rank(found.rank)})" for found in one.found)
