@@ -239,8 +239,8 @@ def test_a_terminal_that_is_not_in_utf8_gets_marks_for_what_it_lacks_and_json_es
         ran = subprocess.run([*command, *more], env=env, cwd=folder, capture_output=True, check=True)
         return ran.stdout.decode(encoding)
 
-    assert printed("utf-8").startswith("米, measured on 1 questions")
-    assert printed("ascii").startswith("?, measured on 1 questions")
+    assert printed("utf-8").startswith("米, measured on 1 question")
+    assert printed("ascii").startswith("?, measured on 1 question")
     assert json.loads(printed("ascii", "--json"))["retrieval"]["retriever"] == "米"
 
 
