@@ -39,6 +39,24 @@ def languages(folder, fake_openai):
     return folder
 
 
+@pytest.mark.parametrize("command", [("bench", "retrievers"), ("run",)])
+def test_a_folder_that_cannot_be_made_is_said_before_anything_is_asked(grid, fake_openai, command):
+    with (grid / "ragstone.toml").open("a") as file:
+        file.write('[answer]\nmodel = "openai/fake"\n[judge]\njudges = ["containment"]\n')
+    (grid / "runs").write_text("")
+    ran = ragstone(*command)
+    assert (ran.code, "runs/run" in ran.err, "the folder cannot be made" in ran.err) == (2, True, True), (
+        ran.err
+    )
+    assert fake_openai.n_requests == 0
+
+
+def test_a_folder_of_a_study_that_cannot_be_made_is_said(languages):
+    (languages / "runs").write_text("")
+    ran = ragstone("bench", "languages")
+    assert (ran.code, "runs/run-languages: the folder cannot be made" in ran.err) == (2, True), ran.err
+
+
 def test_leaderboard_is_shown_and_its_report_named(grid):
     ran = ragstone("bench", "retrievers")
     assert ran.code == 0

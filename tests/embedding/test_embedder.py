@@ -126,6 +126,15 @@ def test_a_broken_store_says_what_to_do(tmp_path):
         embed(["a"], "query")
 
 
+@pytest.mark.parametrize("place", ["file/embeddings.sqlite", "folder"])
+def test_a_store_that_cannot_be_made_says_what_to_do(tmp_path, place):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    embed, _ = counting_embedder(tmp_path / place)
+    with pytest.raises(DataError, match=r"the embeddings store cannot be made .* its folder is writable"):
+        embed(["a"], "query")
+
+
 def test_an_unknown_name_names_the_nearest():
     with pytest.raises(ModelError, match=r"unknown embedder 'pakaged'\. Did you mean 'packaged'"):
         open_embedder("pakaged")

@@ -49,3 +49,12 @@ def test_the_lock_leaves_nothing_behind(tmp_path):
     with held(tmp_path / "run"):
         assert [file.name for file in tmp_path.iterdir()] == [".run.lock"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(DataError, match=r"labels.jsonl: cannot be written \(Not a directory\)"),
+        held(tmp_path / "file" / "labels.jsonl"),
+    ):
+        pass

@@ -39,8 +39,13 @@ def store_vectors(path: Path, vectors: Mapping[bytes, Vectors]) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open for one batch: threads and forked processes then share nothing, and opening takes 0.2 ms."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    database = sqlite3.connect(path, timeout=BUSY_S)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(path, timeout=BUSY_S)
+    except (OSError, sqlite3.OperationalError) as mistake:
+        raise DataError(
+            f"{path}: the embeddings store cannot be made ({mistake}). Check that its folder is writable."
+        ) from None
     try:
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("PRAGMA synchronous=NORMAL")

@@ -5,11 +5,22 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from ragstone.errors import Stopped
+from ragstone.errors import DataError, Stopped
 from ragstone.records import AnyRow
 from ragstone.tables import open_rows, partial_path
 
 RowT = TypeVar("RowT", bound=AnyRow)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a run, before anything is paid for. Raises DataError where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as mistake:
+        raise DataError(
+            f"{folder}: the folder cannot be made ({mistake.strerror}). Remove what stands there, or work in "
+            "a folder that can be written to."
+        ) from None
 
 
 async def write_stream(

@@ -12,7 +12,7 @@ from ragstone.engine.calibration import cards_of_run, cards_of_sheet
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import duplicate_notes, plain_notes, ranking_notes
-from ragstone.engine.output import write_stream
+from ragstone.engine.output import make_folder, write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.stages import (
@@ -72,7 +72,7 @@ async def _run(
 ) -> RunSummary:
     judges = checked_judges(settings)
     folder = run_folder(settings)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with held(folder):
         check_manifest(folder, settings, force)
         async with open_session(

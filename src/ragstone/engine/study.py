@@ -12,6 +12,7 @@ from ragstone.engine.chunking import cut_documents
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import plain_notes
+from ragstone.engine.output import make_folder
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.stages import load_judges
@@ -78,7 +79,7 @@ async def _study(
         agree=AgreeSection(),
         bench=BenchSection(languages=settings.bench.languages),
     )
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with held(folder):
         check_manifest(folder, decisive, force)
         for old in folder.glob("*.jsonl"):

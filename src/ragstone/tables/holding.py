@@ -17,13 +17,18 @@ def held(path: Path) -> Iterator[None]:
     """Keep other processes out of a file or folder of rows until the block ends.
 
     The lock is the operating system's (on `.NAME.lock` beside it), so a killed process holds nothing.
-    Raises DataError if another process has it.
+    Raises DataError if another process has it, or if the folder that it is in cannot be written to.
     """
     if sys.platform == "win32":  # two runs in one folder are not told apart there
         yield
         return
     lock = path.with_name(f".{path.name}.lock")
-    file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as mistake:
+        raise DataError(
+            f"{path}: cannot be written ({mistake.strerror}). Choose a folder that can."
+        ) from None
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
