@@ -1,5 +1,6 @@
 import pytest
 
+from ragstone.corpus import read_corpus
 from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.options import IngestOptions
 from ragstone.corpus.rows import read_csv, read_jsonl
@@ -74,6 +75,20 @@ def test_the_user_chooses_the_columns(tmp_path):
 def test_a_chosen_column_that_is_not_there_is_named_with_those_that_are(tmp_path):
     with pytest.raises(Unreadable, match="it has no column 'Anser'; its columns: 'Question', 'Answer'"):
         rows(tmp_path, "Question,Answer\na,b\n", columns={"text": "Anser"})
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", "id,text,crop\na,Sow.,rye\nb,,oats\n"),
+        ("t.jsonl", '{"id": "a", "text": "Sow."}\n{"id": "b", "text": ""}\n'),
+    ],
+)
+def test_a_row_whose_text_is_blank_is_skipped_and_its_other_cells_are_no_text(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    corpus = read_corpus([tmp_path / name])
+    assert [document.text for document in corpus.documents] == ["Sow."]
+    assert [(one.path, one.reason) for one in corpus.skipped] == [("b", "it holds no text")]
 
 
 def test_a_blank_cell_of_the_chosen_text_is_not_replaced_by_another_column(tmp_path):

@@ -62,9 +62,10 @@ def named_cells(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
 def documents_of(table: Table, file: File, options: IngestOptions) -> Iterator[Document]:
     """Yield the documents of a table as the options say.
 
-    A row's text is the first column named as in COLUMNS; without such a column it is all cells as lines
-    "name: cell". Columns that are not used are in `metadata`. Ids are the rows' own, else `file#row`, or
-    `file#sheet#row`. A whole table is a line for each row, the cells separated by " | ".
+    A row's text is the first column named as in COLUMNS, blank where the row has none of them filled; in a
+    table without such a column it is all cells as lines "name: cell". Columns that are not used are in
+    `metadata`. Ids are the rows' own, else `file#row`, or `file#sheet#row`. A whole table is a line for each
+    row, the cells separated by " | ".
 
     Raises Unreadable where a chosen column is not there, and where columns without a name would be lost.
     """
@@ -109,7 +110,8 @@ def _document(row: Row, chosen: Mapping[str, list[str]], table: Table, file: Fil
         taken = {name for found in used.values() for name in found}
         rest = {name: cell for name, cell in cells.items() if name not in taken}
     else:
-        values["text"] = _lines(cells, cells)
+        has_text = any(_folded(name) in COLUMNS["text"] for name in table.columns)
+        values["text"] = "" if has_text else _lines(cells, cells)
     own = rest.pop("metadata", {})
     metadata = {**rest, **(own if isinstance(own, dict) else {"metadata": own}), **_notes(table)}
     usual = {"id": f"{_place(table, file)}#{number}", "source": str(file.path)}
