@@ -107,6 +107,12 @@ def test_a_named_file_of_an_unknown_kind_is_an_error_that_lists_the_known(folder
         read_corpus([folder / "sub" / "picture.png"])
 
 
+def test_an_id_that_is_twice_in_one_file_is_an_error_that_names_the_file(tmp_path):
+    (tmp_path / "one.jsonl").write_text('{"id": "same", "text": "x"}\n{"id": "same", "text": "y"}\n')
+    with pytest.raises(DataError, match=r"one.jsonl: document id 'same' appears twice"):
+        read_corpus([tmp_path])
+
+
 def test_a_second_document_with_an_id_names_both_places(tmp_path):
     for name in ("one.jsonl", "two.jsonl"):
         (tmp_path / name).write_text('{"id": "same", "text": "x"}\n')

@@ -93,6 +93,11 @@ def read_here(
 
 
 def _check_id(name: str, place: str, places: dict[str, str]) -> None:
+    if name in places and places[name] == place:
+        raise DataError(
+            f"{place}: document id {name!r} appears twice. Rename one of the two, or give the column that "
+            "tells them apart with --column id=COLUMN (columns in [documents])."
+        )
     if name in places:
         raise DataError(
             f"document id {name!r} appears in {places[name]} and in {place}. Rename one of the two, "
