@@ -52,7 +52,7 @@ def test_a_missing_judge_file_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("change", "to", "says"),
     [
-        ('kind = "boolean"', 'kind = "bool"', "tone.toml:4: Invalid enum value 'bool'"),
+        ('kind = "boolean"', 'kind = "bool"', "tone.toml:4: unknown kind 'bool'. Did you mean 'boolean'"),
         ('source = "ours"', 'sauce = "ours"', "tone.toml:7: unknown key 'sauce'. Did you mean 'source'"),
         ("scale = [0, 1]", "scale = [1, 0]", "lowest score first"),
         ("scale = [0, 1]", "scale = [0, 5]", r"a boolean judge has scale = \[0, 1\]"),
