@@ -42,6 +42,20 @@ def test_the_summary_as_json(docs):
     assert next(read_rows("documents.jsonl", Document)).metadata == {"duplicates": ["docs/b.txt"]}
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("a.pdf", "no documents: every file was skipped, as said above."), (None, "the sources hold no file.")],
+)
+def test_where_nothing_can_be_read_nothing_is_written_and_that_is_an_error(folder, name, says):
+    (folder / "in").mkdir()
+    if name:
+        (folder / "in" / name).write_text("no PDF")
+    for more in ((), ("--json",)):
+        ran = ragstone("ingest", "in", *more)
+        assert (ran.code, says in ran.err, (folder / "documents.jsonl").exists()) == (2, True, False)
+    assert json.loads(ran.out)["output"] is None
+
+
 def test_patterns_columns_tables_and_limits(docs):
     ragstone("ingest", "docs", "--glob", "*.py", "-o", "code.jsonl", "--processes", 2)
     assert [row.metadata for row in read_rows("code.jsonl", Document)] == [{"code": "python"}] * 7

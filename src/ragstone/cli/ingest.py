@@ -59,8 +59,9 @@ def ingest(
 ) -> None:
     """Turn files into documents: text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, JSONL, code."""
     from ragstone.corpus import IngestOptions, read_corpus
+    from ragstone.errors import DataError
     from ragstone.records import Document
-    from ragstone.tables import open_rows
+    from ragstone.tables import check_output, write_rows
 
     options = IngestOptions(
         glob=glob or (),
@@ -70,16 +71,19 @@ def ingest(
         max_file_mb=max_file_mb,
         processes=processes,
     )
-    with open_rows(output, Document, force=force) as write:
-        with bars("ingest", None) as advance:
-            corpus = read_corpus(sources, options, advance)
-        for document in corpus.documents:
-            write(document)
+    check_output(output, force)
+    with bars("ingest", None) as advance:
+        corpus = read_corpus(sources, options, advance)
+    if corpus.documents:
+        write_rows(output, corpus.documents, Document, force=force)
     if json:
         show_json(_summary(corpus, options, output))
     else:
         for line in _told(corpus, options, output):
             say(line)
+    if not corpus.documents:
+        why = "every file was skipped, as said above" if corpus.skipped else "the sources hold no file"
+        raise DataError(f"no documents: {why}. {output} was not written.")
 
 
 def _columns(written: Iterable[str]) -> "dict[Field, str | list[str]]":
@@ -113,7 +117,7 @@ def _summary(corpus: "Corpus", options: "IngestOptions", output: Path) -> dict[s
         "reasons": dict(Counter(one.reason for one in corpus.skipped).most_common()),
         "duplicates": corpus.duplicates,
         "dropped": len(corpus.duplicates) if options.duplicates == "drop" else 0,
-        "output": str(output),
+        "output": str(output) if corpus.documents else None,
     }
 
 
@@ -131,9 +135,9 @@ def _languages(documents: "Iterable[Document]") -> dict[str, int]:
 
 def _told(corpus: "Corpus", options: "IngestOptions", output: Path) -> list[str]:
     lines = [*_skipped_lines(corpus.skipped), *_duplicate_lines(corpus.duplicates, options)]
-    lines.append(f"{_n(len(corpus.documents), 'document')} in {output}.")
     if corpus.documents:
         lines += [
+            f"{_n(len(corpus.documents), 'document')} in {output}.",
             f"  formats: {_counts(_formats(corpus.documents))}",
             f"  languages: {_counts(_languages(corpus.documents))}",
         ]
