@@ -129,6 +129,14 @@ def test_qrels_that_name_none_of_the_questions_are_an_error(corpus, qrels):
         assert (ran.code, "qrels.txt: none of the questions is in it" in ran.err) == (2, True)
 
 
+def test_what_cannot_be_measured_says_why(corpus):
+    rows = [Ranking(question_id=f"q{n}", retriever="theirs", items=[]) for n in range(2)]
+    write_rows(corpus / "theirs.jsonl", rows, Ranking)
+    assert "the rankings are empty" in ranked("--rankings", "theirs.jsonl").out
+    write_rows("q.jsonl", [Question(id="q0", question="Rye?")], Question, force=True)
+    assert "no question names its documents" in ranked().out
+
+
 def test_a_file_without_rankings_is_an_error(corpus):
     (corpus / "theirs.txt").write_text("")
     ran = ranked("--rankings", "theirs.txt")

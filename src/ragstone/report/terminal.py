@@ -67,11 +67,17 @@ def terminal_retrieval(row: RetrievalSummary) -> "Group":
     places = ", ".join(f"{place}: {count(n)}" for place, n in rank_bars(row) if n)
     return Group(
         _text(f"{row.retriever}, measured on {wording.measured(row)}", "bold"),
-        *([table] if row.measures else [_text("Nothing to measure: no question names its documents.")]),
+        *([table] if row.measures else [_text(_unmeasured(row))]),
         *([_text(f"First relevant document at rank {places}.")] if row.measures else []),
         *(part for grouping in groupings(row) for part in _grouping(grouping, headline_measures(row))),
         *(_text(remark) for remark in remarks(row)),
     )
+
+
+def _unmeasured(row: RetrievalSummary) -> str:
+    if row.n_questions:
+        return "Nothing to measure: the rankings are empty, so nothing was found for any question."
+    return "Nothing to measure: no question names its documents."
 
 
 def _grouping(grouping: Grouping, measures: list[str]) -> "list[RenderableType]":
