@@ -28,6 +28,8 @@ ENOUGH_S = 2.0  # a process is ready after a third of a second
 _LAST_BREATH_S = 5
 _RUN = "from ragstone.corpus.worker import main; main()"
 BEFORE = ""  # what a process runs first; a test of crashes needs it
+# There is a process for each core already: threads of NumPy's in each of them would wait for one another.
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 AHEAD = 4  # files in flight for each process, so that a slow one does not stop the others
 
 Given = list[Document | Skipped]
@@ -121,7 +123,8 @@ class _Worker:
         """Start the process; return whether it is ready."""
         code = f"import sys; sys.path[:] = {sys.path!r}\n{BEFORE}\n{_RUN}"
         command = [sys.executable, "-c", code]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        alone = {**os.environ, **dict.fromkeys(_THREADS, "1")}
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=alone)
         if self._ended or self._ask(None) != READY:
             self._stop()
         return self._process is not None
