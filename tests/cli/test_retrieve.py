@@ -190,12 +190,22 @@ def test_rankings_made_elsewhere_are_measured_to_the_depth_that_is_asked_for(cor
 
 
 def test_relevant_documents_that_the_corpus_lacks_are_said(corpus):
-    write_rows("q.jsonl", [Question(id="q", question="Rye?", document_ids=["rye"])], Question, force=True)
+    rye = Question(id="q", question="Rye?", document_ids=["rye"])
+    write_rows("q.jsonl", [rye, QUESTIONS[0]], Question, force=True)
     ran = ranked("--json")
     assert json.loads(ran.out)["missing_documents"] == {"q": ["rye"]}
     assert "1 questions name documents that the corpus lacks: q." in ran.err
     ran = ranked("--json", "--chunks", "c.jsonl", documents=None)
     assert json.loads(ran.out)["missing_documents"] == {"q": ["rye"]}
+
+
+def test_ids_of_another_corpus_are_an_error_and_no_measure_of_0(corpus):
+    write_rows("q.jsonl", [Question(id="q", question="Rye?", document_ids=["rye"])], Question, force=True)
+    for given in ([], ["--chunks", "c.jsonl"]):
+        ran = ranked(*given, documents=None if given else "d.jsonl")
+        assert ran.code == 2
+        assert "none of the documents that questions name is in the corpus: they name 'rye'" in ran.err
+        assert not (corpus / "rankings.jsonl").exists()
 
 
 def test_files_that_stand_there_are_not_replaced(corpus):

@@ -12,6 +12,7 @@ from ragstone.config import (
     RunSection,
     load_settings,
 )
+from ragstone.engine import forecast_bench
 from ragstone.engine.bench_timing import Indexes, Watch, search_timed
 from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.cut import measure_cut
@@ -194,6 +195,22 @@ def test_budget_of_a_reranker_is_kept_and_said(settings, fake_openai):
     summary = ragstone.bench_retrievers(grid, budget="2calls")
     assert fake_openai.n_requests == 2
     assert any("rankings carry a note" in note for note in summary.notes)
+
+
+def test_forecast_counts_a_rerankers_calls_for_vectors_that_are_not_there_yet(settings, fake_openai):
+    """BM25 stands in for dense search, whose passages and so whose calls will be others."""
+    grid = with_grid(
+        settings,
+        chunkers=None,
+        retrievers=["bm25", "dense"],
+        embedders=["openai/fake"],
+        rerankers=["openai/fake"],
+    )
+    asked = {model.model: model.calls for model in forecast_bench(grid).models if model.output}
+    assert asked == {"openai/fake": 2 * 8}
+    assert fake_openai.n_requests == 0
+    ragstone.bench_retrievers(grid)
+    assert forecast_bench(grid).calls == 0
 
 
 @pytest.mark.parametrize(

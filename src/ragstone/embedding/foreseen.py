@@ -40,6 +40,7 @@ def foreseen_model(
         most = most_used(new)
         forecaster.hear_embedding(identity, len(batches_of(new)) * weight, most.input * weight, price)
         forecaster.assumptions[ASSUMPTION] = None
+        forecaster.guessing = True
         raise NotEmbedded(f"{len(texts)} texts are not embedded yet: this is a forecast.")
 
     return EmbeddingModel(identity=identity, embed=listen, prefixes=prefixes_of(settings))

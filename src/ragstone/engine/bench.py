@@ -36,7 +36,7 @@ from ragstone.llm import Caps, parse_caps
 from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.report.bench import LEADERBOARD, BenchSummary
 from ragstone.report.bench_page import write_leaderboard
-from ragstone.retrieval import RETRIEVERS, missing_documents, same_documents
+from ragstone.retrieval import RETRIEVERS, check_ids_meet, missing_documents, same_documents
 from ragstone.tables import held, read_rows, write_rows
 from ragstone.version import __version__
 
@@ -136,6 +136,7 @@ def read_bench(settings: Settings) -> Bench:
     corpus = read_documents(settings, paths)
     if not corpus.documents:
         raise DataError(f"no documents in {', '.join(paths)}. Check [documents] paths.")
+    check_ids_meet(questions, corpus.documents)
     key = settings.documents.copies
     return Bench(
         settings=settings,

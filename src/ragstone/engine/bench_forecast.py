@@ -28,9 +28,10 @@ def forecast_bench(settings: Settings) -> Forecast:
     bench = read_bench(settings)
     asking = [one for one in planned if _asks(one, settings, planned)]
 
-    async def work(session: Session) -> None:
+    async def work(session: Session, forecaster: Forecaster) -> None:
         watch = Watch(session.search_means(bench.corpus.documents), session)
         for one in asking:
+            forecaster.guessing = False  # the next one may search by words, or by vectors that are there
             with contextlib.suppress(RagstoneError):
                 indexes = await build_indexes(bench, one.chunker, planned, watch, session)
                 declared = declared_retrievers(settings, planned)
@@ -48,7 +49,7 @@ def forecast_study(settings: Settings) -> Forecast:
     check_retrievers(settings)
     rows = read_study_rows(settings)
 
-    async def work(session: Session) -> None:
+    async def work(session: Session, _forecaster: Forecaster) -> None:
         if not settings.answer.model and not _study_embeds(settings):
             return
         chunks = list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
@@ -72,10 +73,11 @@ def _study_embeds(settings: Settings) -> bool:
     return asking or any(name.startswith(ENDPOINT) for name in named)
 
 
-def _forecast(settings: Settings, work: Callable[[Session], Awaitable[None]]) -> Forecast:
+def _forecast(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[None]]) -> Forecast:
     async def run() -> Forecast:
-        async with open_forecast(settings, Forecaster()) as session:
-            await work(session)
+        forecaster = Forecaster()
+        async with open_forecast(settings, forecaster) as session:
+            await work(session, forecaster)
             return session.forecast()
 
     return run_sync(run())

@@ -22,6 +22,7 @@ from ragstone.retrieval import (
     Grades,
     RetrievalSummary,
     build_search,
+    check_ids_meet,
     evaluate_rankings,
     label_questions,
     missing_documents,
@@ -76,6 +77,7 @@ def rank_to_file(
     async def work() -> RetrieveSummary:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
             corpus = corpus_of(settings, chunks, session.embedder)
+            check_ids_meet(_relevant(questions, grades), _known(corpus))
             declared = settings.retrieve
             began = time.perf_counter()
             means = session.search_means(corpus.documents)
@@ -190,7 +192,7 @@ def _summarise(
         lengths=lengths,
         seed=settings.run.seed,
     )
-    missing = _missing(questions if grades is None else label_questions(questions, grades), corpus)
+    missing = missing_documents(_relevant(questions, grades), _known(corpus)) if corpus.chunks else {}
     return RetrieveSummary(
         retrieval=summary,
         missing_documents=missing,
@@ -204,10 +206,11 @@ def _summarise(
     )
 
 
-def _missing(questions: Sequence[Question], corpus: ChunkedCorpus) -> dict[str, list[str]]:
-    if not corpus.documents and not corpus.chunks:
-        return {}
-    if corpus.documents:
-        return missing_documents(questions, corpus.documents)
-    ids = {chunk.document_id for chunk in corpus.chunks}
-    return missing_documents(questions, [Document(id=name, text="") for name in ids])
+def _relevant(questions: Sequence[Question], grades: Mapping[str, Grades] | None) -> Sequence[Question]:
+    return questions if grades is None else label_questions(questions, grades)
+
+
+def _known(corpus: ChunkedCorpus) -> Sequence[Document]:
+    """Return the documents; those that a file of chunks names, where there is nothing else."""
+    names = dict.fromkeys(chunk.document_id for chunk in corpus.chunks)
+    return corpus.documents or [Document(id=name, text="") for name in names]

@@ -78,10 +78,15 @@ class _Listened:
 
 
 class Forecaster:
-    """Listens to the calls of stages. `weight` is how many calls each one that is heard stands for."""
+    """Listens to the calls of stages.
+
+    weight: how many calls each one that is heard stands for. guessing: what is asked follows from vectors
+    that are not there yet, so other calls will be made: neither the ledger nor an earlier one answers these.
+    """
 
     def __init__(self) -> None:
         self.weight = 1.0
+        self.guessing = False
         self.assumptions: dict[str, None] = {}
         self._models: dict[str, _Listened] = {}
         self._embeddings: dict[str, tuple[float, float, Price | None]] = {}
@@ -96,10 +101,12 @@ class Forecaster:
             kind = listened.kinds.setdefault((form, prompt.max_tokens), _Kind())
             n_bytes = most_tokens(prompt).input
             try:
+                if self.guessing:
+                    raise NotInLedger(prompt)
                 reply = await door.ask(prompt)
             except NotInLedger:
                 key = prompt_key(door.endpoint.identity, prompt)
-                if key not in self._heard:  # the same call twice is made once
+                if self.guessing or key not in self._heard:  # the same call twice is made once
                     self._heard.add(key)
                     kind.n_missing += self.weight
                     kind.missing_bytes += self.weight * n_bytes

@@ -1,7 +1,13 @@
 """Chunks and questions -> rankings: BM25, dense, hybrid; and the rank measures."""
 
 from ragstone.corpus.tokens import search_terms, tokenize
-from ragstone.retrieval.evaluate import QueryMeasures, measure_queries, missing_documents, ranked_documents
+from ragstone.retrieval.evaluate import (
+    QueryMeasures,
+    check_ids_meet,
+    measure_queries,
+    missing_documents,
+    ranked_documents,
+)
 from ragstone.retrieval.filters import Filter
 from ragstone.retrieval.grouping import Batches, GroupMeasures
 from ragstone.retrieval.means import Search, SearchMeans
@@ -24,6 +30,7 @@ __all__ = [
     "Search",
     "SearchMeans",
     "build_search",
+    "check_ids_meet",
     "copies_of",
     "evaluate_rankings",
     "gather_hits",

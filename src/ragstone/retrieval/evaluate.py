@@ -115,6 +115,22 @@ def missing_documents(questions: Iterable[Question], documents: Iterable[Documen
     return {question_id: names for question_id, names in missing.items() if names}
 
 
+def check_ids_meet(questions: Iterable[Question], documents: Iterable[Document]) -> None:
+    """Raise DataError where questions name documents and the corpus has not a single one of them.
+
+    Every measure would be 0, which says nothing of a retriever: the ids are of another corpus, or of another
+    way of reading it.
+    """
+    asked, there = list(questions), list(documents)
+    named = [name for question in asked for name in _named(question)]
+    lacking = missing_documents(asked, there)
+    if there and named and len(named) == sum(map(len, lacking.values())):
+        raise DataError(
+            f"none of the documents that questions name is in the corpus: they name {named[0]!r}, its ids "
+            f"are like {there[0].id!r}. Give the documents that the questions were made from."
+        )
+
+
 def _named(question: Question) -> list[str]:
     """Return the documents that the question names as relevant, or that its evidence stands in."""
     return question.document_ids or list(dict.fromkeys(span.document_id for span in question.evidence or ()))
