@@ -6,6 +6,7 @@ fastest of three rounds counts, and what is compared is timed in turn.
 
 import argparse
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -62,12 +63,20 @@ def row(what: str, seconds: float, count: int, unit: str) -> None:
     sys.stdout.write(f"{what:<52}{seconds:8.2f} s {count / seconds:12,.0f} {unit}/s\n")
 
 
-def bench_files(folder: Path, n_files: int) -> None:
-    write_pages(folder, n_files)
+def bench_files(folder: Path, what: str, n_files: int) -> None:
     by_one, by_two = IngestOptions(processes=1), IngestOptions(processes=2)
     one, two = fastest([lambda: read_corpus([folder], by_one), lambda: read_corpus([folder], by_two)])
-    row(f"{n_files:,} HTML files of 10 kB, one process", one, n_files, "files")
-    row(f"{n_files:,} HTML files of 10 kB, two processes", two, n_files, "files")
+    row(f"{what}, one process", one, n_files, "files")
+    row(f"{what}, two processes", two, n_files, "files")
+
+
+def copy_pdfs(folder: Path, times: int) -> int:
+    """Copy the PDFs of the development pack so often; return how many there are, 0 where it is absent."""
+    pdfs = sorted((Path(__file__).parents[2] / "shared" / "data" / "pdfs").glob("*.pdf"))
+    for pdf in pdfs:
+        for number in range(times):
+            shutil.copy(pdf, folder / f"{number}-{pdf.name}")
+    return len(pdfs) * times
 
 
 def bench_book(path: Path) -> None:
@@ -108,9 +117,14 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=20_000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "pages"
-        folder.mkdir()
-        bench_files(folder, arguments.files)
+        pages, pdfs = Path(name) / "pages", Path(name) / "pdfs"
+        pages.mkdir()
+        pdfs.mkdir()
+        write_pages(pages, arguments.files)
+        bench_files(pages, f"{arguments.files:,} HTML files of 10 kB", arguments.files)
+        n_pdfs = copy_pdfs(pdfs, times=20)
+        if n_pdfs:
+            bench_files(pdfs, f"{n_pdfs} PDFs of 3 pages", n_pdfs)
         bench_book(Path(name) / "a.xlsx")
     bench_documents(arguments.documents)
 

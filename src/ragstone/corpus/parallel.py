@@ -24,7 +24,7 @@ from ragstone.records import Document
 
 # Seconds that files take on one core, by and large: for each, and for each byte of it.
 FILE_S, BYTE_S = 1e-3, 1e-7
-ENOUGH_S = 2.0  # a process is ready after a third of a second
+ENOUGH_S = 6.0  # a process is ready after 1.5 s: imports, and what tells languages
 _LAST_BREATH_S = 5
 _RUN = "from ragstone.corpus.worker import main; main()"
 BEFORE = ""  # what a process runs first; a test of crashes needs it
