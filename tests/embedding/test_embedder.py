@@ -105,6 +105,12 @@ def test_no_text_gives_no_vector():
     assert model.calls == []
 
 
+def test_nothing_but_zeros_is_no_embedding():
+    embed = Embedder(model_of(lambda texts, role: np.zeros((len(texts), 2))), None)
+    with pytest.raises(ModelError, match="nothing but zeros for 2 texts"):
+        embed(["a", "b"], "query")
+
+
 def test_a_zero_vector_stays_zero():
     embed = Embedder(model_of(lambda texts, role: np.zeros((len(texts), 2))), None)
     assert embed(["a"], "query").tolist() == [[0, 0]]

@@ -108,6 +108,11 @@ class Embedder:
                 "texts, or numbers that are not finite. Use another embedder."
             )
         lengths: Vectors = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if n_texts > 1 and not lengths.any():  # a single text may hold no word that the model knows
+            raise ModelError(
+                f"embedder {self.identity!r} gave nothing but zeros for {n_texts} texts: it does not work. "
+                "Check the model that is served, or use another embedder."
+            )
         lengths[lengths == 0] = 1
         return vectors / lengths
 
