@@ -180,3 +180,11 @@ def test_deadline_cuts_the_answers_of_a_study_off(languages, fake_openai):
     fake_openai.latency_s = 2.0
     ran = ragstone("bench", "languages", "--model", fake_openai.model, "--deadline", "1s")
     assert ran.code == 4
+
+
+def test_starter_has_a_bench_to_begin_with(folder):
+    assert ragstone("new", "mine").code == 0
+    ran = ragstone("bench", "retrievers", "--config", "mine/ragstone.toml")
+    assert ran.code == 0
+    assert "Measured on 98 questions; left out: 2 unanswerable." in ran.out
+    assert (folder / "mine/runs/starter-retrievers/report.html").is_file()

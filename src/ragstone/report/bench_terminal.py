@@ -13,6 +13,7 @@ from ragstone.report.bench_words import (
     lead_of,
     outcome,
     seconds,
+    short,
 )
 from ragstone.report.wording import interval, number
 
@@ -59,9 +60,9 @@ def _standings(summary: BenchSummary) -> "Table":
         ("#", True),
         ("", False),
         ("", False),
-        (lead, True),
+        (short(lead), True),
         ("interval", True),
-        *((name, True) for name in shown),
+        *((short(name), True) for name in shown),
         ("median", True),
         ("index", True),
     )

@@ -15,6 +15,12 @@ VERDICTS: dict[Place, str] = {
 }
 
 
+def short(measure: str) -> str:
+    """Return the name of a measure for the head of a narrow column: `span rec@5`."""
+    name, at, k = measure.partition("@")
+    return f"{SHORT.get(name, name)}{at}{k}"
+
+
 def bare(measure: str) -> str:
     """Return the name of a measure without its k."""
     return measure.partition("@")[0]
