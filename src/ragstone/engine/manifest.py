@@ -1,7 +1,6 @@
 """manifest.json: the digests of everything that decided the outcome of a run. It holds no key and no time."""
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.errors import DataError
 from ragstone.judging import Judge
+from ragstone.llm.site import without_password
 from ragstone.systems import load_prompt
 from ragstone.version import __version__
 
@@ -69,7 +69,7 @@ def _settings(settings: Settings) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.json.decode(_encode(settings))
     del found["root"]
     for model in found["models"].values():
-        model["base_url"] = model["base_url"] and re.sub(r"//[^/@]*@", "//", model["base_url"])
+        model["base_url"] = model["base_url"] and without_password(model["base_url"])
     return found
 
 

@@ -36,7 +36,7 @@ class Site:
     def __init__(self, session: aiohttp.ClientSession, base_url: str, key: str, no_key: str | None) -> None:
         self.session = session
         self.base_url = base_url
-        self.name = _without_password(base_url)
+        self.name = without_password(base_url)
         self._key = key
         self._no_key = no_key
 
@@ -61,11 +61,12 @@ def model_at(base_url: str, model: str) -> str:
 
     Two servers may both call their model `default`: one must not be taken for the other.
     """
-    where = "" if base_url == DEFAULT_BASE_URL else f"@{_without_password(base_url).partition('//')[2]}"
+    where = "" if base_url == DEFAULT_BASE_URL else f"@{without_password(base_url).partition('//')[2]}"
     return f"openai/{model}{where}"
 
 
-def _without_password(base_url: str) -> str:
+def without_password(base_url: str) -> str:
+    """Return an address as it may be shown."""
     return re.sub(r"//[^/@]*@", "//", base_url)
 
 
@@ -145,7 +146,7 @@ def raise_for(site: Site, status: int, retry_after: str | None, content: bytes) 
         )
     if status == 402 or (status == 429 and "insufficient_quota" in words):
         raise ModelError(f"{site.name}: the account has no quota left: {words}")
-    retry_after_s = _retry_after_s(retry_after)
+    retry_after_s = retry_after_s_of(retry_after)
     patient = retry_after_s is None or retry_after_s <= PATIENCE_S
     raise CallFailed(
         "rate_limited" if status == 429 else "error",
@@ -155,7 +156,7 @@ def raise_for(site: Site, status: int, retry_after: str | None, content: bytes) 
     )
 
 
-def _retry_after_s(header: str | None) -> float | None:
+def retry_after_s_of(header: str | None) -> float | None:
     """Return the seconds that a Retry-After header asks for, given as seconds or as a date."""
     if not header:
         return None

@@ -6,12 +6,8 @@ What becomes of a question whose call fails after all its attempts: an empty ran
 
 import asyncio
 import contextlib
-import email.utils
-import math
 import os
 import random
-import re
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +17,7 @@ from ragstone.config import HttpSettings
 from ragstone.errors import ConfigError, DataError, ModelError, nearest
 from ragstone.llm import CallFailed
 from ragstone.llm.limits import backoff_s
+from ragstone.llm.site import retry_after_s_of, without_password
 from ragstone.records import Chunk, Question, Ranking
 from ragstone.retrieval.filters import Filter, question_tags
 from ragstone.retrieval.json_form import (
@@ -104,7 +101,7 @@ class _Line:
         self._name = name
         self._declared = declared
         self._session = session
-        self._shown = re.sub(r"//[^/@]*@", "//", declared.url)  # without a password
+        self._shown = without_password(declared.url)
         self._slots = asyncio.Semaphore(declared.max_concurrency)
         self._draw = random.Random(0)
 
@@ -176,7 +173,7 @@ def _decoded(name: str, response: "aiohttp.ClientResponse", content: bytes) -> J
     """Return a reply as JSON. Raises what its HTTP status means, and for a reply that is no JSON."""
     words = " ".join(content[:200].decode("utf-8", "replace").split()) or "an empty reply"
     if response.status >= 400:
-        wait_s = _retry_after_s(response.headers.get("Retry-After"))
+        wait_s = retry_after_s_of(response.headers.get("Retry-After"))
         hint = " Check its key (api_key_env)." if response.status in (401, 403) else ""
         raise _Failed(
             "rate_limited" if response.status == 429 else "error",
@@ -189,20 +186,6 @@ def _decoded(name: str, response: "aiohttp.ClientResponse", content: bytes) -> J
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise _Failed("unparsable", f"{name}: the reply is no JSON: {words}") from None
     return decoded
-
-
-def _retry_after_s(header: str | None) -> float | None:
-    """Return the seconds that a Retry-After header asks for, given as seconds or as a date."""
-    if not header:
-        return None
-    try:
-        seconds = float(header)
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    except ValueError:
-        try:
-            return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-        except ValueError:
-            return None
 
 
 def _form(name: str, declared: HttpSettings) -> _Form:
