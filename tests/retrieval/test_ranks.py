@@ -4,7 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ragstone.retrieval.ranks import Subset, top_hits, top_hits_of_rows
+from ragstone.retrieval.ranks import Subset, top_hits_of_rows
+
+
+def top_hits(scores, k, among=None):
+    """Return the hits of one row."""
+    return top_hits_of_rows(scores[np.newaxis], k, among)[0]
 
 
 def stable_sort(scores, k, positions=None, least=-np.inf):

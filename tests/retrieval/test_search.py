@@ -8,7 +8,7 @@ from ragstone.config import HybridSettings
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk, Question
 from ragstone.retrieval import RETRIEVERS, Filter, SearchMeans, build_search
-from ragstone.retrieval.ranks import top_hits
+from ragstone.retrieval.ranks import top_hits_of_rows
 from ragstone.retrieval.search import indexed_text
 
 TEXTS = ["maize needs water", "wheat needs sun", "cats sleep", "maize and wheat and maize"]
@@ -126,7 +126,7 @@ async def test_a_corpus_without_words_answers_nothing():
 @settings(deadline=None)
 def test_top_hits_are_a_stable_sort_cut_at_k(scores, k):
     expected = sorted(enumerate(scores), key=lambda hit: -hit[1])[:k]
-    assert top_hits(np.array(scores, dtype=np.float32), k) == expected
+    assert top_hits_of_rows(np.array([scores], dtype=np.float32), k) == [expected]
 
 
 async def test_an_unknown_retriever_names_the_nearest():

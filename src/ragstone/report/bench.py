@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.errors import DataError
 from ragstone.experiments.leaderboard import Leaderboard
+from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
 
 LEADERBOARD = "leaderboard.json"
@@ -31,15 +31,4 @@ class BenchSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_leaderboard(folder: Path) -> BenchSummary:
     """Return what leaderboard.json of a folder holds. Raises DataError, saying what to do."""
-    path = folder / LEADERBOARD
-    if not path.is_file():
-        raise DataError(
-            f"{path}: no such file. Run `ragstone bench retrievers` to the end: it writes it last."
-        )
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=BenchSummary)
-    except msgspec.DecodeError as mistake:
-        raise DataError(
-            f"{path}: not a leaderboard that this version of Ragstone understands ({mistake}). "
-            "Run `ragstone bench retrievers` again."
-        ) from None
+    return read_numbers(folder / LEADERBOARD, BenchSummary, "leaderboard", "ragstone bench retrievers")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.errors import DataError
 from ragstone.experiments.answers import AnsweringCost, WrongAnswer
 from ragstone.experiments.languages import LanguageCell, LanguageVerdict
+from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
 
 STUDY = "languages.json"
@@ -49,15 +49,4 @@ class StudySummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_study(folder: Path) -> StudySummary:
     """Return what languages.json of a folder holds. Raises DataError, saying what to do."""
-    path = folder / STUDY
-    if not path.is_file():
-        raise DataError(
-            f"{path}: no such file. Run `ragstone bench languages` to the end: it writes it last."
-        )
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=StudySummary)
-    except msgspec.DecodeError as mistake:
-        raise DataError(
-            f"{path}: not a study that this version of Ragstone understands ({mistake}). "
-            "Run `ragstone bench languages` again."
-        ) from None
+    return read_numbers(folder / STUDY, StudySummary, "study", "ragstone bench languages")

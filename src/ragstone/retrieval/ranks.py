@@ -26,19 +26,14 @@ _TIE = 2 * 10**-DECIMALS  # more than any two scores differ that are rounded to 
 _GROUPS = 1024  # of scores in a row, of which the maxima are compared first
 
 
-def top_hits(scores: NDArray[np.floating], k: int, among: Subset | None = None) -> list[Hit]:
-    """Return the k highest scores as (position, score), best first; equal scores in order of position.
-
-    scores: one per chunk, finite; rounded to DECIMALS before they are compared. All of them come back if k
-    is larger than their number. among: only these positions count.
-    """
-    return top_hits_of_rows(scores[np.newaxis], k, among)[0]
-
-
 def top_hits_of_rows(
     scores: NDArray[np.floating], k: int, among: Subset | None = None, *, least: float | None = None
 ) -> list[list[Hit]]:
-    """Return the top_hits of each row; a score below `least` is no hit.
+    """Return the k highest scores of each row as (position, score), best first; equal ones in their order.
+
+    scores: one row a question, one column a chunk; finite; rounded to DECIMALS before they are compared. All
+    of a row come back if k is larger than their number. among: only these positions count; a score below
+    `least` is no hit.
 
     The maxima of groups of scores tell which groups can hold one of the k highest, and only these are
     looked at one by one: the work is one pass over the scores, whatever k is.
