@@ -2,15 +2,14 @@
 
 import mimetypes
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 
 import msgspec
 
 from ragstone.corpus.file import File, Skipped, Unreadable
 from ragstone.corpus.html import read_html
 from ragstone.corpus.language import detect_languages
-from ragstone.corpus.office import read_docx, read_pptx, read_xlsx
 from ragstone.corpus.options import IngestOptions
-from ragstone.corpus.pdf import read_pdf
 from ragstone.corpus.prose import read_markdown, read_text
 from ragstone.corpus.rows import read_csv, read_jsonl
 from ragstone.corpus.source import code_of, read_source
@@ -18,7 +17,20 @@ from ragstone.corpus.table import Table, documents_of
 from ragstone.corpus.zips import too_large
 from ragstone.records import Document
 
-READERS: Mapping[str, Callable[[File], Iterable[Document | Table]]] = {
+Reader = Callable[[File], Iterable[Document | Table]]
+
+
+def _imported(module: str, name: str) -> Reader:
+    """Return a reader whose rooms are imported when it reads: every command imports this module."""
+
+    def read(file: File) -> Iterable[Document | Table]:
+        reader: Reader = getattr(import_module(f"ragstone.corpus.{module}"), name)
+        return reader(file)
+
+    return read
+
+
+READERS: Mapping[str, Reader] = {
     ".txt": read_text,
     ".text": read_text,
     ".rst": read_text,
@@ -27,13 +39,13 @@ READERS: Mapping[str, Callable[[File], Iterable[Document | Table]]] = {
     ".html": read_html,
     ".htm": read_html,
     ".xhtml": read_html,
-    ".pdf": read_pdf,
-    ".docx": read_docx,
-    ".docm": read_docx,
-    ".pptx": read_pptx,
-    ".pptm": read_pptx,
-    ".xlsx": read_xlsx,
-    ".xlsm": read_xlsx,
+    ".pdf": _imported("pdf", "read_pdf"),
+    ".docx": _imported("office", "read_docx"),
+    ".docm": _imported("office", "read_docx"),
+    ".pptx": _imported("office", "read_pptx"),
+    ".pptm": _imported("office", "read_pptx"),
+    ".xlsx": _imported("office", "read_xlsx"),
+    ".xlsm": _imported("office", "read_xlsx"),
     ".csv": read_csv,
     ".tsv": read_csv,
     ".jsonl": read_jsonl,

@@ -6,6 +6,7 @@ A key is read when the endpoint is opened, goes into the request's header, and i
 import functools
 import logging
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -52,3 +53,8 @@ def _from_file(file: Path) -> tuple[str, str]:
 @functools.cache  # once for each file, however often its model is opened
 def _warn_of_readers(file: Path) -> None:
     LOG.warning("%s: other users of this machine can read this key. Run: chmod 600 %s", file, file)
+
+
+def without_password(address: str) -> str:
+    """Return an address as it may be shown."""
+    return re.sub(r"//[^/@]*@", "//", address)

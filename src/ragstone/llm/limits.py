@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import email.utils
 import random
+import time
 from collections import deque
 from types import TracebackType
 
@@ -159,3 +161,17 @@ class Circuit:
 def backoff_s(attempt: int, draw: random.Random) -> float:
     """Return how long to wait after failed attempt number `attempt` (from 0): full jitter, doubling."""
     return draw.uniform(0, min(BACKOFF_CAP_S, BACKOFF_S * 2**attempt))
+
+
+def retry_after_s_of(header: str | None) -> float | None:
+    """Return the seconds that a Retry-After header asks for, given as seconds or as a date."""
+    if not header:
+        return None
+    try:
+        seconds = float(header)
+        return max(0.0, seconds) if seconds == seconds else None  # NaN differs from itself
+    except ValueError:
+        try:
+            return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+        except ValueError:
+            return None

@@ -1,10 +1,7 @@
 """An endpoint of the OpenAI protocol: its address, its key, its connections, and what its errors mean."""
 
 import contextlib
-import email.utils
 import os
-import re
-import time
 import urllib.request
 from collections.abc import AsyncIterator
 from typing import Any, NoReturn
@@ -15,7 +12,8 @@ import msgspec
 
 from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
-from ragstone.llm.keys import find_key
+from ragstone.llm.keys import find_key, without_password
+from ragstone.llm.limits import retry_after_s_of
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.transport import BadRequest, Unreachable
 
@@ -63,11 +61,6 @@ def model_at(base_url: str, model: str) -> str:
     """
     where = "" if base_url == DEFAULT_BASE_URL else f"@{without_password(base_url).partition('//')[2]}"
     return f"openai/{model}{where}"
-
-
-def without_password(base_url: str) -> str:
-    """Return an address as it may be shown."""
-    return re.sub(r"//[^/@]*@", "//", base_url)
 
 
 @contextlib.asynccontextmanager
@@ -154,20 +147,6 @@ def raise_for(site: Site, status: int, retry_after: str | None, content: bytes) 
         retryable=patient and status in RETRYABLE,
         retry_after_s=retry_after_s if patient else None,
     )
-
-
-def retry_after_s_of(header: str | None) -> float | None:
-    """Return the seconds that a Retry-After header asks for, given as seconds or as a date."""
-    if not header:
-        return None
-    try:
-        seconds = float(header)
-        return max(0.0, seconds) if seconds == seconds else None  # NaN differs from itself
-    except ValueError:
-        try:
-            return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-        except ValueError:
-            return None
 
 
 def _excerpt(content: bytes) -> str:

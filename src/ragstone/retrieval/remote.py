@@ -16,8 +16,8 @@ import msgspec
 from ragstone.config import HttpSettings
 from ragstone.errors import ConfigError, DataError, ModelError, nearest
 from ragstone.llm import CallFailed
-from ragstone.llm.limits import backoff_s
-from ragstone.llm.site import retry_after_s_of, without_password
+from ragstone.llm.keys import without_password
+from ragstone.llm.limits import backoff_s, retry_after_s_of
 from ragstone.records import Chunk, Question, Ranking
 from ragstone.retrieval.filters import Filter, question_tags
 from ragstone.retrieval.json_form import (
