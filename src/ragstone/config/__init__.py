@@ -1,6 +1,7 @@
 """ragstone.toml -> settings, with errors that name the line and the fix."""
 
 from ragstone.config.bench import BenchSection, LanguagesBench, RetrieversBench
+from ragstone.config.build import BuildSection, FactsSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.loading import choose, convert_section, load_settings, parse_toml
 from ragstone.config.retrievers import (
@@ -30,9 +31,11 @@ __all__ = [
     "AnswerSection",
     "BenchSection",
     "Bm25Settings",
+    "BuildSection",
     "ChunkSection",
     "DenseSettings",
     "DocumentsSection",
+    "FactsSection",
     "HttpSettings",
     "HybridSettings",
     "JudgeSection",

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ragstone.config.bench import BenchSection
+from ragstone.config.build import BuildSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.retrievers import RetrieverSettings
 from ragstone.config.section import NotNegative, Positive, Section
@@ -132,6 +133,7 @@ class Settings(Section, frozen=True, kw_only=True):
     judge: JudgeSection = JudgeSection()
     agree: AgreeSection = AgreeSection()
     bench: BenchSection = BenchSection()
+    build: BuildSection = BuildSection()
     models: dict[str, ModelSettings] = {}
     root: str = "."
 

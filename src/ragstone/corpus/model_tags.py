@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ragstone.corpus.tags import Tag
-from ragstone.llm import Ask, CallFailed, Message, Prompt, fence, row_nonce
+from ragstone.llm import Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Status
 
 VERSION = 1  # of the prompts below; a change of wording is a new one
@@ -144,11 +144,4 @@ def _tags_reply(tags: Sequence[Tag]) -> type[msgspec.Struct]:
 def _prompt(told: str, form: str, shown: Mapping[str, str], reply: type, secret: bytes) -> Prompt:
     """Return a call: the fixed part first, so that providers' caches hit, the fenced texts last."""
     nonce = row_nonce(secret, [told, str(VERSION), *shown.values()])
-    fenced = "\n\n".join(fence(name, text, nonce) for name, text in shown.items())
-    system = f"{told}\n\n{UNTRUSTED}\n\nReply with one JSON object and nothing else: {form}"
-    return Prompt(
-        messages=(Message("system", system), Message("user", f'{fenced}\n\nThe code is "{nonce}".')),
-        reply=reply,
-        nonce=nonce,
-        max_tokens=512,
-    )
+    return fenced_prompt(f"{told}\n\n{UNTRUSTED}", shown, form=form, reply=reply, nonce=nonce, max_tokens=512)

@@ -17,10 +17,11 @@ from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
 from ragstone.llm.prices import ListPrice
-from ragstone.records import Document, Question
+from ragstone.records import Document
 from ragstone.report import Calls
 from ragstone.retrieval import Filter, SearchMeans
 
+In = TypeVar("In")
 Out = TypeVar("Out")
 
 HOSTED_CONTEXT_TOKENS = 32_768  # what hosted models have at least; `context_tokens` of a model says more
@@ -206,13 +207,11 @@ class Session:
         declared = self.settings.models.get(model, ModelSettings()).context_tokens
         return declared or (LOCAL_CONTEXT_TOKENS if model.startswith("llamacpp/") else HOSTED_CONTEXT_TOKENS)
 
-    async def each(
-        self, name: str, work: Callable[[Question], Awaitable[Out]], questions: Sequence[Question]
-    ) -> list[Out]:
-        """Return `work(question)` for every question, in order, many under way at once, with a bar."""
-        with self.progress(name, len(questions), self.state) as advance:
+    async def each(self, name: str, work: Callable[[In], Awaitable[Out]], rows: Sequence[In]) -> list[Out]:
+        """Return `work(row)` for every row, in order, many under way at once, with a bar."""
+        with self.progress(name, len(rows), self.state) as advance:
             done = []
-            async for out in map_in_order(work, questions, self.stop):
+            async for out in map_in_order(work, rows, self.stop):
                 advance()
                 done.append(out)
             return done

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from ragstone.judging.judge import Input, Judge
-from ragstone.llm import Message, Prompt, fence, row_nonce
+from ragstone.llm import Prompt, fenced_prompt, row_nonce
 from ragstone.records import Answer, references
 
 UNTRUSTED = (
@@ -58,10 +58,10 @@ def render_prompt(
     named = [name for name in inputs if f"{{{name}}}" in text]
     nonce = row_nonce(secret, [judge.name, str(judge.version), *(inputs[name] for name in named)])
     told = re.sub(r"\{(\w+)\}", r"<\1>", text.strip())
-    system = f"{told}\n\n{UNTRUSTED}\n\nReply with one JSON object and nothing else: {form}"
-    shown = "\n\n".join(fence(name, inputs[name], nonce) for name in named)
-    return Prompt(
-        messages=(Message("system", system), Message("user", f'{shown}\n\nThe code is "{nonce}".')),
+    return fenced_prompt(
+        f"{told}\n\n{UNTRUSTED}",
+        {name: inputs[name] for name in named},
+        form=form,
         reply=reply,
         nonce=nonce,
         max_tokens=judge.max_tokens,

@@ -2,6 +2,7 @@
 
 from ragstone.llm.budget import DEADLINE, Budget, Caps, parse_caps
 from ragstone.llm.door import Door, ledger_path, open_door
+from ragstone.llm.fenced import MATERIAL, fenced_prompt
 from ragstone.llm.gguf import cached_models, resolve_gguf
 from ragstone.llm.ledger import Ledger
 from ragstone.llm.prompt import Ask, CallFailed, Message, Prompt, Reply
@@ -9,6 +10,7 @@ from ragstone.llm.untrusted import fence, load_secret, row_nonce
 
 __all__ = [
     "DEADLINE",
+    "MATERIAL",
     "Ask",
     "Budget",
     "CallFailed",
@@ -20,6 +22,7 @@ __all__ = [
     "Reply",
     "cached_models",
     "fence",
+    "fenced_prompt",
     "ledger_path",
     "load_secret",
     "open_door",

@@ -1,0 +1,82 @@
+"""A question in the making: what it was written from, and why it was lost, if it was."""
+
+from typing import Literal
+
+import msgspec
+
+from ragstone.records import Question
+
+Step = Literal["write", "check", "criticise", "closed_book", "count"]
+
+# Why a candidate is lost: the step that found it, and the words that a reader is shown.
+REASONS: dict[str, tuple[Step, str]] = {
+    "call_failed": ("write", "the model gave no usable reply"),
+    "no_evidence": ("write", "the quoted evidence does not stand in the document"),
+    "wrong_language": ("write", "not in the language of the document, twice"),
+    "unchanged": (
+        "write",
+        "the statement that was to be made false is not, or is more than minimally changed",
+    ),
+    "empty": ("check", "the question or the answer is empty"),
+    "too_long": ("check", "the question or the answer is too long"),
+    "no_question": ("check", "it asks nothing"),
+    "mentions_context": ("check", "it speaks of the passage, which who asks does not see"),
+    "answer_in_question": ("check", "the question gives its own answer away"),
+    "evidence_too_short": ("check", "the evidence is too short to support an answer"),
+    "duplicate": ("check", "the same question as another"),
+    "near_duplicate": ("check", "nearly the same question as another"),
+    "low_score": ("criticise", "a critic gave it less than the threshold"),
+    "not_criticised": ("criticise", "a critic gave no usable score"),
+    "answerable": ("criticise", "the documents answer a question that they should not answer"),
+    "known_by_heart": ("closed_book", "the model answers it without any document"),
+    "beyond_count": ("count", "good, but more than were asked for"),
+}
+
+
+class Passage(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model is shown at once: `text == document.text[start:end]`, offsets in code points."""
+
+    document_id: str
+    start: int
+    end: int
+    text: str
+    title: str | None = None
+    lang: str | None = None
+    topic: str | None = None
+    document_length: int = 0
+
+
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a candidate was lost: a key of REASONS, and what exactly was found."""
+
+    reason: str
+    detail: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.reason not in REASONS:
+            raise ValueError(f"unknown reason {self.reason!r}: add it to REASONS")
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A question, the passages that it was written from (two of a multi-hop one), and its loss, if any.
+
+    `question.metadata["rationales"]` holds the critics' reasons, `question.scores` their scores.
+    """
+
+    question: Question
+    passages: tuple[Passage, ...]
+    loss: Loss | None = None
+
+
+def lose(candidate: Candidate, reason: str, detail: str | None = None) -> Candidate:
+    """Return the candidate as lost for this reason; one that is lost already keeps its first loss."""
+    if candidate.loss is not None:
+        return candidate
+    return msgspec.structs.replace(candidate, loss=Loss(reason=reason, detail=detail))
+
+
+def noted(candidate: Candidate, **notes: object) -> Candidate:
+    """Return the candidate with these entries in its question's metadata."""
+    question = candidate.question
+    metadata = {**(question.metadata or {}), **notes}
+    return msgspec.structs.replace(candidate, question=msgspec.structs.replace(question, metadata=metadata))
