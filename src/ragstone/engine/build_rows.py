@@ -1,0 +1,28 @@
+"""What an evaluation set is built from: a file of documents or chunks, or files that are read into documents."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragstone.config import Settings
+from ragstone.engine.stages import read_documents
+from ragstone.engine.tagging import Taggable, read_taggable
+from ragstone.errors import DataError
+
+ROWS = (".jsonl", ".parquet")  # of a single source: rows of ours, or of another tool with its names
+
+
+def read_sources(sources: Sequence[Path | str], settings: Settings) -> list[Taggable]:
+    """Return the rows of one .jsonl or .parquet file (documents or chunks), or what ingesting the sources gives.
+
+    sources: as of `ragstone ingest`; read as `[documents]` says. Raises DataError when nothing comes of them.
+    """
+    if len(sources) == 1 and Path(sources[0]).suffix.lower() in ROWS:
+        return read_taggable(Path(sources[0]))[1]
+    corpus = read_documents(settings, [str(Path(source).absolute()) for source in sources])
+    if not corpus.documents:
+        first = "; ".join(f"{one.path}: {one.reason}" for one in corpus.skipped[:3])
+        raise DataError(
+            f"no documents in {', '.join(map(str, sources))}{': ' + first if first else ''}. Name files or folders "
+            "that `ragstone ingest` reads; --glob takes files of other endings as text."
+        )
+    return list(corpus.documents)
