@@ -1,0 +1,191 @@
+"""Critics judge questions in the making. A critic is a file, like a judge: inputs, scale, prompt."""
+
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from ragstone.config import Section, convert_section, parse_toml
+from ragstone.errors import ConfigError, nearest
+from ragstone.judging.render import UNTRUSTED
+from ragstone.llm import Ask, CallFailed, Prompt, fenced_prompt, row_nonce
+from ragstone.records import Status
+
+CriticInput = Literal["audience", "context", "question", "answer"]
+LOWEST, HIGHEST = 1, 5
+
+# The texts of a call in this order: what many questions share comes first.
+SHARED: tuple[CriticInput, ...] = ("audience", "context")
+OWN: tuple[CriticInput, ...] = ("question", "answer")
+
+MOST_REASON = 600  # characters of a reason
+FORM = '"reason": one or two short sentences, "score": a whole number from 1 to 5'
+TOGETHER = (
+    "You check a question in several respects, each by the criterion below that bears its name. Each score "
+    "rests on its own criterion alone: a question that fails one may well pass the others."
+)
+
+
+class Critic(Section, frozen=True, kw_only=True):
+    """A critic as its file gives it. Unknown keys are an error.
+
+    inputs: what it reads. prompt: what the model is told; `{name}` stands for an input, whose text follows
+    at the end, fenced. scale: [1, 5], which the threshold speaks of. for_unanswerable: whether it also
+    judges questions that the documents do not answer, whose `answer` says so.
+    """
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    inputs: Annotated[list[CriticInput], msgspec.Meta(min_length=1)]
+    scale: tuple[int, int]
+    source: str
+    prompt: str
+    for_unanswerable: bool = True
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 200
+
+
+class CriticScore(msgspec.Struct, frozen=True, kw_only=True):
+    """What one critic says of a question; `score` is None if and only if the status is not `scored`.
+
+    rationale: the critic's reason, or why there is no score.
+    """
+
+    critic: str
+    version: int
+    status: Status
+    rationale: str
+    score: int | None = None
+
+
+def critic_names() -> list[str]:
+    """Return the names of the critics that come with Ragstone."""
+    folder = resources.files("ragstone.judging") / "library" / "critics"
+    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+
+
+def load_critics(names: Iterable[str | Path]) -> list[Critic]:
+    """Return the critics, each name or file once. Raises ConfigError, also for two of one name."""
+    critics = [load_critic(name) for name in dict.fromkeys(names)]
+    known: set[str] = set()
+    for critic in critics:
+        if critic.name in known:
+            raise ConfigError(f"two critics are named {critic.name!r}: give one of them another name.")
+        known.add(critic.name)
+    return critics
+
+
+def load_critic(name: str | Path) -> Critic:
+    """Return a critic by its name, or from a file of one's own (a path that ends in .toml).
+
+    Raises ConfigError naming the nearest names, or file, line and fix.
+    """
+    if str(name).endswith(".toml"):
+        file = Path(name).expanduser()
+        if not file.is_file():
+            raise ConfigError(f"{file}: no such critic file.")
+        return parse_critic(file.read_text(encoding="utf-8"), file)
+    if name not in critic_names():
+        hint = nearest(str(name), critic_names())
+        raise ConfigError(f"unknown critic {str(name)!r}. {hint} Or give a .toml file.")
+    found = resources.files("ragstone.judging") / "library" / "critics" / f"{name}.toml"
+    return parse_critic(found.read_text(encoding="utf-8"), Path(f"{name}.toml"))
+
+
+def parse_critic(text: str, file: Path) -> Critic:
+    """Return the critic that a TOML text describes; `file` is named in errors. Raises ConfigError."""
+    critic = convert_section(parse_toml(text, file), Critic, file, text)
+    if critic.scale != (LOWEST, HIGHEST):
+        raise ConfigError(
+            f"{file}: a critic has scale = [{LOWEST}, {HIGHEST}], which the threshold speaks of."
+        )
+    named = set(re.findall(r"\{(\w+)\}", critic.prompt))
+    undeclared, unused = named - set(critic.inputs), set(critic.inputs) - named
+    if undeclared:
+        raise ConfigError(
+            f"{file}: the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it there."
+        )
+    if unused:
+        raise ConfigError(
+            f"{file}: inputs declares {min(unused)!r}, which the prompt does not name. "
+            f"Write {{{min(unused)}}} in it."
+        )
+    return critic
+
+
+async def criticise(
+    critics: Sequence[Critic], inputs: Mapping[str, str], *, ask: Ask, secret: bytes, one_call: bool
+) -> list[CriticScore]:
+    """Return what each critic says, in their order. A call that fails is a status, never a score.
+
+    inputs: the text of every input that a critic names. one_call: all are asked in one call, by one reply
+    with a reason and a score for each; where it fails, it fails for all. Otherwise each is asked in a call
+    of its own and knows nothing of the others.
+    """
+    groups = [list(critics)] if one_call and len(critics) > 1 else [[critic] for critic in critics]
+    found: list[CriticScore] = []
+    for group in groups:
+        try:
+            reply = await ask(render_critics(group, inputs, secret))
+        except CallFailed as failure:
+            found += [_failed(critic, failure) for critic in group]
+            continue
+        for critic in group:
+            start = f"{critic.name}_" if len(group) > 1 else ""
+            found.append(
+                CriticScore(
+                    critic=critic.name,
+                    version=critic.version,
+                    status="scored",
+                    rationale=getattr(reply.value, f"{start}reason").strip(),
+                    score=getattr(reply.value, f"{start}score"),
+                )
+            )
+    return found
+
+
+def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret: bytes) -> Prompt:
+    """Return the call that asks these critics, one or more of them."""
+    read = {name for critic in critics for name in critic.inputs}
+    shown: dict[str, str] = {name: inputs[name] for name in (*SHARED, *OWN) if name in read}
+    # The nonce depends on what stands before the question, not on the question: so the questions of one
+    # passage share the prompt's beginning, passage included, and caches of prompts hit. Who wrote the passage
+    # can guess it no better for that. Without a passage there is nothing to share.
+    keyed = [shown[name] for name in SHARED if name in shown] if "context" in shown else [*shown.values()]
+    versions = [part for critic in critics for part in (critic.name, str(critic.version))]
+    told = [re.sub(r"\{(\w+)\}", r"<\1>", critic.prompt.strip()) for critic in critics]
+    form = FORM
+    if len(critics) > 1:
+        told = [f"# {critic.name}\n{text}" for critic, text in zip(critics, told, strict=True)]
+        told.insert(0, TOGETHER)
+        form = ", ".join(
+            FORM.replace('"reason"', f'"{critic.name}_reason"').replace('"score"', f'"{critic.name}_score"')
+            for critic in critics
+        )
+    return fenced_prompt(
+        "\n\n".join([*told, UNTRUSTED]),
+        shown,
+        form=f'{{"nonce": the code, {form}}}',
+        reply=_reply_of(tuple(critic.name for critic in critics)),
+        nonce=row_nonce(secret, [*versions, *keyed]),
+        max_tokens=sum(critic.max_tokens for critic in critics),
+    )
+
+
+def _failed(critic: Critic, failure: CallFailed) -> CriticScore:
+    return CriticScore(
+        critic=critic.name, version=critic.version, status=failure.status, rationale=str(failure)
+    )
+
+
+@functools.cache
+def _reply_of(names: tuple[str, ...]) -> type[msgspec.Struct]:
+    """Return the form of the reply: for each critic a reason, then a score; one off the scale is refused."""
+    reason = Annotated[str, msgspec.Meta(max_length=MOST_REASON)]
+    score = Annotated[int, msgspec.Meta(ge=LOWEST, le=HIGHEST)]
+    starts = [f"{name}_" for name in names] if len(names) > 1 else [""]
+    fields = [field for start in starts for field in ((f"{start}reason", reason), (f"{start}score", score))]
+    return msgspec.defstruct("CriticReply", fields, frozen=True, forbid_unknown_fields=True)
