@@ -68,3 +68,8 @@ def leave(statuses: Collection["Status"], calls: "Calls", *, strict: bool) -> No
         raise typer.Exit(OVER_BUDGET)
     if strict and set(statuses) - {"scored", "not_applicable"}:
         raise typer.Exit(UNSCORED)
+
+
+def cut_off(calls: "Calls") -> "list[Status]":
+    """Return the status of calls that the budget did not allow, as rows would have it."""
+    return ["over_budget"] if calls.failed.get("over_budget") else []

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.cli.asking import leave, tell_forecast
+from ragstone.cli.asking import cut_off, leave, tell_forecast
 from ragstone.cli.bars import bars
 from ragstone.cli.console import UNSCORED, say, show, show_json, told_plainly
 from ragstone.cli.options import (
@@ -24,8 +24,6 @@ from ragstone.cli.options import (
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
-    from ragstone.records import Status
-    from ragstone.report import Calls
 
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything that draws at random.")]
 
@@ -68,7 +66,7 @@ def retrievers(
     else:
         show(terminal_leaderboard(summary))
     say(f"Report: {bench_folder(settings) / 'report.html'}")
-    leave(_cut_off(summary.calls), summary.calls, strict=strict)
+    leave(cut_off(summary.calls), summary.calls, strict=strict)
     if strict and summary.leaderboard.failed:
         raise typer.Exit(UNSCORED)
 
@@ -106,7 +104,7 @@ def languages(
     else:
         show(terminal_study(study))
     say(f"Report: {study_folder(settings) / 'report.html'}")
-    leave(_cut_off(study.calls), study.calls, strict=strict)
+    leave(cut_off(study.calls), study.calls, strict=strict)
     if strict and (study.failed or any(cost.n_unscored for cost in study.costs)):
         raise typer.Exit(UNSCORED)
 
@@ -116,11 +114,6 @@ def _settings(config: Path | None, limit: int | None, seed: int | None) -> "Sett
 
     settings = choose(load_settings(config), "run", seed=seed)
     return choose(settings, "questions", limit=limit)
-
-
-def _cut_off(calls: "Calls") -> "list[Status]":
-    """Return the status of calls that the budget did not allow, as rows would have it."""
-    return ["over_budget"] if calls.failed.get("over_budget") else []
 
 
 bench.command("retrievers")(told_plainly(retrievers))

@@ -1,4 +1,4 @@
-"""What an evaluation set is built from: a file of documents or chunks, or files that are read into documents."""
+"""What an evaluation set is built from: documents, chunks, or files that are read into documents."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +12,9 @@ ROWS = (".jsonl", ".parquet")  # of a single source: rows of ours, or of another
 
 
 def read_sources(sources: Sequence[Path | str], settings: Settings) -> list[Taggable]:
-    """Return the rows of one .jsonl or .parquet file (documents or chunks), or what ingesting the sources gives.
+    """Return the rows of one .jsonl or .parquet file, documents or chunks; else what ingest makes of them.
 
-    sources: as of `ragstone ingest`; read as `[documents]` says. Raises DataError when nothing comes of them.
+    sources: as of `ragstone ingest`; read as `[documents]` says. Raises DataError if it is nothing.
     """
     if len(sources) == 1 and Path(sources[0]).suffix.lower() in ROWS:
         return read_taggable(Path(sources[0]))[1]
@@ -22,7 +22,7 @@ def read_sources(sources: Sequence[Path | str], settings: Settings) -> list[Tagg
     if not corpus.documents:
         first = "; ".join(f"{one.path}: {one.reason}" for one in corpus.skipped[:3])
         raise DataError(
-            f"no documents in {', '.join(map(str, sources))}{': ' + first if first else ''}. Name files or folders "
-            "that `ragstone ingest` reads; --glob takes files of other endings as text."
+            f"no documents in {', '.join(map(str, sources))}{': ' + first if first else ''}. Name files or "
+            "folders that `ragstone ingest` reads; --glob takes files of other endings as text."
         )
     return list(corpus.documents)
