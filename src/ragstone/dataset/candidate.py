@@ -11,6 +11,7 @@ Step = Literal["write", "check", "criticise", "closed_book", "count"]
 # Why a candidate is lost: the step that found it, and the words that a reader is shown.
 REASONS: dict[str, tuple[Step, str]] = {
     "call_failed": ("write", "the model gave no usable reply"),
+    "fewer": ("write", "the model wrote fewer than it was asked for"),
     "no_evidence": ("write", "the quoted evidence does not stand in the document"),
     "wrong_language": ("write", "not in the language of the document, twice"),
     "unchanged": (
@@ -20,6 +21,7 @@ REASONS: dict[str, tuple[Step, str]] = {
     "empty": ("check", "the question or the answer is empty"),
     "too_long": ("check", "the question or the answer is too long"),
     "no_question": ("check", "it asks nothing"),
+    "no_statement": ("check", "it is not one sentence that states something"),
     "mentions_context": ("check", "it speaks of the passage, which who asks does not see"),
     "answer_in_question": ("check", "the question gives its own answer away"),
     "evidence_too_short": ("check", "the evidence is too short to support an answer"),
@@ -27,6 +29,7 @@ REASONS: dict[str, tuple[Step, str]] = {
     "near_duplicate": ("check", "nearly the same question as another"),
     "low_score": ("criticise", "a critic gave it less than the threshold"),
     "not_criticised": ("criticise", "a critic gave no usable score"),
+    "single_hop": ("criticise", "one of its two passages alone answers it"),
     "answerable": ("criticise", "the documents answer a question that they should not answer"),
     "known_by_heart": ("closed_book", "the model answers it without any document"),
     "beyond_count": ("count", "good, but more than were asked for"),
