@@ -1,0 +1,247 @@
+"""A quotation -> the place in the text that it was copied from, as a model copies: almost word for word."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.corpus.sentences import sentence_spans
+
+How = Literal["exact", "spaced", "fuzzy"]
+HOWS: tuple[How, ...] = ("exact", "spaced", "fuzzy")
+
+SIMILAR = 0.75  # share of a quotation's characters that must stand in the text; see find_evidence
+FEWEST = 12  # characters, spaces and marks not counted, from which on a difference in letters is looked over
+LONGEST = 4000  # characters of a quotation that is looked for with differences in letters
+MOST_SKIPPED = 1500  # characters between two parts of a quotation
+MOST_TRIED = 100  # places of the same words, until one is found that cuts no word
+MOST_WIDENED = 40  # characters by which a span grows to whole words
+CHECKED_EVERY = 16  # rows
+
+_ELLIPSIS = re.compile(r"\s*[\[(]?(?:\.{3,}|…)[\])]?\s*")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+)
+# Quotation marks, Markdown's and a table's: what copies leave out or put in.
+_MARKS = frozenset("\"'`´*|#>\\‘’‚‛“”„‟«»‹›「」『』〝〞〟′″＂＇")
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a quotation stands: `text[start:end]`, in code points.
+
+    how: `exact`, the same characters; `spaced`, the same but for white space, case, quotation marks, dashes,
+    Markdown's marks and Unicode form; `fuzzy`, with other differences or parts left out. similarity: the
+    share of the quotation's characters that stand in the text, 1 for exact and spaced.
+    """
+
+    start: int
+    end: int
+    how: How
+    similarity: float
+
+
+class _Folded(NamedTuple):
+    """A text without what copies change, and the place of each of its characters in the text."""
+
+    text: str
+    folded: str
+    places: Sequence[int]
+
+
+class _Match(NamedTuple):
+    """A stretch of a folded text."""
+
+    start: int
+    end: int
+    how: How
+    similarity: float
+
+
+def find_evidence(quote: str, text: str) -> Found | None:
+    """Return where the text holds the quotation, or None.
+
+    The first of these that finds it: the same characters; the same but for spacing and marks; the parts
+    around an ellipsis ("start … end"), in order; the nearest stretch by edit distance (Sellers 1980), if at
+    least SIMILAR of the characters stand there; its sentences one by one, in order. A span covers whole
+    words, and from the first part to the last. Time grows with the product of the two lengths, at some
+    10^9 characters squared a second.
+    """
+    quote = quote.strip()
+    if not any(character.isalnum() for character in quote):
+        return None
+    start = _exact(quote, text)
+    if start is not None:
+        return Found(start=start, end=start + len(quote), how="exact", similarity=1.0)
+    folded, sought = _fold(text), _fold(quote).folded
+    parts = [part for part in _ELLIPSIS.split(quote) if any(map(str.isalnum, part))]
+    found = (
+        _spaced(folded, sought, 0, len(folded.folded))
+        or (_chain(folded, parts) if len(parts) > 1 or parts != [quote] else None)
+        or _fuzzy(folded, sought, 0, len(folded.folded))
+    )
+    if found is None:
+        sentences = [quote[first:last] for first, last in sentence_spans(quote)]
+        found = _chain(folded, sentences) if len(sentences) > 1 else None
+    return None if found is None else _in_text(folded, found)
+
+
+def _exact(quote: str, text: str) -> int | None:
+    """Return where the same characters stand as whole words."""
+    start = text.find(quote)
+    for _ in range(MOST_TRIED):
+        if start == -1:
+            return None
+        if not _tears(text, start) and not _tears(text, start + len(quote)):
+            return start
+        start = text.find(quote, start + 1)
+    return None
+
+
+def _spaced(folded: _Folded, sought: str, low: int, high: int) -> _Match | None:
+    """Return where the folded characters stand as whole words, between two places of the folded text."""
+    start = folded.folded.find(sought, low, high)
+    for _ in range(MOST_TRIED):
+        if start == -1 or not sought:
+            return None
+        match = _Match(start, start + len(sought), "spaced", 1.0)
+        first, last = _span(folded, match)
+        if not _tears(folded.text, first) and not _tears(folded.text, last):
+            return match
+        start = folded.folded.find(sought, start + 1, high)
+    return None
+
+
+def _fuzzy(folded: _Folded, sought: str, low: int, high: int) -> _Match | None:
+    """Return the nearest stretch between two places, if it is near enough."""
+    if not FEWEST <= len(sought) <= LONGEST:
+        return None
+    text, quote = _codes(folded.folded[low:high]), _codes(sought)
+    most = int((1 - SIMILAR) * len(quote))
+    last = _last_row(text, quote, most, anchored=False)
+    if last is None:
+        return None
+    end = int(last.argmin())
+    cost = int(last[end])
+    # Backwards from the end: where the stretch begins.
+    begin = max(0, end - len(quote) - most)
+    back = _last_row(text[begin:end][::-1], quote[::-1], most, anchored=True)
+    if back is None:
+        return None
+    start = end - int(back.argmin())
+    return _Match(low + start, low + end, "fuzzy", 1 - cost / len(quote))
+
+
+def _last_row(
+    text: NDArray[np.uint32], quote: NDArray[np.uint32], most: int, *, anchored: bool
+) -> NDArray[np.int32] | None:
+    """Return for each end in the text the least edits that make the quotation of a stretch that ends there.
+
+    anchored: the stretch begins where the text does. None as soon as more than `most` are needed anywhere.
+    """
+    steps = np.arange(len(text) + 1, dtype=np.int32)
+    row = steps.copy() if anchored else np.zeros_like(steps)
+    for n_seen, code in enumerate(quote, 1):
+        changed = row[:-1] + (text != code)
+        row += 1  # the quotation's character is not in the text
+        np.minimum(row[1:], changed, out=row[1:])
+        row -= steps  # a character of the text is not in the quotation: costs a step each, so far as it pays
+        np.minimum.accumulate(row, out=row)
+        row += steps
+        if n_seen % CHECKED_EVERY == 0 and row.min() > most:
+            return None
+    return row if row.min() <= most else None
+
+
+def _chain(folded: _Folded, parts: Sequence[str]) -> _Match | None:
+    """Return the stretch from the first part to the last: all there, in order, near each other."""
+    low, high = 0, len(folded.folded)
+    matches: list[_Match] = []
+    for part in parts:
+        sought = _fold(part).folded
+        match = _spaced(folded, sought, low, high) or _fuzzy(folded, sought, low, high)
+        if match is None:
+            return None
+        matches.append(match)
+        low = match.end
+        high = min(len(folded.folded), low + MOST_SKIPPED + len(sought))
+    if not matches:
+        return None
+    n_sought = sum(match.end - match.start for match in matches)
+    similarity = sum(match.similarity * (match.end - match.start) for match in matches) / n_sought
+    return _Match(matches[0].start, matches[-1].end, "fuzzy", similarity)
+
+
+def _in_text(folded: _Folded, match: _Match) -> Found:
+    """Return a match as a span of whole words of the text."""
+    start, end = _span(folded, match)
+    text = folded.text
+    start, end = _widened(text, start, -1), _widened(text, end, 1)
+    while start > 0 and text[start - 1] in _MARKS and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and text[end] in _MARKS:
+        end += 1
+    return Found(start=start, end=end, how=match.how, similarity=round(match.similarity, 4))
+
+
+def _widened(text: str, at: int, step: int) -> int:
+    """Return the nearest place outwards that tears no word; the same place where none is near."""
+    for moved in range(MOST_WIDENED + 1):
+        place = at + step * moved
+        if not _tears(text, place):
+            return place
+    return at
+
+
+def _span(folded: _Folded, match: _Match) -> tuple[int, int]:
+    start, end = folded.places[match.start], folded.places[match.end - 1] + 1
+    while end < len(folded.text) and _belongs(folded.text[end]):
+        end += 1
+    return start, end
+
+
+def _tears(text: str, at: int) -> bool:
+    """Say whether a place lies inside a word, or between a character and its marks."""
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    if _belongs(after) or before == "\u200d":
+        return True
+    if _UNSPACED.match(before) or _UNSPACED.match(after):
+        return False
+    return (before.isalnum() or _belongs(before)) and after.isalnum()
+
+
+def _belongs(character: str) -> bool:
+    """Say whether a character belongs to the one before it: a combining mark or a joiner."""
+    return character > "\u02ff" and unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf")
+
+
+class _Folds(dict[int, str]):
+    """Code of a character -> what is compared in its place."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+        kept = (
+            "-" if unicodedata.category(one) == "Pd" or one == "\u2212" else one
+            for one in plain
+            if not one.isspace() and one not in _MARKS and unicodedata.category(one) != "Cf"
+        )
+        self[code] = "" if character in _MARKS else "".join(kept)
+        return self[code]
+
+
+_FOLDS = _Folds()
+
+
+def _fold(text: str) -> _Folded:
+    places = [place for place, character in enumerate(text) for _ in _FOLDS[ord(character)]]
+    return _Folded(text, text.translate(_FOLDS), places)
+
+
+def _codes(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
