@@ -16,11 +16,7 @@ import msgspec
 from ragstone.config import HttpSettings
 from ragstone.errors import ConfigError, DataError, ModelError, nearest
 from ragstone.llm import CallFailed
-from ragstone.llm.keys import without_password
-from ragstone.llm.limits import backoff_s, retry_after_s_of
-from ragstone.records import Chunk, Question, Ranking
-from ragstone.retrieval.filters import Filter, question_tags
-from ragstone.retrieval.json_form import (
+from ragstone.llm.json_form import (
     Json,
     Pick,
     Values,
@@ -30,6 +26,10 @@ from ragstone.retrieval.json_form import (
     fill_url,
     places_in,
 )
+from ragstone.llm.keys import without_password
+from ragstone.llm.limits import backoff_s, retry_after_s_of
+from ragstone.records import Chunk, Question, Ranking
+from ragstone.retrieval.filters import Filter, question_tags
 from ragstone.retrieval.means import Search, SearchMeans
 from ragstone.retrieval.placing import Corpus, Found, place_items
 

@@ -50,7 +50,7 @@ def compile_path(path: str, where: str) -> Pick:
 
     where: what the path is of, for the message. Raises ConfigError for a path that is none.
     """
-    import jsonpath  # 0.1 s, and only retrievers behind HTTP need it
+    import jsonpath  # 0.1 s, and only services behind HTTP need it
 
     try:
         compiled = jsonpath.compile(path)
