@@ -3,7 +3,6 @@
 A critic that is never wrong rejects every defect and none of the questions that they were made of.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import get_args
 
@@ -32,7 +31,7 @@ NEAREST = 5  # answers of the most similar length, of which a wrong one is drawn
 
 
 class PlantedDefect(msgspec.Struct, frozen=True, kw_only=True):
-    """A defect, the question that it was made of, and what became of that."""
+    """A question made bad in a known way, and the good one that it was made of."""
 
     kind: Defect
     original: Candidate
@@ -45,8 +44,8 @@ Plant = Callable[[Candidate, Sequence[Candidate], Generator], Candidate | None]
 def plant_defects(candidates: Sequence[Candidate], n: int, seed: int) -> list[PlantedDefect]:
     """Return up to n planted defects, of all kinds in turn, each made of another candidate.
 
-    candidates: of a build; used are those with an answer that reached the critics, whatever these said of
-    them, so that originals are good and bad ones as they come. Fewer than n where there are fewer of them; a
+    candidates: of a build, after `critique`; used are those with an answer that reached the critics, whatever
+    these said of them: to leave out what they rejected would hide their false alarms. Fewer than n where there are fewer of them; a
     kind that cannot be planted (a wrong document, where there is one only) leaves its turn to the others.
     Planted candidates bear no loss and no scores, and the id `ORIGINAL:KIND`.
     """
@@ -68,40 +67,45 @@ def plant_defects(candidates: Sequence[Candidate], n: int, seed: int) -> list[Pl
 
 
 def measure_critics(
-    judged: Sequence[PlantedDefect], critics: Sequence[Critic], threshold: int
+    judged: Sequence[tuple[PlantedDefect, Candidate]], critics: Sequence[Critic], threshold: int
 ) -> list[CriticMeasured]:
     """Return the precision and recall of all critics together (`filter`), then of each, by planted defects.
 
-    judged: with `original` and `planted` as `critique` returned them. A critic rejects what it scores below
-    the threshold; the filter, what any critic does. A critic is measured on the kinds that it is there to
-    find (see OWN_KINDS). For each first over its kinds (`kind` None), then by kind.
+    judged: each defect, made of a candidate that `critique` has judged, and its planted candidate as
+    `critique` returned it. A critic rejects what it scores below the threshold; the filter, what any critic
+    does. A critic is measured on the kinds that it is there to find (see OWN_KINDS). For each first over its
+    kinds (`kind` None), then by kind; nothing of kinds that no defect is of.
 
     False alarms are counted on the originals, as many as there are defects: precision is that of a pile of
     which one half is defects. An original may really be bad, and to reject it right: so the precision is a
     lower bound. What has no usable score is in neither count, but in n_failed. Intervals are Wilson's at
     95 %; that of precision is a little wide, since the number of rejected is not fixed beforehand.
     """
-    names = {FILTER: KINDS} | {critic.name: OWN_KINDS.get(critic.name, KINDS) for critic in critics}
+    owners = {FILTER: KINDS} | {critic.name: OWN_KINDS.get(critic.name, KINDS) for critic in critics}
     rows = []
-    for name, own in names.items():
+    for name, own in owners.items():
         asked = [critic.name for critic in critics] if name == FILTER else [name]
-        by_kind: dict[Defect | None, list[PlantedDefect]] = defaultdict(list)
-        for defect in judged:
-            if defect.kind in own:
-                by_kind[None].append(defect)
-        for kind in own:
-            by_kind[kind] = [defect for defect in by_kind[None] if defect.kind == kind]
-        rows += [_measured(name, kind, found, asked, threshold) for kind, found in by_kind.items() if found]
+        found = [
+            (
+                defect.kind,
+                _rejected(planted, asked, threshold),
+                _rejected(defect.original, asked, threshold),
+            )
+            for defect, planted in judged
+            if defect.kind in own
+        ]
+        by_kind = {kind: [one for one in found if one[0] == kind] for kind in own}
+        rows += [_measured(name, kind, part) for kind, part in {None: found, **by_kind}.items() if part]
     return rows
 
 
 def _measured(
-    name: str, kind: Defect | None, defects: Sequence[PlantedDefect], asked: Sequence[str], threshold: int
+    name: str, kind: Defect | None, found: Sequence[tuple[Defect, bool | None, bool | None]]
 ) -> CriticMeasured:
-    planted = [_rejected(defect.planted, asked, threshold) for defect in defects]
-    sound = [_rejected(defect.original, asked, threshold) for defect in defects]
-    n_defects, n_sound = len(planted) - planted.count(None), len(sound) - sound.count(None)
+    """Return the counts of one critic. found: of each defect whether it, and its original, was rejected."""
+    planted, sound = [one[1] for one in found], [one[2] for one in found]
     n_caught, n_rejected = planted.count(True), sound.count(True)
+    n_defects, n_sound = len(planted) - planted.count(None), len(sound) - sound.count(None)
     return CriticMeasured(
         critic=name,
         kind=kind,

@@ -1,0 +1,148 @@
+"""Questions that the corpus seems to answer and does not, so that refusing is tested as well."""
+
+from typing import Annotated
+
+import msgspec
+
+from ragstone.dataset.answering import find_answer
+from ragstone.dataset.candidate import Candidate, Loss, Passage, lose, noted
+from ragstone.dataset.evidence import find_evidence
+from ragstone.dataset.hops import SearchPassages
+from ragstone.dataset.languages import language_name, speaks
+from ragstone.dataset.writing import DRAWN_AT, Written
+from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
+from ragstone.records import Question
+
+VERSION = 1  # of the wording below; a change of it is a new one
+NEAREST = 5  # passages that are looked at for an answer, the question's own among them
+MAX_TOKENS = 400
+
+TASK = (
+    "You write trick questions for a test of a search engine: <passage> seems to answer them and does not, so "
+    "the right reply is that the documents do not tell. Those who ask: {audience}.\n\n"
+    "Choose something that <passage> tells of, and a detail of it that somebody would want to know and that "
+    "<passage> leaves out: a number, date, place, name, reason or condition. First write into missing which "
+    "detail that is. Then copy into quote the words of <passage> that a careless reader would take for the "
+    "answer, exactly as they stand there, at most two sentences or five lines of code. Then write a question "
+    "for the missing detail. It says by name what it is about, makes sense to somebody who has not seen "
+    "<passage>, and never mentions a passage, a text or a document. Then write into wrong_answer, in a few "
+    "words, what the careless reader would reply."
+)
+FORM = '{"nonce": the code, "missing": "...", "quote": "...", "question": "...", "wrong_answer": "..."}'
+AGAIN = "The question must be in {language}, whatever other languages stand in <passage>."
+
+Short = Annotated[str, msgspec.Meta(max_length=300)]
+Long = Annotated[str, msgspec.Meta(max_length=600)]
+
+
+class NegativeReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the passage leaves out, what may be taken for it, the question, and the wrong answer."""
+
+    missing: Short
+    quote: Long
+    question: Short
+    wrong_answer: Short
+
+
+async def write_negative(
+    passage: Passage,
+    search: SearchPassages,
+    *,
+    audience: str,
+    ask: Ask,
+    secret: bytes,
+    check: Ask | None = None,
+    sample: int = 0,
+) -> Written:
+    """Return one question that no passage answers, lost where that is not so, or not known.
+
+    search: a text -> the nearest passages of the corpus. check: asks the model that looks for an answer in
+    them; without it the writer does. The question has `answerable` False, no reference, evidence or
+    document_ids, and the tag style = negative; metadata `tempting` {document_id, start, end} is the span that
+    may be taken for an answer, `wrong_answer` the answer that it tempts to, `missing` what is not told.
+
+    Lost as `no_evidence` where the tempting words do not stand in the passage, `wrong_language` where it is
+    twice not in the passage's language, `answerable` where a passage answers it, `not_criticised` where the
+    call that looks for an answer failed.
+    """
+    try:
+        candidate = await _write(passage, audience, ask, secret, sample, again=False)
+        if not _in_language(candidate, passage):
+            candidate = await _write(passage, audience, ask, secret, sample, again=True)
+    except CallFailed as failure:
+        failed = Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
+        return Written(candidates=[], failed=failed, n_asked=1)
+    if not _in_language(candidate, passage):
+        candidate = lose(candidate, "wrong_language", candidate.question.question)
+    if candidate.loss is None:
+        candidate = await check_negative(candidate, search, ask=check or ask, secret=secret)
+    return Written(candidates=[candidate], n_asked=1)
+
+
+async def check_negative(
+    candidate: Candidate, search: SearchPassages, *, ask: Ask, secret: bytes
+) -> Candidate:
+    """Return the candidate, lost where its passage or the nearest others answer it, or the call failed."""
+    question = candidate.question.question
+    own = candidate.passages
+    others = [passage for passage in await search(question) if passage not in own]
+    nearest = [*own, *others][:NEAREST]
+    try:
+        found = await find_answer(question, nearest, ask=ask, secret=secret)
+    except CallFailed as failure:
+        return lose(candidate, "not_criticised", f"answerable: {failure.status}, {failure}")
+    candidate = noted(candidate, unanswered=found.reason.strip())
+    return lose(candidate, "answerable", found.reason.strip()) if found.answered else candidate
+
+
+def write_prompt(passage: Passage, audience: str, secret: bytes, sample: int, *, again: bool) -> Prompt:
+    """Return the call that asks for one negative; again: after one in another language."""
+    told = TASK.format(audience=audience)
+    if passage.lang:
+        language = language_name(passage.lang)
+        told += f"\n\nWrite question and wrong_answer in {language}."
+        told += " " + AGAIN.format(language=language) if again else ""
+    return fenced_prompt(
+        f"{told}\n\n{MATERIAL}",
+        {"passage": passage.text},
+        form=FORM,
+        reply=NegativeReply,
+        nonce=row_nonce(secret, ["negative", str(VERSION), told, passage.text]),
+        max_tokens=MAX_TOKENS,
+        sample=sample,
+        temperature=DRAWN_AT if sample else 0.0,
+    )
+
+
+async def _write(
+    passage: Passage, audience: str, ask: Ask, secret: bytes, sample: int, *, again: bool
+) -> Candidate:
+    """Return what the model wrote, unchecked but for the quotation. Raises CallFailed."""
+    reply = await ask(write_prompt(passage, audience, secret, sample, again=again))
+    draft: NegativeReply = reply.value
+    found = find_evidence(draft.quote, passage.text)
+    metadata: dict[str, object] = {"wrong_answer": _tidy(draft.wrong_answer), "missing": _tidy(draft.missing)}
+    if found:
+        metadata["tempting"] = {
+            "document_id": passage.document_id,
+            "start": passage.start + found.start,
+            "end": passage.start + found.end,
+        }
+    question = Question(
+        id="",
+        question=_tidy(draft.question),
+        answerable=False,
+        lang=passage.lang,
+        tags={"style": "negative"},
+        metadata=metadata,
+    )
+    candidate = Candidate(question=question, passages=(passage,))
+    return candidate if found else lose(candidate, "no_evidence", draft.quote)
+
+
+def _in_language(candidate: Candidate, passage: Passage) -> bool:
+    return speaks(candidate.question.question, passage.lang)
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split())
