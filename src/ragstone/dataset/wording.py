@@ -154,11 +154,11 @@ def _rules() -> dict[str, Rules]:
 
 
 def _compiled(words: Words) -> Rules:
-    same = {}
+    same: dict[str, str] = {}
     for line in words.same:
         first, *others = tokenize(line)
         same |= {first: first} | dict.fromkeys(others, first)
-    drop = frozenset(tokenize(words.drop)) - same.keys()
+    drop = frozenset(tokenize(words.drop)).difference(same)
     return Rules(drop, same, frozenset(tokenize(words.bound)), _any_of(words.polite))
 
 

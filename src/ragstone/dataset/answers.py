@@ -1,0 +1,149 @@
+"""A short answer beside a reference: is it right, and could anybody have guessed it?"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from ragstone.judging.lexical import alternatives, containment, token_f1, words
+from ragstone.records import Question, references
+from ragstone.retrieval import tokenize
+
+# The answer may say a little more than the reference: a sentence and not a paragraph.
+MORE_WORDS = 12
+LONG = 6  # words: from here on a reference is a sentence, which nobody repeats word for word
+ALIKE, SHORT_ALIKE = 0.5, 0.6  # token F1
+
+_ITEMS = re.compile(r"(?<!\d),|,(?!\d)|[;/、，；،\n]")  # the comma of 1,000 parts nothing
+
+
+class ShortAnswers(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"either": "or"}):
+    """What library/short_answers.toml says."""
+
+    yes: str
+    no: str
+    yes_unspaced: str
+    no_unspaced: str
+    negation: str
+    no_is_a_preposition: list[str]
+    either: str
+    or_unspaced: str
+    unknown: list[str]
+
+
+def answers_correctly(answer: str, question: Question) -> bool:
+    """Return whether an answer is one of the question's references, in words and without a way out.
+
+    Right is an answer that holds a reference and little else, or nearly the same words as it (token F1). "I
+    do not know", a list of possible answers, another number, and a negation that the reference lacks are
+    wrong; yes or no is compared by the word that comes first. Of "A / B" either part is right; "TCP/IP" is
+    one word.
+    """
+    if not answer.strip() or _unknown().search(answer.replace("’", "'")):
+        return False
+    possible = alternatives(references(question), " / ")
+    return any(_matches(answer, reference, question.lang) for reference in possible)
+
+
+def is_guessable(question: Question) -> bool:
+    """Return whether few answers are possible: yes or no, true or false, or one of two that are offered."""
+    given = references(question)
+    if question.kind == "true_false" or any(polarity(reference) is not None for reference in given):
+        return True
+    return offers_choice(question.question) and any(
+        containment(question.question, reference) for reference in given
+    )
+
+
+def offers_choice(text: str) -> bool:
+    """Return whether a text offers two things, "A or B"."""
+    return bool(_offered().search(text))
+
+
+def polarity(text: str, more: bool = False) -> bool | None:
+    """Return what a text says that is yes (True) or no (False); None for any other.
+
+    A comma or full stop may follow ("No, it is not"); "No interest" is no answer to a yes-no question. more:
+    whatever may follow.
+    """
+    said = text.strip()
+    found = _polar().match(said)
+    if not found or not (more or re.match(r"(?:[^\w\s]|$)", said[found.end() :])):
+        return None
+    return found["yes"] is not None
+
+
+def _matches(answer: str, reference: str, lang: str | None) -> bool:
+    wanted = polarity(reference)
+    if wanted is not None:
+        return polarity(answer, more=True) == wanted
+    said, expected = words(answer), words(reference)
+    if _hedged(answer, reference, lang) or not _same_numbers(said, expected):
+        return False
+    if len(expected) >= LONG:
+        return token_f1(answer, reference) >= ALIKE
+    if containment(answer, reference):
+        return len(said) <= len(expected) + MORE_WORDS
+    return bool(said and containment(reference, answer)) and token_f1(answer, reference) >= SHORT_ALIKE
+
+
+def _hedged(answer: str, reference: str, lang: str | None) -> bool:
+    """Return whether an answer names more possible answers than the reference, or denies what it asserts."""
+    if offers_choice(answer) and not offers_choice(reference):
+        return True
+    denying = _negations(lang)
+    if denying.isdisjoint(words(answer)) != denying.isdisjoint(words(reference)):
+        return True
+    n_items = len(_ITEMS.findall(answer)) + 1
+    return n_items > 2 and n_items > len(_ITEMS.findall(reference)) + 1
+
+
+def _same_numbers(said: Sequence[str], expected: Sequence[str]) -> bool:
+    """Return whether all numbers of the reference are said."""
+    return {word for word in expected if word.isdigit()} <= set(said)
+
+
+@cache
+def _library() -> ShortAnswers:
+    text = (files("ragstone.dataset") / "library" / "short_answers.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), ShortAnswers)
+
+
+@cache
+def _polar() -> re.Pattern[str]:
+    listed = _library()
+    yes, no = _any_of(listed.yes.split()), _any_of(listed.no.split())
+    yes_unspaced, no_unspaced = _any_of(listed.yes_unspaced.split()), _any_of(listed.no_unspaced.split())
+    # "No. 5" is a number. Longer words first, and of those without spaces the denied ones: 不是 holds 是.
+    return re.compile(
+        rf"\W*(?:(?P<no>{no}(?!\w|\.?\s*\d)|{no_unspaced})|(?P<yes>{yes}(?!\w)|{yes_unspaced}))",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _offered() -> re.Pattern[str]:
+    listed = _library()
+    return re.compile(
+        rf"(?<!\w){_any_of(listed.either.split())}(?!\w)|{_any_of(listed.or_unspaced.split())}", re.IGNORECASE
+    )
+
+
+@cache
+def _unknown() -> re.Pattern[str]:
+    spaced = [phrase for phrase in _library().unknown if " " in phrase or phrase.isascii()]
+    unspaced = [phrase for phrase in _library().unknown if phrase not in spaced]
+    return re.compile(rf"(?<!\w){_any_of(spaced)}(?!\w)|{_any_of(unspaced)}", re.IGNORECASE)
+
+
+@cache
+def _negations(lang: str | None) -> frozenset[str]:
+    listed = frozenset(tokenize(_library().negation))
+    return listed - {"no"} if lang in _library().no_is_a_preposition else listed
+
+
+def _any_of(phrases: Iterable[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(phrases, key=len, reverse=True)))})"
