@@ -1,7 +1,7 @@
 import pytest
 
 from ragstone.corpus import detect_language
-from ragstone.corpus.language import detect_languages
+from ragstone.corpus.language import detect_languages, language_odds
 from ragstone.records import Question
 from ragstone.tables import read_rows
 
@@ -31,3 +31,10 @@ def test_many_texts_are_recognised_as_each_alone(shared_data):
     texts = ["", "12", *(row.question for row in rows), "ÉTÉ CHAUD ET SEC"]
     assert detect_languages(texts) == [detect_language(text) for text in texts]
     assert detect_languages(texts[:3]) == [detect_language(text) for text in texts[:3]]
+
+
+def test_odds_are_of_all_languages_and_the_likeliest_is_the_one_that_is_recognised():
+    odds = language_odds("Wie viel Wasser braucht der Mais im Sommer?")
+    assert max(odds, key=odds.get) == "de"
+    assert sum(odds.values()) == pytest.approx(1, abs=1e-3)
+    assert language_odds("12 345") == {}

@@ -43,6 +43,16 @@ def detect_languages(texts: Sequence[str]) -> list[str | None]:
     return found
 
 
+def language_odds(text: str) -> dict[str, float]:
+    """Return how likely each language is; together 1. Text without a letter gives an empty dict."""
+    if not _has_letter(text):
+        return {}
+    odds: dict[str, float] = {}
+    for code, probability in _identifier().rank(text[:HEAD]):
+        odds[code] = odds.get(code, 0.0) + float(probability)  # of two scripts of a language there are two
+    return odds
+
+
 def _has_letter(text: str) -> bool:
     return any(character.isalpha() for character in text[:HEAD])
 
