@@ -45,9 +45,9 @@ def plant_defects(candidates: Sequence[Candidate], n: int, seed: int) -> list[Pl
     """Return up to n planted defects, of all kinds in turn, each made of another candidate.
 
     candidates: of a build, after `critique`; used are those with an answer that reached the critics, whatever
-    these said of them: to leave out what they rejected would hide their false alarms. Fewer than n where there are fewer of them; a
-    kind that cannot be planted (a wrong document, where there is one only) leaves its turn to the others.
-    Planted candidates bear no loss and no scores, and the id `ORIGINAL:KIND`.
+    these said of them: to leave out what they rejected would hide their false alarms. Fewer than n where
+    there are fewer of them; a kind that cannot be planted (a wrong document, where there is one only) leaves
+    its turn to the others. Planted candidates bear no loss and no scores, and the id `ORIGINAL:KIND`.
     """
     rng = np.random.default_rng(seed)
     sound = [one for one in candidates if _reached_critics(one)]
@@ -94,8 +94,9 @@ def measure_critics(
             for defect, planted in judged
             if defect.kind in own
         ]
-        by_kind = {kind: [one for one in found if one[0] == kind] for kind in own}
-        rows += [_measured(name, kind, part) for kind, part in {None: found, **by_kind}.items() if part]
+        for kind in (None, *own):
+            part = [one for one in found if kind in (None, one[0])]
+            rows += [_measured(name, kind, part)] if part else []
     return rows
 
 

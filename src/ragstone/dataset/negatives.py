@@ -18,8 +18,8 @@ NEAREST = 5  # passages that are looked at for an answer, the question's own amo
 MAX_TOKENS = 400
 
 TASK = (
-    "You write trick questions for a test of a search engine: <passage> seems to answer them and does not, so "
-    "the right reply is that the documents do not tell. Those who ask: {audience}.\n\n"
+    "You write trick questions for a test of a search engine: <passage> seems to answer them and does not, "
+    "so the right reply is that the documents do not tell. Those who ask: {audience}.\n\n"
     "Choose something that <passage> tells of, and a detail of it that somebody would want to know and that "
     "<passage> leaves out: a number, date, place, name, reason or condition. First write into missing which "
     "detail that is. Then copy into quote the words of <passage> that a careless reader would take for the "
