@@ -143,19 +143,26 @@ def _bare(word: str) -> str:
 
 
 def _shared_part(question: str, text: str) -> _Span | None:
-    """Return the longest span of a question that the text has too, of whole characters with their marks."""
+    """Return the longest span of a question that the text has too, of whole characters and Latin words."""
     match = difflib.SequenceMatcher(None, question, text, autojunk=False).find_longest_match()
     start, end = match.a, match.a + match.size
-    while start < end and unicodedata.category(question[start])[0] in "MZP":
+    while start < end and (_cuts(question, start) or unicodedata.category(question[start])[0] in "ZP"):
         start += 1
-    while end < len(question) and unicodedata.category(question[end])[0] == "M":
+    while _cuts(question, end) and unicodedata.category(question[end])[0] == "M":
         end += 1
-    while end > start and (
-        question[end - 1] in LEADING_VOWELS or unicodedata.category(question[end - 1])[0] in "ZP"
-    ):
+    while end > start and (_cuts(question, end) or unicodedata.category(question[end - 1])[0] in "ZP"):
         end -= 1
     han = any("\u3040" <= character <= "\u9fff" for character in question[start:end])
     return _Span(start, end) if end - start >= (FEWEST_OF_HAN if han else FEWEST_OF_OTHERS) else None
+
+
+def _cuts(text: str, at: int) -> bool:
+    """Return whether a place lies inside a character with its marks, or inside a Latin word."""
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    in_word = before.isascii() and before.isalnum() and after.isascii() and after.isalnum()
+    return in_word or before in LEADING_VOWELS or unicodedata.category(after)[0] == "M"
 
 
 @cache

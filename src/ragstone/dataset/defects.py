@@ -138,10 +138,11 @@ def _reached_critics(candidate: Candidate) -> bool:
 def plant_wrong_answer(original: Candidate, others: Sequence[Candidate], rng: Generator) -> Candidate | None:
     """Return the candidate with another number in its answer or, without a number, another one's answer.
 
-    The other question is of the same kind and language, its answer of similar length and of other words.
+    The other question is of the same kind and language, its answer of similar length and of other words, and
+    without a number too where there is such a one.
     """
     right = references(original.question)
-    if any(character.isdecimal() for character in right[0]):
+    if _has_number(right[0]):
         return _planted(original, "wrong_answer", reference=_other_number(right[0], rng))
     wrong = [
         text
@@ -150,6 +151,7 @@ def plant_wrong_answer(original: Candidate, others: Sequence[Candidate], rng: Ge
     ]
     if not wrong:
         return None
+    wrong = [text for text in wrong if not _has_number(text)] or wrong
     nearest = sorted(dict.fromkeys(wrong), key=lambda text: (abs(len(text) - len(right[0])), text))[:NEAREST]
     return _planted(original, "wrong_answer", reference=nearest[rng.integers(len(nearest))])
 
@@ -237,6 +239,10 @@ def _other_number(text: str, rng: Generator) -> str:
     old = _digit(text[at])
     new = (old + int(rng.integers(1, 9)) - 1) % 9 + 1 if old else int(rng.integers(1, 10))
     return text[:at] + chr(ord(text[at]) - old + new) + text[at + 1 :]
+
+
+def _has_number(text: str) -> bool:
+    return any(character.isdecimal() for character in text)
 
 
 def _digit(character: str) -> int:
