@@ -3,6 +3,8 @@
 from ragstone.report.bench import BenchSummary, read_leaderboard
 from ragstone.report.bench_page import write_leaderboard
 from ragstone.report.bench_terminal import terminal_leaderboard
+from ragstone.report.certificate import read_certificate, write_certificate
+from ragstone.report.certificate_terminal import terminal_certificate
 from ragstone.report.findings import headlines
 from ragstone.report.page import write_report
 from ragstone.report.run import read_summary
@@ -18,15 +20,18 @@ __all__ = [
     "RunSummary",
     "StudySummary",
     "headlines",
+    "read_certificate",
     "read_leaderboard",
     "read_study",
     "read_summary",
     "terminal_card",
+    "terminal_certificate",
     "terminal_judged",
     "terminal_leaderboard",
     "terminal_retrieval",
     "terminal_study",
     "terminal_summary",
+    "write_certificate",
     "write_leaderboard",
     "write_report",
     "write_study",

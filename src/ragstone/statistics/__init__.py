@@ -14,6 +14,7 @@ from ragstone.statistics.holm import holm
 from ragstone.statistics.kappa import Disagreement, cohen_kappa, kappa_of_cells, linear, nominal, quadratic
 from ragstone.statistics.mcnemar import mcnemar_p
 from ragstone.statistics.mean import difference_estimates, mean_estimate, mean_estimates
+from ragstone.statistics.newcombe import difference_interval
 from ragstone.statistics.signflip import flips_for, sign_flip_p_values
 from ragstone.statistics.wilson import wilson_interval
 
@@ -32,6 +33,7 @@ __all__ = [
     "cohen_kappa",
     "contingency_table",
     "difference_estimates",
+    "difference_interval",
     "exact_matches",
     "flips_for",
     "holm",

@@ -1,0 +1,206 @@
+"""What a reader must know before trusting an evaluation set, in plain sentences, the gravest first."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ragstone.config import BuildSection
+from ragstone.dataset.built import Built
+from ragstone.dataset.closed_book_rate import ClosedBookRate
+from ragstone.dataset.coverage import FIFTHS, Coverage
+from ragstone.dataset.critic_verdicts import FILTER, CriticVerdict
+from ragstone.dataset.funnel import Funnel, n_lost, n_of
+
+FEW = 30  # questions, below which a mean over them says little
+COVERED = 0.5  # of the documents with text, below which a set speaks of a part of the corpus only
+ONE_GIVES = 1 / 3  # of the questions, from which on one document of at least MANY weighs too much
+MANY = 6
+KNOWN = 0.2  # of the accepted questions, from which on a set tests memory
+FAILED = 0.05  # calls without a result, of the questions asked for
+FOREIGN = 0.1  # of what was written, in another language than its document
+FIFTH_WORDS = ("the first fifth", "the second fifth", "the middle", "the fourth fifth", "the last fifth")
+
+
+def cautions_of(
+    kind: str,
+    declared: BuildSection,
+    funnel: Funnel,
+    coverage: Coverage,
+    known: ClosedBookRate | None,
+    critics: Sequence[CriticVerdict],
+) -> list[str]:
+    """Return what speaks against trusting the set; empty where nothing does."""
+    if not funnel.n_accepted:
+        return [_nothing(kind, funnel)]
+    noun = noun_of(kind)
+    return [
+        *_short(noun, funnel),
+        *(_critics(declared, critics) if kind == "questions" else []),
+        *_failed_calls(funnel, often=True),
+        *_foreign(funnel, often=True),
+        *_covered(noun, funnel, coverage),
+        *_known(funnel, known),
+        *_crowded(noun, coverage),
+        *_few(noun, funnel),
+    ]
+
+
+def remarks_of(built: Built, funnel: Funnel, coverage: Coverage) -> list[str]:
+    """Return what is good to know of the set, and speaks neither for nor against it."""
+    noun, remarks = noun_of(built.kind), []
+    if funnel.n_empty:
+        have = "has" if funnel.n_empty == 1 else "have"
+        remarks.append(f"{plural(funnel.n_empty, 'document')} {have} no text, and gave nothing.")
+    if funnel.n_split:
+        remarks.append(
+            f"{plural(funnel.n_split, 'document')} longer than {built.declared.passage:,} characters: the "
+            f"model was shown one passage of it at a time, so no {noun} rests on the whole."
+        )
+    remarks += _failed_calls(funnel, often=False) + _foreign(funnel, often=False)
+    fuzzy = coverage.found.get("fuzzy", 0)
+    if fuzzy:
+        remarks.append(
+            f"The evidence of {plural(fuzzy, f'accepted {noun}')} is not quoted word for word: it is the most "
+            "similar place of the document."
+        )
+    spare = n_of(funnel, "beyond_count")
+    if spare:
+        were = "was" if spare == 1 else "were"
+        remarks.append(f"{plural(spare, f'good {noun}')} {were} left out: more than were asked for.")
+    return remarks
+
+
+def noun_of(kind: str) -> str:
+    """Return what one of the set is called: `question` or `fact`."""
+    return "fact" if kind == "facts" else "question"
+
+
+def plural(n: int, noun: str) -> str:
+    """Return `1 question`, `2,000 questions`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def failed_words(statuses: Mapping[str, int]) -> str:
+    """Return `3 timeout, 1 unparsable`."""
+    return ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in statuses.items())
+
+
+def _nothing(kind: str, funnel: Funnel) -> str:
+    why = _why(funnel)
+    if not funnel.n_documents:
+        why = "no document was given"
+    elif funnel.n_empty == funnel.n_documents:
+        why = "no document has text"
+    elif not funnel.n_asked:
+        why = f"no {noun_of(kind)} was asked for"
+    elif not why:
+        why = f"the model was asked for {funnel.n_asked:,} and gave none"
+    return f"There is no evaluation set: no {noun_of(kind)} was accepted, because {why}."
+
+
+def _why(funnel: Funnel) -> str:
+    """Return the reasons of most losses in words, empty where nothing was lost and no call failed."""
+    most = sorted(funnel.losses, key=lambda lost: -lost.n)
+    told = [f"of {lost.n:,}: {lost.words}" for lost in most[:3]]
+    n_others = n_lost(funnel) - sum(lost.n for lost in most[:3])
+    if n_others:
+        told.append(f"of {n_others:,}: other reasons")
+    if funnel.failed_calls:
+        n_failed = sum(funnel.failed_calls.values())
+        told.append(f"{plural(n_failed, 'call')} failed ({failed_words(funnel.failed_calls)})")
+    return "; ".join(told)
+
+
+def _short(noun: str, funnel: Funnel) -> list[str]:
+    if not funnel.n_short:
+        return []
+    why = _why(funnel)
+    return [
+        f"{plural(funnel.n_wanted or 0, noun)} were wanted, {funnel.n_accepted:,} were accepted: "
+        f"{funnel.n_short:,} short. Asked for were {funnel.n_asked:,}, written {funnel.n_written:,}, lost "
+        f"{n_lost(funnel):,}" + (f" ({why})." if why else ".")
+    ]
+
+
+def _critics(declared: BuildSection, critics: Sequence[CriticVerdict]) -> list[str]:
+    if not declared.critics:
+        return ["No critic read the questions: nothing but the checks without a model stands behind them."]
+    if all(one.grade is None for one in critics):
+        return [
+            "The critics were not measured on planted defects, so nobody knows whether they tell good "
+            "questions from bad ones."
+        ]
+    return _doubted(critics)
+
+
+def _doubted(critics: Sequence[CriticVerdict]) -> list[str]:
+    told = []
+    for one in critics:
+        name = "All critics together" if one.critic == FILTER else f"The critic {one.critic}"
+        if one.grade == "chance" or (one.grade == "partial" and one.critic == FILTER):
+            told.append(f"{name}: {one.words}.")
+    return told
+
+
+def _failed_calls(funnel: Funnel, *, often: bool) -> list[str]:
+    n = sum(funnel.failed_calls.values())
+    if not n or (n >= FAILED * funnel.n_asked) != often:
+        return []
+    return [
+        f"{plural(n, 'call')} gave nothing ({failed_words(funnel.failed_calls)}): what they were to ask is "
+        "missing."
+    ]
+
+
+def _foreign(funnel: Funnel, *, often: bool) -> list[str]:
+    n = n_of(funnel, "wrong_language")
+    if not n or (n >= FOREIGN * funnel.n_written) != often:
+        return []
+    return [
+        f"{n:,} of {funnel.n_written:,} written were in another language than their document, and were "
+        "rejected: the model may not write that language well."
+    ]
+
+
+def _covered(noun: str, funnel: Funnel, coverage: Coverage) -> list[str]:
+    told = []
+    n_documents = funnel.n_documents - funnel.n_empty
+    if coverage.n_covered < COVERED * n_documents:
+        told.append(
+            f"{coverage.n_covered:,} of {plural(n_documents, 'document')} with text are asked about: the set "
+            "says nothing of the others."
+        )
+    if coverage.most and n_documents >= MANY and coverage.most[1] > ONE_GIVES * funnel.n_accepted:
+        name, n = coverage.most
+        told.append(f"{n:,} of {plural(funnel.n_accepted, noun)} are of one document, {name}.")
+    return told
+
+
+def _known(funnel: Funnel, known: ClosedBookRate | None) -> list[str]:
+    if not known or known.n_accepted_known < KNOWN * funnel.n_accepted:
+        return []
+    return [
+        f"The model answers {known.n_accepted_known:,} of {plural(funnel.n_accepted, 'accepted question')} "
+        "without any document: on those, an application's score says little of its retrieval."
+    ]
+
+
+def _crowded(noun: str, coverage: Coverage) -> list[str]:
+    positions = coverage.positions
+    if positions.crowded is None:
+        return []
+    place, n = FIFTH_WORDS[positions.crowded - 1], positions.fifths[positions.crowded - 1]
+    lost = " Lost in the head: what stands later is hardly tested." if positions.crowded == 1 else ""
+    return [
+        f"{100 * n / sum(positions.fifths):.0f} % of the {noun}s rest on {place} of their document, where "
+        f"{100 / FIFTHS:.0f} % would be even.{lost}"
+    ]
+
+
+def _few(noun: str, funnel: Funnel) -> list[str]:
+    if funnel.n_accepted >= FEW:
+        return []
+    points = 100 * 1.96 * math.sqrt(0.25 / funnel.n_accepted)
+    return [
+        f"{plural(funnel.n_accepted, noun)} {'is' if funnel.n_accepted == 1 else 'are'} few: a share of one "
+        f"half measured on them is uncertain by some {min(50, points):.0f} points either way."
+    ]

@@ -1,0 +1,47 @@
+"""A certificate and the candidates that it is of -> one HTML document that asks nothing of any network."""
+
+from ragstone.dataset import Built
+from ragstone.dataset.certificate import Certificate
+from ragstone.dataset.funnel import n_lost
+from ragstone.report import certificate_words
+from ragstone.report.certificate_rows import Embedded, embed_candidates
+from ragstone.report.html import asset, environment, policy, safe
+from ragstone.report.wording import count
+
+
+def render_certificate(certificate: Certificate, built: Built) -> str:
+    """Return the page of a certificate, with the questions of the build to open."""
+    css, js = asset("page.css") + asset("certificate.css"), asset("certificate.js")
+    rows = embed_candidates(built.candidates, certificate.declared.threshold)
+    return (
+        environment()
+        .get_template("certificate.html")
+        .render(
+            words_of_certificates(),
+            certificate=certificate,
+            cut_note=_cut_note(certificate, rows),
+            index=safe(rows.index.decode()),
+            details=[safe(block.decode()) for block in rows.details],
+            passages=safe(rows.passages.decode()),
+            css=safe(css),
+            js=safe(js),
+            policy=policy(css, js),
+        )
+    )
+
+
+def words_of_certificates() -> dict[str, object]:
+    """Return what the templates of a certificate call: its words, and the tables of words."""
+    found = vars(certificate_words)
+    return {name: value for name, value in found.items() if callable(value) or name.isupper()}
+
+
+def _cut_note(certificate: Certificate, rows: Embedded) -> str:
+    funnel = certificate.funnel
+    if rows.n_accepted == funnel.n_accepted and rows.n_lost == n_lost(funnel):
+        return ""
+    return (
+        f"To stay small, this page shows {count(rows.n_accepted)} of {count(funnel.n_accepted)} accepted and "
+        f"{count(rows.n_lost)} of {count(n_lost(funnel))} lost, from the first document to the last. The "
+        "`.all` file beside it holds every one."
+    )

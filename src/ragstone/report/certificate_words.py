@@ -1,0 +1,233 @@
+"""What a certificate says in words, the same on its page, in the terminal and in the report of a run."""
+
+import msgspec
+
+from ragstone.dataset.candidate import Step
+from ragstone.dataset.cautions import failed_words, noun_of
+from ragstone.dataset.certificate import Certificate, Fit
+from ragstone.dataset.coverage import Five, Group
+from ragstone.dataset.critic_verdicts import FILTER, CriticVerdict, Grade
+from ragstone.dataset.funnel import n_lost
+from ragstone.report.wording import count, number, plural, usd
+
+STEPS: dict[Step, str] = {
+    "write": "with evidence, in the right language",
+    "check": "left by the checks without a model",
+    "criticise": "left by the critics",
+    "closed_book": "not known without a document",
+    "count": "as many as were wanted",
+}
+GRADES: dict[Grade, str] = {"good": "good", "partial": "partly good", "chance": "not to be trusted"}
+GROUPED = {
+    "kind": "Kind",
+    "style": "Style",
+    "level": "Level of Bloom's taxonomy",
+    "persona": "Who asks",
+    "change": "What was changed",
+    "topic": "Topic",
+    "lang": "Language",
+}
+FOUND = {"exact": "word for word", "spaced": "but for spaces", "fuzzy": "most similar place"}
+FIFTHS = ("first fifth", "second", "middle", "fourth", "last fifth")
+# What to do about a reason that costs a quarter of all that was written, or more.
+OFTEN = 0.25
+MOST_VALUES = 12  # of a topic, style or language that the page shows
+ADVICE = {
+    "call_failed": "Most calls failed: `ragstone doctor` says whether the model answers.",
+    "no_evidence": "The model often does not quote the document: a larger one quotes more faithfully.",
+    "wrong_language": "The model often leaves the document's language: use one that writes it well.",
+    "mentions_context": 'Many questions speak of "the passage": a larger model does so less.',
+    "duplicate": "Many questions repeat others: ask for fewer of each document, or in more styles.",
+    "near_duplicate": "Many questions nearly repeat others: ask for fewer of each document, or more styles.",
+    "low_score": "The critics reject much: read what they rejected. Is the writer weak, or they too strict?",
+    "not_criticised": "The critics often give no usable score: use a larger model for them.",
+    "known_by_heart": "The model knows much without a document: build the fictional variant.",
+}
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A line of the funnel: how many are left after a step, and how many the step lost."""
+
+    label: str
+    n: int
+    n_lost: int
+
+
+def headline(certificate: Certificate) -> str:
+    """Return how many questions there are, and of how many documents."""
+    funnel, noun = certificate.funnel, noun_of(certificate.kind)
+    of = plural(funnel.n_documents, "document")
+    if not funnel.n_accepted:
+        return f"No {noun} from {of}"
+    return f"{plural(funnel.n_accepted, noun)} from {count(certificate.coverage.n_covered)} of {of}"
+
+
+def what_was_lost(certificate: Certificate) -> str:
+    """Return how many were asked for, written and lost, and why most of them were."""
+    funnel = certificate.funnel
+    n = n_lost(funnel)
+    told = f"{count(funnel.n_asked)} were asked for, {count(funnel.n_written)} written, {count(n)} lost"
+    most = sorted(funnel.losses, key=lambda lost: -lost.n)[:3]
+    why = "; ".join(f"{count(lost.n)}: {lost.words}" for lost in most)
+    if why and len(most) < len(funnel.losses):
+        why += f"; {count(n - sum(lost.n for lost in most))}: other reasons"
+    return told + (f" ({why})." if why else ".")
+
+
+def trust(certificate: Certificate) -> str:
+    """Return whether the critics can be trusted, in a sentence."""
+    lead = leading(certificate)
+    if lead:
+        who = "All critics together" if lead.critic == FILTER else f"The critic {lead.critic}"
+        grade = f" ({GRADES[lead.grade]})" if lead.grade else ""
+        return f"{who}{grade}: {lead.words}."
+    if certificate.kind == "facts":
+        return "No critic read the statements."
+    if not certificate.declared.critics:
+        return "No critic read the questions."
+    return "Not measured: no defects were planted to try the critics on."
+
+
+def leading(certificate: Certificate) -> CriticVerdict | None:
+    """Return the verdict that speaks for all critics, None where they were not measured."""
+    return next(iter(certificate.critics), None)
+
+
+def next_steps(certificate: Certificate) -> list[str]:
+    """Return what to look at next, at most three things."""
+    funnel, steps = certificate.funnel, []
+    if sum(funnel.failed_calls.values()) * 2 > funnel.n_asked:
+        steps.append(ADVICE["call_failed"])
+    often = [lost for lost in funnel.losses if lost.n >= OFTEN * funnel.n_written and lost.reason in ADVICE]
+    steps += [ADVICE[lost.reason] for lost in sorted(often, key=lambda lost: -lost.n)]
+    lead = leading(certificate)
+    if certificate.declared.critics and certificate.kind == "questions" and funnel.n_accepted:
+        if not lead:
+            steps.append("Build with planted defects, so that the critics are measured.")
+        elif lead.grade == "chance":
+            steps.append("Use another model for the critics, or read every accepted question yourself.")
+    if funnel.n_accepted:
+        steps.append("Read ten accepted questions with their evidence before you use the set.")
+    return list(dict.fromkeys(steps))[:3]
+
+
+def bars(certificate: Certificate) -> list[Bar]:
+    """Return the funnel from what was asked for to what was accepted, without steps that lose nothing."""
+    funnel = certificate.funnel
+    left = funnel.n_written
+    lines = [Bar("asked for", funnel.n_asked, 0), Bar("written", left, max(0, funnel.n_asked - left))]
+    for step, words in STEPS.items():
+        n = n_lost(funnel, step)
+        if n:
+            left -= n
+            lines.append(Bar(words, left, n))
+    return [*lines, Bar("accepted", left, 0)]
+
+
+def documents_line(certificate: Certificate) -> str:
+    """Return what the documents came to: `54 documents · 2 without text · 5 split · 120 passages`."""
+    funnel = certificate.funnel
+    parts = [
+        plural(funnel.n_documents, "document"),
+        *([f"{count(funnel.n_empty)} without text"] if funnel.n_empty else []),
+        *([f"{count(funnel.n_split)} split"] if funnel.n_split else []),
+        plural(funnel.n_passages, "passage"),
+    ]
+    return " · ".join(parts)
+
+
+def failed_line(certificate: Certificate) -> str:
+    """Return how many calls gave nothing, by status; empty where none failed."""
+    failed = certificate.funnel.failed_calls
+    return f"{plural(sum(failed.values()), 'call')} gave nothing: {failed_words(failed)}." if failed else ""
+
+
+def five(of: Five) -> str:
+    """Return `8 (6 to 11; 3 to 19)`: the middle, the quartiles, the extremes."""
+    return f"{of.middle:g} ({of.lower:g} to {of.upper:g}; {of.least:g} to {of.greatest:g})"
+
+
+def accepted(group: Group) -> str:
+    """Return `30 of 41`: accepted of those written."""
+    return f"{count(group.n_accepted)} of {count(group.n_written)}"
+
+
+def share(value: float) -> str:
+    """Return a share in per cent, `12 %`, with a decimal below ten."""
+    return f"{100 * value:.1f} %" if 0 < value < 0.1 else f"{100 * value:.0f} %"
+
+
+def spent(certificate: Certificate) -> str:
+    """Return what the build cost; an unknown price is said to be unknown."""
+    usage = certificate.usage
+    if not usage.calls:
+        return "nothing: no model was called"
+    tokens = f"{plural(usage.calls, 'call')}, {count(usage.input)} tokens in, {count(usage.output)} out"
+    if certificate.cost_usd is None:
+        return f"unknown: a model has no price in ragstone.toml ({tokens})"
+    return f"{usd(certificate.cost_usd)} ({tokens})"
+
+
+def asked_closed_book(certificate: Certificate) -> str:
+    """Return how often the model knew the answer without a document, empty where nobody asked."""
+    known = certificate.closed_book
+    if known is None:
+        return ""
+    failed = f"; {count(known.n_failed)} could not be asked" if known.n_failed else ""
+    if known.rate is None:
+        return f"not one question could be asked{failed}"
+    low, high = known.rate.low or 0.0, known.rate.high or 0.0
+    return (
+        f"{count(known.n_known)} of {count(known.n_asked)} ({share(known.rate.value)}, interval "
+        f"{share(low)} to {share(high)}){failed}"
+    )
+
+
+def scored(value: float | None) -> str:
+    """Return a share with two decimals, a dash where it is undefined."""
+    return "–" if value is None else number(value)
+
+
+def fitting(fit: Fit, certificate: Certificate) -> str | None:
+    """Return how the questions of a run differ from the certified ones, None where they are the same."""
+    noun = f"{noun_of(certificate.kind)}s"
+    if not fit.n_certified:
+        return f"The certificate beside the {noun} is of another set: it knows none of these {count(fit.n)}."
+    if fit.n_certified < fit.n:
+        return (
+            f"The file has been changed since: {count(fit.n - fit.n_certified)} of its {count(fit.n)} {noun} "
+            f"are not as they were certified. What follows is of the {count(fit.of)} that were."
+        )
+    if fit.n == fit.of:
+        return None
+    which = f"the first {count(fit.n)}" if fit.first else f"{count(fit.n)}"
+    return f"The run asked {which} of {count(fit.of)} certified {noun}. What follows is of all of them."
+
+
+def told_declared(certificate: Certificate) -> list[tuple[str, str]]:
+    """Return what was declared of the set, as (name, value), without what was not asked for."""
+    declared = certificate.declared
+    if certificate.kind == "facts":
+        told = {
+            "a fact more from": ", ".join(count(n) for n in declared.facts.lengths) + " characters on",
+            "made false by": ", ".join(declared.facts.falsify),
+        }
+        return [(name, value) for name, value in told.items() if value]
+    told = {
+        "for": declared.audience,
+        "styles": ", ".join(declared.styles),
+        "levels": ", ".join(declared.levels),
+        "personas": ", ".join(declared.personas),
+        "of a document": count(declared.per_document),
+        "wanted in all": count(declared.count) if declared.count else "",
+        "critics": ", ".join(declared.critics),
+        "lowest score that passes": str(declared.threshold) if declared.critics else "",
+        "asked at once": "all critics in one call" if declared.one_call else "",
+        "unanswerable ones": count(declared.negatives) if declared.negatives else "",
+        "of two documents": count(declared.multi_hop) if declared.multi_hop else "",
+        "known without a document": {"off": "", "tag": "tagged", "drop": "dropped"}[declared.closed_book],
+        "defects planted": count(declared.planted) if declared.planted else "",
+        "set apart for the test": share(declared.test_share) if declared.test_share else "",
+        "longest passage": f"{count(declared.passage)} characters",
+    }
+    return [(name, value) for name, value in told.items() if value]
