@@ -27,6 +27,7 @@ OWN_KINDS: dict[str, tuple[Defect, ...]] = {
     "stand_alone": ("dangling_reference",),
 }
 ALIKE = 0.5  # the share of their words from which two answers may say the same
+LONGEST_TITLE = 120  # characters
 NEAREST = 5  # answers of the most similar length, of which a wrong one is drawn
 
 
@@ -54,11 +55,14 @@ def plant_defects(candidates: Sequence[Candidate], n: int, seed: int) -> list[Pl
     unused = [sound[at] for at in rng.permutation(len(sound))]
     kinds = list(KINDS)
     found: list[PlantedDefect] = []
+    # Two defects that read the same would be one observation: a critic says the same of both.
+    asked: set[tuple[Defect, str]] = set()
     while kinds and len(found) < n:
         kind = kinds.pop(0)
         for at, original in enumerate(unused):
             planted = PLANTERS[kind](original, sound, rng)
-            if planted is not None:
+            if planted is not None and (kind, planted.question.question) not in asked:
+                asked.add((kind, planted.question.question))
                 found.append(PlantedDefect(kind=kind, original=original, planted=planted))
                 del unused[at]
                 kinds.append(kind)
@@ -182,14 +186,16 @@ def plant_dangling(original: Candidate, _others: Sequence[Candidate], _rng: Gene
 def plant_trivial(original: Candidate, _others: Sequence[Candidate], rng: Generator) -> Candidate | None:
     """Return a question on the same passage that nobody needs answered, in its language.
 
-    It asks for the text's language or title, or gives its answer away.
+    It gives its answer away or, where the passage has a title, asks for its language or a word of the title.
     """
     words = words_in(_lang(original))
     answer = references(original.question)[0]
-    forms = [words.language, (words.given.replace("{answer}", answer), answer)]
-    title = original.passages[0].title if original.passages else None
-    if title:
-        forms.append((words.title, title))
+    forms = [(words.given.replace("{answer}", answer), answer)]
+    title = " ".join((original.passages[0].title or "").split()) if original.passages else ""
+    if 0 < len(title) <= LONGEST_TITLE:
+        asked, language = words.language
+        forms += [(asked.replace("{title}", title), language)]
+        forms += [(words.title.replace("{title}", title), title.split()[0])]
     question, reference = forms[rng.integers(len(forms))]
     return _planted(original, "trivial", question=question, reference=reference, evidence=None)
 
