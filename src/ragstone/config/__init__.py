@@ -25,6 +25,7 @@ from ragstone.config.sections import (
     RunSection,
     Settings,
 )
+from ragstone.config.translate import HttpTranslator, TranslateSection
 
 __all__ = [
     "AgreeSection",
@@ -37,6 +38,7 @@ __all__ = [
     "DocumentsSection",
     "FactsSection",
     "HttpSettings",
+    "HttpTranslator",
     "HybridSettings",
     "JudgeSection",
     "LanguagesBench",
@@ -52,6 +54,7 @@ __all__ = [
     "RunSection",
     "Section",
     "Settings",
+    "TranslateSection",
     "choose",
     "convert_section",
     "load_settings",

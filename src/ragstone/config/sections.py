@@ -10,6 +10,7 @@ from ragstone.config.build import BuildSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.retrievers import RetrieverSettings
 from ragstone.config.section import NotNegative, Positive, Section
+from ragstone.config.translate import TranslateSection
 
 DEFAULT_JUDGES = ("containment", "token_f1", "correctness", "faithfulness", "relevance", "answered")
 
@@ -134,6 +135,7 @@ class Settings(Section, frozen=True, kw_only=True):
     agree: AgreeSection = AgreeSection()
     bench: BenchSection = BenchSection()
     build: BuildSection = BuildSection()
+    translate: TranslateSection = TranslateSection()
     models: dict[str, ModelSettings] = {}
     root: str = "."
 

@@ -6,7 +6,7 @@ import msgspec
 
 from ragstone.records import Question
 
-Step = Literal["write", "check", "criticise", "closed_book", "count"]
+Step = Literal["write", "check", "criticise", "closed_book", "count", "translate"]
 
 # Why a candidate is lost: the step that found it, and the words that a reader is shown.
 REASONS: dict[str, tuple[Step, str]] = {
@@ -33,6 +33,15 @@ REASONS: dict[str, tuple[Step, str]] = {
     "answerable": ("criticise", "the documents answer a question that they should not answer"),
     "known_by_heart": ("closed_book", "the model answers it without any document"),
     "beyond_count": ("count", "good, but more than were asked for"),
+    "not_translated": ("translate", "the translator gave no usable reply"),
+    "empty_translation": ("translate", "the translation is empty"),
+    "untranslated": ("translate", "the translation is the text that was given"),
+    "other_language": ("translate", "the translation is not in the language asked for"),
+    "odd_length": ("translate", "the translation is far shorter or longer than the text"),
+    "number_lost": ("translate", "the translation lacks a number of the text"),
+    "part_lost": ("translate", "the translation lacks code, an address or a placeholder of the text"),
+    "not_translated_back": ("translate", "the translator gave no usable reply on the way back"),
+    "far_from_source": ("translate", "translated back, it is too far from the text"),
 }
 
 

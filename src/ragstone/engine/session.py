@@ -3,7 +3,7 @@
 import contextlib
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from typing import TypeVar
 
 from ragstone.config import ModelSettings, RerankSettings, Settings
@@ -17,6 +17,7 @@ from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
 from ragstone.llm.prices import ListPrice
+from ragstone.llm.transport import Endpoint
 from ragstone.records import Document
 from ragstone.report import Calls
 from ragstone.retrieval import Filter, SearchMeans
@@ -59,11 +60,7 @@ class Session:
     async def door(self, model: str) -> Door:
         """Return the door to a model, opened once. Raises ModelError."""
         if model not in self._doors:
-            if self._ledger is None:
-                counting = self._forecaster is None
-                self._ledger = Ledger(ledger_path(self.settings), counting=counting)
-                self._stack.callback(self._ledger.close)
-            door = open_door(model, self.settings, self._ledger, self.budget, offline=self._offline)
+            door = open_door(model, self.settings, self._opened_ledger(), self.budget, offline=self._offline)
             opened = await self._stack.enter_async_context(door)
             if self.batching:
                 batches = opened.by_batch(self.settings.path(".ragstone"), self._bar)
@@ -74,12 +71,34 @@ class Session:
             self._doors[model] = opened
         return self._doors[model]
 
+    def _opened_ledger(self) -> Ledger:
+        if self._ledger is None:
+            counting = self._forecaster is None
+            self._ledger = Ledger(ledger_path(self.settings), counting=counting)
+            self._stack.callback(self._ledger.close)
+        return self._ledger
+
     async def ask(self, model: str) -> Ask:
         """Return what stages ask a model with: its door, or a forecaster that listens. Raises ModelError."""
-        door = await self.door(model)
-        if self._forecaster is None or model.startswith("recorded/"):
+        return self._asking(model, await self.door(model), self.settings.models.get(model, ModelSettings()))
+
+    async def ask_service(
+        self, name: str, opened: AbstractAsyncContextManager[Endpoint], limits: ModelSettings
+    ) -> Ask:
+        """Return what stages ask an endpoint with that is no model of a transport, e.g. a translator.
+
+        opened: is entered when the name is first asked for. Its calls are kept and capped as all are.
+        """
+        if name not in self._doors:
+            endpoint = await self._stack.enter_async_context(opened)
+            ledger = self._opened_ledger()
+            self._doors[name] = Door(endpoint, limits, ledger, self.budget, offline=self._offline)
+        return self._asking(name, self._doors[name], limits)
+
+    def _asking(self, name: str, door: Door, limits: ModelSettings) -> Ask:
+        if self._forecaster is None or name.startswith("recorded/"):
             return door.ask
-        return self._forecaster.listen(model, door, self.settings.models.get(model, ModelSettings()))
+        return self._forecaster.listen(name, door, limits)
 
     def forecast(self) -> Forecast:
         """Return what the forecaster heard. Raises ValueError in a session that has none."""
