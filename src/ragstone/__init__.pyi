@@ -15,6 +15,7 @@ from .embedding import open_embedder as open_embedder
 from .engine import answer as answer
 from .engine import bench_languages as bench_languages
 from .engine import bench_retrievers as bench_retrievers
+from .engine import build_facts as build_facts
 from .engine import judge as judge
 from .engine import retrieve as retrieve
 from .engine import run as run

@@ -5,6 +5,7 @@ import typer
 from ragstone.cli.agree import agree
 from ragstone.cli.answer import answer
 from ragstone.cli.bench import bench
+from ragstone.cli.build import build
 from ragstone.cli.chunk import chunk
 from ragstone.cli.console import told_plainly, write_any_text
 from ragstone.cli.demo import demo
@@ -32,6 +33,7 @@ for command in (demo, new, run, ingest, tag, chunk, retrieve, answer, judge, agr
     app.command()(told_plainly(command))
 app.add_typer(ledger)
 app.add_typer(bench)
+app.add_typer(build)
 
 
 @app.callback(invoke_without_command=True)

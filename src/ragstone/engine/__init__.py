@@ -3,7 +3,17 @@
 from ragstone.engine.api import answer, judge, retrieve
 from ragstone.engine.bench import bench_folder, bench_retrievers
 from ragstone.engine.bench_forecast import forecast_bench, forecast_study
+from ragstone.engine.build_rows import read_sources
 from ragstone.engine.chunking import cut_documents
+from ragstone.engine.evaluation_set import EvaluationSet
+from ragstone.engine.facts import (
+    build_facts,
+    check_facts,
+    facts_in_session,
+    forecast_facts,
+    n_short,
+    with_changes,
+)
 from ragstone.engine.forecasting import forecast_answering, forecast_judging, forecast_run
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.pipeline import run, run_folder
@@ -30,6 +40,7 @@ from ragstone.engine.tagging import (
 __all__ = [
     "Advance",
     "AnswerSummary",
+    "EvaluationSet",
     "Progress",
     "Session",
     "State",
@@ -41,9 +52,13 @@ __all__ = [
     "bench_folder",
     "bench_languages",
     "bench_retrievers",
+    "build_facts",
+    "check_facts",
     "cut_documents",
+    "facts_in_session",
     "forecast_answering",
     "forecast_bench",
+    "forecast_facts",
     "forecast_judging",
     "forecast_run",
     "forecast_study",
@@ -54,8 +69,10 @@ __all__ = [
     "load_corpus",
     "load_judges",
     "map_in_order",
+    "n_short",
     "open_session",
     "rank_questions",
+    "read_sources",
     "read_taggable",
     "retrieve",
     "run",
@@ -65,4 +82,5 @@ __all__ = [
     "study_folder",
     "tag",
     "tag_in_session",
+    "with_changes",
 ]

@@ -1,0 +1,170 @@
+"""Documents -> true statements: written by a model from a passage, located in it, checked without a model."""
+
+import functools
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+
+from ragstone.corpus.sentences import sentence_spans
+from ragstone.corpus.tokens import tokenize
+from ragstone.dataset.candidate import Candidate, Loss, Passage, lose
+from ragstone.dataset.evidence import find_evidence
+from ragstone.dataset.languages import language_name, speaks
+from ragstone.dataset.pointing import points_elsewhere
+from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
+from ragstone.records import Evidence, Question
+
+VERSION = 1  # of the prompt below; a change of wording is a new one
+TOKENS_A_FACT = 160  # of reply: a quotation and a sentence
+LONGEST = 300  # characters of a statement
+FEWEST = 3  # tokens of a statement and of a quotation: fewer state and support nothing
+QUESTION_MARKS = "?？؟՞⁇⁈፧"
+
+FACTS_TOLD = (
+    "You write true statements for a true/false test. Read the text and write {n} of them, each about "
+    "another fact.\n"
+    "- quote: copy the words of the text that prove the statement, exactly as they stand there.\n"
+    "- statement: one complete sentence {language}, true by the text alone. Keep its numbers, names and "
+    "conditions.\n"
+    '- Who reads the statement does not see the text. So name what it is about: never write "this", '
+    '"these", "it" or "they" for something that the statement does not name, and never speak of the text.'
+)
+OWN_LANGUAGE = "in the language of the text"
+
+
+class FactReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fact: the words that prove it, then the statement."""
+
+    quote: Annotated[str, msgspec.Meta(max_length=600)]
+    statement: Annotated[str, msgspec.Meta(max_length=500)]
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What one passage gave: candidates without ids, the lost too; if the call failed none, and why."""
+
+    candidates: list[Candidate]
+    failed: Loss | None = None
+
+
+def facts_wanted(length: int, lengths: Sequence[int]) -> int:
+    """Return how many facts a document of so many characters has: one, and one for each length it reaches."""
+    return 1 + sum(length >= least for least in lengths)
+
+
+async def write_facts(passage: Passage, n: int, *, ask: Ask, secret: bytes) -> Facts:
+    """Return n candidates for true statements about a passage.
+
+    Statements in another language than the passage's are asked for once more. Those that the model was
+    asked for and did not write are there too, empty, and lost as `fewer`.
+    """
+    try:
+        reply = await ask(facts_prompt(passage, n, secret))
+    except CallFailed as failure:
+        return Facts(candidates=[], failed=call_failed(failure))
+    facts: list[FactReply] = reply.value.facts[:n]
+    candidates = [_candidate(fact, passage) for fact in facts]
+    foreign = [at for at, one in enumerate(candidates) if not speaks(one.question.question, passage.lang)]
+    if foreign:
+        again = await _ask_again(passage, len(foreign), ask, secret)
+        for at, one in zip(foreign, again, strict=False):
+            candidates[at] = one
+        for at in foreign:
+            if not speaks(candidates[at].question.question, passage.lang):
+                candidates[at] = lose(candidates[at], "wrong_language")
+    candidates = [check_fact(candidate) for candidate in candidates]
+    missing = Candidate(question=_row("", passage), passages=(passage,))
+    fewer = lose(missing, "fewer", f"{len(facts)} of {n}")
+    return Facts(candidates=[*candidates, *[fewer] * (n - len(facts))])
+
+
+def facts_prompt(passage: Passage, n: int, secret: bytes, language: str = OWN_LANGUAGE) -> Prompt:
+    """Return the call that asks for n statements about a passage."""
+    told = FACTS_TOLD.format(n=n, language=language)
+    shown = {"title": passage.title} if passage.title else {}
+    shown["text"] = passage.text
+    return fenced_prompt(
+        f"{told}\n\n{MATERIAL}",
+        shown,
+        form='{"nonce": the code, "facts": [{"quote": words of the text, "statement": one sentence}, ...]}',
+        reply=_facts_reply(n),
+        nonce=row_nonce(secret, ["facts", str(VERSION), str(n), language, *shown.values()]),
+        max_tokens=TOKENS_A_FACT * n + 60,
+    )
+
+
+def check_fact(candidate: Candidate) -> Candidate:
+    """Return the candidate, lost if its statement is no single, self-contained one of fair length."""
+    question = candidate.question
+    text = question.question
+    words = tokenize(text)
+    if not words:
+        return lose(candidate, "empty")
+    if len(text) > LONGEST:
+        return lose(candidate, "too_long", f"{len(text)} characters")
+    if text.rstrip("\"'»”’)] ")[-1:] in QUESTION_MARKS:
+        return lose(candidate, "no_statement", "a question")
+    if len(words) < FEWEST:
+        return lose(candidate, "no_statement", f"{len(words)} words")
+    n_sentences = len(sentence_spans(text, question.lang))
+    if n_sentences != 1:
+        return lose(candidate, "no_statement", f"{n_sentences} sentences")
+    pointing = points_elsewhere(text, question.lang)
+    if pointing:
+        return lose(candidate, "mentions_context", pointing)
+    quote = str((question.metadata or {}).get("quote", ""))
+    if not question.evidence:
+        return lose(candidate, "no_evidence", quote)
+    if len(tokenize(quote)) < FEWEST:
+        return lose(candidate, "evidence_too_short", quote)
+    return candidate
+
+
+def call_failed(failure: CallFailed) -> Loss:
+    """Return the loss of a call that gave no usable reply."""
+    return Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
+
+
+def tidy(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
+
+
+async def _ask_again(passage: Passage, n: int, ask: Ask, secret: bytes) -> list[Candidate]:
+    language = f"in {language_name(passage.lang or '')}, and in no other language"
+    try:
+        reply = await ask(facts_prompt(passage, n, secret, language))
+    except CallFailed:
+        return []
+    return [_candidate(fact, passage) for fact in reply.value.facts[:n]]
+
+
+def _candidate(fact: FactReply, passage: Passage) -> Candidate:
+    found = find_evidence(fact.quote, passage.text)
+    if found is None:
+        return Candidate(question=_row(tidy(fact.statement), passage, quote=fact.quote), passages=(passage,))
+    row = _row(tidy(fact.statement), passage, quote=fact.quote, evidence_found=found.how)
+    place = Evidence(
+        document_id=passage.document_id, start=passage.start + found.start, end=passage.start + found.end
+    )
+    return Candidate(question=msgspec.structs.replace(row, evidence=[place]), passages=(passage,))
+
+
+def _row(statement: str, passage: Passage, **metadata: str) -> Question:
+    return Question(
+        id="",
+        question=statement,
+        reference="true",
+        kind="true_false",
+        document_ids=[passage.document_id],
+        lang=passage.lang,
+        tags={"fact": "true"},
+        metadata=dict(metadata) or None,
+    )
+
+
+@functools.cache
+def _facts_reply(n: int) -> type:
+    """Return the form of reply for n facts."""
+    facts = Annotated[list[FactReply], msgspec.Meta(max_length=n)]
+    return msgspec.defstruct("FactsReply", [("facts", facts)], frozen=True, forbid_unknown_fields=True)

@@ -1,0 +1,207 @@
+"""True statements -> false ones, by a small change of a known kind that is checked."""
+
+from collections.abc import Collection, Sequence
+from typing import Annotated, Literal
+
+import msgspec
+
+from ragstone.config.build import Change
+from ragstone.dataset.candidate import Candidate, Loss, lose, noted
+from ragstone.dataset.changes import Changed, check_change, same_words
+from ragstone.dataset.facts import call_failed, check_fact, tidy
+from ragstone.dataset.numbers import change_number
+from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
+from ragstone.records import Question
+
+VERSION = 1  # of the prompts below; a change of wording is a new one
+CHANGE_TOKENS, CHECK_TOKENS = 320, 200
+MOST_TRIES = 2  # kinds of change that a model is asked for, of one statement
+
+CHANGE_TOLD = (
+    "You make a true statement false for a true/false test. Read the text and the statement, then change the "
+    "statement so that it says something that the text shows to be false.\n"
+    "{how}\n"
+    "Change as few words as you can and copy all others. Answer in the language of the statement.\n"
+    "- was: the words of the statement that you replace.\n"
+    "- now: the words that you put in their place.\n"
+    "- statement: the whole changed statement."
+)
+HOW = {
+    "entity": "Replace one name, place, product, person or thing in it by another one of the same kind, "
+    "which a reader could take for the right one. Leave its verb and its numbers alone.",
+    "negation": "Put one negation in, or take one out, so that it says the opposite. Change nothing else.",
+    "relation": "Replace one verb, comparison or preposition in it by another, so that it says something "
+    "else of the same things: before for after, more for less, receives for pays. Use no negation, and leave "
+    "names and numbers alone.",
+}
+CHECK_TOLD = (
+    "You check a statement against a text. First give your reason in one sentence: what does the text say of "
+    "it? Then the verdict: true if the text says the same, false if the text says otherwise, not_said if the "
+    "text says neither. Compare every word: one name, one number or one small word can make the difference."
+)
+
+
+class ChangeReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is replaced by what, and the changed statement."""
+
+    was: Annotated[str, msgspec.Meta(max_length=300)]
+    now: Annotated[str, msgspec.Meta(max_length=300)]
+    statement: Annotated[str, msgspec.Meta(max_length=500)]
+
+
+class CheckReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A reason, then whether the text says that a statement is true."""
+
+    reason: Annotated[str, msgspec.Meta(max_length=400)]
+    verdict: Literal["true", "false", "not_said"]
+
+
+class Truths(msgspec.Struct, frozen=True):
+    """What a false statement may not be: the words of a true one, or words that stand in its document.
+
+    Both as `same_words` has them. documents: document id -> what the model may be shown of it.
+    """
+
+    said: Collection[str]
+    documents: dict[str, str]
+
+
+class Falsified(msgspec.Struct, frozen=True, kw_only=True):
+    """What the attempts to make a statement false gave: candidates, of which the last may be good."""
+
+    candidates: list[Candidate]
+    failed: list[Loss] = []
+
+    @property
+    def n_asked(self) -> int:
+        """How many false statements were asked for."""
+        return len(self.candidates) + len(self.failed)
+
+
+async def falsify_fact(
+    truth: Candidate, kinds: Sequence[Change], truths: Truths, *, seed: int, ask: Ask, secret: bytes
+) -> Falsified:
+    """Return false statements made of a true one, by the first kind of change that succeeds.
+
+    A number is changed without a model, where there is one; a model is asked for MOST_TRIES of the other
+    kinds at most. A candidate without a loss is false by all that was checked; the others say what was wrong.
+    """
+    done, n_tries = Falsified(candidates=[]), 0
+    for kind in kinds:
+        if kind != "number":
+            n_tries += 1
+        if n_tries > MOST_TRIES:
+            break
+        tried = await _attempt(truth, kind, truths, seed, ask, secret)
+        done = Falsified(candidates=done.candidates + tried.candidates, failed=done.failed + tried.failed)
+        if any(one.loss is None for one in tried.candidates):
+            break
+    if not done.n_asked:
+        return Falsified(candidates=[_unchanged(truth, "number", "it has no number that can be changed")])
+    return done
+
+
+async def _attempt(
+    truth: Candidate, kind: Change, truths: Truths, seed: int, ask: Ask, secret: bytes
+) -> Falsified:
+    statement = truth.question.question
+    document = truths.documents[truth.passages[0].document_id]
+    if kind == "number":
+        found = change_number(statement, f"{seed}\n{statement}", [document])
+        if found is None:
+            return Falsified(candidates=[])
+        changed = Changed(found.before, found.after)
+        return Falsified(candidates=[_checked(_false(truth, kind, found.statement, changed), truths)])
+    try:
+        reply = await ask(change_prompt(truth, kind, secret))
+    except CallFailed as failure:
+        return Falsified(candidates=[], failed=[call_failed(failure)])
+    text = tidy(reply.value.statement)
+    what = check_change(statement, text, kind, truth.question.lang)
+    if isinstance(what, str):
+        return Falsified(candidates=[_unchanged(truth, kind, what, text)])
+    candidate = _checked(_false(truth, kind, text, what), truths)
+    return Falsified(candidates=[await ask_whether_false(candidate, ask=ask, secret=secret)])
+
+
+async def ask_whether_false(candidate: Candidate, *, ask: Ask, secret: bytes) -> Candidate:
+    """Return the candidate with what a model says of it in `metadata.checked`; lost if the text supports it.
+
+    A lost one is not asked about. One whose call failed is lost: nobody has checked it.
+    """
+    if candidate.loss is not None:
+        return candidate
+    try:
+        reply = await ask(check_prompt(candidate, secret))
+    except CallFailed as failure:
+        return lose(candidate, "call_failed", call_failed(failure).detail)
+    checked = noted(candidate, checked=reply.value.verdict)
+    if reply.value.verdict == "true":
+        return lose(checked, "unchanged", f"the text supports it: {tidy(reply.value.reason)}")
+    return checked
+
+
+def change_prompt(truth: Candidate, kind: Change, secret: bytes) -> Prompt:
+    """Return the call that asks for a change of this kind."""
+    told = CHANGE_TOLD.format(how=HOW[kind])
+    form = '{"nonce": the code, "was": words, "now": words, "statement": one sentence}'
+    return _prompt(told, form, truth, ChangeReply, CHANGE_TOKENS, secret)
+
+
+def check_prompt(candidate: Candidate, secret: bytes) -> Prompt:
+    """Return the call that asks whether the text supports a statement."""
+    form = '{"nonce": the code, "reason": one sentence, "verdict": "true", "false" or "not_said"}'
+    return _prompt(CHECK_TOLD, form, candidate, CheckReply, CHECK_TOKENS, secret)
+
+
+def _prompt(
+    told: str, form: str, candidate: Candidate, reply: type, max_tokens: int, secret: bytes
+) -> Prompt:
+    passage = candidate.passages[0]
+    shown = {"title": passage.title} if passage.title else {}
+    shown |= {"text": passage.text, "statement": candidate.question.question}
+    return fenced_prompt(
+        f"{told}\n\n{MATERIAL}",
+        shown,
+        form=form,
+        reply=reply,
+        nonce=row_nonce(secret, [told, str(VERSION), *shown.values()]),
+        max_tokens=max_tokens,
+    )
+
+
+def _checked(candidate: Candidate, truths: Truths) -> Candidate:
+    """Return the candidate, lost if it says what is true, or is no good statement."""
+    words = same_words(candidate.question.question)
+    if words in truths.said:
+        return lose(candidate, "unchanged", "it is another true statement")
+    if f" {words} " in f" {truths.documents[candidate.passages[0].document_id]} ":
+        return lose(candidate, "unchanged", "it stands in the document")
+    return check_fact(candidate)
+
+
+def _false(truth: Candidate, kind: Change, statement: str, changed: Changed) -> Candidate:
+    row = truth.question
+    metadata = {
+        "true": row.question,
+        "change": {"kind": kind, "before": changed.before, "after": changed.after},
+        **(row.metadata or {}),
+    }
+    return msgspec.structs.replace(truth, question=_row(row, kind, statement, metadata), loss=None)
+
+
+def _unchanged(truth: Candidate, kind: Change, why: str, statement: str = "") -> Candidate:
+    row = truth.question
+    question = _row(row, kind, statement, {"true": row.question})
+    return lose(msgspec.structs.replace(truth, question=question, loss=None), "unchanged", why)
+
+
+def _row(truth: Question, kind: Change, statement: str, metadata: dict[str, object]) -> Question:
+    return msgspec.structs.replace(
+        truth,
+        id="",
+        question=statement,
+        reference="false",
+        tags={"fact": "false", "change": kind},
+        metadata=metadata,
+    )

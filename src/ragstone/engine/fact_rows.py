@@ -1,0 +1,247 @@
+"""Documents -> true statements, and false ones made of them, in a session."""
+
+import functools
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from ragstone.config import BuildSection
+from ragstone.config.build import Change
+from ragstone.dataset import Built, Candidate, Loss, Passage
+from ragstone.dataset.candidate import lose, noted
+from ragstone.dataset.changes import same_words
+from ragstone.dataset.facts import Facts, facts_wanted, write_facts
+from ragstone.dataset.falsify import Falsified, Truths, change_prompt, check_prompt, falsify_fact
+from ragstone.dataset.passages import Cut, choose_passages, cut_passages
+from ragstone.dataset.repeats import mark_repeats
+from ragstone.engine.build_files import give_ids
+from ragstone.engine.build_plan import shuffled
+from ragstone.engine.session import Session
+from ragstone.engine.tagging import Taggable
+from ragstone.errors import ModelError
+from ragstone.llm import Ask
+from ragstone.records import Document
+
+LEAST_RATE = 0.1  # of facts accepted: with fewer, a round would ask for more than it is likely to need
+
+
+class FactTask(msgspec.Struct, frozen=True):
+    """One call: n facts of a passage."""
+
+    passage: Passage
+    n: int
+
+
+class Tools(msgspec.Struct, frozen=True, kw_only=True):
+    """What the steps need. forecasting: replies are made up, and lose nothing."""
+
+    session: Session
+    declared: BuildSection
+    ask: Ask
+    secret: bytes
+    seed: int
+    forecasting: bool
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is so far: candidates, calls that gave none, and how many statements were asked for."""
+
+    candidates: list[Candidate] = []
+    failed: list[Loss] = []
+    n_asked: int = 0
+
+
+async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecasting: bool = False) -> Built:
+    """Return the facts of documents or chunks, as `[build]` of the session's settings declares.
+
+    The candidates stand in the order of the documents, each false statement behind its true one. Raises
+    ModelError without a model.
+    """
+    declared = session.settings.build
+    if declared.model is None:
+        raise ModelError(
+            "a build asks a model to write facts. Name one with --model, e.g. openai/gpt-4o-mini, or as "
+            "model in the table [build] of ragstone.toml."
+        )
+    door = await session.door(declared.model)
+    tools = Tools(
+        session=session,
+        declared=declared,
+        ask=await session.ask(declared.model),
+        secret=session.secret(),
+        seed=session.settings.run.seed,
+        forecasting=forecasting,
+    )
+    cut = cut_passages(rows, declared.passage)
+    document_ids = list(
+        dict.fromkeys(row.id if isinstance(row, Document) else row.document_id for row in rows)
+    )
+    place = {document_id: n for n, document_id in enumerate(document_ids)}
+    made = await _true_facts(plan_facts(cut.passages, declared, tools.seed), tools)
+    truths = sorted(made.candidates, key=lambda one: place[one.passages[0].document_id])
+    made = await _with_false(msgspec.structs.replace(made, candidates=truths), cut, tools)
+    calls = session.calls()
+    return Built(
+        kind="facts",
+        declared=declared,
+        seed=tools.seed,
+        models={"writer": door.endpoint.identity},
+        document_ids=document_ids,
+        empty=cut.empty,
+        split=cut.split,
+        passages=cut.passages,
+        n_asked=made.n_asked,
+        candidates=made.candidates,
+        failed=made.failed,
+        critics=[],
+        usage=calls.usage,
+        cost_usd=calls.cost_usd,
+    )
+
+
+def plan_facts(passages: Sequence[Passage], declared: BuildSection, seed: int) -> list[FactTask]:
+    """Return the calls that ask each document for its facts, a call for each passage that is shown.
+
+    In the order of the documents; where a number of facts is wanted, in an order of the seed.
+    """
+    of_document: dict[str, list[Passage]] = defaultdict(list)
+    for passage in passages:
+        of_document[passage.document_id].append(passage)
+    order = shuffled(list(of_document), seed) if declared.count else list(of_document)
+    return [
+        FactTask(passage, n)
+        for document_id in order
+        for passage, n in choose_passages(
+            of_document[document_id],
+            facts_wanted(of_document[document_id][0].document_length, declared.facts.lengths),
+            np.random.default_rng([seed, _digest(document_id)]),
+        )
+    ]
+
+
+def in_turn(kinds: Sequence[Change], place: int) -> list[Change]:
+    """Return the kinds of change in the order in which the statement at this place is offered to them."""
+    at = place % len(kinds)
+    return [*kinds[at:], *kinds[:at]]
+
+
+async def _true_facts(tasks: Sequence[FactTask], tools: Tools) -> Made:
+    """Return the true statements of these calls; those beyond the number that is wanted are lost."""
+    wanted, made, left = tools.declared.count, Made(), list(tasks)
+    while left and (wanted is None or _n_accepted(made) < wanted):
+        batch, left = _take(left, made, wanted)
+        work = functools.partial(_write, tools=tools)
+        written = await tools.session.each("write facts", work, batch)
+        candidates = made.candidates + [one for facts in written for one in facts.candidates]
+        candidates = [_revived(one) for one in candidates] if tools.forecasting else mark_repeats(candidates)
+        made = Made(
+            candidates=candidates,
+            failed=made.failed + [facts.failed for facts in written if facts.failed is not None],
+            n_asked=made.n_asked + sum(task.n for task in batch),
+        )
+    return made if wanted is None else _without_excess(made, wanted)
+
+
+async def _write(task: FactTask, tools: Tools) -> Facts:
+    return await write_facts(task.passage, task.n, ask=tools.ask, secret=tools.secret)
+
+
+def _take(tasks: Sequence[FactTask], made: Made, wanted: int | None) -> tuple[list[FactTask], list[FactTask]]:
+    """Return the calls of the next round, and those left: as many as are needed at the rate so far."""
+    if wanted is None:
+        return list(tasks), []
+    n_accepted = _n_accepted(made)
+    rate = max(LEAST_RATE, n_accepted / made.n_asked) if made.n_asked else 1.0
+    n_now, at = 0, 0
+    while at < len(tasks) and n_now < (wanted - n_accepted) / rate:
+        n_now += tasks[at].n
+        at += 1
+    return list(tasks[:at]), list(tasks[at:])
+
+
+def _n_accepted(made: Made) -> int:
+    return sum(one.loss is None for one in made.candidates)
+
+
+def _without_excess(made: Made, wanted: int) -> Made:
+    n_accepted, kept = 0, []
+    for one in made.candidates:
+        n_accepted += one.loss is None
+        kept.append(lose(one, "beyond_count") if n_accepted > wanted else one)
+    return msgspec.structs.replace(made, candidates=kept)
+
+
+async def _with_false(made: Made, cut: Cut, tools: Tools) -> Made:
+    """Return what there is with ids, and behind each accepted statement the false ones made of it."""
+    kinds = tools.declared.facts.falsify
+    places = [at for at, one in enumerate(made.candidates) if one.loss is None] if kinds else []
+    documents: dict[str, str] = {}
+    for passage in cut.passages if kinds else []:
+        before = documents.get(passage.document_id, "")
+        documents[passage.document_id] = f"{before} {same_words(passage.text)}".lstrip()
+    truths = Truths({same_words(made.candidates[at].question.question) for at in places}, documents)
+
+    async def work(numbered: tuple[int, int]) -> Falsified:
+        number, at = numbered
+        truth, turns = made.candidates[at], in_turn(kinds, number)
+        if tools.forecasting:
+            return await _foreseen(truth, turns[0], tools)
+        return await falsify_fact(truth, turns, truths, seed=tools.seed, ask=tools.ask, secret=tools.secret)
+
+    made_false = await tools.session.each("falsify", work, list(enumerate(places))) if places else []
+    of_truth = dict(zip(places, _without_twins(made_false), strict=True))
+    flat: list[Candidate] = []
+    sibling: dict[int, int] = {}
+    for at, truth in enumerate(made.candidates):
+        true_place = len(flat)
+        flat.append(truth)
+        for false in of_truth.get(at, ()):
+            sibling[len(flat)] = true_place
+            flat.append(false)
+    flat = give_ids(flat)
+    return Made(
+        candidates=[
+            noted(one, sibling=flat[sibling[at]].question.id) if at in sibling else one
+            for at, one in enumerate(flat)
+        ],
+        failed=made.failed + [loss for one in made_false for loss in one.failed],
+        n_asked=made.n_asked + sum(one.n_asked for one in made_false),
+    )
+
+
+def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
+    """Return the false statements of each true one; one that is as an earlier one is lost."""
+    seen: dict[str, str] = {}
+    result = []
+    for falsified in made:
+        candidates = []
+        for one in falsified.candidates:
+            words = same_words(one.question.question)
+            if one.loss is None and words in seen:
+                one = lose(one, "duplicate", seen[words])
+            elif one.loss is None:
+                seen[words] = one.question.question
+            candidates.append(one)
+        result.append(candidates)
+    return result
+
+
+async def _foreseen(truth: Candidate, kind: Change, tools: Tools) -> Falsified:
+    """Ask what making this statement false would ask, if the first kind of change succeeds."""
+    if kind != "number":
+        await tools.ask(change_prompt(truth, kind, tools.secret))
+        await tools.ask(check_prompt(truth, tools.secret))
+    return Falsified(candidates=[])
+
+
+def _revived(candidate: Candidate) -> Candidate:
+    return msgspec.structs.replace(candidate, loss=None)
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(
+        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
+    )

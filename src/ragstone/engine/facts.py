@@ -1,0 +1,144 @@
+"""`ragstone build facts`: documents -> true and false statements, and their files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import Settings, choose, load_settings
+from ragstone.config.build import Change
+from ragstone.dataset import Built
+from ragstone.dataset.certificate import certify
+from ragstone.dataset.split import split_questions
+from ragstone.engine.build_files import check_build_outputs, write_build
+from ragstone.engine.evaluation_set import EvaluationSet
+from ragstone.engine.fact_rows import build_fact_rows
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import open_forecast, open_session
+from ragstone.engine.tagging import Taggable
+from ragstone.errors import ConfigError, DataError, nearest
+from ragstone.llm import Caps, parse_caps
+from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.report import write_certificate
+
+CHANGES: tuple[Change, ...] = ("number", "entity", "negation", "relation")
+SAMPLE = 500  # documents that a forecast looks at, evenly spaced
+ASSUMPTION = (
+    "Every statement is taken to be written and kept, and its first change to succeed. Those that are lost "
+    "save calls; a second change costs some, and so does a count."
+)
+
+
+def build_facts(
+    documents: Sequence[Taggable],
+    *,
+    model: str | None = None,
+    falsify: Sequence[str] | None = None,
+    count: int | None = None,
+    settings: Settings | None = None,
+    output: Path | str | None = None,
+    force: bool = False,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> EvaluationSet:
+    """Return true statements about documents or chunks, and false ones where `falsify` names changes.
+
+    falsify: of `number`, `entity`, `negation`, `relation`. count: true statements in all, each with its false
+    sibling. These and the model: in place of those of `[build]`. output: where the statements are written,
+    with all that belongs to them beside (see build_files.py); without it nothing is written. budget: e.g.
+    `500calls`; deadline: e.g. `30m`: what they cut off is counted.
+
+    Raises ConfigError for a change that does not exist or a count below 1; DataError without documents, or
+    where a file cannot be written; ModelError without a model, or when no call can succeed.
+    """
+    caps = parse_caps(budget, deadline)
+    chosen = with_changes(settings or load_settings(), falsify)
+    if count is not None and count < 1:
+        raise ConfigError(f"count {count}: give the number of true statements wanted, 1 or more.")
+    chosen = choose(chosen, "build", model=model, count=count)
+    return facts_in_session(
+        documents, chosen, output=output, force=force, caps=caps, offline=offline, progress=progress
+    )
+
+
+def facts_in_session(
+    rows: Sequence[Taggable],
+    settings: Settings,
+    *,
+    output: Path | str | None = None,
+    force: bool = False,
+    caps: Caps | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> EvaluationSet:
+    """Return what `build_facts` returns, in a session of its own."""
+    check_facts(rows, settings, output, force)
+
+    async def work() -> EvaluationSet:
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            built = await build_fact_rows(rows, session)
+            accepted = [one.question for one in built.candidates if one.loss is None]
+            certificate = certify(built)
+            files = [] if output is None else _write(Path(output), built, force)
+            if output is not None:
+                files += write_certificate(Path(output).parent, certificate, built, force=force)
+            return EvaluationSet(
+                questions=accepted, certificate=certificate, built=built, calls=session.calls(), files=files
+            )
+
+    return run_sync(work())
+
+
+def forecast_facts(rows: Sequence[Taggable], settings: Settings) -> Forecast:
+    """Return what a build would ask of models. Raises what `build_facts` raises before a call."""
+    check_facts(rows, settings, None, False)
+
+    async def work() -> Forecast:
+        forecaster = Forecaster()
+        step = max(1, -(-len(rows) // SAMPLE))
+        sampled = rows[::step]
+        count = settings.build.count
+        declared = settings if count is None else choose(settings, "build", count=max(1, count // step))
+        forecaster.weight = len(rows) / len(sampled)
+        forecaster.assumptions[ASSUMPTION] = None
+        async with open_forecast(declared, forecaster) as session:
+            await build_fact_rows(sampled, session, forecasting=True)
+            return session.forecast()
+
+    return run_sync(work())
+
+
+def check_facts(rows: Sequence[Taggable], settings: Settings, output: Path | str | None, force: bool) -> None:
+    """Check what can be checked before a call. Raises DataError."""
+    if not rows:
+        raise DataError("there are no documents to build facts from.")
+    if output is not None:
+        check_build_outputs(output, settings.build, force)
+
+
+def with_changes(settings: Settings, names: Sequence[str] | None) -> Settings:
+    """Return the settings with these kinds of change; None leaves them. Raises ConfigError for another."""
+    if names is None:
+        return settings
+    for name in names:
+        if name not in CHANGES:
+            raise ConfigError(f"unknown change {name!r}. {nearest(name, CHANGES)}")
+    facts = msgspec.structs.replace(settings.build.facts, falsify=list(names))
+    return choose(settings, "build", facts=facts)
+
+
+def _write(output: Path, built: Built, force: bool) -> list[Path]:
+    """Write the statements and their splits, and return the paths."""
+    accepted = [one.question for one in built.candidates if one.loss is None]
+    share = built.declared.test_share
+    split = split_questions(accepted, share, built.seed) if share else None
+    return write_build(output, accepted, built.candidates, split, force)
+
+
+def n_short(made: EvaluationSet) -> int:
+    """Return how many true statements there are fewer than were wanted; 0 where no number was."""
+    n_true = sum(row.reference == "true" for row in made.questions)
+    return max(0, (made.built.declared.count or 0) - n_true)
