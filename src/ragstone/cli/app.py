@@ -10,6 +10,7 @@ from ragstone.cli.chunk import chunk
 from ragstone.cli.console import told_plainly, write_any_text
 from ragstone.cli.demo import demo
 from ragstone.cli.doctor import doctor
+from ragstone.cli.import_ import import_
 from ragstone.cli.ingest import ingest
 from ragstone.cli.judge import judge
 from ragstone.cli.ledger import ledger
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 for command in (demo, new, run, ingest, tag, chunk, retrieve, answer, judge, agree, report, doctor):
     app.command()(told_plainly(command))
+app.command("import")(told_plainly(import_))
 app.add_typer(ledger)
 app.add_typer(bench)
 app.add_typer(build)

@@ -15,7 +15,14 @@ from ragstone.retrieval.measures import MEASURES, Grades, Hits, gather_hits, hit
 from ragstone.retrieval.sameness import copies_of, same_documents
 from ragstone.retrieval.search import RETRIEVERS, build_search
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings, summarise_queries
-from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_qrels, write_trec_run
+from ragstone.retrieval.trec import (
+    label_questions,
+    read_qrels,
+    read_trec_run,
+    write_grades,
+    write_qrels,
+    write_trec_run,
+)
 
 __all__ = [
     "MEASURES",
@@ -45,6 +52,7 @@ __all__ = [
     "search_terms",
     "summarise_queries",
     "tokenize",
+    "write_grades",
     "write_qrels",
     "write_trec_run",
 ]

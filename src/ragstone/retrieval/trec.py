@@ -56,11 +56,16 @@ def read_trec_run(path: Path) -> list[Ranking]:
 
 def write_qrels(path: Path, questions: Iterable[Question]) -> None:
     """Write the document_ids of the questions as `question 0 document 1`. Raises DataError as a run does."""
+    write_grades(path, {one.id: dict.fromkeys(one.document_ids or [], 1) for one in questions})
+
+
+def write_grades(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
+    """Write question id -> document id -> grade as a line each. Raises DataError as a run does."""
     lines = []
-    for question in questions:
-        for document in question.document_ids or []:
-            question_id, document_id = _without_spaces(path, [question.id, document])
-            lines.append(f"{question_id} 0 {document_id} 1\n")
+    for question, grades in qrels.items():
+        for document, grade in grades.items():
+            question_id, document_id = _without_spaces(path, [question, document])
+            lines.append(f"{question_id} 0 {document_id} {grade}\n")
     _write(path, lines)
 
 

@@ -94,10 +94,15 @@ def _made_id(row: dict[str, Any], names: Counter[str], number: int) -> str:
     question = row.get("question") or row.get("metadata", {}).get("question")
     if not isinstance(question, str):
         return f"row-{number}"
-    name = "q-" + hashlib.blake2b(question.encode(), digest_size=6).hexdigest()
+    name = question_key(question)
     names[f"{name}\n{row.get('system')}"] += 1
     seen = names[f"{name}\n{row.get('system')}"]
     return name if seen == 1 else f"{name}-{seen}"
+
+
+def question_key(question: str) -> str:
+    """Return the id of a question that has none, the same wherever its text is the same."""
+    return "q-" + hashlib.blake2b(question.encode(), digest_size=6).hexdigest()
 
 
 def _check_unique(row: RowT, row_type: type, keys: set[int]) -> None:

@@ -1,0 +1,144 @@
+"""What an import has met: counts, remarks by reason, repeated questions, documents that are not there."""
+
+from collections import Counter, defaultdict
+from typing import Literal
+
+import msgspec
+
+from ragstone.dataset.importing.found import Found, Grades, Remark
+from ragstone.dataset.repeats import find_repeats
+from ragstone.errors import DataError
+from ragstone.records import Document, Question, references
+
+SHOWN = 5  # places that are named for each reason
+MOST_REASONS = 100
+OTHER = "other reasons"
+
+
+class Remarked(msgspec.Struct, frozen=True, kw_only=True):
+    """How many rows were skipped, changed or left out for a reason, and where the first of them stand."""
+
+    kind: Literal["skipped", "changed", "left_out"]
+    reason: str
+    n: int
+    places: list[str]
+
+
+class RepeatedQuestion(msgspec.Struct, frozen=True):
+    """A question, and the earlier one of its language that it repeats. exact: in the same words."""
+
+    id: str
+    of: str
+    exact: bool
+
+
+class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What was imported and what was not.
+
+    formats: source -> the format that it was read as. n_questions: those that were kept. n_skipped: rows that
+    gave nothing, by the remarks. repeats: found among all questions; n_dropped of them were dropped.
+    missing_documents: ids that questions name and the documents lack, where there are documents. graded:
+    grades other than 1 are in the qrels. output: files that were written.
+    """
+
+    formats: dict[str, str]
+    n_questions: int
+    n_documents: int
+    n_with_reference: int
+    n_with_evidence: int
+    n_unanswerable: int
+    languages: dict[str, int]
+    tags: dict[str, int]
+    remarks: list[Remarked]
+    n_skipped: int
+    repeats: list[RepeatedQuestion]
+    n_dropped: int = 0
+    missing_documents: list[str] = []
+    graded: bool = False
+    output: list[str] = []
+
+
+class Tally:
+    """Takes every row that an import yields, and keeps of it no more than the summary needs."""
+
+    def __init__(self) -> None:
+        self.grades: dict[str, dict[str, int]] = {}
+        self._n: Counter[str] = Counter()
+        self._languages: Counter[str] = Counter()
+        self._tags: Counter[str] = Counter()
+        self._remarks: dict[tuple[str, str], tuple[int, list[str]]] = {}
+        self._asked: dict[str | None, list[tuple[str, str]]] = defaultdict(list)
+        self._named: set[str] = set()
+        self._documents: set[str] = set()
+
+    def take(self, row: Found) -> None:
+        """Count a row."""
+        if isinstance(row, Question):
+            self._question(row)
+        elif isinstance(row, Document):
+            self._documents.add(row.id)
+        elif isinstance(row, Grades):
+            self.grades[row.question_id] = row.grades
+        else:
+            self._remark(row)
+
+    def _question(self, row: Question) -> None:
+        self._n["questions"] += 1
+        self._n["reference"] += bool(references(row))
+        self._n["evidence"] += bool(row.evidence)
+        self._n["unanswerable"] += row.answerable is False
+        self._languages[row.lang or "unknown"] += 1
+        self._tags.update(row.tags or ())
+        self._asked[row.lang].append((row.id, row.question))
+        self._named.update(row.document_ids or ())
+
+    def _remark(self, row: Remark) -> None:
+        full = len(self._remarks) >= MOST_REASONS and (row.kind, row.reason) not in self._remarks
+        key = (row.kind, OTHER if full else row.reason)
+        n, places = self._remarks.get(key, (0, []))
+        self._remarks[key] = (n + 1, places if len(places) == SHOWN else [*places, row.place])
+
+    def is_graded(self) -> bool:
+        """Say whether the grades hold more than that a document is relevant."""
+        return any(grade != 1 for grades in self.grades.values() for grade in grades.values())
+
+    def summary(self, formats: dict[str, str]) -> ImportSummary:
+        """Return the summary of the rows so far. Raises DataError where none of them is a question."""
+        remarks = [
+            Remarked(kind=kind, reason=reason, n=n, places=places)  # type: ignore[arg-type]
+            for (kind, reason), (n, places) in sorted(self._remarks.items(), key=lambda one: -one[1][0])
+        ]
+        if not self._n["questions"]:
+            raise DataError("\n".join(["no question was imported.", *map(told, remarks)]))
+        missing = self._named - self._documents if self._documents else set()
+        return ImportSummary(
+            formats=formats,
+            n_questions=self._n["questions"],
+            n_documents=len(self._documents),
+            n_with_reference=self._n["reference"],
+            n_with_evidence=self._n["evidence"],
+            n_unanswerable=self._n["unanswerable"],
+            languages=dict(self._languages.most_common()),
+            tags=dict(self._tags.most_common()),
+            remarks=remarks,
+            n_skipped=sum(one.n for one in remarks if one.kind == "skipped"),
+            repeats=self._repeats(),
+            missing_documents=sorted(missing),
+            graded=self.is_graded(),
+        )
+
+    def _repeats(self) -> list[RepeatedQuestion]:
+        found = []
+        for asked in self._asked.values():
+            found += [
+                RepeatedQuestion(asked[one.number][0], asked[one.of][0], one.exact)
+                for one in find_repeats([text for _, text in asked])
+            ]
+        return found
+
+
+def told(one: Remarked) -> str:
+    """Return a remark in words."""
+    words = {"skipped": "skipped", "changed": "changed", "left_out": "left out"}[one.kind]
+    first = ", ".join(one.places[:2])
+    return f"{words} {one.n:,}: {one.reason} ({first}{', …' if one.n > 2 else ''})"
