@@ -1,14 +1,18 @@
-"""One call: a passage -> questions with their answers and the words that hold them."""
+"""One call: a passage -> questions, each with its answer and the words that hold it.
+
+A question that is not in the language of its passage is asked for once more, in a second call.
+"""
 
 import functools
 from collections.abc import Sequence
-from typing import Annotated, Protocol
+from typing import Annotated, Literal
 
 import msgspec
 
+from ragstone.corpus import detect_language
 from ragstone.dataset.candidate import Candidate, Loss, Passage, lose
-from ragstone.dataset.evidence import find_evidence
-from ragstone.dataset.languages import language_name
+from ragstone.dataset.evidence import HOWS, Found, find_evidence
+from ragstone.dataset.languages import language_name, speaks
 from ragstone.dataset.styles import Turn, render_style
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Evidence, Question
@@ -16,44 +20,73 @@ from ragstone.records import Evidence, Question
 VERSION = 1  # of the wording below; a change of it is a new one
 DRAWN_AT = 0.7  # the temperature of every sample but the first
 MOST_AVOIDED = 20  # questions that the model is told not to repeat
-FRAME_TOKENS, TOKENS_A_QUESTION = 100, 400
+FRAME_TOKENS, TOKENS_A_QUESTION = 100, 500
+SHOWN = 200  # characters of a quotation that is not in the text
+BETWEEN = " … "  # two quotations in a question's metadata
 
-# Told to the model, not demanded of it: a text that is too long is no reason to lose the others.
+# Told to the model and not demanded of it: one text that is too long is no reason to lose the others.
 Short = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 300})]
-Long = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 600})]
+Long = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 500})]
 
-TASK = (
-    "You write questions for a test of a search engine. Read <passage> and write {number} that it answers, "
-    "each with its answer.\n\n"
-    "The kind of question: {style}\n\n"
-    "The people who ask: {audience}. They know nothing of the passage and cannot see it. So each question "
-    "must make sense alone: it says by name what it is about, and never mentions a passage, a text, a "
-    "document, an author or an example. The passage must answer it fully, and there is one right answer. "
-    "Ask about what matters, and about something else each time.\n\n"
-    "For each question first copy into quote the words of the passage that hold the answer, exactly as they "
-    "stand there, at most two sentences or five lines of code. Then write the question, then the answer."
+TASK = """\
+You write questions to test a search engine. Read {source} and write {number} that can be answered from it.
+
+What kind of question:
+{style}
+
+Who asks: {audience}. They have not read it and do not know that it exists. So every question makes sense \
+to a stranger: it names the thing that it asks about, and it never says "the passage", "the text", "this \
+document", "the author", "the example" or "mentioned". There is exactly one right answer. Ask about what \
+matters, each time about something else.
+
+For each question: {copied} Then write the question. Then write the answer, as short as it can be."""
+COPIED = {
+    1: "First copy into quote the words that hold the answer, exactly as they stand there, at most two "
+    "sentences or five lines of code.",
+    2: "First copy the words that hold the answer, exactly as they stand there: one sentence into quote, and "
+    "another one, from a different place, into second_quote.",
+}
+COPIED_FROM_TWO = (
+    "First copy the words that hold the answer, exactly as they stand there: a sentence of <passage 1> into "
+    "quote, and a sentence of <passage 2> into second_quote."
+)
+AVOID = "Do not ask what stands in <asked already> again, in whatever words."
+IN_LANGUAGE = "Write the questions and the answers in {language}."
+IN_ITS_LANGUAGE = "Write the questions and the answers in the language of the passage."
+STERN = (
+    "The text is in {language}. People who ask speak {language} and nothing else. Every question and every "
+    "answer must be written in {language}, in no other language; a question in another language is useless."
 )
 
 
-class Draft(Protocol):
-    """What a model writes of one question."""
+class Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a model writes of one question: first the words that it rests on."""
 
-    quote: str
-    question: str
-    answer: str
+    quote: Long
+    question: Short
+    answer: Long
+
+
+class DraftOfTwo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a model writes of a question whose answer stands in two places."""
+
+    quote: Long
+    second_quote: Long
+    question: Short
+    answer: Long
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of asking for questions on a passage.
+    """What came of asking for questions.
 
-    candidates: without an id, the lost ones among them; a question in the wrong language is followed by
-    those that were asked for in its place. failed: the call, or the second one for the language, gave
-    nothing usable. n_asked: questions asked for; n_cut: those that came beyond them and were left out.
+    candidates: without ids, the lost ones among them; behind those of the first call stand those that were
+    asked for in place of questions in the wrong language. failed: that a call, the first or the second, gave
+    nothing usable. n_asked: questions asked for; a model may give fewer; n_cut: given beyond them, left out.
     """
 
     candidates: list[Candidate]
     failed: Loss | None = None
-    n_asked: int
+    n_asked: int = 0
     n_cut: int = 0
 
 
@@ -68,22 +101,52 @@ async def write_questions(
     avoid: Sequence[str] = (),
     sample: int = 0,
 ) -> Written:
-    """Return up to n questions on a passage (two for a style that needs two), lost ones among them."""
-    prompt = write_prompt(passages, turn, n, audience=audience, secret=secret, avoid=avoid, sample=sample)
-    try:
-        reply = await ask(prompt)
-    except CallFailed as failure:
-        return Written(candidates=[], failed=_failed(failure), n_asked=n)
-    drafts: list[Draft] = reply.value.questions
+    """Return what a model makes of the request for n questions on a passage.
+
+    passages: one, or the two of a style that needs two. audience: who asks, in words. avoid: questions that
+    are not to be asked again. sample: another number draws other questions.
+
+    A candidate whose quotation is not in its passage is lost (`no_evidence`), as is one whose question or
+    answer is not in the passage's language (`wrong_language`): those are asked for once more. `evidence`
+    holds offsets in the document, `reference` the answer; in the metadata are `quote` and `evidence_found`,
+    see Found.how.
+    """
+
+    async def call(n_wanted: int, stern: bool) -> Written:
+        prompt = write_prompt(
+            passages,
+            turn,
+            n_wanted,
+            audience=audience,
+            secret=secret,
+            avoid=avoid,
+            sample=sample,
+            stern=stern,
+        )
+        try:
+            reply = await ask(prompt)
+        except CallFailed as failure:
+            lost = Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
+            return Written(candidates=[], failed=lost, n_asked=n)
+        drafts: list[Draft | DraftOfTwo] = reply.value.questions
+        candidates = [_candidate(draft, passages, turn) for draft in drafts[:n_wanted]]
+        return Written(candidates=candidates, n_asked=n, n_cut=max(0, len(drafts) - n_wanted))
+
+    written = await call(n, False)
+    n_wrong = sum(_is_lost_for(candidate, "wrong_language") for candidate in written.candidates)
+    if n_wrong == 0:
+        return written
+    again = await call(n_wrong, True)
     return Written(
-        candidates=[_candidate(draft, passages, turn) for draft in drafts[:n]],
+        candidates=[*written.candidates, *again.candidates],
+        failed=again.failed,
         n_asked=n,
-        n_cut=max(0, len(drafts) - n),
+        n_cut=written.n_cut + again.n_cut,
     )
 
 
-def _failed(failure: CallFailed) -> Loss:
-    return Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
+def _is_lost_for(candidate: Candidate, reason: str) -> bool:
+    return candidate.loss is not None and candidate.loss.reason == reason
 
 
 def write_prompt(
@@ -95,61 +158,132 @@ def write_prompt(
     secret: bytes,
     avoid: Sequence[str] = (),
     sample: int = 0,
+    stern: bool = False,
 ) -> Prompt:
-    """Return the call that asks for n questions."""
-    number = "one question" if n == 1 else f"{n} questions"
-    told = TASK.format(number=number, style=render_style(turn, audience), audience=audience)
-    if passages[0].lang:
-        told += f"\n\nWrite question and answer in {language_name(passages[0].lang)}."
-    shown = {"passage": passages[0].text}
+    """Return the call that asks for n questions. stern: once more, for they were in the wrong language."""
+    n_quotes = turn.style.quotes
+    told = [
+        TASK.format(
+            source="<passage>" if len(passages) == 1 else "<passage 1> and <passage 2>",
+            number="one question" if n == 1 else f"{n} questions",
+            style=render_style(turn, audience),
+            audience=audience,
+            copied=COPIED[n_quotes] if len(passages) == 1 else COPIED_FROM_TWO,
+        )
+    ]
+    shown = _shown(passages)
     if avoid:
         shown["asked already"] = "\n".join(f"- {question}" for question in avoid[-MOST_AVOIDED:])
-    nonce = row_nonce(secret, [told, *shown.values()])
+        told.append(AVOID)
+    lang = passages[0].lang
+    in_language = STERN if stern else IN_LANGUAGE
+    told.append(in_language.format(language=language_name(lang)) if lang else IN_ITS_LANGUAGE)
+    fields = (
+        ["quote", "second_quote", "question", "answer"] if n_quotes == 2 else ["quote", "question", "answer"]
+    )
+    one = "{" + ", ".join(f'"{name}": "..."' for name in fields) + "}"
     return fenced_prompt(
-        f"{told}\n\n{MATERIAL}",
+        "\n\n".join([*told, MATERIAL]),
         shown,
-        form='{"nonce": the code, "questions": [{"quote": "...", "question": "...", "answer": "..."}, ...]}',
-        reply=_reply_of(n, turn.style.quotes),
-        nonce=nonce,
+        form=f'{{"nonce": the code, "questions": [{one}{", ..." if n > 1 else ""}]}}',
+        reply=_reply_of(n, n_quotes),
+        nonce=row_nonce(secret, ["write", str(VERSION), *told, *shown, *shown.values()]),
         max_tokens=FRAME_TOKENS + TOKENS_A_QUESTION * n,
         sample=sample,
         temperature=DRAWN_AT if sample else 0.0,
     )
 
 
-def _candidate(draft: Draft, passages: tuple[Passage, ...], turn: Turn) -> Candidate:
+def _shown(passages: tuple[Passage, ...]) -> dict[str, str]:
+    """Return the passages under the names of their tags, each after its title."""
+    shown: dict[str, str] = {}
+    for number, passage in enumerate(passages, 1):
+        which = f" {number}" if len(passages) > 1 else ""
+        if passage.title:
+            shown[f"title{which}"] = passage.title
+        shown[f"passage{which}"] = passage.text
+    return shown
+
+
+def _candidate(draft: Draft | DraftOfTwo, passages: tuple[Passage, ...], turn: Turn) -> Candidate:
+    """Return a draft as a candidate, lost if its evidence is not there or its language another."""
+    quotes = [draft.quote] if isinstance(draft, Draft) else [draft.quote, draft.second_quote]
+    found = _find_all(quotes, passages)
+    question, answer = _line(draft.question), _line(draft.answer)
     passage = passages[0]
-    found = find_evidence(draft.quote, passage.text)
-    question = Question(
-        id="",
-        question=" ".join(draft.question.split()),
-        reference=" ".join(draft.answer.split()),
-        evidence=[
-            Evidence(
-                document_id=passage.document_id,
-                start=passage.start + found.start,
-                end=passage.start + found.end,
-            )
-        ]
-        if found
-        else None,
-        document_ids=[passage.document_id],
-        answerable=True,
-        lang=passage.lang,
-        tags={"style": turn.style.name},
-        metadata={"quote": draft.quote},
+    in_language = speaks(question, passage.lang) and _answers_in_language(answer, passages)
+    candidate = Candidate(
+        question=Question(
+            id="",
+            question=question,
+            reference=answer,
+            evidence=[_evidence(one, there) for one, there in found] or None,
+            document_ids=list(dict.fromkeys(passage.document_id for passage in passages)),
+            answerable=True,
+            lang=passage.lang if in_language and passage.lang else detect_language(question),
+            tags=_tags(turn, passage),
+            metadata=_notes(quotes, [one for one, _ in found]),
+        ),
+        passages=passages,
     )
-    candidate = Candidate(question=question, passages=passages)
-    return candidate if found else lose(candidate, "no_evidence", draft.quote)
+    if not in_language:
+        seen = detect_language(question)
+        return lose(candidate, "wrong_language", f"{seen or 'unclear'} in place of {passage.lang}")
+    return candidate if found else lose(candidate, "no_evidence", BETWEEN.join(quotes)[:SHOWN])
+
+
+def _find_all(quotes: Sequence[str], passages: tuple[Passage, ...]) -> list[tuple[Found, Passage]]:
+    """Return where each quotation stands, in the order of the text; none if one of them is not there.
+
+    Of two passages the first holds the first quotation and the second the second, or the other way round.
+    """
+    orders = [passages, passages[::-1]] if len(passages) > 1 else [passages * len(quotes)]
+    for order in orders:
+        found = [
+            (find_evidence(quote, there.text), there) for quote, there in zip(quotes, order, strict=True)
+        ]
+        there = [(one, passage) for one, passage in found if one is not None]
+        if len(there) == len(quotes):
+            # Two quotations of one passage may be the same words.
+            once = {
+                (passage.document_id, passage.start + one.start): (one, passage) for one, passage in there
+            }
+            return sorted(once.values(), key=lambda pair: (passages.index(pair[1]), pair[0].start))
+    return []
+
+
+def _evidence(found: Found, passage: Passage) -> Evidence:
+    return Evidence(
+        document_id=passage.document_id, start=passage.start + found.start, end=passage.start + found.end
+    )
+
+
+def _answers_in_language(answer: str, passages: tuple[Passage, ...]) -> bool:
+    """Say whether an answer is in the passage's language, or copied out of it."""
+    if speaks(answer, passages[0].lang):
+        return True
+    return any(find_evidence(answer, passage.text) is not None for passage in passages)
+
+
+def _tags(turn: Turn, passage: Passage) -> dict[str, str]:
+    tags = {"style": turn.style.name, "persona": turn.persona, "level": turn.level, "topic": passage.topic}
+    return {key: value for key, value in tags.items() if value}
+
+
+def _notes(quotes: Sequence[str], found: Sequence[Found]) -> dict[str, str]:
+    notes = {"quote": BETWEEN.join(quotes)}
+    if found:
+        notes["evidence_found"] = max((one.how for one in found), key=HOWS.index)
+    return notes
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 @functools.lru_cache(maxsize=64)
-def _reply_of(n: int, quotes: int) -> type[msgspec.Struct]:
-    """Return the type of a reply with n questions, each with 1 or 2 quotations first."""
-    fields: list[tuple[str, object]] = [("quote", Long)]
-    if quotes == 2:
-        fields.append(("second_quote", Long))
-    fields += [("question", Short), ("answer", Long)]
-    draft = msgspec.defstruct("Draft", fields, frozen=True, forbid_unknown_fields=True)
+def _reply_of(n: int, n_quotes: Literal[1, 2]) -> type[msgspec.Struct]:
+    """Return the type of a reply: a list of drafts; the model is held to n of them, but more are accepted."""
+    draft = Draft if n_quotes == 1 else DraftOfTwo
     several = Annotated[list[draft], msgspec.Meta(extra_json_schema={"maxItems": n})]  # type: ignore[valid-type]
     return msgspec.defstruct("Drafts", [("questions", several)], frozen=True, forbid_unknown_fields=True)
