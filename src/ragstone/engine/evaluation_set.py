@@ -25,6 +25,11 @@ class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether as many questions as were wanted are there, and every call gave a usable reply."""
+        """Whether there are as many questions as wanted, or some of each document, and no call failed."""
         wanted = self.built.declared.count
-        return not self.built.failed and len(self.questions) >= (wanted or 1)
+        if self.built.failed or not self.questions:
+            return False
+        if wanted is not None:
+            return len(self.questions) >= wanted
+        asked_about = {name for question in self.questions for name in question.document_ids or ()}
+        return asked_about >= set(self.built.document_ids)

@@ -1,0 +1,139 @@
+"""`ragstone build questions`: documents -> questions that are checked, criticised and certified."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ragstone.cli.asking import cut_off, leave, tell_forecast
+from ragstone.cli.bars import bars
+from ragstone.cli.console import UNSCORED, say, show, show_json
+from ragstone.cli.options import (
+    AsJson,
+    BudgetCap,
+    Config,
+    Deadline,
+    Force,
+    ForecastOnly,
+    Limit,
+    Model,
+    Offline,
+    Output,
+    SeedOrSettings,
+    Strict,
+    Yes,
+)
+
+Sources = Annotated[
+    list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
+]
+Glob = Annotated[list[str] | None, typer.Option("--glob", help="Of folders, only files that match.")]
+PerDocument = Annotated[int | None, typer.Option("--per-document", min=1, help="Questions a document; 3.")]
+Count = Annotated[int | None, typer.Option("--count", min=1, help="Accepted questions in all, exactly.")]
+Style = Annotated[
+    list[str] | None, typer.Option("--style", help="factoid, bloom... or a .toml file; may be repeated.")
+]
+CriticModel = Annotated[str | None, typer.Option("--critic-model", help="Default: the writing model.")]
+Critics = Annotated[
+    list[str] | None, typer.Option("--critic", help="groundedness... or a .toml file; may be repeated.")
+]
+Audience = Annotated[str | None, typer.Option("--audience", help="Whom a question must be useful to.")]
+Threshold = Annotated[
+    int | None, typer.Option("--threshold", min=1, max=5, help="Lowest score that passes; 4.")
+]
+OneCall = Annotated[bool | None, typer.Option("--one-call", help="All critics in one call a question.")]
+ClosedBook = Annotated[
+    Literal["off", "tag", "drop"] | None,
+    typer.Option("--closed-book", help="Questions that the model answers without a document."),
+]
+Negatives = Annotated[int | None, typer.Option("--negatives", min=0, help="Questions nothing answers.")]
+MultiHop = Annotated[int | None, typer.Option("--multi-hop", min=0, help="Questions over two documents.")]
+Fictional = Annotated[
+    bool | None, typer.Option("--fictional", help="Write a copy with other names and numbers, too.")
+]
+Planted = Annotated[
+    int | None, typer.Option("--planted", min=0, help="Defects that measure the critics; 20.")
+]
+TestShare = Annotated[
+    float | None, typer.Option("--test-share", min=0, max=1, help="Share set apart, by document.")
+]
+
+
+def questions(
+    sources: Sources,
+    *,
+    output: Output = Path("questions/questions.jsonl"),
+    model: Model = None,
+    critic_model: CriticModel = None,
+    glob: Glob = None,
+    per_document: PerDocument = None,
+    count: Count = None,
+    style: Style = None,
+    critic: Critics = None,
+    audience: Audience = None,
+    threshold: Threshold = None,
+    one_call: OneCall = None,
+    closed_book: ClosedBook = None,
+    negatives: Negatives = None,
+    multi_hop: MultiHop = None,
+    fictional: Fictional = None,
+    planted: Planted = None,
+    test_share: TestShare = None,
+    limit: Limit = None,
+    seed: SeedOrSettings = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Write questions about documents, and keep those that checks and critics let pass."""
+    from ragstone.config import choose, load_settings
+    from ragstone.engine import check_questions, forecast_questions, questions_in_session, read_sources
+    from ragstone.llm import parse_caps
+    from ragstone.report import terminal_certificate
+    from ragstone.report.wording import asked_line
+
+    caps = parse_caps(budget, deadline)
+    settings = choose(load_settings(config), "run", seed=seed)
+    settings = choose(settings, "documents", glob=glob)
+    settings = choose(
+        settings,
+        "build",
+        model=model,
+        critic_model=critic_model,
+        per_document=per_document,
+        count=count,
+        styles=style,
+        critics=critic,
+        audience=audience,
+        threshold=threshold,
+        one_call=one_call,
+        closed_book=closed_book,
+        negatives=negatives,
+        multi_hop=multi_hop,
+        fictional=fictional,
+        planted=planted,
+        test_share=test_share,
+    )
+    rows = read_sources(sources, settings)[:limit]
+    check_questions(rows, settings, None if forecast else output, force)
+    if forecast or not offline:
+        tell_forecast(forecast_questions(rows, settings), only=forecast, yes=yes, json=json)
+    made = questions_in_session(
+        rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
+    )
+    if json:
+        files = [str(path) for path in made.files]
+        show_json({"certificate": made.certificate, "calls": made.calls, "files": files})
+    else:
+        show(terminal_certificate(made.certificate))
+    say(asked_line(made.calls))
+    say(f"{len(made.questions)} questions in {output}; beside it all that were written, the lost too.")
+    leave(cut_off(made.calls), made.calls, strict=strict)
+    if strict and not made.is_whole:
+        raise typer.Exit(UNSCORED)
