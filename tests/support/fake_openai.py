@@ -22,6 +22,7 @@ import argparse
 import asyncio
 import contextlib
 import hashlib
+import importlib
 import json
 import os
 import subprocess
@@ -277,6 +278,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--malformed", type=float, default=0.0, metavar="SHARE", help="cut-off JSON")
     parser.add_argument("--broken", type=float, default=0.0, metavar="SHARE", help="HTTP 500")
     parser.add_argument("--hanging", type=float, default=0.0, metavar="SHARE", help="never answered")
+    parser.add_argument("--script", default=None, metavar="MODULE:NAME", help="what is said otherwise")
     parser.add_argument("--refuse", action="append", default=[], metavar="MODE")
     parser.add_argument("--key", default=None)
     parser.add_argument("--batch-looks", type=int, default=1, metavar="N", help="looks until one is over")
@@ -291,6 +293,9 @@ async def main(arguments: list[str] | None = None) -> None:
     fake = FakeOpenAI()
     fake.latency_s, fake.key, fake.refuse = options.latency, options.key, set(options.refuse)
     fake.batches.takes_looks = options.batch_looks
+    if options.script:
+        module, _, name = options.script.partition(":")
+        fake.script = getattr(importlib.import_module(module), name)
     faults = [
         (options.rate_limited, fail(429, "Rate limit reached", retry_after=options.retry_after)),
         (options.malformed, say('{"nonce": "0", "reason": "cut o', finish_reason="length")),
@@ -298,7 +303,7 @@ async def main(arguments: list[str] | None = None) -> None:
         (options.hanging, hang()),
     ]
     if any(share for share, _ in faults):
-        fake.script = sometimes(faults, options.seed)
+        fake.script = sometimes(faults, options.seed, fake.script)
         fake.embedding = sometimes(faults, options.seed, embed_words)
     runner = await fake.serve(options.port)
     print(fake.base_url, flush=True)
