@@ -14,6 +14,7 @@ FEW = 30  # questions, below which a mean over them says little
 COVERED = 0.5  # of the documents with text, below which a set speaks of a part of the corpus only
 ONE_GIVES = 1 / 3  # of the questions, from which on one document of at least MANY weighs too much
 MANY = 6
+MOST = 3  # reasons that are told, of those that cost most
 KNOWN = 0.2  # of the accepted questions, from which on a set tests memory
 FAILED = 0.05  # calls without a result, of the questions asked for
 FOREIGN = 0.1  # of what was written, in another language than its document
@@ -59,8 +60,8 @@ def remarks_of(built: Built, funnel: Funnel, coverage: Coverage) -> list[str]:
     fuzzy = coverage.found.get("fuzzy", 0)
     if fuzzy:
         remarks.append(
-            f"The evidence of {plural(fuzzy, f'accepted {noun}')} is not quoted word for word: it is the most "
-            "similar place of the document."
+            f"The evidence of {plural(fuzzy, f'accepted {noun}')} is not quoted word for word: it is the "
+            "most similar place of the document."
         )
     spare = n_of(funnel, "beyond_count")
     if spare:
@@ -85,39 +86,40 @@ def failed_words(statuses: Mapping[str, int]) -> str:
 
 
 def _nothing(kind: str, funnel: Funnel) -> str:
-    why = _why(funnel)
+    n_failed = sum(funnel.failed_calls.values())
     if not funnel.n_documents:
         why = "no document was given"
     elif funnel.n_empty == funnel.n_documents:
         why = "no document has text"
     elif not funnel.n_asked:
         why = f"no {noun_of(kind)} was asked for"
-    elif not why:
-        why = f"the model was asked for {funnel.n_asked:,} and gave none"
-    return f"There is no evaluation set: no {noun_of(kind)} was accepted, because {why}."
+    elif funnel.losses:
+        why = f"all {funnel.n_written:,} that were written were lost: {why_lost(funnel)}"
+    elif n_failed:
+        why = f"nothing was written: {plural(n_failed, 'call')} failed, {failed_words(funnel.failed_calls)}"
+    else:
+        why = f"the model was asked for {funnel.n_asked:,} and wrote none"
+    return f"There is no evaluation set: no {noun_of(kind)} was accepted, for {why}."
 
 
-def _why(funnel: Funnel) -> str:
-    """Return the reasons of most losses in words, empty where nothing was lost and no call failed."""
-    most = sorted(funnel.losses, key=lambda lost: -lost.n)
-    told = [f"of {lost.n:,}: {lost.words}" for lost in most[:3]]
-    n_others = n_lost(funnel) - sum(lost.n for lost in most[:3])
-    if n_others:
-        told.append(f"of {n_others:,}: other reasons")
-    if funnel.failed_calls:
-        n_failed = sum(funnel.failed_calls.values())
-        told.append(f"{plural(n_failed, 'call')} failed ({failed_words(funnel.failed_calls)})")
-    return "; ".join(told)
+def why_lost(funnel: Funnel) -> str:
+    """Return `135 (a critic gave it less than the threshold), 22 (...)`, empty where nothing was lost."""
+    most = sorted(funnel.losses, key=lambda lost: -lost.n)[:MOST]
+    told = [f"{lost.n:,} ({lost.words})" for lost in most]
+    n_others = n_lost(funnel) - sum(lost.n for lost in most)
+    return ", ".join([*told, *([f"{n_others:,} (other reasons)"] if n_others else [])])
 
 
 def _short(noun: str, funnel: Funnel) -> list[str]:
     if not funnel.n_short:
         return []
-    why = _why(funnel)
+    n, wanted = funnel.n_accepted, funnel.n_wanted or 0
+    why = f" Lost: {why_lost(funnel)}." if funnel.losses else ""
+    n_failed = sum(funnel.failed_calls.values())
+    failed = f" {plural(n_failed, 'call')} failed: {failed_words(funnel.failed_calls)}." if n_failed else ""
     return [
-        f"{plural(funnel.n_wanted or 0, noun)} were wanted, {funnel.n_accepted:,} were accepted: "
-        f"{funnel.n_short:,} short. Asked for were {funnel.n_asked:,}, written {funnel.n_written:,}, lost "
-        f"{n_lost(funnel):,}" + (f" ({why})." if why else ".")
+        f"{n:,} of the {plural(wanted, noun)} wanted, {funnel.n_short:,} short: {funnel.n_asked:,} were "
+        f"asked for and {funnel.n_written:,} written.{why}{failed}"
     ]
 
 

@@ -12,11 +12,13 @@ from ragstone.statistics import Estimate
 class ClosedBookRate(msgspec.Struct, frozen=True, kw_only=True):
     """Questions that the model was asked without any document, and how many of them it knew.
 
-    n_failed: could not be asked, in neither count. n_accepted_known: known, and accepted all the same.
+    n_guessable: known, and with so few answers possible that a guess may do. n_failed: could not be asked, in
+    neither count. n_accepted_known: known, and accepted all the same.
     """
 
     n_asked: int
     n_known: int
+    n_guessable: int
     n_failed: int
     n_accepted_known: int
     rate: Estimate | None
@@ -33,7 +35,13 @@ def closed_book_rate(candidates: Sequence[Candidate]) -> ClosedBookRate | None:
     return ClosedBookRate(
         n_asked=n_asked,
         n_known=len(known),
+        n_guessable=sum(_note(one).get("guessable") is True for one in known),
         n_failed=n_failed,
         n_accepted_known=sum(one.loss is None for one in known),
         rate=share_of(len(known), n_asked),
     )
+
+
+def _note(candidate: Candidate) -> dict[str, object]:
+    note = (candidate.question.metadata or {}).get("closed_book")
+    return note if isinstance(note, dict) else {}

@@ -9,6 +9,7 @@ import msgspec
 from ragstone.agreement import ReportCard
 from ragstone.config import Settings
 from ragstone.engine.calibration import cards_of_run, cards_of_sheet
+from ragstone.engine.certificate import copy_certificate
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import duplicate_notes, plain_notes, ranking_notes
@@ -75,6 +76,7 @@ async def _run(
     make_folder(folder)
     with held(folder):
         check_manifest(folder, settings, force)
+        notes = copy_certificate(settings, folder)
         async with open_session(
             settings, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
@@ -82,6 +84,7 @@ async def _run(
             cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
             models = session.models()
         summary = _summarise(settings, rows, cards, models, session.calls())
+        summary = msgspec.structs.replace(summary, notes=[*summary.notes, *notes])
         write_manifest(folder, settings, judges, models)
         (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
         write_report(folder)

@@ -3,8 +3,9 @@
 from ragstone.report.bench import BenchSummary, read_leaderboard
 from ragstone.report.bench_page import write_leaderboard
 from ragstone.report.bench_terminal import terminal_leaderboard
-from ragstone.report.certificate import read_certificate, write_certificate
+from ragstone.report.certificate import write_certificate
 from ragstone.report.certificate_terminal import terminal_certificate
+from ragstone.report.certified import read_certificate
 from ragstone.report.findings import headlines
 from ragstone.report.page import write_report
 from ragstone.report.run import read_summary

@@ -7,11 +7,11 @@ import msgspec
 from ragstone.dataset import Built
 from ragstone.dataset.certificate import Certificate
 from ragstone.report.certificate_page import render_certificate
+from ragstone.report.certified import CERTIFICATE
 from ragstone.report.html import put_page
-from ragstone.report.numbers import read_numbers
 from ragstone.tables import check_place
 
-CERTIFICATE, CERTIFICATE_PAGE = "certificate.json", "certificate.html"
+CERTIFICATE_PAGE = "certificate.html"
 
 
 def write_certificate(
@@ -28,9 +28,3 @@ def write_certificate(
     put_page(numbers, msgspec.json.format(msgspec.json.encode(certificate), indent=2).decode() + "\n")
     put_page(page, render_certificate(certificate, built))
     return [numbers, page]
-
-
-def read_certificate(path: Path) -> Certificate:
-    """Return the certificate that a file, or a folder's certificate.json, holds. Raises DataError."""
-    file = path / CERTIFICATE if path.is_dir() else path
-    return read_numbers(file, Certificate, "certificate", "ragstone build questions")

@@ -5,6 +5,7 @@ from ragstone.dataset.certificate import Certificate
 from ragstone.dataset.funnel import n_lost
 from ragstone.report import certificate_words
 from ragstone.report.certificate_rows import Embedded, embed_candidates
+from ragstone.report.certified import Certified
 from ragstone.report.html import asset, environment, policy, safe
 from ragstone.report.wording import count
 
@@ -26,6 +27,21 @@ def render_certificate(certificate: Certificate, built: Built) -> str:
             css=safe(css),
             js=safe(js),
             policy=policy(css, js),
+        )
+    )
+
+
+def render_section(certified: Certified) -> str:
+    """Return the section of a run's report on the certificate of its questions."""
+    certificate = certified.certificate
+    return (
+        environment()
+        .get_template("certified.html")
+        .render(
+            words_of_certificates(),
+            certificate=certificate,
+            fit=certified.fit,
+            said=certificate_words.fitting(certified.fit, certificate),
         )
     )
 

@@ -3,27 +3,23 @@
 The page's script (template/certificate.js) reads exactly these fields.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from ragstone.dataset.candidate import REASONS, Candidate
 from ragstone.dataset.candidate import Passage as Source
 from ragstone.dataset.funnel import spread
-from ragstone.records import references
+from ragstone.records import Evidence, references
 from ragstone.report.embedded import Shown
 from ragstone.report.joining import script_json
 
 MOST_ACCEPTED = 1000  # that the page shows
-MOST_LOST = 100  # of each reason
+MOST_LOST = 200  # of each reason
 DETAILS_A_BLOCK = 200
 LONGEST = 8000  # characters of a passage
-NOT_NOTES = {
-    "rationales",
-    "evidence_found",
-    "quote",
-    "lost",
-}  # of a question's metadata: shown otherwise, or not
+# Of a question's metadata: shown in another way, or of no use to a reader.
+NOT_NOTES = {"rationales", "evidence_found", "quote", "lost", "tempting", "critics"}
 
 
 class Line(Shown, frozen=True):
@@ -145,17 +141,28 @@ def _detail(candidate: Candidate, passages: dict[Source, int]) -> Detail:
 
 
 def _spans(candidate: Candidate, passage: Source) -> list[tuple[int, int]]:
-    """Return where the evidence stands in a passage, in order."""
+    """Return where the evidence stands in a passage (of an unanswerable question, what tempts), in order."""
     inside = [
         (max(span.start, passage.start) - passage.start, min(span.end, passage.end) - passage.start)
-        for span in candidate.question.evidence or []
+        for span in [*(candidate.question.evidence or []), *_tempting(candidate)]
         if span.document_id == passage.document_id
     ]
     return sorted((start, end) for start, end in inside if start < end)
 
 
-def _strings(values: dict[str, object]) -> dict[str, str]:
-    return {
-        name: value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        for name, value in values.items()
-    }
+def _tempting(candidate: Candidate) -> list[Evidence]:
+    span = (candidate.question.metadata or {}).get("tempting")
+    return [msgspec.convert(span, Evidence)] if isinstance(span, dict) else []
+
+
+def _strings(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: _string(value) for name, value in values.items()}
+
+
+def _string(value: object) -> str:
+    """Return a value of metadata as text: an object as `answer: 1876 · correct: yes`."""
+    if isinstance(value, dict):
+        return " · ".join(f"{name}: {_string(each)}" for name, each in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

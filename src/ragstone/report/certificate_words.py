@@ -3,7 +3,7 @@
 import msgspec
 
 from ragstone.dataset.candidate import Step
-from ragstone.dataset.cautions import failed_words, noun_of
+from ragstone.dataset.cautions import failed_words, noun_of, why_lost
 from ragstone.dataset.certificate import Certificate, Fit
 from ragstone.dataset.coverage import Five, Group
 from ragstone.dataset.critic_verdicts import FILTER, CriticVerdict, Grade
@@ -67,11 +67,7 @@ def what_was_lost(certificate: Certificate) -> str:
     funnel = certificate.funnel
     n = n_lost(funnel)
     told = f"{count(funnel.n_asked)} were asked for, {count(funnel.n_written)} written, {count(n)} lost"
-    most = sorted(funnel.losses, key=lambda lost: -lost.n)[:3]
-    why = "; ".join(f"{count(lost.n)}: {lost.words}" for lost in most)
-    if why and len(most) < len(funnel.losses):
-        why += f"; {count(n - sum(lost.n for lost in most))}: other reasons"
-    return told + (f" ({why})." if why else ".")
+    return told + (f": {why_lost(funnel)}." if n else ".")
 
 
 def trust(certificate: Certificate) -> str:
@@ -82,10 +78,10 @@ def trust(certificate: Certificate) -> str:
         grade = f" ({GRADES[lead.grade]})" if lead.grade else ""
         return f"{who}{grade}: {lead.words}."
     if certificate.kind == "facts":
-        return "No critic read the statements."
+        return "No critic reads statements: read ten of them beside their passages yourself."
     if not certificate.declared.critics:
         return "No critic read the questions."
-    return "Not measured: no defects were planted to try the critics on."
+    return "No defects were planted to try the critics on: nobody has measured them."
 
 
 def leading(certificate: Certificate) -> CriticVerdict | None:
@@ -144,7 +140,7 @@ def failed_line(certificate: Certificate) -> str:
 
 def five(of: Five) -> str:
     """Return `8 (6 to 11; 3 to 19)`: the middle, the quartiles, the extremes."""
-    return f"{of.middle:g} ({of.lower:g} to {of.upper:g}; {of.least:g} to {of.greatest:g})"
+    return f"{of.middle:.3g} ({of.lower:.3g} to {of.upper:.3g}; {of.least:g} to {of.greatest:g})"
 
 
 def accepted(group: Group) -> str:
@@ -174,12 +170,13 @@ def asked_closed_book(certificate: Certificate) -> str:
     if known is None:
         return ""
     failed = f"; {count(known.n_failed)} could not be asked" if known.n_failed else ""
+    guessed = f"; of {count(known.n_guessable)} a guess may do" if known.n_guessable else ""
     if known.rate is None:
         return f"not one question could be asked{failed}"
     low, high = known.rate.low or 0.0, known.rate.high or 0.0
     return (
         f"{count(known.n_known)} of {count(known.n_asked)} ({share(known.rate.value)}, interval "
-        f"{share(low)} to {share(high)}){failed}"
+        f"{share(low)} to {share(high)}){guessed}{failed}"
     )
 
 

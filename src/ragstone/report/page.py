@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.report import wording
+from ragstone.report.certificate_page import render_section
 from ragstone.report.findings import findings
 from ragstone.report.html import asset, environment, policy, put_page, safe
 from ragstone.report.joining import Blocks, embed_rows, script_json
@@ -27,6 +28,8 @@ def render_page(run: Run) -> str:
     """Return the report as one HTML document."""
     summary, blocks = run.summary, embed_rows(run)
     css, js = asset("page.css"), asset("page.js")
+    if run.certified:
+        css += asset("certificate.css")
     return (
         environment()
         .get_template("page.html")
@@ -38,6 +41,7 @@ def render_page(run: Run) -> str:
             interval_head=_interval_head(summary),
             cautions=any(wording.caution(metric, summary) for metric in summary.metrics),
             cut_note=_cut_note(blocks),
+            certified=run.certified and safe(render_section(run.certified)),
             manifest=run.manifest and msgspec.json.format(msgspec.json.encode(run.manifest)).decode(),
             words=safe(script_json(wording.STATUS_WORDS).decode()),
             index=safe(blocks.index.decode()),

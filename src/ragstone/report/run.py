@@ -9,6 +9,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.report.certified import Certified, certified_in
 from ragstone.report.summary import RunSummary
 from ragstone.tables import read_rows
 
@@ -22,6 +23,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     titles: document id -> title. chunks: chunk id -> chunk, of those that a shown ranking or a context
     without text names. evidence: question id -> the passages that hold its answer, as (document id, text).
+    certified: the certificate of the questions, None where none stood beside them.
     """
 
     summary: RunSummary
@@ -33,6 +35,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     chunks: dict[str, Chunk]
     titles: dict[str, str]
     evidence: dict[str, list[tuple[str, str]]]
+    certified: Certified | None = None
 
 
 def read_run(folder: Path) -> Run:
@@ -58,6 +61,7 @@ def read_run(folder: Path) -> Run:
         chunks=_shown_chunks(folder, rankings, answers),
         titles=titles,
         evidence=evidence,
+        certified=certified_in(folder, questions.values()),
     )
 
 

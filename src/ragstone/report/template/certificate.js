@@ -104,7 +104,7 @@
     const where = [passage.document, passage.title].filter(Boolean).join(" · ");
     const how = detail.found === "fuzzy" ? " · not quoted word for word: the most similar place" : "";
     const heading = detail.answerable === false ? "Tempting passage" : spans.length ? "Passage, with the evidence marked" : "Passage";
-    return [el("h4", {}, heading, " ", el("span", { class: "small" }, el("bdi", {}, where), how)),
+    return [el("h4", {}, heading, el("span", { class: "small" }, " · ", el("bdi", {}, where), how)),
       el("div", { class: "source" }, text(parts))];
   }
   function criticsElement(line, detail) {
