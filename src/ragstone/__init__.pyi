@@ -20,6 +20,7 @@ from .engine import judge as judge
 from .engine import retrieve as retrieve
 from .engine import run as run
 from .engine import tag as tag
+from .engine import translate as translate
 from .errors import ConfigError as ConfigError
 from .errors import DataError as DataError
 from .errors import MissingExtra as MissingExtra

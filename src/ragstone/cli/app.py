@@ -19,6 +19,7 @@ from ragstone.cli.report import report
 from ragstone.cli.retrieve import retrieve
 from ragstone.cli.run import run
 from ragstone.cli.tag import tag
+from ragstone.cli.translate import translate
 
 app = typer.Typer(
     name="ragstone",
@@ -30,7 +31,21 @@ app = typer.Typer(
     help="A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
     "the judge be trusted?",
 )
-for command in (demo, new, run, ingest, tag, chunk, retrieve, answer, judge, agree, report, doctor):
+for command in (
+    demo,
+    new,
+    run,
+    ingest,
+    tag,
+    translate,
+    chunk,
+    retrieve,
+    answer,
+    judge,
+    agree,
+    report,
+    doctor,
+):
     app.command()(told_plainly(command))
 app.command("import")(told_plainly(import_))
 app.add_typer(ledger)

@@ -36,6 +36,17 @@ from ragstone.engine.tagging import (
     tag,
     tag_in_session,
 )
+from ragstone.engine.translating import (
+    Translated,
+    Translating,
+    TranslatingSummary,
+    Translation,
+    TranslationCounts,
+    forecast_translating,
+    read_translatable,
+    translate,
+    translate_in_session,
+)
 
 __all__ = [
     "Advance",
@@ -46,6 +57,11 @@ __all__ = [
     "State",
     "Tagging",
     "TaggingSummary",
+    "Translated",
+    "Translating",
+    "TranslatingSummary",
+    "Translation",
+    "TranslationCounts",
     "answer",
     "answer_rows",
     "answer_to_file",
@@ -63,6 +79,7 @@ __all__ = [
     "forecast_run",
     "forecast_study",
     "forecast_tagging",
+    "forecast_translating",
     "judge",
     "judge_rows",
     "judge_sheet",
@@ -74,6 +91,7 @@ __all__ = [
     "rank_questions",
     "read_sources",
     "read_taggable",
+    "read_translatable",
     "retrieve",
     "run",
     "run_folder",
@@ -82,5 +100,7 @@ __all__ = [
     "study_folder",
     "tag",
     "tag_in_session",
+    "translate",
+    "translate_in_session",
     "with_changes",
 ]

@@ -1,0 +1,183 @@
+"""A question or a document -> the same in another language, or why not."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ragstone.dataset.candidate import Loss
+from ragstone.dataset.evidence import find_evidence
+from ragstone.dataset.translation.checks import find_fault, find_missing
+from ragstone.dataset.translation.made import Made, RowT, Task, failed
+from ragstone.dataset.translation.pieces import cut
+from ragstone.judging.lexical import chrf
+from ragstone.llm import CallFailed
+from ragstone.records import Document, Evidence, Metadata, Question, Status, references
+
+PARALLEL = "parallel"  # the metadata field that copies of one row share
+
+# What metadata say of a text, its places or its scores, and does not hold of a translation.
+_OF_THE_TEXT = frozenset({"rationales", "duplicates", "headings", "pages", "lost"})
+_OF_THE_EVIDENCE = frozenset({"quote", "evidence_found"})
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """A document and its translation."""
+
+    given: Document
+    translated: Document
+
+
+def id_in(name: str, lang: str) -> str:
+    """Return the id of a row's translation: `DOC#1@hi`."""
+    return f"{name}@{lang}"
+
+
+def marked(metadata: Metadata | None, name: str) -> Metadata:
+    """Return metadata that say which rows are copies of one; those of a copy say it already."""
+    return {**(metadata or {}), PARALLEL: (metadata or {}).get(PARALLEL, name)}
+
+
+async def translate_document(document: Document, task: Task) -> Made[Document]:
+    """Return the document in the task's language: title and text, paragraph by paragraph.
+
+    Blank lines between paragraphs, and code, stay as they are.
+    """
+    pieces = cut(document.text, task.longest)
+    texts = [piece.text for piece in pieces if piece.open]
+    if not texts:
+        return Made(row=_renamed(document, task))
+    try:
+        title = await _title(document, task)
+        made = await task.forth(texts, task.source, task.target, title)
+    except CallFailed as failure:
+        loss, status = failed(failure, "not_translated")
+        return Made(row=_renamed(document, task), loss=loss, status=status)
+    left = iter(made)
+    text = "".join(next(left) if piece.open else piece.text for piece in pieces)
+    checked = await _checked(texts, made, document.text, text, task)
+    row = msgspec.structs.replace(
+        _renamed(document, task),
+        text=text,
+        title=title,
+        lang=task.target,
+        metadata=_metadata(document, task, checked.chrf),
+    )
+    return Made(row=row, loss=checked.loss, status=checked.status, chrf=checked.chrf)
+
+
+async def translate_question(
+    question: Question, task: Task, documents: Mapping[str, Pair] | None = None
+) -> Made[Question]:
+    """Return the question and its references in the task's language.
+
+    A true/false question's reference stays. documents: id -> what became of those that were translated too:
+    the question then names the translations, and its evidence is looked for in them; where it is not found it
+    is left out. What points at any other document stays.
+    """
+    answers = [] if question.kind == "true_false" else references(question)
+    pairs = documents or {}
+    spans = [span for span in question.evidence or () if span.document_id in pairs]
+    quotes = [pairs[span.document_id].given.text[span.start : span.end] for span in spans]
+    texts = [question.question, *answers]
+    try:
+        made = await task.forth([*texts, *quotes], task.source, task.target)
+    except CallFailed as failure:
+        loss, status = failed(failure, "not_translated")
+        return Made(row=_renamed(question, task), loss=loss, status=status)
+    n = len(texts)
+    checked = await _checked(texts, made[:n], question.question, made[0], task)
+    row = msgspec.structs.replace(
+        _renamed(question, task),
+        question=made[0],
+        reference=_references(question, made[1:n]),
+        lang=task.target,
+        scores=None,
+        metadata=_metadata(question, task, checked.chrf),
+    )
+    if pairs:
+        row = _pointing(row, pairs, dict(zip(spans, made[n:], strict=True)))
+    return Made(row=row, loss=checked.loss, status=checked.status, chrf=checked.chrf)
+
+
+class _Checked(msgspec.Struct, frozen=True):
+    loss: Loss | None
+    status: Status = "scored"
+    chrf: float | None = None
+
+
+async def _checked(
+    texts: Sequence[str], made: Sequence[str], main: str, translated: str, task: Task
+) -> _Checked:
+    """Return what the checks find. Lost or not, what is not empty is translated back and compared.
+
+    main and translated: the text that the language and the length are seen in.
+    """
+    loss = find_fault(main, translated, task.target) or find_missing(texts, made)
+    if not all(text.strip() for text in made):
+        return _Checked(loss or Loss(reason="empty_translation"))
+    if task.back is None:
+        return _Checked(loss)
+    try:
+        again = await task.back(made, task.target, task.source)
+    except CallFailed as failure:
+        missed, status = failed(failure, "not_translated_back")
+        return _Checked(loss or missed, status)
+    score = round(mean_chrf(again, texts), 4)
+    if loss is None and score < task.lowest:
+        loss = Loss(reason="far_from_source", detail=f"chrF {score:.2f} of {task.lowest:g}")
+    return _Checked(loss, chrf=score)
+
+
+def mean_chrf(found: Sequence[str], wanted: Sequence[str]) -> float:
+    """Return the mean chrF of texts against those wanted, each counting by its length; in [0, 1]."""
+    weights = [len(text) for text in wanted]
+    scores = [chrf(one, other) for one, other in zip(found, wanted, strict=True)]
+    return sum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
+
+
+async def _title(document: Document, task: Task) -> str | None:
+    if document.title is None or not any(map(str.isalpha, document.title)):
+        return document.title
+    return (await task.forth([document.title], task.source, task.target))[0].strip() or document.title
+
+
+def _renamed(row: RowT, task: Task) -> RowT:
+    """Return the row as it is under the id of its translation."""
+    return msgspec.structs.replace(row, id=id_in(row.id, task.target), metadata=marked(row.metadata, row.id))
+
+
+def _metadata(row: Document | Question, task: Task, score: float | None) -> Metadata:
+    held = {key: value for key, value in (row.metadata or {}).items() if key not in _OF_THE_TEXT}
+    made: dict[str, object] = {"from": task.source, "by": task.by}
+    return {**marked(held, row.id), "translation": made | ({} if score is None else {"chrf": score})}
+
+
+def _references(question: Question, made: Sequence[str]) -> str | list[str] | None:
+    """Return the references in the form that they had; a true/false question's as they are."""
+    if not made:
+        return question.reference
+    return list(made) if isinstance(question.reference, list) else made[0]
+
+
+def _pointing(question: Question, pairs: Mapping[str, Pair], quotes: Mapping[Evidence, str]) -> Question:
+    """Return the translated question with what points at translated documents pointing at these."""
+    evidence = []
+    metadata = {key: value for key, value in (question.metadata or {}).items() if key not in _OF_THE_EVIDENCE}
+    for span in question.evidence or ():
+        if span.document_id not in pairs:
+            evidence.append(span)
+            continue
+        document = pairs[span.document_id].translated
+        found = find_evidence(quotes[span], document.text)
+        if found:
+            evidence.append(Evidence(document_id=document.id, start=found.start, end=found.end))
+            metadata |= {"quote": document.text[found.start : found.end], "evidence_found": found.how}
+    names = question.document_ids
+    if names is None and question.evidence:  # which would be lost with the evidence
+        names = list(dict.fromkeys(span.document_id for span in question.evidence))
+    return msgspec.structs.replace(
+        question,
+        evidence=evidence or None,
+        document_ids=names and [pairs[name].translated.id if name in pairs else name for name in names],
+        metadata=metadata,
+    )
