@@ -25,19 +25,23 @@ FACTS_TOLD = (
     "You write true statements for a true/false test. Read the text and write {n} of them, each about "
     "another fact.\n"
     "- quote: copy the words of the text that prove the statement, exactly as they stand there.\n"
-    "- statement: one complete sentence {language}, true by the text alone. Keep its numbers, names and "
-    "conditions.\n"
-    '- Who reads the statement does not see the text. So name what it is about: never write "this", '
-    '"these", "it" or "they" for something that the statement does not name, and never speak of the text.'
+    "- statement: one sentence {language}, of at most 30 words, that says the fact itself. It must be true "
+    "by the text alone. Keep the numbers, names and conditions.\n"
+    "- Who reads the statement sees neither the text nor its title. So name what it is about: never write "
+    '"this", "these", "it" or "they" for something that the statement does not name. Never write what '
+    '"the text" or "the document" does: say the fact.'
 )
 OWN_LANGUAGE = "in the language of the text"
 
 
 class FactReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fact: the words that prove it, then the statement."""
+    """A fact: the words that prove it, then the statement.
 
-    quote: Annotated[str, msgspec.Meta(max_length=600)]
-    statement: Annotated[str, msgspec.Meta(max_length=500)]
+    The lengths are told to the model and not demanded of it: one that is too long is no reason to lose all.
+    """
+
+    quote: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 600})]
+    statement: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": LONGEST})]
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,14 +60,14 @@ async def write_facts(passage: Passage, n: int, *, ask: Ask, secret: bytes) -> F
     """Return n candidates for true statements about a passage.
 
     Statements in another language than the passage's are asked for once more. Those that the model was
-    asked for and did not write are there too, empty, and lost as `fewer`.
+    asked for and did not write are there too, empty, and lost as `fewer`; those beyond n as `beyond_count`.
     """
     try:
         reply = await ask(facts_prompt(passage, n, secret))
     except CallFailed as failure:
         return Facts(candidates=[], failed=call_failed(failure))
-    facts: list[FactReply] = reply.value.facts[:n]
-    candidates = [_candidate(fact, passage) for fact in facts]
+    facts: list[FactReply] = reply.value.facts
+    candidates = [_candidate(fact, passage) for fact in facts[:n]]
     foreign = [at for at, one in enumerate(candidates) if not speaks(one.question.question, passage.lang)]
     if foreign:
         again = await _ask_again(passage, len(foreign), ask, secret)
@@ -75,11 +79,14 @@ async def write_facts(passage: Passage, n: int, *, ask: Ask, secret: bytes) -> F
     candidates = [check_fact(candidate) for candidate in candidates]
     missing = Candidate(question=_row("", passage), passages=(passage,))
     fewer = lose(missing, "fewer", f"{len(facts)} of {n}")
-    return Facts(candidates=[*candidates, *[fewer] * (n - len(facts))])
+    beyond = [lose(_candidate(fact, passage), "beyond_count") for fact in facts[n:]]
+    return Facts(candidates=[*candidates, *[fewer] * (n - len(facts)), *beyond])
 
 
-def facts_prompt(passage: Passage, n: int, secret: bytes, language: str = OWN_LANGUAGE) -> Prompt:
-    """Return the call that asks for n statements about a passage."""
+def facts_prompt(passage: Passage, n: int, secret: bytes, *, again: bool = False) -> Prompt:
+    """Return the call that asks for n statements about a passage, after others in a wrong language."""
+    language = f"in {language_name(passage.lang)}" if passage.lang else OWN_LANGUAGE
+    language += ", and in no other language" if again else ""
     told = FACTS_TOLD.format(n=n, language=language)
     shown = {"title": passage.title} if passage.title else {}
     shown["text"] = passage.text
@@ -131,9 +138,8 @@ def tidy(text: str) -> str:
 
 
 async def _ask_again(passage: Passage, n: int, ask: Ask, secret: bytes) -> list[Candidate]:
-    language = f"in {language_name(passage.lang or '')}, and in no other language"
     try:
-        reply = await ask(facts_prompt(passage, n, secret, language))
+        reply = await ask(facts_prompt(passage, n, secret, again=True))
     except CallFailed:
         return []
     return [_candidate(fact, passage) for fact in reply.value.facts[:n]]
@@ -166,5 +172,5 @@ def _row(statement: str, passage: Passage, **metadata: str) -> Question:
 @functools.cache
 def _facts_reply(n: int) -> type:
     """Return the form of reply for n facts."""
-    facts = Annotated[list[FactReply], msgspec.Meta(max_length=n)]
+    facts = Annotated[list[FactReply], msgspec.Meta(extra_json_schema={"maxItems": n})]
     return msgspec.defstruct("FactsReply", [("facts", facts)], frozen=True, forbid_unknown_fields=True)

@@ -9,7 +9,7 @@ from ragstone.config.build import Change
 from ragstone.dataset.candidate import Candidate, Loss, lose, noted
 from ragstone.dataset.changes import Changed, check_change, same_words
 from ragstone.dataset.facts import call_failed, check_fact, tidy
-from ragstone.dataset.numbers import change_number
+from ragstone.dataset.numbers import NumberChange, change_number
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Question
 
@@ -41,18 +41,22 @@ CHECK_TOLD = (
 )
 
 
+Words = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 200})]
+Sentence = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 400})]
+
+
 class ChangeReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is replaced by what, and the changed statement."""
 
-    was: Annotated[str, msgspec.Meta(max_length=300)]
-    now: Annotated[str, msgspec.Meta(max_length=300)]
-    statement: Annotated[str, msgspec.Meta(max_length=500)]
+    was: Words
+    now: Words
+    statement: Sentence
 
 
 class CheckReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A reason, then whether the text says that a statement is true."""
 
-    reason: Annotated[str, msgspec.Meta(max_length=400)]
+    reason: Sentence
     verdict: Literal["true", "false", "not_said"]
 
 
@@ -78,13 +82,31 @@ class Falsified(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.candidates) + len(self.failed)
 
 
+def plan_changes(
+    statements: Sequence[Candidate], kinds: Sequence[Change], truths: Truths, seed: int
+) -> list[list[Change]]:
+    """Return for each statement the kinds of change in the order in which they are tried.
+
+    The first ones are spread as evenly as may be. A number is among them only where there is one to change.
+    """
+    counts = dict.fromkeys(kinds, 0)
+    plans = []
+    for statement in statements:
+        possible = [kind for kind in counts if kind != "number" or _number_of(statement, truths, seed)]
+        possible.sort(key=counts.__getitem__)
+        if possible:
+            counts[possible[0]] += 1
+        plans.append(possible)
+    return plans
+
+
 async def falsify_fact(
     truth: Candidate, kinds: Sequence[Change], truths: Truths, *, seed: int, ask: Ask, secret: bytes
 ) -> Falsified:
-    """Return false statements made of a true one, by the first kind of change that succeeds.
+    """Return false statements made of a true one, by the first of these kinds of change that succeeds.
 
-    A number is changed without a model, where there is one; a model is asked for MOST_TRIES of the other
-    kinds at most. A candidate without a loss is false by all that was checked; the others say what was wrong.
+    A number is changed without a model; a model is asked for MOST_TRIES of the other kinds at most. A
+    candidate without a loss is false by all that was checked; the others say what was wrong.
     """
     done, n_tries = Falsified(candidates=[]), 0
     for kind in kinds:
@@ -104,10 +126,8 @@ async def falsify_fact(
 async def _attempt(
     truth: Candidate, kind: Change, truths: Truths, seed: int, ask: Ask, secret: bytes
 ) -> Falsified:
-    statement = truth.question.question
-    document = truths.documents[truth.passages[0].document_id]
     if kind == "number":
-        found = change_number(statement, f"{seed}\n{statement}", [document])
+        found = _number_of(truth, truths, seed)
         if found is None:
             return Falsified(candidates=[])
         changed = Changed(found.before, found.after)
@@ -117,7 +137,7 @@ async def _attempt(
     except CallFailed as failure:
         return Falsified(candidates=[], failed=[call_failed(failure)])
     text = tidy(reply.value.statement)
-    what = check_change(statement, text, kind, truth.question.lang)
+    what = check_change(truth.question.question, text, kind, truth.question.lang)
     if isinstance(what, str):
         return Falsified(candidates=[_unchanged(truth, kind, what, text)])
     candidate = _checked(_false(truth, kind, text, what), truths)
@@ -168,6 +188,12 @@ def _prompt(
         nonce=row_nonce(secret, [told, str(VERSION), *shown.values()]),
         max_tokens=max_tokens,
     )
+
+
+def _number_of(truth: Candidate, truths: Truths, seed: int) -> NumberChange | None:
+    statement = truth.question.question
+    document = truths.documents[truth.passages[0].document_id]
+    return change_number(statement, f"{seed}\n{statement}", [document])
 
 
 def _checked(candidate: Candidate, truths: Truths) -> Candidate:

@@ -14,7 +14,14 @@ from ragstone.dataset import Built, Candidate, Loss, Passage
 from ragstone.dataset.candidate import lose, noted
 from ragstone.dataset.changes import same_words
 from ragstone.dataset.facts import Facts, facts_wanted, write_facts
-from ragstone.dataset.falsify import Falsified, Truths, change_prompt, check_prompt, falsify_fact
+from ragstone.dataset.falsify import (
+    Falsified,
+    Truths,
+    change_prompt,
+    check_prompt,
+    falsify_fact,
+    plan_changes,
+)
 from ragstone.dataset.passages import Cut, choose_passages, cut_passages
 from ragstone.dataset.repeats import mark_repeats
 from ragstone.engine.build_files import give_ids
@@ -122,12 +129,6 @@ def plan_facts(passages: Sequence[Passage], declared: BuildSection, seed: int) -
     ]
 
 
-def in_turn(kinds: Sequence[Change], place: int) -> list[Change]:
-    """Return the kinds of change in the order in which the statement at this place is offered to them."""
-    at = place % len(kinds)
-    return [*kinds[at:], *kinds[:at]]
-
-
 async def _true_facts(tasks: Sequence[FactTask], tools: Tools) -> Made:
     """Return the true statements of these calls; those beyond the number that is wanted are lost."""
     wanted, made, left = tools.declared.count, Made(), list(tasks)
@@ -184,14 +185,18 @@ async def _with_false(made: Made, cut: Cut, tools: Tools) -> Made:
         documents[passage.document_id] = f"{before} {same_words(passage.text)}".lstrip()
     truths = Truths({same_words(made.candidates[at].question.question) for at in places}, documents)
 
-    async def work(numbered: tuple[int, int]) -> Falsified:
-        number, at = numbered
-        truth, turns = made.candidates[at], in_turn(kinds, number)
-        if tools.forecasting:
-            return await _foreseen(truth, turns[0], tools)
-        return await falsify_fact(truth, turns, truths, seed=tools.seed, ask=tools.ask, secret=tools.secret)
+    plans = plan_changes([made.candidates[at] for at in places], kinds, truths, tools.seed)
 
-    made_false = await tools.session.each("falsify", work, list(enumerate(places))) if places else []
+    async def work(planned: tuple[int, list[Change]]) -> Falsified:
+        at, plan = planned
+        if tools.forecasting:
+            return await _foreseen(made.candidates[at], plan, tools)
+        return await falsify_fact(
+            made.candidates[at], plan, truths, seed=tools.seed, ask=tools.ask, secret=tools.secret
+        )
+
+    planned = list(zip(places, plans, strict=True))
+    made_false = await tools.session.each("falsify", work, planned) if planned else []
     of_truth = dict(zip(places, _without_twins(made_false), strict=True))
     flat: list[Candidate] = []
     sibling: dict[int, int] = {}
@@ -229,10 +234,10 @@ def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
     return result
 
 
-async def _foreseen(truth: Candidate, kind: Change, tools: Tools) -> Falsified:
+async def _foreseen(truth: Candidate, plan: Sequence[Change], tools: Tools) -> Falsified:
     """Ask what making this statement false would ask, if the first kind of change succeeds."""
-    if kind != "number":
-        await tools.ask(change_prompt(truth, kind, tools.secret))
+    if plan and plan[0] != "number":
+        await tools.ask(change_prompt(truth, plan[0], tools.secret))
         await tools.ask(check_prompt(truth, tools.secret))
     return Falsified(candidates=[])
 
