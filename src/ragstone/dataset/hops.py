@@ -13,7 +13,8 @@ from ragstone.retrieval import search_terms
 SearchPassages = Callable[[str], Awaitable[list[Passage]]]
 
 MOST_PAIRS = 3  # that a passage is part of, so that no few passages make all questions
-# Of the terms of the shorter text: two passages that share more say the same, and one of them is enough.
+# Of the terms of the shorter text: two passages that share more say the same, and one of them is enough. The
+# nearest of another document shares 0.38 (median) in agxqa, 0.43 in phoenix_docs, 0.24 in xquad; copies 0.9.
 TOO_ALIKE = 0.6
 
 
