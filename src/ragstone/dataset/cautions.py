@@ -54,7 +54,7 @@ def remarks_of(built: Built, funnel: Funnel, coverage: Coverage) -> list[str]:
     if funnel.n_split:
         remarks.append(
             f"{plural(funnel.n_split, 'document')} longer than {built.declared.passage:,} characters: the "
-            f"model was shown one passage of it at a time, so no {noun} rests on the whole."
+            f"model was shown one passage at a time, so no {noun} rests on the whole."
         )
     remarks += _failed_calls(funnel, often=False) + _foreign(funnel, often=False)
     fuzzy = coverage.found.get("fuzzy", 0)
@@ -94,12 +94,14 @@ def _nothing(kind: str, funnel: Funnel) -> str:
     elif not funnel.n_asked:
         why = f"no {noun_of(kind)} was asked for"
     elif funnel.losses:
-        why = f"all {funnel.n_written:,} that were written were lost: {why_lost(funnel)}"
+        n = funnel.n_written
+        all_of = "the one that was written was" if n == 1 else f"all {n:,} that were written were"
+        why = f"{all_of} lost: {why_lost(funnel)}"
     elif n_failed:
-        why = f"nothing was written: {plural(n_failed, 'call')} failed, {failed_words(funnel.failed_calls)}"
+        why = f"{plural(n_failed, 'call')} gave nothing ({failed_words(funnel.failed_calls)})"
     else:
         why = f"the model was asked for {funnel.n_asked:,} and wrote none"
-    return f"There is no evaluation set: no {noun_of(kind)} was accepted, for {why}."
+    return f"There is no evaluation set: no {noun_of(kind)} was accepted, because {why}."
 
 
 def why_lost(funnel: Funnel) -> str:
@@ -115,11 +117,9 @@ def _short(noun: str, funnel: Funnel) -> list[str]:
         return []
     n, wanted = funnel.n_accepted, funnel.n_wanted or 0
     why = f" Lost: {why_lost(funnel)}." if funnel.losses else ""
-    n_failed = sum(funnel.failed_calls.values())
-    failed = f" {plural(n_failed, 'call')} failed: {failed_words(funnel.failed_calls)}." if n_failed else ""
     return [
         f"{n:,} of the {plural(wanted, noun)} wanted, {funnel.n_short:,} short: {funnel.n_asked:,} were "
-        f"asked for and {funnel.n_written:,} written.{why}{failed}"
+        f"asked for and {funnel.n_written:,} written.{why}"
     ]
 
 

@@ -17,6 +17,7 @@ STEPS: dict[Step, str] = {
     "closed_book": "not known without a document",
     "count": "as many as were wanted",
 }
+WRITTEN_FACTS = "found in the document, rightly changed"
 GRADES: dict[Grade, str] = {"good": "good", "partial": "partly good", "chance": "not to be trusted"}
 GROUPED = {
     "kind": "Kind",
@@ -33,7 +34,7 @@ FIFTHS = ("first fifth", "second", "middle", "fourth", "last fifth")
 OFTEN = 0.25
 MOST_VALUES = 12  # of a topic, style or language that the page shows
 ADVICE = {
-    "call_failed": "Most calls failed: `ragstone doctor` says whether the model answers.",
+    "call_failed": "Calls fail: `ragstone doctor` says whether the model answers.",
     "no_evidence": "The model often does not quote the document: a larger one quotes more faithfully.",
     "wrong_language": "The model often leaves the document's language: use one that writes it well.",
     "mentions_context": 'Many questions speak of "the passage": a larger model does so less.',
@@ -92,7 +93,10 @@ def leading(certificate: Certificate) -> CriticVerdict | None:
 def next_steps(certificate: Certificate) -> list[str]:
     """Return what to look at next, at most three things."""
     funnel, steps = certificate.funnel, []
-    if sum(funnel.failed_calls.values()) * 2 > funnel.n_asked:
+    n_failed = sum(funnel.failed_calls.values())
+    if not funnel.n_documents - funnel.n_empty:
+        steps.append("Give documents with text: `ragstone ingest` says what it can read.")
+    if n_failed * 2 > funnel.n_asked or (n_failed and not funnel.n_written):
         steps.append(ADVICE["call_failed"])
     often = [lost for lost in funnel.losses if lost.n >= OFTEN * funnel.n_written and lost.reason in ADVICE]
     steps += [ADVICE[lost.reason] for lost in sorted(often, key=lambda lost: -lost.n)]
@@ -103,7 +107,10 @@ def next_steps(certificate: Certificate) -> list[str]:
         elif lead.grade == "chance":
             steps.append("Use another model for the critics, or read every accepted question yourself.")
     if funnel.n_accepted:
-        steps.append("Read ten accepted questions with their evidence before you use the set.")
+        noun = noun_of(certificate.kind)
+        steps.append(f"Read ten accepted {noun}s with their evidence before you use the set.")
+    elif funnel.n_written:
+        steps.append("Read some of those that were lost: certificate.html shows them with their reasons.")
     return list(dict.fromkeys(steps))[:3]
 
 
@@ -116,7 +123,8 @@ def bars(certificate: Certificate) -> list[Bar]:
         n = n_lost(funnel, step)
         if n:
             left -= n
-            lines.append(Bar(words, left, n))
+            told = WRITTEN_FACTS if (step, certificate.kind) == ("write", "facts") else words
+            lines.append(Bar(told, left, n))
     return [*lines, Bar("accepted", left, 0)]
 
 
