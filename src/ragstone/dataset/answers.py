@@ -16,6 +16,7 @@ from ragstone.retrieval import tokenize
 MORE_WORDS = 12
 LONG = 6  # words: from here on a reference is a sentence, which nobody repeats word for word
 ALIKE, SHORT_ALIKE = 0.5, 0.6  # token F1
+OPENING = 12  # characters
 
 _ITEMS = re.compile(r"(?<!\d),|,(?!\d)|[;/、，；،\n]")  # the comma of 1,000 parts nothing
 
@@ -31,6 +32,8 @@ class ShortAnswers(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     no_is_a_preposition: list[str]
     either: str
     or_unspaced: str
+    between: str
+    between_unspaced: str
     unknown: list[str]
 
 
@@ -42,10 +45,16 @@ def answers_correctly(answer: str, question: Question) -> bool:
     wrong; yes or no is compared by the word that comes first. Of "A / B" either part is right; "TCP/IP" is
     one word.
     """
-    if not answer.strip() or _unknown().search(answer.replace("’", "'")):
+    if not answer.strip() or says_unknown(answer):
         return False
     possible = alternatives(references(question), " / ")
     return any(_matches(answer, reference, question.lang) for reference in possible)
+
+
+def says_unknown(answer: str) -> bool:
+    """Return whether an answer says that it is none ("I do not know"), at its beginning or in a few words."""
+    found = _unknown().search(answer.replace("’", "'"))
+    return found is not None and (found.start() <= OPENING or len(words(answer)) <= MORE_WORDS)
 
 
 def is_guessable(question: Question) -> bool:
@@ -61,6 +70,11 @@ def is_guessable(question: Question) -> bool:
 def offers_choice(text: str) -> bool:
     """Return whether a text offers two things, "A or B"."""
     return bool(_offered().search(text))
+
+
+def compares_two(text: str) -> bool:
+    """Return whether a text asks which of two, "between A and B"."""
+    return bool(_between().search(text))
 
 
 def polarity(text: str, more: bool = False) -> bool | None:
@@ -126,10 +140,12 @@ def _polar() -> re.Pattern[str]:
 
 @cache
 def _offered() -> re.Pattern[str]:
-    listed = _library()
-    return re.compile(
-        rf"(?<!\w){_any_of(listed.either.split())}(?!\w)|{_any_of(listed.or_unspaced.split())}", re.IGNORECASE
-    )
+    return _wholeof(_library().either, _library().or_unspaced)
+
+
+@cache
+def _between() -> re.Pattern[str]:
+    return _wholeof(_library().between, _library().between_unspaced)
 
 
 @cache
@@ -143,6 +159,11 @@ def _unknown() -> re.Pattern[str]:
 def _negations(lang: str | None) -> frozenset[str]:
     listed = frozenset(tokenize(_library().negation))
     return listed - {"no"} if lang in _library().no_is_a_preposition else listed
+
+
+def _wholeof(spaced: str, unspaced: str) -> re.Pattern[str]:
+    whole, parts = _any_of(spaced.split()), _any_of(unspaced.split())
+    return re.compile(rf"(?<!\w){whole}(?!\w)|{parts}", re.IGNORECASE)
 
 
 def _any_of(phrases: Iterable[str]) -> str:

@@ -14,7 +14,8 @@ MAX_TOKENS = 160
 
 TOLD = (
     "You are asked a question and are given no document. Answer it from what you know, in as few words as "
-    "possible: one answer, no list of possible ones. If you do not know the answer, answer: I do not know."
+    "possible and in its language: one answer, no list of possible ones. If you do not know it, answer: I do "
+    "not know."
 )
 TOLD_STATEMENT = (
     "You are shown a statement and are given no document. Say from what you know whether it is true. Answer "
@@ -34,11 +35,11 @@ async def ask_closed_book(candidate: Candidate, *, ask: Ask, secret: bytes) -> C
 
     `metadata["closed_book"]`: {answer, correct}, and {guessable: true} where few answers are possible (yes or
     no, true or false, "A or B?"), so that a right one says little. `tags["closed_book"]`: `known` or
-    `unknown`. A call that failed is noted as {status, error} and gives no tag. A lost candidate, and one
-    without a reference to compare with, is not asked.
+    `unknown`. A call that failed is noted as {status, error} and gives no tag. A lost candidate, one
+    that no document answers and one without a reference to compare with are not asked.
     """
     question = candidate.question
-    if candidate.loss is not None or not references(question):
+    if candidate.loss is not None or question.answerable is False or not references(question):
         return candidate
     try:
         reply = await ask(closed_book_prompt(question, secret))

@@ -1,0 +1,53 @@
+"""Phrases by which a text speaks of the passage that it was written from: "according to the document"."""
+
+import re
+import tomllib
+import unicodedata
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+
+class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What library/mentions.toml says of a language."""
+
+    noun: str
+    phrases: list[str]
+
+
+def mention_of_context(text: str, lang: str | None = None, within: int | None = None) -> str | None:
+    """Return the words by which a text speaks of its passage, author or figure, in any of 23 languages.
+
+    None where it speaks of none. lang: its phrases and the English ones are looked for; all where it is None
+    or not among them. within: only words that begin in so many characters from the start.
+    """
+    patterns = _patterns()
+    tried = (
+        [patterns[code] for code in dict.fromkeys((lang, "en"))] if lang in patterns else patterns.values()
+    )
+    composed = unicodedata.normalize("NFC", text).strip()
+    for pattern in tried:
+        found = pattern.search(composed)
+        if found and (within is None or found.start() <= within):
+            return found[0].strip()
+    return None
+
+
+@cache
+def _patterns() -> dict[str | None, re.Pattern[str]]:
+    """Return one pattern a language, in the order of the file."""
+    text = (files("ragstone.dataset") / "library" / "mentions.toml").read_text(encoding="utf-8")
+    library = msgspec.convert(tomllib.loads(text), dict[str, Phrases])
+    return {code: _compiled(listed) for code, listed in library.items()}
+
+
+def _compiled(listed: Phrases) -> re.Pattern[str]:
+    return re.compile("|".join(_edged(phrase, listed.noun) for phrase in listed.phrases), re.IGNORECASE)
+
+
+def _edged(phrase: str, noun: str) -> str:
+    """Return a phrase as a pattern that begins and ends where words do; one that ends in ~ needs no edges."""
+    spaced = phrase.removesuffix("~").replace("{noun}", noun).replace(" ", r"\s+")
+    spaced = spaced.replace(r"\s+?", r"\s*")  # a space that may be missing
+    return f"(?:{spaced})" if phrase.endswith("~") else rf"(?<!\w)(?:{spaced})(?!\w)"
