@@ -9,6 +9,7 @@ import msgspec
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.candidate import Candidate, Loss, Passage, lose
+from ragstone.dataset.checks import check_candidate
 from ragstone.dataset.evidence import find_evidence
 from ragstone.dataset.languages import language_name, speaks
 from ragstone.dataset.pointing import points_elsewhere
@@ -17,8 +18,8 @@ from ragstone.records import Evidence, Question
 
 VERSION = 1  # of the prompt below; a change of wording is a new one
 TOKENS_A_FACT = 160  # of reply: a quotation and a sentence
-LONGEST = 300  # characters of a statement
-FEWEST = 3  # tokens of a statement and of a quotation: fewer state and support nothing
+LONGEST = 300  # characters of a statement, as the model is told
+FEWEST = 3  # tokens of a statement
 QUESTION_MARKS = "?？؟՞⁇⁈፧"
 
 FACTS_TOLD = (
@@ -101,30 +102,28 @@ def facts_prompt(passage: Passage, n: int, secret: bytes, *, again: bool = False
 
 
 def check_fact(candidate: Candidate) -> Candidate:
-    """Return the candidate, lost if its statement is no single, self-contained one of fair length."""
+    """Return the candidate, lost for the first thing that is found against its statement.
+
+    That it is empty, a question, no sentence or several, points at what its reader does not see, has no
+    evidence, or what is found against a question as well: too long, evidence too short.
+    """
     question = candidate.question
-    text = question.question
-    words = tokenize(text)
+    words = tokenize(question.question)
     if not words:
         return lose(candidate, "empty")
-    if len(text) > LONGEST:
-        return lose(candidate, "too_long", f"{len(text)} characters")
-    if text.rstrip("\"'»”’)] ")[-1:] in QUESTION_MARKS:
+    if question.question.rstrip("\"'»”’)] ")[-1:] in QUESTION_MARKS:
         return lose(candidate, "no_statement", "a question")
     if len(words) < FEWEST:
         return lose(candidate, "no_statement", f"{len(words)} words")
-    n_sentences = len(sentence_spans(text, question.lang))
+    n_sentences = len(sentence_spans(question.question, question.lang))
     if n_sentences != 1:
         return lose(candidate, "no_statement", f"{n_sentences} sentences")
-    pointing = points_elsewhere(text, question.lang)
-    if pointing:
+    pointing = points_elsewhere(question.question, question.lang)
+    if pointing is not None:
         return lose(candidate, "mentions_context", pointing)
-    quote = str((question.metadata or {}).get("quote", ""))
     if not question.evidence:
-        return lose(candidate, "no_evidence", quote)
-    if len(tokenize(quote)) < FEWEST:
-        return lose(candidate, "evidence_too_short", quote)
-    return candidate
+        return lose(candidate, "no_evidence", str((question.metadata or {}).get("quote", "")))
+    return check_candidate(candidate)
 
 
 def call_failed(failure: CallFailed) -> Loss:

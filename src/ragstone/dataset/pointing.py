@@ -1,4 +1,4 @@
-"""Statements that point at what their reader does not see: "this fee", "they", "according to the text"."""
+"""Statements that point at what their reader does not see: "this fee", "they", "the text instructs"."""
 
 import re
 import unicodedata
@@ -17,7 +17,7 @@ POINTING = {
     "pl": "ten ta",
 }
 FIRST = {
-    "en": "it he she they him her its their there that here such",
+    "en": "it he she they him her its their that here such",
     "de": "er sie dort hier dadurch dies das",
     "nl": "hij zij deze dit dat hier",
     "fr": "il elle ils elles ce cet cette ces cela ceci",
@@ -43,30 +43,44 @@ FIRST = {
 BEGINS = {"zh": "这 這 它 他 她 那", "ja": "これ それ この その 彼 彼女", "th": "มัน เขา นี่ สิ่งนี้"}
 # "It is possible to ..." points at nothing.
 EXPLETIVE = re.compile(
-    r"(?:it|there)\s+(?:is|was|are|were|will|may|can|must|takes?|costs?|has|have|should|would|might|could)\b"
+    r"it\s+(?:(?:is|was|will be|may be|can be|should be)\s+(?:\w+\s+){1,3}(?:to|that|for|if|when)|takes|costs)\b"
 )
-SPOKEN_OF = re.compile(
-    r"\b(?:the|this) (?:given |provided )?(?:text|passage|excerpt|paragraph|context)\b(?! messages?| of)"
-    r"|\b(?:according to|in|from|by) (?:the|this) (?:given |provided )?(?:document|article|author)\b"
-    r"|\b(?:the|this) (?:article|author|document) (?:says|states|mentions|describes|explains|discusses)\b"
-    r"|\b(?:as )?(?:mentioned|described|stated|listed) (?:above|below|here)\b"
-)
+# What a statement may not begin with, for it then says something of its text. Elsewhere in it such words are
+# found by mentions.py, which is made for questions.
+TEXTS = {
+    "en": "the text|the passage|the excerpt|the paragraph|the context|the author",
+    "de": "der text|die passage|der abschnitt|der autor",
+    "nl": "de tekst|de passage",
+    "fr": "le texte|le passage|l'auteur",
+    "es": "el texto|el pasaje|el autor",
+    "pt": "o texto|o trecho|a passagem|o autor",
+    "it": "il testo|il brano|l'autore",
+    "pl": "tekst|fragment",
+    "ru": "текст|отрывок|автор|в тексте",
+    "uk": "текст|уривок|автор|у тексті",
+    "tr": "metin|bu metin",
+    "vi": "văn bản|đoạn văn",
+    "id": "teks ini",
+    "ar": "النص|يذكر النص|يقول النص",
+    "hi": "पाठ|यह पाठ",
+    "zh": "本文|文章|该文|文中",
+    "ja": "本文|文章|この文章",
+}
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 def points_elsewhere(statement: str, lang: str | None) -> str | None:
     """Return the words by which a statement points at what its reader does not see; None if it does not.
 
-    lang: its language, which is not guessed; for one that is not known here only English words are found.
+    lang: its language, which is not guessed: None is taken for English, and of one that is not known here
+    nothing is found.
     """
     text = unicodedata.normalize("NFC", statement).casefold()
-    spoken = SPOKEN_OF.search(text)
-    if spoken:
-        return spoken[0]
     code = (lang or "en")[:2]
     bare = text.lstrip("\"'“‘«„([ ")
-    for start in BEGINS.get(code, "").split():
-        if bare.startswith(start):
+    spaced = code not in BEGINS
+    for start in (*BEGINS.get(code, "").split(), *TEXTS.get(code, "").split("|")):
+        if start and bare.startswith(start) and not (spaced and bare[len(start) : len(start) + 1].isalnum()):
             return start
     words = _WORD.findall(text)
     if not words:

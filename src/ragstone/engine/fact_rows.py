@@ -26,6 +26,7 @@ from ragstone.dataset.passages import Cut, choose_passages, cut_passages
 from ragstone.dataset.repeats import mark_repeats
 from ragstone.engine.build_files import give_ids
 from ragstone.engine.build_plan import shuffled
+from ragstone.engine.building import longest_passage
 from ragstone.engine.session import Session
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ModelError
@@ -82,7 +83,7 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
         seed=session.settings.run.seed,
         forecasting=forecasting,
     )
-    cut = cut_passages(rows, declared.passage)
+    cut = cut_passages(rows, longest_passage(declared, session))
     document_ids = list(
         dict.fromkeys(row.id if isinstance(row, Document) else row.document_id for row in rows)
     )
