@@ -3,6 +3,7 @@
 import typer
 
 from ragstone.cli.build_facts import facts
+from ragstone.cli.build_questions import questions
 from ragstone.cli.console import told_plainly
 
 build = typer.Typer(
@@ -11,4 +12,5 @@ build = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Documents to an evaluation set, checked, and with a certificate.",
 )
+build.command("questions")(told_plainly(questions))
 build.command("facts")(told_plainly(facts))

@@ -18,6 +18,12 @@ from ragstone.engine.forecasting import forecast_answering, forecast_judging, fo
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.pipeline import run, run_folder
 from ragstone.engine.progress import Advance, Progress, State, silent
+from ragstone.engine.questions import (
+    build_questions,
+    check_questions,
+    forecast_questions,
+    questions_in_session,
+)
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.sheet import AnswerSummary, answer_to_file, judge_sheet
 from ragstone.engine.stages import (
@@ -69,13 +75,16 @@ __all__ = [
     "bench_languages",
     "bench_retrievers",
     "build_facts",
+    "build_questions",
     "check_facts",
+    "check_questions",
     "cut_documents",
     "facts_in_session",
     "forecast_answering",
     "forecast_bench",
     "forecast_facts",
     "forecast_judging",
+    "forecast_questions",
     "forecast_run",
     "forecast_study",
     "forecast_tagging",
@@ -88,6 +97,7 @@ __all__ = [
     "map_in_order",
     "n_short",
     "open_session",
+    "questions_in_session",
     "rank_questions",
     "read_sources",
     "read_taggable",

@@ -6,7 +6,6 @@ from pathlib import Path
 from ragstone.config import Settings, choose, load_settings
 from ragstone.dataset import Built
 from ragstone.dataset.certificate import certify
-from ragstone.dataset.fiction import fictionalise
 from ragstone.dataset.split import split_questions
 from ragstone.engine.build_files import check_build_outputs, fictional_paths, write_build
 from ragstone.engine.building import build_rows
@@ -129,6 +128,8 @@ def _write(
     files = write_build(output, accepted, built.candidates, split, force)
     if not declared.fictional:
         return files
+    from ragstone.dataset.fiction import fictionalise
+
     documents = [row for row in rows if isinstance(row, Document)]
     fiction = fictionalise(documents, accepted, seed=built.seed)
     where = fictional_paths(output)
