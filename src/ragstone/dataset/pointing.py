@@ -43,7 +43,7 @@ FIRST = {
 BEGINS = {"zh": "这 這 它 他 她 那", "ja": "これ それ この その 彼 彼女", "th": "มัน เขา นี่ สิ่งนี้"}
 # "It is possible to ..." points at nothing.
 EXPLETIVE = re.compile(
-    r"it\s+(?:(?:is|was|will be|may be|can be|should be)\s+(?:\w+\s+){1,3}(?:to|that|for|if|when)|takes|costs)\b"
+    r"it\s+(?:(?:is|was|will be|may be|can be)\s+(?:\w+\s+){1,3}(?:to|that|for|if|when)|takes|costs)\b"
 )
 # What a statement may not begin with, for it then says something of its text. Elsewhere in it such words are
 # found by mentions.py, which is made for questions.
