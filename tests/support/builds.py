@@ -18,10 +18,7 @@ def passage(document_id: str, start: int = 0, end: int | None = None) -> Passage
     """Return a passage of one of the documents."""
     text = TEXTS[document_id]
     end = len(text) if end is None else end
-    topic = {
-        "d1": "Rust is treated with fungicide. Sow wheat in October, and test the soil each year. Reap in July.",
-        "d2": "maize",
-    }.get(document_id)
+    topic = {"d1": "wheat", "d2": "maize"}.get(document_id)
     return Passage(
         document_id=document_id,
         start=start,
@@ -106,7 +103,7 @@ TEN = [
         "Wann braucht Mais Wasser?",
         "zur Blüte",
         of=passage("d2", 0, 45),
-        span=(45, 51),
+        span=(38, 44),
         scores=scored(5, 5),
         tags={"style": "bloom", "level": "remember"},
         metadata={**FUZZY, "closed_book": {"status": "timeout", "error": "no reply in 60 s"}},
