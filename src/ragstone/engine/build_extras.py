@@ -77,5 +77,10 @@ async def _write_hop(pair: tuple[Passage, Passage], turn: Turn, tools: Tools) ->
 
 async def _write_negative(passage: Passage, search: SearchPassages, tools: Tools) -> Written:
     return await write_negative(
-        passage, search, audience=tools.declared.audience, ask=tools.write, secret=tools.secret
+        passage,
+        search,
+        audience=tools.declared.audience,
+        ask=tools.write,
+        check=tools.criticise,
+        secret=tools.secret,
     )
