@@ -48,6 +48,7 @@ async def test_a_negative_is_unanswerable_and_names_what_tempts():
     assert question.tags == {"style": "negative"}
     assert question.metadata == {
         "missing": "the price of the pump",
+        "quote": DRAFT["quote"],
         "wrong_answer": "2019 euros",
         "tempting": {"document_id": "d", "start": 135, "end": 178},
         "unanswered": "No price is told.",
@@ -66,16 +67,24 @@ async def test_the_nearest_passages_are_looked_at_for_an_answer_the_own_one_firs
     assert "2019 euros" not in shown
 
 
-async def test_no_more_passages_are_shown_than_a_context_holds():
-    many = [Passage(document_id=str(n), start=0, end=1, text=f"text {n}") for n in range(20)]
+@pytest.mark.parametrize(
+    ("text", "n_shown"),
+    [
+        ("a text", NEAREST),
+        ("a" * 3000, NEAREST),  # 79 + 4 * 3,000 bytes
+        ("\u0915" * 2000, 3),  # three bytes a character: 79 + 2 * 6,000, and a third would be 18,079
+        ("a" * 20_000, 1),
+    ],
+)
+async def test_no_more_passages_are_shown_than_a_context_holds(text, n_shown):
+    many = [Passage(document_id=str(n), start=0, end=1, text=text) for n in range(20)]
 
     async def finding_many(_text):
         return many
 
     ask = Scripted(said(), UNANSWERED)
     await write_negative(PASSAGE, finding_many, audience="x", ask=ask, secret=b"s")
-    assert f"[{NEAREST}] " in ask.prompts[1].messages[1].content
-    assert f"[{NEAREST + 1}] " not in ask.prompts[1].messages[1].content
+    assert ask.prompts[1].messages[1].content.count(text) == n_shown - 1
 
 
 async def test_one_that_a_passage_answers_is_lost():
@@ -104,18 +113,26 @@ async def test_tempting_words_that_are_not_in_the_passage_lose_it():
 GERMAN = "Wie viel hat die Pumpe von dem Händler in Ulm damals gekostet?"
 
 
-async def test_in_another_language_it_is_asked_for_once_more():
+async def test_in_another_language_it_is_lost_and_asked_for_once_more():
     found, ask = await written(said(question=GERMAN), said(), UNANSWERED)
-    assert [one.question.question for one in found.candidates] == [DRAFT["question"]]
-    assert found.candidates[0].loss is None
-    first, again = (prompt.messages[0].content for prompt in ask.prompts[:2])
-    assert first != again
+    first, second = found.candidates
+    assert first.loss == Loss(reason="wrong_language", detail="de in place of en")
+    assert (first.question.lang, second.question.lang, second.loss) == ("de", "en", None)
+    told = [prompt.messages[0].content for prompt in ask.prompts[:2]]
+    assert told[0] != told[1]
+    assert "English" in told[1]
 
 
-async def test_twice_in_another_language_is_lost():
+async def test_twice_in_another_language_is_lost_twice_and_asked_no_more():
     found, ask = await written(said(question=GERMAN), said(question=GERMAN))
-    assert found.candidates[0].loss == Loss(reason="wrong_language", detail=GERMAN)
+    assert [one.loss.reason for one in found.candidates] == ["wrong_language", "wrong_language"]
     assert len(ask.prompts) == 2
+
+
+async def test_where_the_second_call_fails_the_first_question_is_counted_all_the_same():
+    found, _ = await written(said(question=GERMAN), CallFailed("timeout", "late"))
+    assert [one.loss.reason for one in found.candidates] == ["wrong_language"]
+    assert found.failed == Loss(reason="call_failed", detail="timeout: late")
 
 
 async def test_a_model_of_its_own_can_look_for_the_answer():

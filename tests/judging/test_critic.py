@@ -157,6 +157,16 @@ async def test_one_call_asks_all_critics_at_once_each_by_its_own_criterion():
     assert prompt.max_tokens == sum(critic.max_tokens for critic in critics)
 
 
+def test_what_a_reason_is_to_hold_stands_in_the_form_of_the_reply():
+    critic = msgspec.structs.replace(load_critic("stand_alone"), reason="three words on {question}")
+    alone, both = (
+        render_critics(group, INPUTS, SECRET).messages[0].content
+        for group in ([critic], [critic, load_critic("relevance")])
+    )
+    assert '"reason": three words on <question>, "score": a whole number' in alone
+    assert '"stand_alone_reason": three words on <question>, "stand_alone_score": a whole' in both
+
+
 async def test_one_call_that_fails_fails_for_all():
     ask = Scripted(CallFailed("timeout", "no reply within 60 s"))
     found = await criticise(load_critics(critic_names()), INPUTS, ask=ask, secret=SECRET, one_call=True)

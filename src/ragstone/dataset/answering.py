@@ -23,7 +23,7 @@ FORM = '{"nonce": the code, "reason": one or two short sentences, "answered": tr
 class AnsweredReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A reason, then whether the answer is there."""
 
-    reason: Annotated[str, msgspec.Meta(max_length=600)]
+    reason: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 600})]
     answered: bool
 
 

@@ -22,8 +22,8 @@ LOWEST, HIGHEST = 1, 5
 SHARED: tuple[CriticInput, ...] = ("audience", "context")
 OWN: tuple[CriticInput, ...] = ("question", "answer")
 
-MOST_REASON = 600  # characters of a reason
-FORM = '"reason": one or two short sentences, "score": a whole number from 1 to 5'
+MOST_REASON = 600  # characters of a reason, told to the model: a longer one is no reason to lose the score
+FORM = '"{start}reason": {reason}, "{start}score": a whole number from 1 to 5'
 TOGETHER = (
     "You check a question in several respects, each by the criterion below that bears its name. Each score "
     "rests on its own criterion alone: a question that fails one may well pass the others."
@@ -34,8 +34,9 @@ class Critic(Section, frozen=True, kw_only=True):
     """A critic as its file gives it. Unknown keys are an error.
 
     inputs: what it reads. prompt: what the model is told; `{name}` stands for an input, whose text follows
-    at the end, fenced. scale: [1, 5], which the threshold speaks of. for_unanswerable: whether it also
-    judges questions that the documents do not answer, whose `answer` says so.
+    at the end, fenced. reason: what the reason is to hold, as the form of the reply says it: small models
+    follow that more than the prompt. scale: [1, 5], which the threshold speaks of. for_unanswerable: whether
+    it also judges questions that the documents do not answer, whose `answer` says so.
     """
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -44,6 +45,7 @@ class Critic(Section, frozen=True, kw_only=True):
     scale: tuple[int, int]
     source: str
     prompt: str
+    reason: str = "one or two short sentences"
     for_unanswerable: bool = True
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 200
 
@@ -102,7 +104,7 @@ def parse_critic(text: str, file: Path) -> Critic:
         raise ConfigError(
             f"{file}: a critic has scale = [{LOWEST}, {HIGHEST}], which the threshold speaks of."
         )
-    named = set(re.findall(r"\{(\w+)\}", critic.prompt))
+    named = set(re.findall(r"\{(\w+)\}", critic.prompt + critic.reason))
     undeclared, unused = named - set(critic.inputs), set(critic.inputs) - named
     if undeclared:
         raise ConfigError(
@@ -133,8 +135,7 @@ async def criticise(
         except CallFailed as failure:
             found += [_failed(critic, failure) for critic in group]
             continue
-        for critic in group:
-            start = f"{critic.name}_" if len(group) > 1 else ""
+        for critic, start in zip(group, _starts([one.name for one in group]), strict=True):
             found.append(
                 CriticScore(
                     critic=critic.name,
@@ -156,23 +157,33 @@ def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret:
     # can guess it no better for that. Without a passage there is nothing to share.
     keyed = [shown[name] for name in SHARED if name in shown] if "context" in shown else [*shown.values()]
     versions = [part for critic in critics for part in (critic.name, str(critic.version))]
-    told = [re.sub(r"\{(\w+)\}", r"<\1>", critic.prompt.strip()) for critic in critics]
-    form = FORM
+    told = [_named(critic.prompt.strip()) for critic in critics]
+    starts = _starts([critic.name for critic in critics])
+    forms = [
+        FORM.format(start=start, reason=_named(critic.reason))
+        for start, critic in zip(starts, critics, strict=True)
+    ]
     if len(critics) > 1:
         told = [f"# {critic.name}\n{text}" for critic, text in zip(critics, told, strict=True)]
         told.insert(0, TOGETHER)
-        form = ", ".join(
-            FORM.replace('"reason"', f'"{critic.name}_reason"').replace('"score"', f'"{critic.name}_score"')
-            for critic in critics
-        )
     return fenced_prompt(
         "\n\n".join([*told, UNTRUSTED]),
         shown,
-        form=f'{{"nonce": the code, {form}}}',
+        form=f'{{"nonce": the code, {", ".join(forms)}}}',
         reply=_reply_of(tuple(critic.name for critic in critics)),
         nonce=row_nonce(secret, [*versions, *keyed]),
         max_tokens=sum(critic.max_tokens for critic in critics),
     )
+
+
+def _named(text: str) -> str:
+    """Return a text of a critic's file with the names of inputs as the model sees them."""
+    return re.sub(r"\{(\w+)\}", r"<\1>", text)
+
+
+def _starts(names: Sequence[str]) -> list[str]:
+    """Return what the fields of each critic begin with, in a reply that holds those of all."""
+    return [f"{name}_" for name in names] if len(names) > 1 else [""]
 
 
 def _failed(critic: Critic, failure: CallFailed) -> CriticScore:
@@ -184,8 +195,9 @@ def _failed(critic: Critic, failure: CallFailed) -> CriticScore:
 @functools.cache
 def _reply_of(names: tuple[str, ...]) -> type[msgspec.Struct]:
     """Return the form of the reply: for each critic a reason, then a score; one off the scale is refused."""
-    reason = Annotated[str, msgspec.Meta(max_length=MOST_REASON)]
+    reason = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": MOST_REASON})]
     score = Annotated[int, msgspec.Meta(ge=LOWEST, le=HIGHEST)]
-    starts = [f"{name}_" for name in names] if len(names) > 1 else [""]
-    fields = [field for start in starts for field in ((f"{start}reason", reason), (f"{start}score", score))]
+    fields = [
+        field for start in _starts(names) for field in ((f"{start}reason", reason), (f"{start}score", score))
+    ]
     return msgspec.defstruct("CriticReply", fields, frozen=True, forbid_unknown_fields=True)
