@@ -115,7 +115,8 @@ def why_lost(funnel: Funnel) -> str:
 def _short(noun: str, funnel: Funnel) -> list[str]:
     if not funnel.n_short:
         return []
-    n, wanted = funnel.n_accepted, funnel.n_wanted or 0
+    wanted = funnel.n_wanted or 0
+    n = wanted - funnel.n_short
     why = f" Lost: {why_lost(funnel)}." if funnel.losses else ""
     return [
         f"{n:,} of the {plural(wanted, noun)} wanted, {funnel.n_short:,} short: {funnel.n_asked:,} were "

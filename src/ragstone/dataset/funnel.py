@@ -38,7 +38,8 @@ class Funnel(msgspec.Struct, frozen=True, kw_only=True):
 
     n_documents: given, n_empty of them without text, n_split longer than a passage. n_asked: what the model
     was asked for. failed_calls: calls that gave no candidate at all, by status; `error` where none is named.
-    losses: in the order of REASONS. n_wanted: None where no number was declared; n_short: how many fewer.
+    losses: in the order of REASONS. n_wanted: None where no number was declared; n_short: how many fewer; of
+    facts the true ones count, for each false one is the sibling of one of them.
     """
 
     n_documents: int
@@ -70,7 +71,7 @@ def funnel_of(built: Built) -> Funnel:
         losses=_losses(built.candidates),
         n_accepted=len(accepted),
         n_wanted=wanted,
-        n_short=max(0, (wanted or 0) - len(accepted)),
+        n_short=max(0, (wanted or 0) - sum(map(_counts, accepted))),
     )
 
 
@@ -108,6 +109,10 @@ def _losses(candidates: Sequence[Candidate]) -> list[Lost]:
         for reason, examples in found.items()
         if examples
     ]
+
+
+def _counts(candidate: Candidate) -> bool:
+    return (candidate.question.tags or {}).get("fact") != "false"
 
 
 def _status(loss: Loss) -> str:
