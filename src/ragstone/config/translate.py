@@ -18,8 +18,6 @@ import msgspec
 
 from ragstone.config.section import Positive, Section
 
-Lang = Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}([-_][A-Za-z0-9]+)*$")]
-
 
 class HttpTranslator(Section, frozen=True, kw_only=True):
     """`[translate.http]`: a translator behind HTTP.
@@ -52,9 +50,9 @@ class TranslateSection(Section, frozen=True, kw_only=True):
     """
 
     by: str | None = None
-    to: list[Lang] = []
+    to: list[str] = []
     back: str = "same"
-    chrf: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.4
+    chrf: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.3
     passage: Annotated[int, msgspec.Meta(ge=200)] = 1200
     prompt: str | None = None
     http: HttpTranslator | None = None

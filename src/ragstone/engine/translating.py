@@ -40,8 +40,8 @@ class TranslationCounts(msgspec.Struct, frozen=True, kw_only=True):
     """What became of rows of one kind.
 
     n_rows: given. n_other: not in the language that was to be translated; n_same: in a language wanted
-    already, counted once for each. n_translated: language -> usable ones. lost: language -> reason -> rows. chrf:
-    language -> the mean of what came back against what was given, None where nothing did.
+    already, counted once for each. n_translated: language -> usable ones. lost: language -> reason -> rows.
+    chrf: language -> the mean of what came back against what was given, None where nothing did.
     """
 
     n_rows: int

@@ -58,7 +58,10 @@ def by_model(ask: Ask, secret: bytes, told: Told, longest: int) -> Translate:
         for group in _groups(texts, longest):
             prompt = translation_prompt(group, source, target, about=about, told=told, secret=secret)
             reply = await ask(prompt)
-            made += [getattr(reply.value, f"text_{n}").strip() for n in range(1, len(group) + 1)]
+            if reply.usage.calls:
+                made += [getattr(reply.value, f"text_{n}").strip() for n in range(1, len(group) + 1)]
+            else:  # a forecast: texts of the usual length stand for what nobody has translated yet
+                made += group
         return made
 
     return translate

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.dataset.translation.translator import Translate
-from ragstone.llm import Ask, CallFailed, Message, Prompt, Reply
+from ragstone.llm import Ask, Message, Prompt, Reply
 
 TO = " -> "
 
@@ -28,9 +28,7 @@ def by_service(ask: Ask, *, together: bool) -> Translate:
     ) -> list[str]:
         groups = [list(texts)] if together else [[text] for text in texts]
         replies = await asyncio.gather(*(ask(call(group, source, target)) for group in groups))
-        return [
-            text for reply, group in zip(replies, groups, strict=True) for text in _read(reply, len(group))
-        ]
+        return [text for reply, group in zip(replies, groups, strict=True) for text in _read(reply, group)]
 
     return translate
 
@@ -47,11 +45,6 @@ def called(prompt: Prompt) -> tuple[list[str], str, str]:
     return msgspec.json.decode(prompt.messages[1].content, type=list[str]), source, target
 
 
-def _read(reply: Reply, n: int) -> list[str]:
-    """Return the texts of a reply. One that nobody gave, in a forecast, stands for each of them."""
-    if not reply.usage.calls:
-        return [reply.text] * n
-    texts = msgspec.json.decode(reply.text, type=list[str])
-    if len(texts) != n:
-        raise CallFailed("unparsable", f"{len(texts)} translations of {n} texts", raw=reply.text)
-    return texts
+def _read(reply: Reply, texts: list[str]) -> list[str]:
+    """Return the texts of a reply; where nobody gave one, in a forecast, those that were given."""
+    return msgspec.json.decode(reply.text, type=list[str]) if reply.usage.calls else texts

@@ -1,0 +1,72 @@
+import pytest
+
+from ragstone.dataset.translation.checks import find_fault, find_missing, missing_numbers
+
+QUESTION = "Which of the farmers sowed the wheat in this valley?"
+SPANISH = "¿Cuál de los campesinos sembró el trigo en este valle?"
+
+
+def test_a_good_translation_has_no_fault():
+    assert find_fault(QUESTION, SPANISH, "es") is None
+
+
+@pytest.mark.parametrize(
+    ("translated", "reason"),
+    [
+        ("  ", "empty_translation"),
+        (QUESTION, "untranslated"),
+        (QUESTION.upper(), "untranslated"),
+        ("Welcher der Bauern hat in diesem Tal den Weizen gesät?", "other_language"),
+        ("किस किसान ने इस घाटी में गेहूँ बोया था?", "other_language"),
+        ("¿Cuál fue?", "odd_length"),
+        (SPANISH + " Esto lo sabe todo el mundo, pero nadie lo dice." * 5, "odd_length"),
+    ],
+)
+def test_a_bad_translation_has_its_reason(translated, reason):
+    assert find_fault(QUESTION, translated, "es").reason == reason
+
+
+def test_a_name_may_stay():
+    assert find_fault("Jared Allen", "Jared Allen", "es") is None
+
+
+def test_chinese_is_shorter_and_that_is_no_fault():
+    # 52 characters in English; 14 in Chinese, which count as 3 each: 42 of 52.
+    assert find_fault(QUESTION, "这个山谷里的小麦是哪位农民播种的？", "zh") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "translated"),
+    [
+        ("It costs 3,500.50 dollars.", "Cuesta 3.500,50 dólares."),
+        ("It costs 28,000 dollars.", "Cuesta 28 000 dólares."),
+        ("Some 20,000 came.", "Vinieron unos 20 mil."),
+        ("Some 20,000 came.", "约2万人来了。"),
+        ("In 1998", "१९९८ में"),
+        ("In 1998", "في عام ١٩٩٨"),
+        ("in the 1930s", "en los años 30"),
+        ("in the 1700s", "im 18. Jahrhundert"),
+        ("3 of 12 months", "tres de los doce meses"),
+        ("the season 1997/98", "la temporada 1997-98"),
+    ],
+)
+def test_a_number_may_be_written_in_another_way(text, translated):
+    assert missing_numbers(text, translated) == []
+
+
+def test_a_number_that_is_another_is_missing():
+    assert missing_numbers("In 1914 there were 350 of 1,200.", "En 1941 había 350 de 1.300.") == [
+        "1914",
+        "1200",
+    ]
+
+
+def test_what_is_missing_is_named():
+    assert find_missing(["Built in 1914?", "yes"], ["¿Construido?", "sí"]).detail == "1914"
+    lost = find_missing(["Run `make` in {name}."], ["Ejecute `hacer` en {name}."])
+    assert (lost.reason, lost.detail) == ("part_lost", "`make`")
+    assert find_missing(["Run `make` in {name}."], ["En {name}, ejecute `make`."]) is None
+
+
+def test_a_number_of_the_question_may_stand_in_the_reference():
+    assert find_missing(["Built in 1914?", "yes"], ["¿Construido?", "sí, en 1914"]) is None
