@@ -4,6 +4,7 @@ A critic that is never wrong rejects every defect and none of the questions that
 """
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import get_args
 
 import msgspec
@@ -148,15 +149,12 @@ def plant_wrong_answer(original: Candidate, others: Sequence[Candidate], rng: Ge
     right = references(original.question)
     if _has_number(right[0]):
         return _planted(original, "wrong_answer", reference=_other_number(right[0], rng))
-    wrong = [
-        text
-        for other in others
-        if _alike(other, original) and (text := references(other.question)[0]) and _differ(text, right)
-    ]
-    if not wrong:
+    given = {references(other.question)[0] for other in others if _alike(other, original)}
+    pool = sorted(given, key=lambda text: (_has_number(text), abs(len(text) - len(right[0])), text))
+    nearest = list(islice((text for text in pool if _differ(text, right)), NEAREST))
+    if not nearest:
         return None
-    wrong = [text for text in wrong if not _has_number(text)] or wrong
-    nearest = sorted(dict.fromkeys(wrong), key=lambda text: (abs(len(text) - len(right[0])), text))[:NEAREST]
+    nearest = [text for text in nearest if _has_number(text) == _has_number(nearest[0])]
     return _planted(original, "wrong_answer", reference=nearest[rng.integers(len(nearest))])
 
 
