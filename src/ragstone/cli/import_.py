@@ -97,15 +97,17 @@ def _told(summary: "ImportSummary") -> list[str]:
 
 
 def _repeats(summary: "ImportSummary") -> list[str]:
+    few = [] if summary.near_repeats_sought else ["so many questions are compared by the same words only."]
     if not summary.repeats:
-        return []
+        return few
     n_near = sum(not one.exact for one in summary.repeats)
     first = summary.repeats[0]
     done = "left out" if summary.n_dropped else "kept; --drop-repeats leaves them out"
     repeat = "repeats" if len(summary.repeats) == 1 else "repeat"
     return [
         f"{_n(len(summary.repeats), 'question')} {repeat} an earlier one ({n_near:,} in other words), e.g. "
-        f"{first.id} repeats {first.of}: {done}."
+        f"{first.id} repeats {first.of}: {done}.",
+        *few,
     ]
 
 

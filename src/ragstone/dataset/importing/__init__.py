@@ -4,7 +4,8 @@ from ragstone.dataset.importing.found import ImportOptions
 from ragstone.dataset.importing.importing import Imported, import_set, import_to_folder
 from ragstone.dataset.importing.mapping import parse_columns
 from ragstone.dataset.importing.recognise import FORMATS
-from ragstone.dataset.importing.tally import ImportSummary, Remarked, RepeatedQuestion, told
+from ragstone.dataset.importing.repeating import RepeatedQuestion
+from ragstone.dataset.importing.tally import ImportSummary, Remarked, told
 
 __all__ = [
     "FORMATS",

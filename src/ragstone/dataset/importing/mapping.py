@@ -168,7 +168,7 @@ def _fits(name: str, value: object) -> bool:
         msgspec.convert(shaped, _TYPES[spot.field])
     except (TypeError, ValueError):
         return False
-    return shaped is not None or spot.field != "reference"
+    return shaped is not None or not value or spot.field != "reference"
 
 
 def document_of(row: Cells) -> Document:

@@ -118,7 +118,9 @@ def _limited(rows: Iterable[Found], limit: int | None, *, to_the_end: bool) -> I
     for row in rows:
         n_questions += isinstance(row, Question)
         n_documents += isinstance(row, Document)
-        if limit is None or n_questions <= limit or isinstance(row, Document):
+        # What is said of a question, its grades and remarks, comes before it.
+        wanted = limit is None or n_questions + (not isinstance(row, Question)) <= limit
+        if wanted or isinstance(row, Document):
             yield row
         elif not n_documents and not to_the_end:
             return

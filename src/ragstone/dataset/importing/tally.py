@@ -1,12 +1,12 @@
 """What an import has met: counts, remarks by reason, repeated questions, documents that are not there."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import Literal
 
 import msgspec
 
 from ragstone.dataset.importing.found import Found, Grades, Remark
-from ragstone.dataset.repeats import find_repeats
+from ragstone.dataset.importing.repeating import Asked, RepeatedQuestion
 from ragstone.errors import DataError
 from ragstone.records import Document, Question, references
 
@@ -24,19 +24,12 @@ class Remarked(msgspec.Struct, frozen=True, kw_only=True):
     places: list[str]
 
 
-class RepeatedQuestion(msgspec.Struct, frozen=True):
-    """A question, and the earlier one of its language that it repeats. exact: in the same words."""
-
-    id: str
-    of: str
-    exact: bool
-
-
 class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What was imported and what was not.
 
     formats: source -> the format that it was read as. n_questions: those that were kept. n_skipped: rows that
-    gave nothing, by the remarks. repeats: found among all questions; n_dropped of them were dropped.
+    gave nothing, by the remarks. repeats: found among all questions, and n_dropped of them dropped; not
+    near_repeats_sought: there are too many questions to find more than the same words.
     missing_documents: ids that questions name and the documents lack, where there are documents. graded:
     grades other than 1 are in the qrels. output: files that were written.
     """
@@ -52,6 +45,7 @@ class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     remarks: list[Remarked]
     n_skipped: int
     repeats: list[RepeatedQuestion]
+    near_repeats_sought: bool = True
     n_dropped: int = 0
     missing_documents: list[str] = []
     graded: bool = False
@@ -67,7 +61,7 @@ class Tally:
         self._languages: Counter[str] = Counter()
         self._tags: Counter[str] = Counter()
         self._remarks: dict[tuple[str, str], tuple[int, list[str]]] = {}
-        self._asked: dict[str | None, list[tuple[str, str]]] = defaultdict(list)
+        self._asked = Asked()
         self._named: set[str] = set()
         self._documents: set[str] = set()
 
@@ -88,8 +82,8 @@ class Tally:
         self._n["evidence"] += bool(row.evidence)
         self._n["unanswerable"] += row.answerable is False
         self._languages[row.lang or "unknown"] += 1
-        self._tags.update(row.tags or ())
-        self._asked[row.lang].append((row.id, row.question))
+        self._tags.update(list(row.tags or ()))
+        self._asked.add(row)
         self._named.update(row.document_ids or ())
 
     def _remark(self, row: Remark) -> None:
@@ -122,19 +116,11 @@ class Tally:
             tags=dict(self._tags.most_common()),
             remarks=remarks,
             n_skipped=sum(one.n for one in remarks if one.kind == "skipped"),
-            repeats=self._repeats(),
+            repeats=self._asked.repeats(),
+            near_repeats_sought=not self._asked.exactly(),
             missing_documents=sorted(missing),
             graded=self.is_graded(),
         )
-
-    def _repeats(self) -> list[RepeatedQuestion]:
-        found = []
-        for asked in self._asked.values():
-            found += [
-                RepeatedQuestion(asked[one.number][0], asked[one.of][0], one.exact)
-                for one in find_repeats([text for _, text in asked])
-            ]
-        return found
 
 
 def told(one: Remarked) -> str:

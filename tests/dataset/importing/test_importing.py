@@ -1,0 +1,162 @@
+"""Sets in a folder: files, limits, repetitions, what is left of an earlier import."""
+
+import json
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone import DataError, Document, Question, read_qrels, read_rows
+from ragstone.dataset.importing import ImportOptions, import_set, import_to_folder, repeating
+
+ASKED = ["When is wheat sown?", "When is wheat sown", "How deep is it sown?", "When is maize sown?"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "q.jsonl"
+    path.write_text(
+        "".join(json.dumps({"id": f"q{n}", "question": one}) + "\n" for n, one in enumerate(ASKED))
+    )
+    return path
+
+
+@pytest.fixture
+def beir(tmp_path):
+    folder = tmp_path / "beir"
+    (folder / "qrels").mkdir(parents=True)
+    rows = [{"_id": f"d{n}", "text": f"Text {n}."} for n in range(2)]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = [{"_id": f"q{n}", "text": one} for n, one in enumerate(ASKED)]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = [f"q{n}\td{n % 2}\t{n % 3}\n" for n in range(4)]
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(lines))
+    return folder
+
+
+def test_a_folder_holds_what_import_set_returns(beir, tmp_path):
+    found = import_set(beir)
+    summary = import_to_folder([beir], tmp_path / "out", ImportOptions())
+    assert list(read_rows(tmp_path / "out" / "questions.jsonl", Question)) == found.questions
+    assert list(read_rows(tmp_path / "out" / "documents.jsonl", Document)) == found.documents
+    assert read_qrels(tmp_path / "out" / "qrels.txt") == found.qrels
+    assert summary.output == [
+        str(tmp_path / "out" / name) for name in ("questions.jsonl", "documents.jsonl", "qrels.txt")
+    ]
+
+
+def test_qrels_are_written_only_where_grades_say_more(beir, tmp_path):
+    (beir / "qrels" / "test.tsv").write_text("q0\td0\t1\nq1\td1\t1\n")
+    summary = import_to_folder([beir], tmp_path / "out", ImportOptions())
+    assert not summary.graded
+    assert not (tmp_path / "out" / "qrels.txt").exists()
+
+
+def test_grades_of_ids_with_spaces_are_left_out_and_told(beir, tmp_path):
+    (beir / "qrels" / "test.tsv").write_text("q0\td0\t2\nq0\td 1\t1\n")
+    summary = import_to_folder([beir], tmp_path / "out", ImportOptions())
+    assert read_qrels(tmp_path / "out" / "qrels.txt") == {"q0": {"d0": 2}}
+    assert "an id with white space" in summary.remarks[-1].reason
+
+
+def test_files_that_exist_are_kept_unless_forced_and_then_nothing_old_is_left(beir, table, tmp_path):
+    import_to_folder([beir], tmp_path / "out", ImportOptions())
+    with pytest.raises(DataError, match=r"questions\.jsonl exists"):
+        import_to_folder([table], tmp_path / "out", ImportOptions())
+    import_to_folder([table], tmp_path / "out", ImportOptions(), force=True)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["questions.jsonl"]
+
+
+def test_an_error_leaves_no_file(tmp_path):
+    (tmp_path / "q.csv").write_text('question\nWhen?\n"open')
+    with pytest.raises(DataError, match="cannot be read as CSV"):
+        import_to_folder([tmp_path / "q.csv"], tmp_path / "out", ImportOptions())
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_repeated_questions_are_told_and_dropped_on_request(table, tmp_path):
+    found = import_set(table)
+    assert [(one.id, one.of, one.exact) for one in found.summary.repeats] == [("q1", "q0", True)]
+    assert len(found.questions) == 4
+    dropped = import_set(table, drop_repeats=True)
+    assert [question.id for question in dropped.questions] == ["q0", "q2", "q3"]
+    assert (dropped.summary.n_questions, dropped.summary.n_dropped) == (3, 1)
+    summary = import_to_folder([table], tmp_path / "out", ImportOptions(), drop_repeats=True)
+    assert summary.n_questions == 3
+    assert list(read_rows(tmp_path / "out" / "questions.jsonl", Question)) == dropped.questions
+
+
+def test_a_dropped_question_has_no_grades(beir, tmp_path):
+    dropped = import_set(beir, drop_repeats=True)
+    import_to_folder([beir], tmp_path / "out", ImportOptions(), drop_repeats=True)
+    assert read_qrels(tmp_path / "out" / "qrels.txt") == dropped.qrels
+    assert "q1" not in dropped.qrels
+
+
+def test_of_very_many_questions_only_the_same_words_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(repeating, "MOST_NEAR", 2)
+    asked = ["Is wheat sown?", "is wheat sown", "Is the wheat sown?", "Is maize sown?", "Is maize sown"]
+    path = tmp_path / "q.jsonl"
+    path.write_text(
+        "".join(json.dumps({"id": str(n), "question": one}) + "\n" for n, one in enumerate(asked))
+    )
+    summary = import_set(path).summary
+    assert not summary.near_repeats_sought
+    assert [(one.id, one.of) for one in summary.repeats] == [("1", "0"), ("4", "3")]
+
+
+def test_the_limit_is_of_questions_and_documents_are_all_read(beir, table):
+    found = import_set(beir, limit=2)
+    assert [question.id for question in found.questions] == ["q0", "q1"]
+    assert len(found.documents) == 2
+    assert list(found.qrels) == ["q0", "q1"]
+    assert [question.id for question in import_set(table, limit=1).questions] == ["q0"]
+
+
+def test_several_files_make_one_set(table, tmp_path):
+    (tmp_path / "more.csv").write_text("question,answer\nWhere?,Here.\n")
+    (tmp_path / "d.jsonl").write_text('{"id": "d", "text": "Here."}\n')
+    found = import_set([table, tmp_path / "more.csv", tmp_path / "d.jsonl"])
+    assert len(found.questions) == 5
+    assert [document.text for document in found.documents] == ["Here."]
+    assert list(found.summary.formats.values()) == ["table", "table", "documents"]
+
+
+def test_files_of_the_same_name_do_not_share_ids(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "faq.csv").write_text(f"question,answer\nWhen {name}?,In May.\n")
+    found = import_set([tmp_path / "a" / "faq.csv", tmp_path / "b" / "faq.csv"], format="faq")
+    assert len({document.id for document in found.documents}) == 2
+    assert found.summary.n_skipped == 0
+
+
+def test_a_file_that_tells_nothing_is_an_error_that_names_the_formats(tmp_path):
+    (tmp_path / "notes.txt").write_text("Some prose.\n")
+    with pytest.raises(DataError, match=r"cannot tell what it is\. Say it with --format: table, squad"):
+        import_set(tmp_path / "notes.txt")
+
+
+def test_a_large_file_is_not_held(tmp_path):
+    # 40 MB of rows, of which the 1,024 are held whose languages are detected together: 10 MB.
+    note = "x" * 10_000
+    with (tmp_path / "q.jsonl").open("w") as file:
+        for n in range(4000):
+            row = {"id": str(n), "question": f"What is {n}?", "lang": "en", "note": note}
+            file.write(json.dumps(row) + "\n")
+    import_set(tmp_path / "q.jsonl", limit=1)  # loads what is loaded once
+    tracemalloc.start()
+    import_to_folder([tmp_path / "q.jsonl"], tmp_path / "out", ImportOptions())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 25_000_000
+
+
+@given(st.lists(st.text(min_size=1, max_size=8).filter(str.strip), min_size=1, max_size=8))
+def test_every_question_comes_once_in_order_with_an_id_of_its_own(tmp_path_factory, asked):
+    path = tmp_path_factory.mktemp("set") / "q.jsonl"
+    path.write_text("".join(json.dumps({"question": one}) + "\n" for one in asked), encoding="utf-8")
+    questions = import_set(path).questions
+    assert [question.question for question in questions] == asked
+    assert len({question.id for question in questions}) == len(asked)
