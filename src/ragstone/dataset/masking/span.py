@@ -1,0 +1,59 @@
+"""A place in a text that holds personal data, and the text in the form that is searched for it."""
+
+import sys
+import tomllib
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+BLANK = "\0"  # stands for each character that has been claimed already
+
+# Letters of scripts without spaces, and Hangul with its endings, touch what is no part of their word.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+WORD = rf"[^\W{_UNSPACED}]"
+BEGINS, ENDS = rf"(?<!{WORD})", rf"(?!{WORD})"
+"""No letter or digit goes before, none follows, but for those of scripts without spaces."""
+
+
+class Span(NamedTuple):
+    """`text[start:end]` is personal data of a kind; places with equal values hold the same datum."""
+
+    start: int
+    end: int
+    kind: str
+    value: str
+
+
+def folded(text: str) -> str:
+    """Return a text of the same length: digits of every script as 0-9, one hyphen, one space, ASCII @ . +."""
+    return text if text.isascii() else text.translate(_table())
+
+
+@cache
+def _table() -> dict[int, str]:
+    table = {
+        code: str(unicodedata.decimal(chr(code)))
+        for code in range(128, sys.maxunicode + 1)
+        if chr(code).isdecimal()
+    }
+    same = {"-": "‐‑‒–—−－", " ": "\u00a0\u2000\u2002\u2003\u2009\u200a\u202f\u3000", "'": "’ʼ＇"}
+    same |= {"@": "＠", ".": "．", "+": "＋", "(": "（", ")": "）", "/": "／", ":": "：", "=": "＝"}
+    for meant, written in same.items():
+        table |= {ord(character): meant for character in written}
+    return table
+
+
+def blanked(text: str, spans: Iterable[Span]) -> str:
+    """Return the text with the characters of the spans blanked; offsets stay."""
+    for span in spans:
+        text = text[: span.start] + BLANK * (span.end - span.start) + text[span.end :]
+    return text
+
+
+@cache
+def load_words(name: str) -> dict[str, list[str]]:
+    """Return the lists of words of a file of library/."""
+    file = resources.files("ragstone.dataset.masking") / "library" / name
+    return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -1,0 +1,153 @@
+"""Personal data in texts -> placeholders such as `[email]`, the same for the same value."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ragstone.dataset.masking.names import find_names
+from ragstone.dataset.masking.network import find_coordinates, find_emails, find_hosts, find_secrets
+from ragstone.dataset.masking.numbers import find_cards, find_ibans, find_ids
+from ragstone.dataset.masking.phones import find_accounts, find_phones
+from ragstone.dataset.masking.span import BLANK, Span, blanked, folded
+from ragstone.dataset.masking.words import OwnWords, find_own
+
+KINDS = (
+    "account",
+    "card",
+    "coordinates",
+    "email",
+    "iban",
+    "id",
+    "ip",
+    "mac",
+    "masked",
+    "name",
+    "phone",
+    "secret",
+    "url",
+)
+
+# In the order in which they claim their places: what proves itself goes before what its words explain.
+_FINDERS = (
+    find_secrets,
+    find_emails,
+    find_ibans,
+    find_cards,
+    find_ids,
+    find_hosts,
+    find_coordinates,
+    find_accounts,
+    find_phones,
+)
+_DIGIT_OR_SIGN = re.compile(r"[\d@]|://|\[at|\(at|:[0-9a-f]*:|-----BEGIN", re.IGNORECASE)
+_PLACEHOLDER = re.compile(rf"\[(?:{'|'.join(KINDS)})(?:-\d+|{BLANK}\d+)?\]")
+_MARKED = re.compile(rf"\[({'|'.join(KINDS)}){BLANK}(\d+)\]")
+SHORTEST_NAME = 3  # letters of a part of a name that is looked for elsewhere in the row
+
+
+class Masked(msgspec.Struct, frozen=True):
+    """A text without personal data, and how many places of each kind were masked in it."""
+
+    text: str
+    found: dict[str, int]
+
+
+def mask_personal_data(text: str, own: OwnWords | None = None) -> Masked:
+    """Return the text with personal data as typed placeholders, and how many of each kind there were.
+
+    One value of a kind becomes `[phone]`; where there are several, they become `[phone-1]`, `[phone-2]` by
+    first appearance, the same value always the same. Masked text comes back as it is, and so does text
+    without personal data. own: words of the user (see own_words). What is recognised, and what is not, stands
+    in docs/sampling.md.
+    """
+    return mask_texts([text], own)[0]
+
+
+def mask_texts(texts: Sequence[str], own: OwnWords | None = None) -> list[Masked]:
+    """Return the texts of one row masked together: the same value has the same placeholder in all of them.
+
+    A name that one text gives away is masked in the others too.
+    """
+    numbers: dict[str, dict[str, int]] = defaultdict(dict)
+    found: list[Counter[str]] = [Counter() for _ in texts]
+    now = [text.replace(BLANK, "\ufffd") if BLANK in text else text for text in texts]
+    while True:
+        spans_of = [_spans(text, own) for text in now]
+        names = {span.value for spans in spans_of for span in spans if span.kind == "name"}
+        if names:
+            spans_of = [_with_names(text, spans, names) for text, spans in zip(now, spans_of, strict=True)]
+        if not any(spans_of):
+            break
+        for at, spans in enumerate(spans_of):
+            found[at].update(span.kind for span in spans)
+            now[at] = _replaced(now[at], spans, numbers)
+    if not numbers:
+        return [Masked(text, {}) for text in texts]
+    finished = [_MARKED.sub(lambda mark: _placeholder(mark, numbers), text) for text in now]
+    return [Masked(text, dict(sorted(counts.items()))) for text, counts in zip(finished, found, strict=True)]
+
+
+def _spans(text: str, own: OwnWords | None) -> list[Span]:
+    """Return the places of personal data, in order, none of which overlap."""
+    plain = folded(text)
+    if "[" in plain:
+        plain = _PLACEHOLDER.sub(lambda match: BLANK * len(match[0]), plain)
+    spans: list[Span] = []
+    if own is not None:
+        spans += find_own(plain, own)
+        plain = blanked(plain, spans)
+    if _DIGIT_OR_SIGN.search(plain):
+        for find in _FINDERS:
+            here = list(_apart(find(plain), plain))
+            if here:
+                spans += here
+                plain = blanked(plain, here)
+    here = list(_apart(find_names(plain), plain))
+    return sorted([*spans, *here])
+
+
+def _apart(spans: Iterator[Span], plain: str) -> Iterator[Span]:
+    """Yield the spans that hold nothing claimed, from the left; of those that overlap the longest first."""
+    end = -1
+    for span in sorted(spans, key=lambda one: (one.start, -one.end)):
+        if span.start >= end and span.end > span.start and BLANK not in plain[span.start : span.end]:
+            yield span
+            end = span.end
+
+
+def _with_names(text: str, spans: list[Span], names: set[str]) -> list[Span]:
+    """Return the spans with the other places where the names stand, or parts of them with a capital."""
+    plain = blanked(folded(text), spans)
+    if "[" in plain:
+        plain = _PLACEHOLDER.sub(lambda match: BLANK * len(match[0]), plain)
+    more = []
+    for name in sorted(names, key=lambda one: (-len(one), one)):
+        whole = rf"(?<!\w){re.escape(name)}(?!\w)".replace(r"\ ", r"[\s.]+")
+        parts = [part for part in name.split() if len(part) >= SHORTEST_NAME] if " " in name else []
+        for pattern, is_part in (
+            (whole, False),
+            *((rf"(?<!\w){re.escape(part)}(?!\w)", True) for part in parts),
+        ):
+            more += [
+                Span(*match.span(), "name", name)
+                for match in re.finditer(pattern, plain, re.IGNORECASE)
+                if not is_part or match[0][0].isupper()
+            ]
+    return sorted([*spans, *_apart(iter(more), plain)])
+
+
+def _replaced(text: str, spans: Sequence[Span], numbers: dict[str, dict[str, int]]) -> str:
+    pieces, last = [], 0
+    for span in spans:
+        known = numbers[span.kind]
+        number = known.setdefault(span.value, len(known) + 1)
+        pieces += [text[last : span.start], f"[{span.kind}{BLANK}{number}]"]
+        last = span.end
+    return "".join([*pieces, text[last:]])
+
+
+def _placeholder(mark: re.Match[str], numbers: dict[str, dict[str, int]]) -> str:
+    kind = mark[1]
+    return f"[{kind}-{mark[2]}]" if len(numbers[kind]) > 1 else f"[{kind}]"
