@@ -66,7 +66,8 @@ def test_facts_are_counted_by_truth_and_by_what_was_changed():
         ({}, "because 2 calls gave nothing (1 unparsable, 1 timeout)."),
         (
             {"candidates": [candidate("d1#1", "", lost="empty")]},
-            "because the one that was written was lost: 1 (the question or the answer is empty).",
+            "because the one that was written was lost: 1 (the question or the answer is empty); 2 calls "
+            "gave nothing (1 unparsable, 1 timeout).",
         ),
     ],
 )

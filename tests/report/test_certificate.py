@@ -213,3 +213,9 @@ def test_a_reason_that_costs_a_quarter_has_advice(lost, said):
     rows = [candidate(f"d1#{n}", f"Q{n}?", lost=lost if n < 2 else None) for n in range(8)]
     assert any(said in step for step in next_steps(certify(build_of(rows))))
     assert not any(said in step for step in next_steps(certify(build_of(rows[1:] + rows[2:]))))
+
+
+def test_the_documentation_shows_what_the_terminal_shows():
+    page = (Path(__file__).parents[2] / "docs" / "certificate.md").read_text(encoding="utf-8")
+    [shown_there] = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert shown(certify(ten())).startswith(shown_there)

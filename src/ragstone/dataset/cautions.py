@@ -87,6 +87,7 @@ def failed_words(statuses: Mapping[str, int]) -> str:
 
 def _nothing(kind: str, funnel: Funnel) -> str:
     n_failed = sum(funnel.failed_calls.values())
+    failed = f"{plural(n_failed, 'call')} gave nothing ({failed_words(funnel.failed_calls)})"
     if not funnel.n_documents:
         why = "no document was given"
     elif funnel.n_empty == funnel.n_documents:
@@ -96,9 +97,9 @@ def _nothing(kind: str, funnel: Funnel) -> str:
     elif funnel.losses:
         n = funnel.n_written
         all_of = "the one that was written was" if n == 1 else f"all {n:,} that were written were"
-        why = f"{all_of} lost: {why_lost(funnel)}"
+        why = f"{all_of} lost: {why_lost(funnel)}" + (f"; {failed}" if n_failed else "")
     elif n_failed:
-        why = f"{plural(n_failed, 'call')} gave nothing ({failed_words(funnel.failed_calls)})"
+        why = failed
     else:
         why = f"the model was asked for {funnel.n_asked:,} and wrote none"
     return f"There is no evaluation set: no {noun_of(kind)} was accepted, because {why}."

@@ -10,12 +10,12 @@ from ragstone.report.certificate_words import (
     asked_closed_book,
     bars,
     documents_line,
-    failed_line,
     five,
     headline,
     next_steps,
     spent,
     trust,
+    trust_question,
 )
 from ragstone.report.wording import count
 
@@ -38,8 +38,7 @@ def terminal_certificate(certificate: Certificate) -> "Group":
         text(documents_line(certificate), "dim"),
         _funnel(certificate),
         *_losses(certificate),
-        *([text(failed_line(certificate), "yellow")] if failed_line(certificate) else []),
-        text("Can the critics be trusted?", "bold", before=1),
+        text(trust_question(certificate), "bold", before=1),
         text(trust(certificate), "yellow" if shaky else ""),
         *_covered(certificate),
         *([text("Before you trust this set", "bold", before=1)] if certificate.cautions else []),

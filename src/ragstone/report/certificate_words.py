@@ -71,6 +71,11 @@ def what_was_lost(certificate: Certificate) -> str:
     return told + (f": {why_lost(funnel)}." if n else ".")
 
 
+def trust_question(certificate: Certificate) -> str:
+    """Return the question that `trust` answers."""
+    return f"Can the {'facts' if certificate.kind == 'facts' else 'critics'} be trusted?"
+
+
 def trust(certificate: Certificate) -> str:
     """Return whether the critics can be trusted, in a sentence."""
     lead = leading(certificate)
