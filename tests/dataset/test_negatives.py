@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 from tests.support.scripted_judge import Scripted
 
@@ -55,6 +56,15 @@ async def test_a_negative_is_unanswerable_and_names_what_tempts():
     }
     # Offsets are those of the document, where the passage begins at 100.
     assert TEXT[135 - 100 : 178 - 100] == DRAFT["quote"]
+
+
+@pytest.mark.parametrize("title", ["Pumps", None])
+async def test_the_passage_is_shown_after_its_title_if_it_has_one(title):
+    titled = msgspec.structs.replace(PASSAGE, title=title)
+    _, ask = await written(said(), UNANSWERED, passage=titled)
+    shown = ask.prompts[0].messages[1].content
+    assert shown.startswith("<title " if title else "<passage ")
+    assert TEXT in shown
 
 
 async def test_the_nearest_passages_are_looked_at_for_an_answer_the_own_one_first():

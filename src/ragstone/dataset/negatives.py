@@ -105,12 +105,13 @@ def write_prompt(passage: Passage, audience: str, secret: bytes, sample: int, *,
     if passage.lang:
         in_language = STERN if stern else IN_LANGUAGE
         told += "\n\n" + in_language.format(language=language_name(passage.lang))
+    shown = ({"title": passage.title} if passage.title else {}) | {"passage": passage.text}
     return fenced_prompt(
         f"{told}\n\n{MATERIAL}",
-        {"passage": passage.text},
+        shown,
         form=FORM,
         reply=NegativeReply,
-        nonce=row_nonce(secret, ["negative", str(VERSION), told, passage.text]),
+        nonce=row_nonce(secret, ["negative", str(VERSION), told, *shown.values()]),
         max_tokens=MAX_TOKENS,
         sample=sample,
         temperature=DRAWN_AT if sample else 0.0,
