@@ -66,7 +66,6 @@ def facts(
         check_facts,
         facts_in_session,
         forecast_facts,
-        n_short,
         read_sources,
         with_changes,
     )
@@ -85,7 +84,7 @@ def facts(
     )
     _tell(made, output, json=json)
     leave(cut_off(made.calls), made.calls, strict=strict)
-    if strict and (made.calls.failed or n_short(made) or not made.questions):
+    if strict and (made.calls.failed or made.certificate.funnel.n_short or not made.questions):
         raise typer.Exit(UNSCORED)
 
 
@@ -95,7 +94,6 @@ def _names(falsify: str | None) -> list[str] | None:
 
 
 def _tell(made: "EvaluationSet", output: Path, *, json: bool) -> None:
-    from ragstone.engine import n_short
     from ragstone.report import terminal_certificate
     from ragstone.report.wording import asked_line
 
@@ -108,5 +106,6 @@ def _tell(made: "EvaluationSet", output: Path, *, json: bool) -> None:
     n_false = sum(row.reference == "false" for row in made.questions)
     said = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
     say(f"{said}; beside it all that were written, the lost too.")
-    if n_short(made):
-        say(f"{n_short(made)} true statements fewer than the {made.built.declared.count} asked for.")
+    funnel = made.certificate.funnel
+    if funnel.n_short:
+        say(f"{funnel.n_short} true statements fewer than the {funnel.n_wanted} asked for.")

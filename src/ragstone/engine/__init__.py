@@ -11,7 +11,6 @@ from ragstone.engine.facts import (
     check_facts,
     facts_in_session,
     forecast_facts,
-    n_short,
     with_changes,
 )
 from ragstone.engine.forecasting import forecast_answering, forecast_judging, forecast_run
@@ -95,7 +94,6 @@ __all__ = [
     "load_corpus",
     "load_judges",
     "map_in_order",
-    "n_short",
     "open_session",
     "questions_in_session",
     "rank_questions",

@@ -26,10 +26,9 @@ class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_whole(self) -> bool:
         """Whether there are as many questions as wanted, or some of each document, and no call failed."""
-        wanted = self.built.declared.count
         if self.built.failed or not self.questions:
             return False
-        if wanted is not None:
-            return len(self.questions) >= wanted
+        if self.built.declared.count is not None:
+            return not self.certificate.funnel.n_short
         asked_about = {name for question in self.questions for name in question.document_ids or ()}
         return asked_about >= set(self.built.document_ids)

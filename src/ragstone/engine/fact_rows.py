@@ -15,9 +15,9 @@ from ragstone.dataset.candidate import lose, noted
 from ragstone.dataset.changes import same_words
 from ragstone.dataset.facts import Facts, facts_wanted, write_facts
 from ragstone.dataset.falsify import (
+    ChangeReply,
     Falsified,
     Truths,
-    change_prompt,
     check_prompt,
     falsify_fact,
     plan_changes,
@@ -30,7 +30,7 @@ from ragstone.engine.building import longest_passage
 from ragstone.engine.session import Session
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ModelError
-from ragstone.llm import Ask
+from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import Document
 
 LEAST_RATE = 0.1  # of facts accepted: with fewer, a round would ask for more than it is likely to need
@@ -44,7 +44,7 @@ class FactTask(msgspec.Struct, frozen=True):
 
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True):
-    """What the steps need. forecasting: replies are made up, and lose nothing."""
+    """What the steps need. forecasting: replies that nobody has given yet are made up, and lose nothing."""
 
     session: Session
     declared: BuildSection
@@ -138,7 +138,7 @@ async def _true_facts(tasks: Sequence[FactTask], tools: Tools) -> Made:
         work = functools.partial(_write, tools=tools)
         written = await tools.session.each("write facts", work, batch)
         candidates = made.candidates + [one for facts in written for one in facts.candidates]
-        candidates = [_revived(one) for one in candidates] if tools.forecasting else mark_repeats(candidates)
+        candidates = [_revived(one) for one in mark_repeats(candidates)]
         made = Made(
             candidates=candidates,
             failed=made.failed + [facts.failed for facts in written if facts.failed is not None],
@@ -148,7 +148,30 @@ async def _true_facts(tasks: Sequence[FactTask], tools: Tools) -> Made:
 
 
 async def _write(task: FactTask, tools: Tools) -> Facts:
-    return await write_facts(task.passage, task.n, ask=tools.ask, secret=tools.secret)
+    """Return the facts of a call; in a forecast, those of a made-up reply are marked as such."""
+    if not tools.forecasting:
+        return await write_facts(task.passage, task.n, ask=tools.ask, secret=tools.secret)
+    heard = _Heard(tools.ask)
+    facts = await write_facts(task.passage, task.n, ask=heard.ask, secret=tools.secret)
+    if heard.made_up is None:
+        return facts
+    return Facts(candidates=[noted(one, made_up=True) for one in facts.candidates])
+
+
+class _Heard:
+    """An `ask` of a forecast. made_up: the first prompt whose reply is made up; others are not asked then."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self.made_up: Prompt | None = None
+
+    async def ask(self, prompt: Prompt) -> Reply:
+        if self.made_up is not None:
+            raise CallFailed("error", "a forecast does not know what would be asked now")
+        reply = await self._ask(prompt)
+        if not reply.usage.calls:
+            self.made_up = prompt
+        return reply
 
 
 def _take(tasks: Sequence[FactTask], made: Made, wanted: int | None) -> tuple[list[FactTask], list[FactTask]]:
@@ -191,7 +214,7 @@ async def _with_false(made: Made, cut: Cut, tools: Tools) -> Made:
     async def work(planned: tuple[int, list[Change]]) -> Falsified:
         at, plan = planned
         if tools.forecasting:
-            return await _foreseen(made.candidates[at], plan, tools)
+            return await _foreseen(made.candidates[at], plan, truths, tools)
         return await falsify_fact(
             made.candidates[at], plan, truths, seed=tools.seed, ask=tools.ask, secret=tools.secret
         )
@@ -235,16 +258,19 @@ def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
     return result
 
 
-async def _foreseen(truth: Candidate, plan: Sequence[Change], tools: Tools) -> Falsified:
-    """Ask what making this statement false would ask, if the first kind of change succeeds."""
-    if plan and plan[0] != "number":
-        await tools.ask(change_prompt(truth, plan[0], tools.secret))
+async def _foreseen(truth: Candidate, plan: Sequence[Change], truths: Truths, tools: Tools) -> Falsified:
+    """Ask what making this statement false would ask, if the first change that is not known yet succeeds."""
+    heard = _Heard(tools.ask)
+    done = await falsify_fact(truth, plan, truths, seed=tools.seed, ask=heard.ask, secret=tools.secret)
+    if heard.made_up is not None and heard.made_up.reply is ChangeReply:
         await tools.ask(check_prompt(truth, tools.secret))
-    return Falsified(candidates=[])
+    return done
 
 
 def _revived(candidate: Candidate) -> Candidate:
-    return msgspec.structs.replace(candidate, loss=None)
+    """Return the candidate without its loss, if nothing but a forecast has made it up."""
+    made_up = (candidate.question.metadata or {}).get("made_up")
+    return msgspec.structs.replace(candidate, loss=None) if made_up else candidate
 
 
 def _digest(text: str) -> int:

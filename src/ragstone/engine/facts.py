@@ -25,8 +25,8 @@ from ragstone.report import write_certificate
 CHANGES: tuple[Change, ...] = ("number", "entity", "negation", "relation")
 SAMPLE = 500  # documents that a forecast looks at, evenly spaced
 ASSUMPTION = (
-    "Every statement is taken to be written and kept, and its first change to succeed. Those that are lost "
-    "save calls; a second change costs some, and so does a count."
+    "Every statement is taken to be kept, to hold no number, and to be false at the first change. Those that "
+    "are lost, and numbers, save calls; a second change costs some, and so does a count."
 )
 
 
@@ -136,9 +136,3 @@ def _write(output: Path, built: Built, force: bool) -> list[Path]:
     share = built.declared.test_share
     split = split_questions(accepted, share, built.seed) if share else None
     return write_build(output, accepted, built.candidates, split, force)
-
-
-def n_short(made: EvaluationSet) -> int:
-    """Return how many true statements there are fewer than were wanted; 0 where no number was."""
-    n_true = sum(row.reference == "true" for row in made.questions)
-    return max(0, (made.built.declared.count or 0) - n_true)
