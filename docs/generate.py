@@ -153,6 +153,7 @@ SECTIONS = {
     "price_usd_per_million": config.Price,
     "judge_file": Judge,
     "build.facts": config.FactsSection,
+    "translate.http": config.HttpTranslator,
     "bench.retrievers": config.RetrieversBench,
     "bench.languages": config.LanguagesBench,
     "retrievers.dense": config.DenseSettings,
