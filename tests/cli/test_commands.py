@@ -209,7 +209,7 @@ def test_help_is_there_for_every_command():
     from ragstone.cli.app import app
 
     for command in app.registered_commands:
-        ran = ragstone(command.callback.__name__, "--help")
+        ran = ragstone(command.name or command.callback.__name__, "--help")
         assert ran.code == 0
         assert "Usage" in ran.out
 

@@ -38,9 +38,17 @@ def load_settings(path: Path | str | None = None) -> Settings:
 
 
 def choose(settings: Settings, table: str, **given: object) -> Settings:
-    """Return the settings with keys of one table replaced by what the caller gave; None is not given."""
+    """Return the settings with keys of one table replaced by what the caller gave; None is not given.
+
+    Raises ConfigError for a value that the file could not hold either.
+    """
     chosen = {key: value for key, value in given.items() if value is not None}
-    replaced = msgspec.structs.replace(getattr(settings, table), **chosen)
+    section = getattr(settings, table)
+    replaced = msgspec.structs.replace(section, **chosen)
+    try:
+        msgspec.convert(msgspec.to_builtins(replaced), type(section))
+    except msgspec.ValidationError as mistake:
+        raise ConfigError(f"{', '.join(chosen)}: {mistake}, in the table [{table}].") from None
     return msgspec.structs.replace(settings, **{table: replaced})
 
 

@@ -3,6 +3,8 @@
 import functools
 from collections.abc import Sequence
 
+import msgspec
+
 from ragstone.config import BuildSection, Settings
 from ragstone.dataset import Built, Candidate, CriticMeasured
 from ragstone.dataset.defects import measure_critics, plant_defects
@@ -18,7 +20,8 @@ from ragstone.errors import ConfigError, ModelError
 from ragstone.judging.critic import load_critics
 from ragstone.records import Document
 
-SWEEPS = 3  # how often a document is asked, at most, until it has given what is wanted of it
+SWEEPS = 4  # how often a document is asked, at most, until it has given what is wanted of it
+EVEN_SWEEPS = 2  # of them, those in which no document gives more than its share
 FRAME_TOKENS = 2000  # of a call, beside the passages: instructions, what is to be avoided, reply
 LEAST_PASSAGE = 200
 
@@ -30,7 +33,8 @@ async def build_rows(rows: Sequence[Taggable], session: Session, *, forecasting:
     """
     tools = await open_tools(session, forecasting)
     turns = declared_turns(tools.declared, session.settings)
-    cut = cut_passages(rows, longest_passage(tools.declared, session))
+    longest = longest_passage(tools.declared, session)
+    cut = cut_passages(rows, longest)
     made = await add_extras(Made(), cut.passages, tools)
     made = await _add_questions(made, cut, turns, tools)
     document_ids = list(
@@ -42,7 +46,9 @@ async def build_rows(rows: Sequence[Taggable], session: Session, *, forecasting:
     calls = session.calls()
     return Built(
         kind="questions",
-        declared=tools.declared,
+        declared=msgspec.structs.replace(
+            tools.declared, passage=longest
+        ),  # what was done, not what was asked
         seed=tools.seed,
         models=tools.models,
         document_ids=document_ids,
@@ -131,8 +137,9 @@ async def _add_questions(made: Made, cut: Cut, turns: Sequence[Turn], tools: Too
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed)
         return await fill(made, _tasks(orders, tools), None, tools)
     document_ids = shuffled(document_ids, tools.seed)
-    most = min(declared.per_document, -(-declared.count // max(1, len(document_ids))))
+    share = -(-declared.count // max(1, len(document_ids)))
     for sweep in range(SWEEPS):
+        most = min(declared.per_document, share) if sweep < EVEN_SWEEPS else declared.per_document
         accepted, written = _by_document(made)
         n_needed = declared.count - count_accepted(made)
         wanted = {name: most - accepted.get(name, 0) for name in document_ids}
@@ -141,7 +148,6 @@ async def _add_questions(made: Made, cut: Cut, turns: Sequence[Turn], tools: Too
             break
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed, sample=sweep, written=written)
         made = await fill(made, _tasks(orders, tools), n_needed, tools)
-        most = declared.per_document
     return made
 
 
