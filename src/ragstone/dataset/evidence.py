@@ -28,6 +28,7 @@ CHANGE, SKIP = 2, 1
 CHECKED_EVERY = 16  # rows
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_DECIMAL = re.compile(r"\d[.,]\d")
 _ELLIPSIS = re.compile(r"\s*[\[(]?(?:\.{3,}|…)[\])]?\s*")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
@@ -228,7 +229,9 @@ def _tears(text: str, at: int) -> bool:
         return True
     if _UNSPACED.match(before) or _UNSPACED.match(after):
         return False
-    return (before.isalnum() or _belongs(before)) and after.isalnum()
+    if (before.isalnum() or _belongs(before)) and after.isalnum():
+        return True
+    return _DECIMAL.search(text, max(0, at - 2), at + 2) is not None
 
 
 def _belongs(character: str) -> bool:
