@@ -75,6 +75,16 @@ def test_one_critic_that_is_only_partly_good_is_no_reason_for_doubt():
     assert certify(plain(30, critics=critics)).cautions == []
 
 
+def test_a_critic_tried_on_few_defects_is_no_reason_for_doubt_where_all_together_are_good():
+    together, few = measured("filter", None, (18, 20), (2, 20)), measured("relevance", None, (3, 5), (1, 5))
+    assert certify(plain(30, critics=[together, few])).cautions == []
+    [caution] = certify(plain(30, critics=[few])).cautions
+    assert caution.startswith("The critic relevance: not shown to be better than chance")
+    useless = measured("relevance", None, (1, 5), (1, 5))
+    [caution] = certify(plain(30, critics=[together, useless])).cautions
+    assert caution.startswith("The critic relevance: no better than chance")
+
+
 def test_no_critic_at_all_is_said():
     declared = msgspec.structs.replace(plain(1).declared, critics=[])
     [caution] = certify(plain(30, declared=declared, critics=[])).cautions

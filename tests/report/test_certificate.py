@@ -197,6 +197,20 @@ def test_what_tempts_is_marked_for_a_question_that_cannot_be_answered():
     assert page.embedded("passages")[number]["text"][start:end] == "Man sät ihn im April"
 
 
+def test_each_critic_stands_under_the_kinds_of_defect_that_it_was_tried_on():
+    critics = [
+        measured("filter", None, (3, 4), (0, 4)),
+        measured("filter", "wrong_answer", (1, 2), (0, 2)),
+        measured("filter", "trivial", (2, 2), (0, 2)),
+        measured("relevance", None, (2, 2), (0, 2)),
+        measured("relevance", "trivial", (2, 2), (0, 2)),
+    ]
+    html = page_of(build_of([candidate("d1#1", "Q?")], critics=critics))
+    table = html.partition("Caught of each kind")[2].partition("</table>")[0]
+    cells = [re.sub(r"<br>.*", "", cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", table)]
+    assert cells == ["", "1 of 2", "2 of 2", "–", "2 of 2"]
+
+
 def test_what_is_unknown_is_said_to_be_unknown():
     assert spent(certify(build_of([], cost_usd=None))).startswith("unknown: a model has no price")
     assert spent(certify(build_of([], usage=Usage(calls=0)))) == "nothing: no model was called"

@@ -137,11 +137,20 @@ def _critics(declared: BuildSection, critics: Sequence[CriticVerdict]) -> list[s
 
 
 def _doubted(critics: Sequence[CriticVerdict]) -> list[str]:
+    """Return what is to be said against critics.
+
+    Where all together are good, one of them that was tried on too few defects is not spoken of.
+    """
+    good = any(one.critic == FILTER and one.grade == "good" for one in critics)
     told = []
     for one in critics:
-        name = "All critics together" if one.critic == FILTER else f"The critic {one.critic}"
-        if one.grade == "chance" or (one.grade == "partial" and one.critic == FILTER):
-            told.append(f"{name}: {one.words}.")
+        useless = (
+            one.measured.n_caught * one.measured.n_sound <= one.measured.n_rejected * one.measured.n_defects
+        )
+        if one.critic == FILTER and one.grade in ("partial", "chance"):
+            told.append(f"All critics together: {one.words}.")
+        elif one.critic != FILTER and one.grade == "chance" and (useless or not good):
+            told.append(f"The critic {one.critic}: {one.words}.")
     return told
 
 

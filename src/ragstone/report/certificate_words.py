@@ -95,6 +95,12 @@ def leading(certificate: Certificate) -> CriticVerdict | None:
     return next(iter(certificate.critics), None)
 
 
+def kinds_of(certificate: Certificate) -> list[str]:
+    """Return the kinds of defect that any critic was measured on; not every critic is made for each."""
+    found = (kind.kind for verdict in certificate.critics for kind in verdict.kinds)
+    return list(dict.fromkeys(kind for kind in found if kind))
+
+
 def next_steps(certificate: Certificate) -> list[str]:
     """Return what to look at next, at most three things."""
     funnel, steps = certificate.funnel, []
