@@ -138,6 +138,19 @@ def test_a_file_that_tells_nothing_is_an_error_that_names_the_formats(tmp_path):
         import_set(tmp_path / "notes.txt")
 
 
+def test_a_question_too_short_to_tell_has_the_language_of_its_document(tmp_path):
+    german = "Der Weizen wird im Oktober gesät, wenn der Boden noch warm genug ist."
+    rows = [
+        {"question": "Wie tief?", "passage": german},
+        {"question": "什么是小麦？", "passage": german},
+        {"question": "Wie tief", "passage": ""},
+    ]
+    path = tmp_path / "q.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = import_set(path, columns={"contexts": "passage"})
+    assert [question.lang for question in found.questions] == ["de", "zh", None]
+
+
 def test_a_large_file_is_not_held(tmp_path):
     # 40 MB of rows, of which the 1,024 are held whose languages are detected together: 10 MB.
     note = "x" * 10_000

@@ -66,7 +66,13 @@ def test_an_impossible_question_is_not_answerable_and_keeps_the_plausible_answer
     (question,) = found.questions
     assert (question.answerable, question.reference, question.evidence) == (False, None, None)
     assert question.document_ids is None
-    assert question.metadata == {"passage": "Wheat-0", "plausible_answer": "October"}
+    tempting = {"document_id": "Wheat-0", "start": 19, "end": 26}
+    assert question.metadata == {"wrong_answer": "October", "tempting": tempting}
+
+
+def test_without_a_plausible_answer_the_paragraph_tempts(imported):
+    (question,) = imported(article(asks(is_impossible=True))).questions
+    assert question.metadata == {"tempting": {"document_id": "Wheat-0", "start": 0, "end": len(TEXT)}}
 
 
 def test_a_question_whose_answers_are_withheld_may_be_answerable(imported):

@@ -21,7 +21,7 @@ FIELDS = (
 NO_QUESTION = "it has no question (name its column with --column question=COLUMN)"
 NOT_A_TEXT = "its question is no text but a conversation or an object"
 
-_LANG = re.compile(r"[a-z]{2,3}")
+_LANG = re.compile(r"[a-z]{2,3}(?:[-_]\w+)?")
 _TYPES = {field.name: field.type for field in msgspec.structs.fields(Question)}
 
 Cells = dict[str, Any]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.corpus.language import detect_languages
 from ragstone.dataset.importing import faq, trec
 from ragstone.dataset.importing.found import (
     Found,
@@ -18,13 +17,13 @@ from ragstone.dataset.importing.found import (
     left_out,
     skipped,
 )
+from ragstone.dataset.importing.language import with_languages
 from ragstone.dataset.importing.mapping import check_fields
 from ragstone.dataset.importing.recognise import recognise
 from ragstone.errors import ConfigError
 from ragstone.records import Document, Question
 from ragstone.tables.reading import question_key
 
-BATCH = 1024  # rows whose languages are detected together
 NO_COLUMNS = frozenset({"squad", "hotpotqa", "beir", "documents"})
 TABLES = frozenset({"table", "ragas", "deepeval", "phoenix", "langfuse"})
 
@@ -52,7 +51,7 @@ def read_set(known: Sequence[Known], options: ImportOptions) -> Iterator[Found]:
 
     The grades of a question, if there are any, come right before it, and go before `document_ids` of its own.
     A question without an id gets one made from its text, the same as in an answer sheet without ids. A second
-    row with an id is skipped. `lang` is detected where a row does not say it.
+    row with an id is skipped. `lang` is found where a row does not say it.
     """
     qrels = [one for one in known if one[2] is trec.read_qrels]
     others = [one for one in known if one[2] is not trec.read_qrels]
@@ -65,7 +64,7 @@ def read_set(known: Sequence[Known], options: ImportOptions) -> Iterator[Found]:
 
     rows = _labelled(_identified(chain(stream(qrels), stream(others))))
     to_the_end = any(name not in TABLES for _, name, _ in known)
-    return _with_languages(_limited(rows, options.limit, to_the_end=to_the_end))
+    return with_languages(_limited(rows, options.limit, to_the_end=to_the_end))
 
 
 def _identified(rows: Iterable[Found]) -> Iterator[Found]:
@@ -124,25 +123,3 @@ def _limited(rows: Iterable[Found], limit: int | None, *, to_the_end: bool) -> I
             yield row
         elif not n_documents and not to_the_end:
             return
-
-
-def _with_languages(rows: Iterable[Found]) -> Iterator[Found]:
-    batch: list[Found] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == BATCH:
-            yield from _detected(batch)
-            batch = []
-    yield from _detected(batch)
-
-
-def _detected(batch: list[Found]) -> list[Found]:
-    unknown = [
-        (n, row.question if isinstance(row, Question) else row.text)
-        for n, row in enumerate(batch)
-        if isinstance(row, Question | Document) and row.lang is None
-    ]
-    found = detect_languages([text for _, text in unknown])
-    for (number, _), lang in zip(unknown, found, strict=True):
-        batch[number] = msgspec.structs.replace(batch[number], lang=lang)
-    return batch

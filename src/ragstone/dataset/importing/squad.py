@@ -44,8 +44,9 @@ def read_squad(source: Source, _options: ImportOptions) -> Iterator[Found]:
 
     A document's id is its title and the number of the paragraph under it. The answers are references, each
     once, and evidence: spans that hold them, checked. A question without an answer in its paragraph
-    (`is_impossible`) is not answerable; metadata keeps the plausible answer, and `passage`, the id of the
-    paragraph. Other fields are in `metadata`.
+    (`is_impossible`) is not answerable; its metadata is that of a negative that Ragstone writes: the
+    plausible answer is `wrong_answer`, and its span, else the whole paragraph, `tempting`. Metadata holds other
+    fields too.
     """
     sheet = open_sheet(source.path)
     paragraphs = _Paragraphs(source)
@@ -135,8 +136,7 @@ def _question(qa: object, document_id: str, context: str, place: str, *, flat: b
     tempting = answers or _answers(qa.get("plausible_answers"))
     notes = {key: value for key, value in qa.items() if key not in TASK and value is not None}
     if impossible:
-        plausible = list(dict.fromkeys(text for text, _ in tempting))
-        notes |= {"passage": document_id, **({"plausible_answer": _one(plausible)} if plausible else {})}
+        notes |= _tempting(tempting, document_id, context)
     yield Question(
         id="" if name is None else str(name),
         question=qa["question"],
@@ -162,6 +162,14 @@ def _answers(value: object) -> list[tuple[str, object]]:
         listed = value if isinstance(value, list) else []
         pairs = [(one.get("text"), one.get("answer_start")) for one in listed if isinstance(one, Mapping)]
     return [(text, start) for text, start in pairs if isinstance(text, str) and text.strip()]
+
+
+def _tempting(answers: list[tuple[str, object]], document_id: str, context: str) -> Cells:
+    spots = [spot for text, start in answers if (spot := locate(context, text, start))]
+    start, end = spots[0][:2] if spots else (0, len(context))
+    wrong = list(dict.fromkeys(text for text, _ in answers))
+    tempting = {"document_id": document_id, "start": start, "end": end}
+    return {"tempting": tempting, **({"wrong_answer": _one(wrong)} if wrong else {})}
 
 
 def _one(texts: list[str]) -> str | list[str]:
