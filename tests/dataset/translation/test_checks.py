@@ -44,6 +44,7 @@ def test_chinese_is_shorter_and_that_is_no_fault():
         ("Some 20,000 came.", "约2万人来了。"),
         ("In 1998", "१९९८ में"),
         ("In 1998", "في عام ١٩٩٨"),
+        ("born in 1856", "المولود في عام1856م"),
         ("in the 1930s", "en los años 30"),
         ("in the 1700s", "im 18. Jahrhundert"),
         ("3 of 12 months", "tres de los doce meses"),
@@ -66,6 +67,13 @@ def test_what_is_missing_is_named():
     lost = find_missing(["Run `make` in {name}."], ["Ejecute `hacer` en {name}."])
     assert (lost.reason, lost.detail) == ("part_lost", "`make`")
     assert find_missing(["Run `make` in {name}."], ["En {name}, ejecute `make`."]) is None
+
+
+def test_of_many_numbers_a_tenth_may_be_written_as_words():
+    text = " ".join(str(number) for number in range(100, 120))  # 20 numbers: 2 may be missing
+    assert find_missing([text], [text.replace("100", "cien").replace("101", "ciento uno")]) is None
+    made = text.replace("100", "cien").replace("101", "ciento uno").replace("102", "ciento dos")
+    assert find_missing([text], [made]).detail == "100, 101, 102"
 
 
 def test_a_number_of_the_question_may_stand_in_the_reference():

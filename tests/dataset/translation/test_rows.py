@@ -128,6 +128,15 @@ async def test_a_failed_call_leaves_the_row_as_it_was_with_the_reason():
     )
 
 
+async def test_numbers_that_are_missing_are_named():
+    async def forgetful(texts, source, target, about=None):
+        return [text.replace("1998", "1989") for text in await by_heart(texts, source, target)]
+
+    made = await translate_document(DOCUMENT, task(forth=forgetful))
+    assert (made.loss.reason, made.loss.detail) == ("number_lost", "1998")
+    assert made.row.metadata["translation"]["missing_numbers"] == ["1998"]
+
+
 async def test_a_failed_way_back_is_a_loss_of_its_own():
     made = await translate_question(QUESTION, task(back=failing))
     assert (made.loss.reason, made.status, made.chrf) == ("not_translated_back", "timeout", None)

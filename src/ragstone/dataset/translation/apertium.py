@@ -5,12 +5,13 @@ many rows would make a row's translation depend on the others (26 of 400 questio
 """
 
 import asyncio
+import contextlib
 import functools
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Collection, Iterable
-from contextlib import asynccontextmanager
 
 import msgspec
 
@@ -43,7 +44,7 @@ mkd-bul mkd-eng nno-nob oc-ca oc-es oci-fra pol-szl por-cat pt-gl rus-ukr spa-ar
 srd-ita swe-dan swe-nor urd-hin"""
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def open_apertium() -> AsyncIterator[Endpoint]:
     """Give the endpoint that runs `apertium` for each call, as many at once as there are cores."""
     yield Endpoint(
@@ -118,6 +119,7 @@ async def _run(mode: str, text: str) -> str:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "LC_ALL": "C.UTF-8"},
+        start_new_session=True,  # it is a pipe of a dozen programs, which end together
     )
     try:
         async with asyncio.timeout(TIMEOUT_S):
@@ -126,7 +128,8 @@ async def _run(mode: str, text: str) -> str:
         raise CallFailed("timeout", f"apertium {mode} took more than {TIMEOUT_S:g} s") from None
     finally:
         if process.returncode is None:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
     if process.returncode:
         words = mistake.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"

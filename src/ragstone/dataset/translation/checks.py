@@ -1,6 +1,7 @@
 """A text and its translation -> why the translation cannot be used, if so; without a model."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,9 +17,11 @@ SHORTEST, LONGEST = 1 / 4, 4.0
 FEWEST_CHARACTERS = 20  # shorter texts, as titles, may differ in length by more
 LOOKED_AT = 2000  # characters in which the language is seen
 MOST_NAMED = 4
+MOST_MISSING = 0.1  # of the numbers
 SPELLED_OUT = 12  # numbers up to this are written as words in many a translation
 
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_DIGITS = re.compile(r"\d+(?:[.,٫٬'’\u00a0\u202f]\d+)*")
 _GROUPED = re.compile(r"(?<=\d)[\s\u00a0\u202f](?=\d{3}(?!\d))")
 
 
@@ -34,14 +37,19 @@ def find_fault(text: str, translated: str, target: str) -> Loss | None:
 
 
 def find_missing(texts: Sequence[str], translated: Sequence[str]) -> Loss | None:
-    """Return which number or kept part of the texts their translations lack, None where all are there."""
+    """Return which kept part or numbers of the texts their translations lack, None where nothing is lost.
+
+    Of the numbers a tenth may be missing: in a long document some are written as words.
+    """
     given, made = "\n".join(texts), "\n".join(translated)
     counted = Counter(kept_parts(given))
     parts = [part for part, n in counted.items() if made.count(part) < n]
     if parts:
         return Loss(reason="part_lost", detail=", ".join(parts[:MOST_NAMED]))
     numbers = missing_numbers(given, made)
-    return Loss(reason="number_lost", detail=", ".join(numbers[:MOST_NAMED])) if numbers else None
+    if len(numbers) > MOST_MISSING * len(_wanted(given)):
+        return Loss(reason="number_lost", detail=", ".join(numbers[:MOST_NAMED]))
+    return None
 
 
 def missing_numbers(text: str, translated: str) -> list[str]:
@@ -49,13 +57,18 @@ def missing_numbers(text: str, translated: str) -> list[str]:
 
     Separators do not matter, and thousands may be told by a word (20,000, "20 mil", "2万"), decades and
     centuries by their own number (the 1930s, "años 30"). Numbers up to twelve are not looked for, which
-    translators spell out. Of the numbers of 924 English questions, people's translations lack 0 to 8 %,
-    some of them by mistake.
+    translators spell out. Of 924 English questions, people's translations into nine languages lack a number
+    in 1 to 25, some of them by mistake.
     """
-    there = {_bare(number) for number in numbers_in(translated)}
-    there |= {_bare(number) for number in numbers_in(_GROUPED.sub("", translated))}
-    wanted = dict.fromkeys(_bare(number) for number in numbers_in(text))
-    return [number for number in wanted if int(number) > SPELLED_OUT and not _found(number, there)]
+    # Arabic and other languages write words against a number, which then is none to numbers_in.
+    found = [*_DIGITS.findall(translated), *_DIGITS.findall(_GROUPED.sub("", translated))]
+    there = {_bare(number) for number in found}
+    return [number for number in _wanted(text) if not _found(number, there)]
+
+
+def _wanted(text: str) -> list[str]:
+    numbers = dict.fromkeys(_bare(number) for number in numbers_in(text))
+    return [number for number in numbers if int(number) > SPELLED_OUT]
 
 
 def _found(number: str, there: set[str]) -> bool:
@@ -71,7 +84,8 @@ def _found(number: str, there: set[str]) -> bool:
 
 
 def _bare(number: str) -> str:
-    return "".join(filter(str.isdecimal, number)).lstrip("0") or "0"
+    digits = "".join(str(unicodedata.decimal(one)) for one in number if one.isdecimal())
+    return digits.lstrip("0") or "0"
 
 
 def _same(text: str, translated: str) -> bool:

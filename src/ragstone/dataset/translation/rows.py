@@ -6,7 +6,7 @@ import msgspec
 
 from ragstone.dataset.candidate import Loss
 from ragstone.dataset.evidence import find_evidence
-from ragstone.dataset.translation.checks import find_fault, find_missing
+from ragstone.dataset.translation.checks import find_fault, find_missing, missing_numbers
 from ragstone.dataset.translation.made import Made, RowT, Task, failed
 from ragstone.dataset.translation.pieces import cut
 from ragstone.judging.lexical import chrf
@@ -60,7 +60,7 @@ async def translate_document(document: Document, task: Task) -> Made[Document]:
         text=text,
         title=title,
         lang=task.target,
-        metadata=_metadata(document, task, checked.chrf),
+        metadata=_metadata(document, task, checked),
     )
     return Made(row=row, loss=checked.loss, status=checked.status, chrf=checked.chrf)
 
@@ -92,7 +92,7 @@ async def translate_question(
         reference=_references(question, made[1:n]),
         lang=task.target,
         scores=None,
-        metadata=_metadata(question, task, checked.chrf),
+        metadata=_metadata(question, task, checked),
     )
     if pairs:
         row = _pointing(row, pairs, dict(zip(spans, made[n:], strict=True)))
@@ -103,6 +103,7 @@ class _Checked(msgspec.Struct, frozen=True):
     loss: Loss | None
     status: Status = "scored"
     chrf: float | None = None
+    missing: tuple[str, ...] = ()  # numbers
 
 
 async def _checked(
@@ -113,19 +114,20 @@ async def _checked(
     main and translated: the text that the language and the length are seen in.
     """
     loss = find_fault(main, translated, task.target) or find_missing(texts, made)
+    missing = tuple(missing_numbers("\n".join(texts), "\n".join(made)))
     if not all(text.strip() for text in made):
-        return _Checked(loss or Loss(reason="empty_translation"))
+        return _Checked(loss or Loss(reason="empty_translation"), missing=missing)
     if task.back is None:
-        return _Checked(loss)
+        return _Checked(loss, missing=missing)
     try:
         again = await task.back(made, task.target, task.source)
     except CallFailed as failure:
         missed, status = failed(failure, "not_translated_back")
-        return _Checked(loss or missed, status)
+        return _Checked(loss or missed, status, missing=missing)
     score = round(mean_chrf(again, texts), 4)
     if loss is None and score < task.lowest:
         loss = Loss(reason="far_from_source", detail=f"chrF {score:.2f} of {task.lowest:g}")
-    return _Checked(loss, chrf=score)
+    return _Checked(loss, chrf=score, missing=missing)
 
 
 def mean_chrf(found: Sequence[str], wanted: Sequence[str]) -> float:
@@ -146,10 +148,14 @@ def _renamed(row: RowT, task: Task) -> RowT:
     return msgspec.structs.replace(row, id=id_in(row.id, task.target), metadata=marked(row.metadata, row.id))
 
 
-def _metadata(row: Document | Question, task: Task, score: float | None) -> Metadata:
+def _metadata(row: Document | Question, task: Task, checked: _Checked) -> Metadata:
     held = {key: value for key, value in (row.metadata or {}).items() if key not in _OF_THE_TEXT}
     made: dict[str, object] = {"from": task.source, "by": task.by}
-    return {**marked(held, row.id), "translation": made | ({} if score is None else {"chrf": score})}
+    if checked.chrf is not None:
+        made["chrf"] = checked.chrf
+    if checked.missing:
+        made["missing_numbers"] = list(checked.missing)
+    return {**marked(held, row.id), "translation": made}
 
 
 def _references(question: Question, made: Sequence[str]) -> str | list[str] | None:
