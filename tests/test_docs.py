@@ -31,6 +31,7 @@ from ragstone.cli.app import app
 from ragstone.cli.doctor import OPTIONAL
 from ragstone.cli.new import copy_starter
 from ragstone.config import ModelSettings, Settings
+from ragstone.dataset.styles import parse_style
 from ragstone.judging.critic import parse_critic
 from ragstone.judging.judge import parse_judge
 from ragstone.llm import door
@@ -217,7 +218,7 @@ def run_python(block: Block, names: dict[str, object]) -> None:
 
 
 def read_toml(block: Block, _names: dict[str, object]) -> None:
-    """Read a table of settings, a judge, a critic or an answering prompt, as the product does."""
+    """Read a table of settings, a judge, a critic, a style or an answering prompt, as the product does."""
     table = tomllib.loads(block.text)
     scratch = Path("scratch.toml")
     scratch.write_text(block.text, encoding="utf-8")
@@ -225,6 +226,8 @@ def read_toml(block: Block, _names: dict[str, object]) -> None:
         parse_judge(block.text, scratch)
     elif "inputs" in table:
         parse_critic(block.text, scratch)
+    elif "needs" in table:
+        parse_style(block.text, scratch)
     elif "prompt" in table:
         load_prompt(scratch)
     else:

@@ -29,7 +29,8 @@ Short = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 300})]
 Long = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 500})]
 
 TASK = """\
-You write questions to test a search engine. Read {source} and write {number} that can be answered from it.
+You write questions to test a search engine. Read {source} and write {number} that can be \
+answered from {them}.
 
 What kind of question:
 {style}
@@ -165,6 +166,7 @@ def write_prompt(
     told = [
         TASK.format(
             source="<passage>" if len(passages) == 1 else "<passage 1> and <passage 2>",
+            them="it" if len(passages) == 1 else "them",
             number="one question" if n == 1 else f"{n} questions",
             style=render_style(turn, audience),
             audience=audience,
