@@ -45,8 +45,8 @@ def read_squad(source: Source, _options: ImportOptions) -> Iterator[Found]:
     A document's id is its title and the number of the paragraph under it. The answers are references, each
     once, and evidence: spans that hold them, checked. A question without an answer in its paragraph
     (`is_impossible`) is not answerable; its metadata is that of a negative that Ragstone writes: the
-    plausible answer is `wrong_answer`, and its span, else the whole paragraph, `tempting`. Metadata holds other
-    fields too.
+    plausible answer is `wrong_answer`, and its span, else the whole paragraph, `tempting`. Metadata holds
+    other fields too.
     """
     sheet = open_sheet(source.path)
     paragraphs = _Paragraphs(source)
