@@ -83,6 +83,21 @@ def test_the_lowest_chrf_is_an_option(rows, fake_openai):
     assert "     2  lost: translated back, it is too far from the text" in ran.out
 
 
+def test_a_limit_takes_the_first_rows_and_their_documents(rows):
+    write_rows(
+        "more.jsonl",
+        [*DOCUMENTS, Document(id="d1", text="A text that no question names.", lang="en")],
+        Document,
+    )
+    ragstone(
+        "translate", "q.jsonl", "--to", "es", *MODEL, "--limit", 1, "--documents", "more.jsonl", "--originals"
+    )
+    assert ids("translated.jsonl") == ["d0#1", "d0#1@es"]
+    assert ids("translated.documents.jsonl", Document) == ["d0", "d0@es"]
+    ragstone("translate", "more.jsonl", "--to", "es", *MODEL, "--limit", 1, "-o", "one.jsonl")
+    assert ids("one.jsonl", Document) == ["d0@es"]
+
+
 def test_another_language_than_from_is_left_out(rows):
     write_rows("two.jsonl", [*QUESTIONS, Question(id="x", question="¿Dónde?", lang="de")], Question)
     ran = ragstone("translate", "two.jsonl", "--from", "en", "--to", "es", *MODEL)

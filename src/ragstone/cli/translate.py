@@ -16,6 +16,7 @@ from ragstone.cli.options import (
     DocumentPaths,
     Force,
     ForecastOnly,
+    Limit,
     Offline,
     Output,
     Strict,
@@ -58,6 +59,7 @@ def translate(
     back: Back = None,
     chrf: Chrf = None,
     originals: Originals = False,
+    limit: Limit = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
     forecast: ForecastOnly = False,
@@ -76,7 +78,7 @@ def translate(
     caps = parse_caps(budget, deadline)
     langs = [lang.strip() for lang in to.split(",") if lang.strip()] if to else None
     settings = choose(load_settings(config), "translate", to=langs, by=by, back=back, chrf=chrf)
-    wanted = _read(rows, documents or [], settings, source, originals)
+    wanted = _first(_read(rows, documents or [], settings, source, originals), limit)
     if not forecast:
         _check_files(wanted, output, force)
     if forecast or not (offline or _is_free(settings)):
@@ -105,6 +107,22 @@ def _read(
     if documents:
         found = list(read_documents(settings, [str(path) for path in documents]).documents)
     return Translating(questions=questions, documents=found, source=source, originals=originals)
+
+
+def _first(wanted: "Translating", limit: int | None) -> "Translating":
+    """Return the first rows of the file, and of further documents those that these questions name."""
+    import msgspec
+
+    from ragstone.experiments.languages import relevant_documents
+
+    if limit is None:
+        return wanted
+    questions = wanted.questions[:limit]
+    if not questions:
+        return msgspec.structs.replace(wanted, documents=wanted.documents[:limit])
+    named = {name for question in questions for name in relevant_documents(question)}
+    documents = [document for document in wanted.documents if document.id in named]
+    return msgspec.structs.replace(wanted, questions=questions, documents=documents)
 
 
 def _is_free(settings: "Settings") -> bool:
