@@ -38,7 +38,8 @@ What kind of question:
 Who asks: {audience}. They have not read it and do not know that it exists. So every question makes sense \
 to a stranger: it names the thing that it asks about, and it never says "the passage", "the text", "this \
 document", "the author", "the example" or "mentioned". There is exactly one right answer. Ask about what \
-matters, each time about something else.
+matters, each time about something else; of source code about what it does, takes and returns, of a table \
+about its values.
 
 For each question: {copied} Then write the question. Then write the answer, as short as it can be."""
 COPIED = {
