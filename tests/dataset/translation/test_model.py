@@ -1,4 +1,6 @@
+import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -7,6 +9,7 @@ from ragstone.errors import ConfigError
 from ragstone.llm.madeup import made_up_reply
 
 SECRET = b"0" * 32
+GOLDEN = Path(__file__).parents[2] / "golden" / "prompts" / "translate.txt"
 
 
 class Asked(list):
@@ -19,6 +22,14 @@ class Asked(list):
 
 def prompt(*texts, about=None, source="en", target="hi"):
     return translation_prompt(texts, source, target, about=about, told=load_told(), secret=SECRET)
+
+
+def test_the_prompt_reads_as_it_did():
+    asked = prompt("When is the maize harvested?", "in October", about="Wheat and maize")
+    text = "".join(f"--- {message.role}\n{message.content}\n" for message in asked.messages)
+    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_texts_are_fenced_and_come_last_with_the_languages_by_name_before():
