@@ -155,5 +155,43 @@ def test_a_set_that_is_lost_in_the_head():
     )
 
 
+def of_facts(n_true, n_false, **fields):
+    """Return a build of facts about one document of each."""
+    told = ["true"] * n_true + ["false"] * n_false
+    rows = [
+        candidate(f"d{1 + n % 2}#{n}", f"Fact {n}.", fact, kind="true_false", tags={"fact": fact})
+        for n, fact in enumerate(told)
+    ]
+    return plain(0, rows=rows, kind="facts", critics=[], **fields)
+
+
+@pytest.mark.parametrize(
+    ("n_true", "n_false", "said"),
+    [
+        (24, 12, None),
+        (12, 24, None),
+        (25, 12, "25 of 37 facts are true: who always answers true is right on 68 %."),
+        (12, 25, "25 of 37 facts are false: who always answers false is right on 68 %."),
+    ],
+)
+def test_true_and_false_facts_are_balanced(n_true, n_false, said):
+    cautions = certify(of_facts(n_true, n_false)).cautions
+    assert [caution.partition(" Read")[0] for caution in cautions] == ([said] if said else [])
+
+
+def test_facts_that_are_all_true_are_said_to_be():
+    certificate = certify(of_facts(30, 0))
+    assert certificate.cautions == []
+    assert certificate.remarks == ["Every fact is true: who agrees with everything is right on all of them."]
+
+
+def test_a_number_of_facts_counts_the_true_ones():
+    declared = msgspec.structs.replace(ten().declared, count=20)
+    certificate = certify(of_facts(18, 18, declared=declared))
+    assert certificate.funnel.n_short == 2
+    assert certificate.cautions[0].startswith("18 of the 20 true facts wanted, 2 short")
+    assert certify(of_facts(20, 20, declared=declared)).funnel.n_short == 0
+
+
 def test_facts_are_called_facts():
     assert "3 facts are few" in certify(facts()).cautions[-1]

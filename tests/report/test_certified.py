@@ -1,7 +1,10 @@
+from collections import Counter
+
 import msgspec
 import pytest
 from tests.report.conftest import QUESTIONS, WriteRun
-from tests.report.test_page import GOLDEN, Page, read, without_style_and_script
+from tests.report.test_certificate import evil_build
+from tests.report.test_page import EVIL, GOLDEN, Page, read, without_style_and_script
 from tests.support.builds import build_of, facts, ten
 
 from ragstone.dataset import Candidate
@@ -73,4 +76,20 @@ def test_a_certificate_that_cannot_be_read_says_so(tmp_path) -> None:
     assert certified_in(tmp_path, []) is None
     (tmp_path / "certificate.json").write_text("[]")
     with pytest.raises(DataError, match="not a certificate"):
-        certified_in(tmp_path, [])
+        certified_in(tmp_path, QUESTIONS)
+    assert certified_in(tmp_path, []) is None  # a run of a sheet without questions
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_text_from_outside_never_becomes_markup(write_run: WriteRun, text: str) -> None:
+    def page(words: str) -> Page:
+        built = evil_build(words)
+        folder = write_run(questions=[built.candidates[0].question])
+        (folder / "certificate.json").write_bytes(msgspec.json.encode(certify(built)))
+        return Page(read(folder))
+
+    harmless, evil = page("harmless"), page(text)
+    without_code = Counter({"code": 99})  # backticks set a command
+    assert evil.tags - without_code == harmless.tags - without_code
+    assert not [name for name, _ in evil.attributes if name.startswith("on")]
+    assert "Evaluation set" in evil.text

@@ -18,6 +18,7 @@ MOST = 3  # reasons that are told, of those that cost most
 KNOWN = 0.2  # of the accepted questions, from which on a set tests memory
 FAILED = 0.05  # calls without a result, of the questions asked for
 FOREIGN = 0.1  # of what was written, in another language than its document
+BALANCED = 1 / 3  # of the facts: the least share of the true, and of the false where there are any
 FIFTH_WORDS = ("the first fifth", "the second fifth", "the middle", "the fourth fifth", "the last fifth")
 
 
@@ -34,13 +35,14 @@ def cautions_of(
         return [_nothing(kind, funnel)]
     noun = noun_of(kind)
     return [
-        *_short(noun, funnel),
+        *_short("true fact" if kind == "facts" else noun, funnel),
         *(_critics(declared, critics) if kind == "questions" else []),
         *_failed_calls(funnel, often=True),
         *_foreign(funnel, often=True),
         *_covered(noun, funnel, coverage),
         *_known(funnel, known),
         *_crowded(noun, coverage),
+        *_unbalanced(funnel, coverage),
         *_few(noun, funnel),
     ]
 
@@ -63,6 +65,8 @@ def remarks_of(built: Built, funnel: Funnel, coverage: Coverage) -> list[str]:
             f"The evidence of {plural(fuzzy, f'accepted {noun}')} is not quoted word for word: it is the "
             "most similar place of the document."
         )
+    if built.kind == "facts" and funnel.n_accepted and not _n_false(coverage):
+        remarks.append("Every fact is true: who agrees with everything is right on all of them.")
     spare = n_of(funnel, "beyond_count")
     if spare:
         were = "was" if spare == 1 else "were"
@@ -207,6 +211,21 @@ def _crowded(noun: str, coverage: Coverage) -> list[str]:
         f"{100 * n / sum(positions.fifths):.0f} % of the {noun}s rest on {place} of their document, where "
         f"{100 / FIFTHS:.0f} % would be even.{lost}"
     ]
+
+
+def _unbalanced(funnel: Funnel, coverage: Coverage) -> list[str]:
+    n_false = _n_false(coverage)
+    if not n_false or BALANCED <= n_false / funnel.n_accepted <= 1 - BALANCED:
+        return []
+    more, n = ("false", n_false) if 2 * n_false > funnel.n_accepted else ("true", funnel.n_accepted - n_false)
+    return [
+        f"{n:,} of {plural(funnel.n_accepted, 'fact')} are {more}: who always answers {more} is right on "
+        f"{100 * n / funnel.n_accepted:.0f} %. Read precision and recall beside the accuracy."
+    ]
+
+
+def _n_false(coverage: Coverage) -> int:
+    return sum(group.n_accepted for group in coverage.groups.get("kind", []) if group.value == "false")
 
 
 def _few(noun: str, funnel: Funnel) -> list[str]:

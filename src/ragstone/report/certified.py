@@ -26,8 +26,9 @@ def read_certificate(path: Path) -> Certificate:
 
 
 def certified_in(folder: Path, questions: Iterable[Question]) -> Certified | None:
-    """Return the certificate of a run's folder, None where there is none. Raises DataError."""
-    if not (folder / CERTIFICATE).is_file():
+    """Return the certificate of a run's folder, None without one or without questions. Raises DataError."""
+    asked = list(questions)
+    if not asked or not (folder / CERTIFICATE).is_file():
         return None
     certificate = read_certificate(folder)
-    return Certified(certificate, fit(certificate, questions))
+    return Certified(certificate, fit(certificate, asked))
