@@ -72,6 +72,21 @@ async def test_the_key_must_be_there_and_nobody_is_asked_without(fake, monkeypat
     assert fake.asked == []
 
 
+async def test_a_key_with_a_line_break_is_told_and_not_shown(fake, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "secret\nkey")
+    with pytest.raises(
+        ModelError, match="Write the key alone into the environment variable MY_KEY"
+    ) as failure:
+        await ask(fake, api_key_env="MY_KEY")
+    assert "secret" not in str(failure.value)
+
+
+@pytest.mark.parametrize("url", ["localhost/translate", "", "http://", "ftp://a.org/t"])
+async def test_what_is_no_address_is_told(fake, url):
+    with pytest.raises(Unreachable, match="cannot be reached"):
+        await ask(fake, url=url)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import AsyncIterator, Collection, Iterable
 
 import msgspec
@@ -103,11 +104,16 @@ async def _send(prompt: Prompt) -> Completion:
     check_pairs([(source, target)])
     mode = find_mode(source, target, _modes()) or ""
     hidden = [masked(text.replace("\0", " ").replace("\u241e", " ")) for text in texts]
+    started = time.perf_counter()
     made = (await _run(mode, BETWEEN.join(text for text, _ in hidden) + BETWEEN)).split(BETWEEN)[:-1]
     if len(made) != len(texts):
         raise CallFailed("error", f"apertium {mode} gave {len(made)} translations of {len(texts)} texts")
     whole = [unmasked(text, parts).strip() for text, (_, parts) in zip(made, hidden, strict=True)]
-    return Completion(text=msgspec.json.encode(whole).decode(), usage=Usage(calls=1))
+    return Completion(
+        text=msgspec.json.encode(whole).decode(),
+        usage=Usage(calls=1),
+        latency_s=round(time.perf_counter() - started, 4),
+    )
 
 
 async def _run(mode: str, text: str) -> str:

@@ -1,19 +1,19 @@
 """A translator behind HTTP: a text goes out as a JSON template says, and its translation is read by path."""
 
 import hashlib
-import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.config import HttpTranslator
+from ragstone.config import HttpTranslator, ModelSettings
 from ragstone.dataset.translation.service import called
 from ragstone.errors import ConfigError, ModelError, nearest
 from ragstone.llm import CallFailed
 from ragstone.llm.json_form import Json, Pick, Values, compile_path, described, fill, fill_url, places_in
-from ragstone.llm.keys import without_password
+from ragstone.llm.keys import find_key, without_password
 from ragstone.llm.prompt import Completion, Prompt
 from ragstone.llm.transport import BadRequest, Endpoint, Unreachable
 from ragstone.records import Usage
@@ -39,8 +39,7 @@ async def open_http(declared: HttpTranslator) -> AsyncIterator[Endpoint]:
 
     _check_places(declared)
     pick = compile_path(declared.text, f"{WHERE} text")
-    key = os.environ.get(declared.api_key_env or "", "").strip()
-    missing = f"{WHERE}: no key. Set the environment variable {declared.api_key_env}."
+    key, no_key = _key(declared)
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=declared.max_concurrency),
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -48,7 +47,7 @@ async def open_http(declared: HttpTranslator) -> AsyncIterator[Endpoint]:
         headers=_headers(declared, key),
         trust_env=True,
     ) as session:
-        site = Site(session, declared.url, key, None if key or declared.api_key_env is None else missing)
+        site = Site(session, declared.url, key, no_key)
 
         async def send(prompt: Prompt) -> Completion:
             site.check_key()
@@ -59,12 +58,25 @@ async def open_http(declared: HttpTranslator) -> AsyncIterator[Endpoint]:
                 "target": declared.codes.get(target, target),
                 "key": key,
             }
+            started = time.perf_counter()
             reply = await _post(site, declared, values)
-            return Completion(text=msgspec.json.encode([_read(reply, pick)]).decode(), usage=Usage(calls=1))
+            return Completion(
+                text=msgspec.json.encode([_read(reply, pick)]).decode(),
+                usage=Usage(calls=1),
+                latency_s=round(time.perf_counter() - started, 4),
+            )
 
         yield Endpoint(
             identity=_identity(declared), send=send, concurrency=declared.max_concurrency, price=None
         )
+
+
+def _key(declared: HttpTranslator) -> tuple[str, str | None]:
+    """Return the key, empty where there is none, and what is said where one is named and cannot be used."""
+    if declared.api_key_env is None:
+        return "", None
+    key, remedy = find_key(ModelSettings(api_key_env=declared.api_key_env))
+    return key, None if key else f"{WHERE}: no key. {remedy}."
 
 
 def _identity(declared: HttpTranslator) -> str:
