@@ -103,6 +103,11 @@ def content_of(text: str) -> list[str]:
     return found or [token.text for token in tokens_of(text)]
 
 
+def function_words() -> frozenset[str]:
+    """Return the function words of all languages of library/function_words.toml, folded."""
+    return frozenset(_languages())
+
+
 def _expanded(found: re.Match[str]) -> str:
     return _IRREGULAR_NOT[found[0].casefold().replace("’", "'")]
 
