@@ -2,7 +2,14 @@ import pytest
 
 from ragstone.dataset import Candidate, Passage
 from ragstone.dataset.changes import same_words
-from ragstone.dataset.falsify import ChangeReply, CheckReply, Truths, falsify_fact, plan_changes
+from ragstone.dataset.falsify import (
+    ChangeReply,
+    CheckReply,
+    Truths,
+    falsify_fact,
+    plan_changes,
+    replace_words,
+)
 from ragstone.llm import CallFailed, Reply
 from ragstone.records import Evidence, Question, Usage
 
@@ -32,18 +39,18 @@ def truths(*said, text=TEXT):
 
 
 class Model:
-    """An `ask` that gives this changed statement to whoever asks for one, and this verdict."""
+    """An `ask` that replaces `was` by `now` for whoever asks for a change, and gives this verdict."""
 
-    def __init__(self, statement, verdict="false"):
-        self.statement, self.verdict, self.asked = statement, verdict, []
+    def __init__(self, was, now="", verdict="false"):
+        self.change, self.verdict, self.asked = (was, now), verdict, []
 
     async def __call__(self, prompt):
         self.asked.append(prompt.reply.__name__)
-        said = self.statement if prompt.reply is ChangeReply else self.verdict
+        said = self.change[0] if prompt.reply is ChangeReply else self.verdict
         if isinstance(said, Exception):
             raise said
         value = (
-            ChangeReply(was="", now="", statement=said)
+            ChangeReply(was=said, now=self.change[1])
             if prompt.reply is ChangeReply
             else CheckReply(reason="As the text says.", verdict=said)
         )
@@ -73,72 +80,91 @@ async def test_a_number_is_changed_and_nobody_is_asked():
 
 
 @pytest.mark.parametrize(
-    ("kind", "statement"),
-    [
-        ("entity", "A car loan runs for 12 to 48 months in Mumbai."),
-        ("negation", "A car loan does not run for 12 to 48 months in Delhi."),
-        ("relation", "A car loan waits for 12 to 48 months in Delhi."),
-    ],
+    ("kind", "was", "now"),
+    [("entity", "Delhi", "Mumbai"), ("negation", "runs", "does not run"), ("relation", "runs", "waits")],
 )
-async def test_a_models_change_is_checked_by_rules_and_by_a_call(kind, statement):
-    model = Model(statement, "not_said")
+async def test_a_models_change_is_checked_by_rules_and_by_a_call(kind, was, now):
+    model = Model(was, now, "not_said")
     [candidate] = (await falsified(model, [kind])).candidates
     assert candidate.loss is None
     assert model.asked == ["ChangeReply", "CheckReply"]
     assert candidate.question.metadata["checked"] == "not_said"
     assert candidate.question.tags["change"] == kind
+    assert candidate.question.question == LOAN.replace(was, now)
 
 
 @pytest.mark.parametrize(
-    ("statement", "why"),
+    ("was", "now", "why"),
     [
-        (LOAN, "nothing was changed"),
-        ("A boat loan never ends, and nobody has to pay it back to the bank.", "words were changed"),
-        ("A car loan runs for 12 to 60 months in Delhi.", "a number was changed"),
-        ("", "words were changed"),
+        ("Delhi", "Delhi", "nothing was changed"),
+        (LOAN, "A boat loan never ends, nobody pays it back.", "words were changed"),
+        ("48", "60", "a number was changed"),
+        ("", "Mumbai", "does not stand in it"),
+        ("Del", "Mum", "does not stand in it"),
+        ("Lima", "Mumbai", "does not stand in it"),
     ],
 )
-async def test_a_change_of_another_kind_is_lost_before_the_call_that_checks(statement, why):
-    model = Model(statement)
+async def test_a_change_of_another_kind_is_lost_before_the_call_that_checks(was, now, why):
+    model = Model(was, now)
     [candidate] = (await falsified(model, ["entity"])).candidates
     assert candidate.loss.reason == "unchanged"
     assert why in candidate.loss.detail
     assert model.asked == ["ChangeReply"]
-    assert (candidate.question.question, candidate.question.reference) == (statement, "false")
+    assert candidate.question.reference == "false"
+    assert candidate.question.metadata["true"] == LOAN
+
+
+@pytest.mark.parametrize(
+    ("statement", "was", "now", "changed"),
+    [
+        ("Delhi is big.", "delhi", "mumbai", "Mumbai is big."),
+        ("Das ist Teil 1, Teil 2.", "teil", "Band", "Das ist Band 1, Teil 2."),
+        ("银行在北京。", "北京", "上海", "银行在上海。"),
+        ("It costs $5 a year.", "a year", "a month", "It costs $5 a month."),
+        ("It is not free.", "not ", "", "It is free."),
+        ("यह बैंक मान्य है।", "मान्य है", "मान्य नहीं है", "यह बैंक मान्य नहीं है।"),
+    ],
+)
+def test_words_are_replaced_as_whole_words_the_first_time(statement, was, now, changed):
+    assert replace_words(statement, was, now) == changed
 
 
 async def test_what_another_true_statement_or_the_document_says_is_not_false():
     mumbai = "A car loan runs for 12 to 48 months in Mumbai."
-    [candidate] = (await falsified(Model(mumbai), ["entity"], known=truths(LOAN, mumbai))).candidates
+    [candidate] = (
+        await falsified(Model("Delhi", "Mumbai"), ["entity"], known=truths(LOAN, mumbai))
+    ).candidates
     assert (candidate.loss.reason, candidate.loss.detail) == ("unchanged", "it is another true statement")
     [candidate] = (
-        await falsified(Model(mumbai), ["entity"], known=truths(LOAN, text=f"{TEXT} {mumbai.upper()}"))
+        await falsified(
+            Model("Delhi", "Mumbai"), ["entity"], known=truths(LOAN, text=f"{TEXT} {mumbai.upper()}")
+        )
     ).candidates
     assert (candidate.loss.reason, candidate.loss.detail) == ("unchanged", "it stands in the document")
 
 
 async def test_what_the_text_supports_is_not_false():
-    model = Model("A car loan runs for 12 to 48 months in Mumbai.", "true")
+    model = Model("Delhi", "Mumbai", "true")
     [candidate] = (await falsified(model, ["entity"])).candidates
     assert candidate.loss.reason == "unchanged"
     assert candidate.loss.detail == "the text supports it: As the text says."
 
 
 async def test_what_nobody_could_check_is_lost():
-    model = Model("A car loan runs for 12 to 48 months in Mumbai.", CallFailed("timeout", "too late"))
+    model = Model("Delhi", "Mumbai", CallFailed("timeout", "too late"))
     [candidate] = (await falsified(model, ["entity"])).candidates
     assert (candidate.loss.reason, candidate.loss.detail) == ("call_failed", "timeout: too late")
 
 
 async def test_where_a_change_fails_the_next_kind_is_tried_and_all_attempts_are_kept():
-    done = await falsified(Model(LOAN), ["entity", "negation", "number"])
+    done = await falsified(Model("Delhi", "Delhi"), ["entity", "negation", "number"])
     assert [one.question.tags["change"] for one in done.candidates] == ["entity", "negation", "number"]
     assert [one.loss and one.loss.reason for one in done.candidates] == ["unchanged", "unchanged", None]
     assert done.n_asked == 3
 
 
 async def test_a_model_is_asked_for_two_kinds_at_most():
-    done = await falsified(Model(LOAN), ["entity", "negation", "relation"])
+    done = await falsified(Model("Delhi", "Delhi"), ["entity", "negation", "relation"])
     assert done.n_asked == len(done.candidates) == 2
 
 

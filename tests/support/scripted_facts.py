@@ -57,12 +57,11 @@ def _change(statement: str, prompt: str) -> dict[str, str]:
     """Return the change that the prompt asks for."""
     kind = next((kind for kind in SWAPS if CLUES[kind] in prompt), "negation")
     if kind == "negation":
-        changed = re.sub(r"(\w+) ", r"\1 not ", statement, count=1)
-        return {"was": "", "now": "not", "statement": changed}
+        first = statement.split()[0]
+        return {"was": first, "now": f"{first} not"}
     pattern, new = SWAPS[kind]
     found = re.search(pattern, statement)
-    was = found[0] if found else statement.split()[0]
-    return {"was": was, "now": new, "statement": statement.replace(was, new, 1)}
+    return {"was": found[0] if found else statement.split()[0], "now": new}
 
 
 CLUES = {"entity": "Replace one name", "relation": "Replace one verb"}

@@ -15,10 +15,10 @@ MOST_SHARE = 0.4  # of the longer statement's words: what a small change may tou
 ALWAYS = 3  # words that it may touch in the shortest statement
 MOST_RUNS = {"negation": 2, "number": 1, "entity": 1, "relation": 2}  # places: `accepts`, `does not accept`
 
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 # Words with what belongs to them; in scripts without spaces each character with its marks.
 _TOKEN = re.compile(
-    rf"[{_UNSPACED}][\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,٫٬]\d+)*|(?:(?![{_UNSPACED}\d])[^\W_]|[\u0300-\u036f"
+    rf"[{UNSPACED}][\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,٫٬]\d+)*|(?:(?![{UNSPACED}\d])[^\W_]|[\u0300-\u036f"
     rf"\u0900-\u0903\u093a-\u094f\u0980-\u0983\u09bc-\u09d7\u064b-\u0670])+(?:['’][^\W\d_]+)?"
 )
 

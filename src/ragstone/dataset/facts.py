@@ -29,8 +29,8 @@ FACTS_TOLD = (
     "- statement: one sentence {language}, of at most 30 words, that says the fact itself. It must be true "
     "by the text alone. Keep the numbers, names and conditions.\n"
     "- Who reads the statement sees neither the text nor its title. So name what it is about: never write "
-    '"this", "these", "it" or "they" for something that the statement does not name. Never write what '
-    '"the text" or "the document" does: say the fact.'
+    '"this", "these", "it" or "they" for something that the statement does not name.\n'
+    '- Write "The museum opens at nine.", and never "The text says that the museum opens at nine."'
 )
 OWN_LANGUAGE = "in the language of the text"
 

@@ -1,5 +1,6 @@
 """True statements -> false ones, by a small change of a known kind that is checked."""
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Annotated, Literal
 
@@ -7,32 +8,32 @@ import msgspec
 
 from ragstone.config.build import Change
 from ragstone.dataset.candidate import Candidate, Loss, lose, noted
-from ragstone.dataset.changes import Changed, check_change, same_words
+from ragstone.dataset.changes import UNSPACED, Changed, check_change, same_words
 from ragstone.dataset.facts import call_failed, check_fact, tidy
 from ragstone.dataset.numbers import NumberChange, change_number
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Question
 
 VERSION = 1  # of the prompts below; a change of wording is a new one
-CHANGE_TOKENS, CHECK_TOKENS = 320, 200
+CHANGE_TOKENS, CHECK_TOKENS = 160, 200
+LONGEST = 60  # characters of what is replaced, as the model is told
 MOST_TRIES = 2  # kinds of change that a model is asked for, of one statement
 
 CHANGE_TOLD = (
-    "You make a true statement false for a true/false test. Read the text and the statement, then change the "
-    "statement so that it says something that the text shows to be false.\n"
+    "You make a true statement false for a true/false test, by replacing a few of its words.\n"
     "{how}\n"
-    "Change as few words as you can and copy all others. Answer in the language of the statement.\n"
-    "- was: the words of the statement that you replace.\n"
-    "- now: the words that you put in their place.\n"
-    "- statement: the whole changed statement."
+    "- was: the words that you replace, copied exactly from the statement: as few as you can.\n"
+    "- now: the words that you put in their place, in the language of the statement. The statement must then "
+    "be a correct sentence, and the text must show that it is false."
 )
 HOW = {
-    "entity": "Replace one name, place, product, person or thing in it by another one of the same kind, "
-    "which a reader could take for the right one. Leave its verb and its numbers alone.",
-    "negation": "Put one negation in, or take one out, so that it says the opposite. Change nothing else.",
-    "relation": "Replace one verb, comparison or preposition in it by another, so that it says something "
-    "else of the same things: before for after, more for less, receives for pays. Use no negation, and leave "
-    "names and numbers alone.",
+    "entity": "Replace one name, place, product, person or thing by another one of the same kind, which a "
+    'reader could take for the right one. For example, in "The museum in Lyon opens at nine.": was "Lyon", '
+    'now "Bern".',
+    "negation": 'Put one negation in, or take one out, so that it says the opposite. For example, in "The '
+    'museum opens on Sundays.": was "opens", now "does not open".',
+    "relation": "Replace one verb, adjective, comparison or preposition by its opposite, without a negation. "
+    'For example, in "The museum opens before noon.": was "before", now "after".',
 }
 CHECK_TOLD = (
     "You check a statement against a text. First give your reason in one sentence: what does the text say of "
@@ -41,22 +42,20 @@ CHECK_TOLD = (
 )
 
 
-Words = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 200})]
-Sentence = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 400})]
+Words = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": LONGEST})]
 
 
 class ChangeReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is replaced by what, and the changed statement."""
+    """The words of a statement that are replaced, and those in their place."""
 
     was: Words
     now: Words
-    statement: Sentence
 
 
 class CheckReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A reason, then whether the text says that a statement is true."""
 
-    reason: Sentence
+    reason: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 400})]
     verdict: Literal["true", "false", "not_said"]
 
 
@@ -136,8 +135,12 @@ async def _attempt(
         reply = await ask(change_prompt(truth, kind, secret))
     except CallFailed as failure:
         return Falsified(candidates=[], failed=[call_failed(failure)])
-    text = tidy(reply.value.statement)
-    what = check_change(truth.question.question, text, kind, truth.question.lang)
+    statement = truth.question.question
+    text = replace_words(statement, reply.value.was, reply.value.now)
+    if text is None:
+        why = f"{reply.value.was!r} does not stand in it"
+        return Falsified(candidates=[_unchanged(truth, kind, why)])
+    what = check_change(statement, text, kind, truth.question.lang)
     if isinstance(what, str):
         return Falsified(candidates=[_unchanged(truth, kind, what, text)])
     candidate = _checked(_false(truth, kind, text, what), truths)
@@ -161,10 +164,25 @@ async def ask_whether_false(candidate: Candidate, *, ask: Ask, secret: bytes) ->
     return checked
 
 
+def replace_words(statement: str, was: str, now: str) -> str | None:
+    """Return the statement with the first `was` in it replaced, whole words in any case; None without one.
+
+    At its start the statement keeps its capital.
+    """
+    was, now = tidy(was), tidy(now)
+    edges = [r"(?<!\w)" if _is_spaced(was[:1]) else "", r"(?!\w)" if _is_spaced(was[-1:]) else ""]
+    found = re.search(f"{edges[0]}{re.escape(was)}{edges[1]}", statement, re.IGNORECASE) if was else None
+    if found is None:
+        return None
+    if not found.start() and statement[:1].isupper():
+        now = now[:1].upper() + now[1:]
+    return tidy(statement[: found.start()] + now + statement[found.end() :])
+
+
 def change_prompt(truth: Candidate, kind: Change, secret: bytes) -> Prompt:
     """Return the call that asks for a change of this kind."""
     told = CHANGE_TOLD.format(how=HOW[kind])
-    form = '{"nonce": the code, "was": words, "now": words, "statement": one sentence}'
+    form = '{"nonce": the code, "was": words of the statement, "now": other words}'
     return _prompt(told, form, truth, ChangeReply, CHANGE_TOKENS, secret)
 
 
@@ -188,6 +206,11 @@ def _prompt(
         nonce=row_nonce(secret, [told, str(VERSION), *shown.values()]),
         max_tokens=max_tokens,
     )
+
+
+def _is_spaced(character: str) -> bool:
+    """Say whether a character belongs to a script in which words have edges."""
+    return bool(re.match(rf"\w(?<![{UNSPACED}])", character))
 
 
 def _number_of(truth: Candidate, truths: Truths, seed: int) -> NumberChange | None:
