@@ -195,8 +195,8 @@ def test_killed_and_run_again_no_finished_call_is_repeated_and_the_files_are_the
         assert not list((killed / "facts").iterdir())
         monkeypatch.chdir(killed)
         assert ragstone(*COMMAND).code == 0
-        # What was in flight when it was killed, 4 calls at most, is asked again.
-        assert stats(base_url)["n_asked_again"] <= 4
+        # What was in flight when it was killed, or on its way to the disk, is asked again: 4 calls of each.
+        assert stats(base_url)["n_asked_again"] <= 8
         n_answered = stats(base_url)["n_answered"]
         assert ragstone(*COMMAND, "-o", "again/facts.jsonl").code == 0
         assert stats(base_url)["n_answered"] == n_answered
