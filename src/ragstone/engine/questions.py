@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragstone.config import Settings, choose, load_settings
-from ragstone.dataset import Built
 from ragstone.dataset.certificate import certify
 from ragstone.dataset.split import split_questions
-from ragstone.engine.build_files import check_build_outputs, fictional_paths, write_build
+from ragstone.engine.build_files import check_build_outputs, write_build
 from ragstone.engine.building import build_rows
 from ragstone.engine.evaluation_set import EvaluationSet
+from ragstone.engine.fictional import write_fiction
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_forecast, open_session
@@ -17,9 +17,8 @@ from ragstone.engine.tagging import Taggable
 from ragstone.errors import ConfigError, DataError
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.records import Document, Question
+from ragstone.records import Document
 from ragstone.report import write_certificate
-from ragstone.tables import write_rows
 
 SAMPLE = 200  # documents that a forecast looks at, evenly spaced
 ASSUMPTION = (
@@ -75,9 +74,15 @@ def questions_in_session(
             built = await build_rows(rows, session)
             accepted = [one.question for one in built.candidates if one.loss is None]
             certificate = certify(built)
-            files = [] if output is None else _write(Path(output), rows, built, accepted, force)
+            files: list[Path] = []
             if output is not None:
+                share = built.declared.test_share
+                split = split_questions(accepted, share, built.seed) if share else None
+                files += write_build(output, accepted, built.candidates, split, force)
                 files += write_certificate(Path(output).parent, certificate, built, force=force)
+            if output is not None and built.declared.fictional:
+                documents = [row for row in rows if isinstance(row, Document)]
+                files += await write_fiction(documents, accepted, Path(output), session, force=force)
             return EvaluationSet(
                 questions=accepted, certificate=certificate, built=built, calls=session.calls(), files=files
             )
@@ -117,22 +122,3 @@ def check_questions(
         raise ConfigError("a fictional variant is written to files: give an output.")
     if output is not None:
         check_build_outputs(output, declared, force)
-
-
-def _write(
-    output: Path, rows: Sequence[Taggable], built: Built, accepted: Sequence[Question], force: bool
-) -> list[Path]:
-    """Write the questions, their splits and their fictional variant, and return the paths."""
-    declared = built.declared
-    split = split_questions(accepted, declared.test_share, built.seed) if declared.test_share else None
-    files = write_build(output, accepted, built.candidates, split, force)
-    if not declared.fictional:
-        return files
-    from ragstone.dataset.fiction import fictionalise
-
-    documents = [row for row in rows if isinstance(row, Document)]
-    fiction = fictionalise(documents, accepted, seed=built.seed)
-    where = fictional_paths(output)
-    write_rows(where[0], fiction.documents, Document, force=force)
-    write_rows(where[1], fiction.questions, Question, force=force)
-    return [*files, *where]
