@@ -11,6 +11,8 @@ from .corpus import Skipped as Skipped
 from .corpus import chunk_documents as chunk_documents
 from .corpus import ingest as ingest
 from .corpus import read_corpus as read_corpus
+from .dataset.masking import Masked as Masked
+from .dataset.masking import mask_personal_data as mask_personal_data
 from .embedding import open_embedder as open_embedder
 from .engine import answer as answer
 from .engine import bench_languages as bench_languages
@@ -19,6 +21,7 @@ from .engine import build_facts as build_facts
 from .engine import judge as judge
 from .engine import retrieve as retrieve
 from .engine import run as run
+from .engine import sample_log as sample_log
 from .engine import tag as tag
 from .engine import translate as translate
 from .errors import ConfigError as ConfigError

@@ -18,6 +18,7 @@ from ragstone.cli.new import new
 from ragstone.cli.report import report
 from ragstone.cli.retrieve import retrieve
 from ragstone.cli.run import run
+from ragstone.cli.sample import sample
 from ragstone.cli.tag import tag
 from ragstone.cli.translate import translate
 
@@ -37,6 +38,7 @@ for command in (
     run,
     ingest,
     tag,
+    sample,
     translate,
     chunk,
     retrieve,

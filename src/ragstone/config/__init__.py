@@ -12,6 +12,7 @@ from ragstone.config.retrievers import (
     RerankSettings,
     RetrieverSettings,
 )
+from ragstone.config.sample import SampleSection
 from ragstone.config.section import NotNegative, Positive, Section
 from ragstone.config.sections import (
     AgreeSection,
@@ -52,6 +53,7 @@ __all__ = [
     "RetrieverSettings",
     "RetrieversBench",
     "RunSection",
+    "SampleSection",
     "Section",
     "Settings",
     "TranslateSection",

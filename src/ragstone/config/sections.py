@@ -9,6 +9,7 @@ from ragstone.config.bench import BenchSection
 from ragstone.config.build import BuildSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.retrievers import RetrieverSettings
+from ragstone.config.sample import SampleSection
 from ragstone.config.section import NotNegative, Positive, Section
 from ragstone.config.translate import TranslateSection
 
@@ -136,6 +137,7 @@ class Settings(Section, frozen=True, kw_only=True):
     bench: BenchSection = BenchSection()
     build: BuildSection = BuildSection()
     translate: TranslateSection = TranslateSection()
+    sample: SampleSection = SampleSection()
     models: dict[str, ModelSettings] = {}
     root: str = "."
 

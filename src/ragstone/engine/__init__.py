@@ -23,6 +23,7 @@ from ragstone.engine.questions import (
     forecast_questions,
     questions_in_session,
 )
+from ragstone.engine.sampling import Sample, SampleSummary, sample_log
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.sheet import AnswerSummary, answer_to_file, judge_sheet
 from ragstone.engine.stages import (
@@ -58,6 +59,8 @@ __all__ = [
     "AnswerSummary",
     "EvaluationSet",
     "Progress",
+    "Sample",
+    "SampleSummary",
     "Session",
     "State",
     "Tagging",
@@ -104,6 +107,7 @@ __all__ = [
     "run",
     "run_folder",
     "run_sync",
+    "sample_log",
     "silent",
     "study_folder",
     "tag",

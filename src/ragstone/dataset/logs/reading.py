@@ -1,0 +1,133 @@
+"""Log files -> their rows as they are: JSONL, JSON, CSV, TSV and Parquet, packed and rotated ones too."""
+
+import contextlib
+import csv
+import gzip
+import re
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragstone.errors import DataError
+from ragstone.tables.reading import READERS
+
+# logrotate's endings: app.jsonl.1, app.jsonl-20260131
+_ROTATED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}(?:-?\d{2,6})?)$")
+_JSON_LINES = ".jsonl"
+_AS_JSONL = {".log", ".ndjson", _JSON_LINES}
+
+
+class Place(NamedTuple):
+    """Where a row stands: the file, and its line, or its number in the file."""
+
+    path: Path
+    line: int
+
+
+def log_files(sources: Iterable[Path | str]) -> list[Path]:
+    """Return the files of a log, those of folders in the order of their names.
+
+    Raises DataError for a source that is not there, for a folder without a log, and for a file of an unknown
+    kind that is named itself; in folders such files are passed over.
+    """
+    files = []
+    for source in map(Path, sources):
+        if source.is_dir():
+            inside = [one for one in sorted(source.rglob("*")) if one.is_file() and _ending(one) in _known()]
+            if not inside:
+                raise DataError(f"{source}: the folder holds no log. Logs are files of {_endings()}.")
+            files += inside
+        elif not source.exists():
+            raise DataError(f"{source}: no such file. Check the spelling and the folder that you are in.")
+        elif _ending(source) not in _known():
+            raise DataError(
+                f"{source}: cannot tell the format from {source.suffix!r}. Use one of: {_endings()}."
+            )
+        else:
+            files.append(source)
+    if not files:
+        raise DataError("no log was given. Name a file or a folder.")
+    return list(dict.fromkeys(files))
+
+
+def _known() -> set[str]:
+    return {*READERS, ".log"}
+
+
+def _endings() -> str:
+    return " ".join([*READERS, ".log"]) + ", each also with .gz"
+
+
+def _ending(path: Path) -> str:
+    """Return the ending that tells the format, without what packs and rotates."""
+    name = path.name.lower()
+    name = _ROTATED.sub("", name.removesuffix(".gz"))
+    return Path(name.removesuffix(".gz")).suffix
+
+
+def read_log(path: Path) -> Iterator[tuple[Place, dict[str, Any] | str]]:
+    """Yield the rows of a file, each with its place; a text in place of a row that cannot be read says why.
+
+    Raises DataError where nothing of the file can be read: it is packed with something else, binary, or
+    of another format than its name says.
+    """
+    with _unpacked(path) as file:
+        reader = _lenient_csv if file.suffix in (".csv", ".tsv") else READERS[file.suffix]
+        try:
+            for line, raw in reader(file):
+                yield Place(path, line), _row(raw)
+        except DataError as mistake:
+            raise DataError(str(mistake).replace(str(file), str(path))) from None
+        except OSError as mistake:
+            raise DataError(f"{path}: cannot be read ({mistake.strerror}).") from None
+
+
+def _row(raw: object) -> dict[str, Any] | str:
+    if isinstance(raw, msgspec.DecodeError):
+        return str(raw)
+    return raw if isinstance(raw, dict) else f"expected a JSON object, got {type(raw).__name__}"
+
+
+@contextlib.contextmanager
+def _unpacked(path: Path) -> Iterator[Path]:
+    """Give a file that a reader of tables knows by its ending: this one, or a copy without packing."""
+    ending = _ending(path)
+    ending = _JSON_LINES if ending in _AS_JSONL else ending
+    if path.suffix.lower() == ending:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
+        there = Path(folder) / f"log{ending}"
+        if path.suffix.lower() != ".gz":
+            there.symlink_to(path.absolute())
+        else:
+            try:
+                with gzip.open(path) as packed, there.open("wb") as file:
+                    shutil.copyfileobj(packed, file, 1 << 20)
+            except (OSError, EOFError, zlib.error) as mistake:
+                raise DataError(f"{path}: cannot be unpacked ({mistake}). Is it a whole .gz file?") from None
+        yield there
+
+
+def _lenient_csv(path: Path) -> Iterator[tuple[int, dict[str, Any] | msgspec.DecodeError]]:
+    """Yield the rows of a table; one with more cells than the header is a DecodeError."""
+    csv.field_size_limit(sys.maxsize)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            header = file.readline()
+            file.seek(0)
+            delimiter = "\t" if path.suffix == ".tsv" else max(",;\t|", key=header.count)
+            reader = csv.DictReader(file, delimiter=delimiter)
+            for row in reader:
+                if None in row:
+                    yield reader.line_num, msgspec.DecodeError("more cells than the header has columns")
+                else:
+                    yield reader.line_num, {name: cell for name, cell in row.items() if name and cell}
+        except (csv.Error, UnicodeDecodeError) as mistake:
+            raise DataError(f"{path}: cannot be read as a table in UTF-8 ({mistake}).") from None
