@@ -16,7 +16,7 @@ from ragstone.tables import read_rows
 
 def test_names_are_others_and_evidence_holds_the_answer(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     fake_openai.script = write_questions
-    text = "The engine was described by Ada Lovelace in 1843 for a journal. Later readers praised Lovelace for it."
+    text = "The engine was described by Ada Lovelace in 1843 for a journal. Readers praised Lovelace for it."
     output = tmp_path / "set" / "questions.jsonl"
     settings = choose(
         fake_openai.settings(root=tmp_path), "build", model=fake_openai.model, fictional=True, planted=0
@@ -55,6 +55,6 @@ def test_model_lists_the_names_where_no_capitals_show_them(fake_openai: FakeOpen
 def test_capitals_are_looked_for_in_the_letters() -> None:
     assert has_capitals("the soil, in lower case")
     assert not has_capitals(
-        "王小明 studied 农业学校学习了四年后来他在村里种植了很多小麦和玉米村民们都很尊敬因为他帮助大家" * 2
+        "王小明 DNA 农业学校学习了四年后来他在村里种植了很多小麦和玉米村民们都很尊敬因为他帮助大家" * 2
     )
     assert not has_capitals("123")
