@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import msgspec
 import pytest
 from tests.support.scripted_judge import Scripted
@@ -7,6 +10,7 @@ from ragstone.dataset.negatives import NEAREST, write_negative
 from ragstone.llm import CallFailed
 from ragstone.llm.madeup import made_up_reply
 
+GOLDEN = Path(__file__).parent.parent / "golden" / "prompts"
 TEXT = "The pump lifts 40 litres a minute. It was bought in 2019 from a dealer in Ulm."
 PASSAGE = Passage(document_id="d", start=100, end=100 + len(TEXT), text=TEXT, lang="en")
 OTHER = Passage(document_id="e", start=0, end=18, text="Pumps cost little.", lang="en")
@@ -65,6 +69,17 @@ async def test_the_passage_is_shown_after_its_title_if_it_has_one(title):
     shown = ask.prompts[0].messages[1].content
     assert shown.startswith("<title " if title else "<passage ")
     assert TEXT in shown
+
+
+async def test_the_prompts_read_as_they_did():
+    _, ask = await written(said(), UNANSWERED)
+    for name, prompt in zip(("negative", "answering"), ask.prompts, strict=True):
+        texts = (f"--- {message.role}\n{message.content}" for message in prompt.messages)
+        text = "\n\n".join(texts) + "\n"
+        golden = GOLDEN / f"{name}.txt"
+        if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
+            golden.write_text(text, encoding="utf-8")
+        assert text == golden.read_text(encoding="utf-8")
 
 
 async def test_the_nearest_passages_are_looked_at_for_an_answer_the_own_one_first():
