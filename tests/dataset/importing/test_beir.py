@@ -86,3 +86,22 @@ def test_documents_that_are_missing_and_questions_that_are_missing_are_told(fold
     summary = import_set(folder).summary
     assert summary.missing_documents == ["d9"]
     assert "qrels grade it, and it is not among the questions" in [one.reason for one in summary.remarks]
+
+
+def test_queries_with_more_than_a_text_and_documents_without_a_title(folder):
+    (folder / "queries.jsonl").write_text(
+        '{"_id": "q0", "text": "What?", "kind": "odd", "metadata": {"url": "x"}}\n'
+    )
+    (folder / "corpus.jsonl").write_text('{"_id": "d0", "title": "", "text": ""}\n{"_id": "d1"}\n')
+    found = import_set(folder)
+    assert found.questions[0].metadata == {"url": "x", "kind": "odd"}
+    assert [(document.title, document.text) for document in found.documents] == [(None, "")]
+    told = {(one.kind, one.reason): one.n for one in found.summary.remarks}
+    assert told["changed", "its 'kind' does not fit: kept in metadata"] == 1
+    assert (
+        told[
+            "skipped",
+            "it is no document: it needs an id and a text (text, content, body, page_content, passage)",
+        ]
+        == 1
+    )

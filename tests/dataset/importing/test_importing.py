@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone import DataError, Document, Question, read_qrels, read_rows
-from ragstone.dataset.importing import ImportOptions, import_set, import_to_folder, repeating
+from ragstone import DataError, Document, Question, RagstoneError, read_qrels, read_rows
+from ragstone.dataset.importing import FORMATS, ImportOptions, import_set, import_to_folder, repeating
 
 ASKED = ["When is wheat sown?", "When is wheat sown", "How deep is it sown?", "When is maize sown?"]
 
@@ -173,3 +173,111 @@ def test_every_question_comes_once_in_order_with_an_id_of_its_own(tmp_path_facto
     questions = import_set(path).questions
     assert [question.question for question in questions] == asked
     assert len({question.id for question in questions}) == len(asked)
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *'{}[]",:;\n\t#?<>',
+            *("question", "answer", "context", "data", "paragraphs", "qas", "answers", "null", "é", "text"),
+            *(
+                "<top>",
+                "<num>",
+                "</top>",
+                "<DOC>",
+                "<DOCNO>",
+                "</DOC>",
+                "Q: ",
+                "A: ",
+                "## ",
+                "\n\n",
+                "**",
+                "---",
+            ),
+            *(
+                '{"question": "a"}',
+                '{"data": [',
+                '"supporting_facts": ',
+                '"input": {',
+                "id\tquestion\n",
+                "1 0 d 1\n",
+            ),
+        ]
+    ),
+    max_size=25,
+).map("".join)
+KEYS = st.sampled_from(
+    [
+        *("text", "answer_start", "context", "qas", "question", "id", "answers"),
+        *("title", "sentences", "sent_id", "role", "content"),
+    ]
+)
+VALUES = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-3, 3),
+        st.floats(0, 1),
+        st.sampled_from(["", "a", "[", "a b", "{}"]),
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=4)),
+    max_leaves=15,
+)
+TEMPLATES = (
+    ("question", "context", "answers", "is_impossible", "plausible_answers", "title", "id"),
+    ("paragraphs", "title"),
+    ("question", "supporting_facts", "context", "answer", "type", "_id"),
+    ("user_input", "reference_contexts", "reference", "synthesizer_name"),
+    ("input", "expected_output", "context", "actual_output"),
+    ("id", "input", "output", "metadata", "lang", "tags"),
+    ("id", "input", "expectedOutput", "datasetName", "status"),
+    ("id", "text", "title", "metadata"),
+    ("question", "answer", "evidence", "document_ids", "kind", "answerable", "tags", "scores", "metadata"),
+)
+ROWS = st.lists(
+    st.one_of([st.fixed_dictionaries({}, optional=dict.fromkeys(names, VALUES)) for names in TEMPLATES])
+    | st.one_of([st.fixed_dictionaries(dict.fromkeys(names, VALUES)) for names in TEMPLATES]),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(ROWS)
+def test_rows_of_any_shape_are_read_or_refused(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("set") / "x.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    read_or_refused(path)
+
+
+@given(PIECES, st.sampled_from(["x.csv", "x.tsv", "x.json", "x.jsonl", "x.txt", "x.md", "x.html", "x"]))
+def test_whatever_a_file_holds_it_is_read_or_refused_with_a_message(tmp_path_factory, content, name):
+    path = tmp_path_factory.mktemp("set") / name
+    path.write_text(content, encoding="utf-8")
+    read_or_refused(path)
+
+
+def read_or_refused(path):
+    """Check that no other error than ours is raised, and that evidence stays in its document."""
+    for form in (None, *FORMATS):
+        try:
+            found = import_set(path, format=form)
+        except RagstoneError:
+            continue
+        texts = {document.id: document.text for document in found.documents}
+        for question in found.questions:
+            assert question.question.strip()
+            spans = [one for one in question.evidence or () if one.document_id in texts]
+            assert form == "table" or all(0 <= e.start < e.end <= len(texts[e.document_id]) for e in spans)
+
+
+def test_an_object_on_several_lines_is_json_whatever_its_name(tmp_path):
+    rows = '{"rows": [\n{"question": "When?"},\n{"question": "How?"}\n]}'
+    for name in ("x.json", "x.jsonl", "x"):
+        (tmp_path / name).write_text(rows)
+        assert len(import_set(tmp_path / name).questions) == 2
+
+
+def test_a_table_without_rows_is_an_error(tmp_path):
+    (tmp_path / "q.csv").write_text("question,answer\n")
+    with pytest.raises(DataError, match="The sources hold no rows"):
+        import_set(tmp_path / "q.csv")

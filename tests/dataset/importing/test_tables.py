@@ -59,6 +59,11 @@ def test_names_of_columns_are_understood_in_any_case_and_the_others_are_kept(wri
     )
 
 
+def test_of_columns_that_differ_in_case_the_first_is_read_and_none_is_lost(write):
+    question = one(write("q.csv", "Question,QUESTION,answer\nWhen?,Where?,In May.\n"))
+    assert (question.question, question.metadata) == ("When?", {"QUESTION": "Where?"})
+
+
 def test_a_mapping_goes_before_the_names_that_are_understood(write):
     question = one(write("q.csv", "question,Frage\nin English,auf Deutsch\n"), columns={"question": "Frage"})
     assert question.question == "auf Deutsch"

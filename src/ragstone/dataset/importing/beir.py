@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragstone.dataset.importing.found import Found, Grades, ImportOptions, Source, left_out, skipped
+from ragstone.dataset.importing.found import Found, Grades, ImportOptions, Source, changed, left_out, skipped
 from ragstone.dataset.importing.mapping import asked
 from ragstone.dataset.importing.qrels import read_graded
 from ragstone.dataset.importing.sheets import open_sheet
@@ -42,10 +42,12 @@ def read_beir(source: Source, options: ImportOptions) -> Iterator[Found]:
             continue
         named = {("question" if name == "text" else name): value for name, value in row.items()}
         try:
-            question = asked({name: value for name, value in named.items() if value != {}}, {}).question
+            question, _, misfits = asked({name: one for name, one in named.items() if one != {}}, {})
         except ValueError as mistake:
             yield skipped(place, str(mistake))
             continue
+        for misfit in misfits:
+            yield changed(place, misfit)
         if grades is not None and question.id not in grades:
             yield left_out(place, f"the qrels of the split {split!r} do not grade it")
         else:

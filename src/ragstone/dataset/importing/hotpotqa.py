@@ -84,28 +84,29 @@ def _question(row: Cells, ids: Mapping[str, tuple[str, list[str]]], place: str) 
 
 
 def _passages(value: object) -> list[Passage]:
-    """Return titles and sentences, from pairs or from Hugging Face's two lists."""
-    value = _decoded(value)
-    if isinstance(value, Mapping):
-        value = list(zip(value.get("title") or [], value.get("sentences") or [], strict=False))
-    pairs = value if isinstance(value, list) else []
     return [
-        (str(pair[0]), [one for one in pair[1] if isinstance(one, str)])
-        for pair in pairs
-        if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], list)
+        (title, [one for one in sentences if isinstance(one, str)])
+        for title, sentences in _pairs(value, "sentences")
+        if isinstance(sentences, list)
     ]
 
 
 def _facts(value: object) -> list[tuple[str, int]]:
-    value = _decoded(value)
-    if isinstance(value, Mapping):
-        value = list(zip(value.get("title") or [], value.get("sent_id") or [], strict=False))
-    pairs = value if isinstance(value, list) else []
-    return [(str(pair[0]), pair[1]) for pair in pairs if len(pair) == 2 and isinstance(pair[1], int)]
+    return [(title, number) for title, number in _pairs(value, "sent_id") if isinstance(number, int)]
 
 
-def _decoded(value: object) -> object:
+def _pairs(value: object, second: str) -> list[tuple[str, object]]:
+    """Return titles, each with what stands beside it: from a list of pairs, or Hugging Face's two lists."""
     try:
-        return as_object(value)
+        value = as_object(value)
     except ValueError:
-        return None
+        return []
+    if isinstance(value, Mapping):
+        lists = [value.get("title"), value.get(second)]
+        value = [list(pair) for pair in zip(*lists, strict=False)] if all(map(_is_list, lists)) else []
+    pairs = value if isinstance(value, list) else []
+    return [(str(pair[0]), pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)

@@ -89,7 +89,7 @@ def asked(row: Cells, columns: Mapping[str, str]) -> Asked:
     """
     chosen = {field: row.get(column) for field, column in columns.items()}
     used = set(columns.values())
-    rest = {_known(name, row): value for name, value in row.items() if name not in used}
+    rest = _understood({name: value for name, value in row.items() if name not in used})
     kept = {name: rest.pop(name) for name in list(rest) if name in chosen}
     contexts = as_texts(chosen.pop(CONTEXTS, None))
     tags = {field.removeprefix(TAGS): text for field, text in _tags(chosen).items()}
@@ -148,12 +148,13 @@ def _folded() -> dict[str, str]:
     return {name.casefold(): name for name in reversed(columns_of(Question))}
 
 
-def _known(name: str, row: Cells) -> str:
-    """Return the name that is understood, of a column that is written in another case; else the name."""
-    if name in columns_of(Question):
-        return name
-    known = _folded().get(name.strip().casefold(), name)
-    return name if known in row else known
+def _understood(row: Cells) -> Cells:
+    """Return a row with the names that are understood, for columns that are written in another case."""
+    found: Cells = {}
+    for name, value in row.items():
+        known = name if name in columns_of(Question) else _folded().get(name.strip().casefold(), name)
+        found[name if known in row or known in found else known] = value
+    return found
 
 
 def _fits(name: str, value: object) -> bool:
@@ -175,7 +176,7 @@ def document_of(row: Cells) -> Document:
     """Return the document of a row in anybody's columns. Raises ValueError."""
     try:
         made = to_canonical(row, Document)
-        return msgspec.convert(made, Document)
+        return msgspec.convert({name: made[name] for name in made if made[name] or name == "text"}, Document)
     except (TypeError, ValueError):
         names = ", ".join(accepted_names(Document, "text"))
         raise ValueError(f"it is no document: it needs an id and a text ({names})") from None

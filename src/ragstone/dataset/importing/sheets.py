@@ -69,7 +69,10 @@ def _is_jsonl(path: Path, head: str) -> bool:
     lines = [line for line in head.splitlines() if line.strip()]
     if len(lines) == 1:
         return path.suffix.lower() in (".jsonl", ".ndjson")
-    return lines[1].lstrip().startswith("{") or not lines[0].strip().endswith(("{", ",", "["))
+    try:
+        return isinstance(msgspec.json.decode(lines[0]), dict)
+    except msgspec.DecodeError:  # a broken line, or the first of an object that stands on several
+        return not lines[0].rstrip().endswith(("{", "[", ",", ":"))
 
 
 def _jsonl_rows(path: Path) -> Iterator[tuple[int, Cells | str]]:

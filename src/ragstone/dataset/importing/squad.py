@@ -156,8 +156,8 @@ def _answers(value: object) -> list[tuple[str, object]]:
         return []
     if isinstance(value, Mapping):  # Hugging Face: a list of texts and one of offsets
         texts, starts = value.get("text"), value.get("answer_start")
-        starts = starts if isinstance(starts, list) else []
-        pairs = [(text, starts[n] if n < len(starts) else None) for n, text in enumerate(texts or [])]
+        texts, starts = (one if isinstance(one, list) else [] for one in (texts, starts))
+        pairs = [(text, starts[n] if n < len(starts) else None) for n, text in enumerate(texts)]
     else:
         listed = value if isinstance(value, list) else []
         pairs = [(one.get("text"), one.get("answer_start")) for one in listed if isinstance(one, Mapping)]

@@ -103,7 +103,8 @@ class Tally:
             for (kind, reason), (n, places) in sorted(self._remarks.items(), key=lambda one: -one[1][0])
         ]
         if not self._n["questions"]:
-            raise DataError("\n".join(["no question was imported.", *map(told, remarks)]))
+            why = [told(one) for one in remarks] or ["The sources hold no rows that could be questions."]
+            raise DataError("\n".join(["no question was imported.", *why]))
         missing = self._named - self._documents if self._documents else set()
         return ImportSummary(
             formats=formats,
