@@ -1,7 +1,7 @@
 """`ragstone bench`: a grid of ragstone.toml -> which is better, and whether that is more than chance."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,14 +18,13 @@ from ragstone.cli.options import (
     Limit,
     Model,
     Offline,
+    SeedOfRun,
     Strict,
     Yes,
 )
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
-
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything that draws at random.")]
 
 bench = typer.Typer(
     name="bench",
@@ -39,7 +38,7 @@ def retrievers(
     *,
     config: Config = None,
     limit: Limit = None,
-    seed: Seed = None,
+    seed: SeedOfRun = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
     forecast: ForecastOnly = False,
@@ -76,7 +75,7 @@ def languages(
     config: Config = None,
     model: Model = None,
     limit: Limit = None,
-    seed: Seed = None,
+    seed: SeedOfRun = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
     forecast: ForecastOnly = False,

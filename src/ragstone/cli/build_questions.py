@@ -7,7 +7,8 @@ import typer
 
 from ragstone.cli.asking import cut_off, leave, tell_forecast
 from ragstone.cli.bars import bars
-from ragstone.cli.console import UNSCORED, say, show, show_json
+from ragstone.cli.certified import tell_built
+from ragstone.cli.console import UNSCORED, say
 from ragstone.cli.options import (
     AsJson,
     BudgetCap,
@@ -19,7 +20,7 @@ from ragstone.cli.options import (
     Model,
     Offline,
     Output,
-    SeedOrSettings,
+    SeedOfRun,
     Strict,
     Yes,
 )
@@ -34,13 +35,6 @@ Style = Annotated[
     list[str] | None, typer.Option("--style", help="factoid, bloom... or a .toml file; may be repeated.")
 ]
 CriticModel = Annotated[str | None, typer.Option("--critic-model", help="Default: the writing model.")]
-Critics = Annotated[
-    list[str] | None, typer.Option("--critic", help="groundedness... or a .toml file; may be repeated.")
-]
-Audience = Annotated[str | None, typer.Option("--audience", help="Whom a question must be useful to.")]
-Threshold = Annotated[
-    int | None, typer.Option("--threshold", min=1, max=5, help="Lowest score that passes; 4.")
-]
 OneCall = Annotated[bool | None, typer.Option("--one-call", help="All critics in one call a question.")]
 ClosedBook = Annotated[
     Literal["off", "tag", "drop"] | None,
@@ -50,9 +44,6 @@ Negatives = Annotated[int | None, typer.Option("--negatives", min=0, help="Quest
 MultiHop = Annotated[int | None, typer.Option("--multi-hop", min=0, help="Questions over two documents.")]
 Fictional = Annotated[
     bool | None, typer.Option("--fictional", help="Write a copy with other names and numbers, too.")
-]
-Planted = Annotated[
-    int | None, typer.Option("--planted", min=0, help="Defects that measure the critics; 20.")
 ]
 TestShare = Annotated[
     float | None, typer.Option("--test-share", min=0, max=1, help="Share set apart, by document.")
@@ -69,18 +60,14 @@ def questions(
     per_document: PerDocument = None,
     count: Count = None,
     style: Style = None,
-    critic: Critics = None,
-    audience: Audience = None,
-    threshold: Threshold = None,
     one_call: OneCall = None,
     closed_book: ClosedBook = None,
     negatives: Negatives = None,
     multi_hop: MultiHop = None,
     fictional: Fictional = None,
-    planted: Planted = None,
     test_share: TestShare = None,
     limit: Limit = None,
-    seed: SeedOrSettings = None,
+    seed: SeedOfRun = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
     forecast: ForecastOnly = False,
@@ -95,31 +82,13 @@ def questions(
     from ragstone.config import choose, load_settings
     from ragstone.engine import check_questions, forecast_questions, questions_in_session, read_sources
     from ragstone.llm import parse_caps
-    from ragstone.report import terminal_certificate
-    from ragstone.report.wording import asked_line
 
     caps = parse_caps(budget, deadline)
-    settings = choose(load_settings(config), "run", seed=seed)
-    settings = choose(settings, "documents", glob=glob)
-    settings = choose(
-        settings,
-        "build",
-        model=model,
-        critic_model=critic_model,
-        per_document=per_document,
-        count=count,
-        styles=style,
-        critics=critic,
-        audience=audience,
-        threshold=threshold,
-        one_call=one_call,
-        closed_book=closed_book,
-        negatives=negatives,
-        multi_hop=multi_hop,
-        fictional=fictional,
-        planted=planted,
-        test_share=test_share,
-    )
+    settings = choose(choose(load_settings(config), "run", seed=seed), "documents", glob=glob)
+    settings = choose(settings, "build", model=model, critic_model=critic_model, styles=style)
+    settings = choose(settings, "build", per_document=per_document, count=count, test_share=test_share)
+    settings = choose(settings, "build", one_call=one_call, closed_book=closed_book, fictional=fictional)
+    settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop)
     rows = read_sources(sources, settings)[:limit]
     check_questions(rows, settings, None if forecast else output, force)
     if forecast or not offline:
@@ -127,12 +96,7 @@ def questions(
     made = questions_in_session(
         rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
     )
-    if json:
-        files = [str(path) for path in made.files]
-        show_json({"certificate": made.certificate, "calls": made.calls, "files": files})
-    else:
-        show(terminal_certificate(made.certificate))
-    say(asked_line(made.calls))
+    tell_built(made, json=json)
     say(f"{len(made.questions)} questions in {output}; beside it all that were written, the lost too.")
     leave(cut_off(made.calls), made.calls, strict=strict)
     if strict and not made.is_whole:

@@ -63,3 +63,7 @@ Qrels = Annotated[
 ]
 Trec = Annotated[Path | None, typer.Option("--trec", help="Write a TREC run file too.")]
 SeedOrSettings = Annotated[int | None, typer.Option("--seed", help="Seed of the intervals.")]
+SeedOfRun = Annotated[
+    int | None,
+    typer.Option("--seed", help="Seed of everything that draws at random; default: that of [run]."),
+]

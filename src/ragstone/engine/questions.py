@@ -51,6 +51,8 @@ def build_questions(
     """
     caps = parse_caps(budget, deadline)
     settings = choose(settings or load_settings(), "build", model=model, count=count)
+    if settings.build.fictional and output is None:
+        raise ConfigError("a fictional variant is written to files: give an output.")
     return questions_in_session(
         documents, settings, output=output, force=force, caps=caps, offline=offline, progress=progress
     )
@@ -118,7 +120,5 @@ def check_questions(
         raise DataError("there are no documents to build questions from.")
     if declared.fictional and not all(isinstance(row, Document) for row in rows):
         raise ConfigError("a fictional variant needs whole documents: build from documents, not from chunks.")
-    if declared.fictional and output is None:
-        raise ConfigError("a fictional variant is written to files: give an output.")
     if output is not None:
         check_build_outputs(output, declared, force)

@@ -1,0 +1,160 @@
+"""`ragstone build questions`: files, words on the terminal, exit codes, and what wrong use is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.scripted_writer import write_questions, writer
+from tests.support.scripts import always
+
+from ragstone.records import Document, Question
+from ragstone.tables import read_rows, write_rows
+
+TEXT = (
+    "Farmers who grow {} sow the seed in the second half of October. A field of {} needs forty kilograms of "
+    "nitrogen for each hectare. The worst pest of {} in the highlands is the grey stem borer."
+)
+MODEL = "openai/fake"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI) -> Path:
+    """A folder with documents, whose ragstone.toml names the fake endpoint."""
+    monkeypatch.chdir(tmp_path)
+    fake_openai.script = write_questions
+    documents = [
+        Document(id=crop, text=TEXT.format(crop, crop, crop), lang="en") for crop in ("wheat", "rice")
+    ]
+    write_rows("documents.jsonl", documents, Document)
+    (tmp_path / "ragstone.toml").write_text(fake_openai.toml() + f'[build]\nmodel = "{MODEL}"\nplanted = 0\n')
+    return tmp_path
+
+
+def test_one_command_gives_questions_and_their_certificate(folder: Path) -> None:
+    ran = ragstone("build", "questions", "documents.jsonl")
+    assert ran.code == 0, ran.err
+    assert "6 questions from 2 of 2 documents" in ran.out
+    assert "6 questions in questions/questions.jsonl" in ran.err
+    assert {path.name for path in (folder / "questions").iterdir()} == {
+        *("questions.jsonl", "questions.all.jsonl", "certificate.json", "certificate.html")
+    }
+
+
+def test_folder_of_files_is_ingested(folder: Path) -> None:
+    (folder / "src").mkdir()
+    (folder / "src" / "seed.ex").write_text("# " + TEXT.format(*["maize"] * 3))
+    (folder / "src" / "left.txt").write_text("not asked for")
+    ran = ragstone("build", "questions", "src", "--glob", "*.ex", "--per-document", "1")
+    assert ran.code == 0, ran.err
+    (question,) = read_rows(folder / "questions" / "questions.jsonl", Question)
+    assert question.document_ids
+    assert question.document_ids[0].endswith("seed.ex")
+
+
+def test_json_holds_certificate_calls_and_files(folder: Path) -> None:
+    ran = ragstone("build", "questions", "documents.jsonl", "--json", "--count", "2")
+    said = json.loads(ran.out)
+    assert said["certificate"]["kind"] == "questions"
+    assert said["calls"]["made"] == 2 + 2 * 3
+    assert all(Path(path).is_file() for path in said["files"])
+
+
+def test_every_option_reaches_the_build(folder: Path) -> None:
+    options = (
+        *("--style", "procedural", "--per-document", "1", "--one-call", "--closed-book", "tag"),
+        *("--test-share", "0.5", "--fictional", "--seed", "7", "--limit", "2"),
+        *("--critic-model", MODEL, "--negatives", "0", "--multi-hop", "0"),
+    )
+    ran = ragstone("build", "questions", "documents.jsonl", "--json", *options)
+    assert ran.code == 0, ran.err
+    certificate = json.loads(ran.out)["certificate"]
+    declared = certificate["declared"]
+    assert certificate["seed"] == 7
+    assert declared["styles"] == ["procedural"]
+    assert declared["one_call"] is True
+    assert declared["closed_book"] == "tag"
+    assert declared["test_share"] == 0.5
+    assert (folder / "questions" / "fictional" / "questions.jsonl").is_file()
+    assert (folder / "questions" / "questions.test.jsonl").is_file()
+
+
+def test_strict_ends_with_5_when_the_model_gives_nothing(folder: Path, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script = always("I would rather not.")
+    assert ragstone("build", "questions", "documents.jsonl").code == 0
+    ran = ragstone("build", "questions", "documents.jsonl", "--strict", "--force")
+    assert ran.code == 5
+    assert (folder / "questions" / "certificate.json").is_file()
+
+
+def test_strict_ends_with_5_when_fewer_are_accepted_than_wanted(
+    folder: Path, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.script = writer(lambda question: 1 if "pest" in question else 5)
+    assert ragstone("build", "questions", "documents.jsonl", "--strict", "--count", "4").code == 0
+    ran = ragstone("build", "questions", "documents.jsonl", "--strict", "--count", "6", "--force")
+    assert ran.code == 5
+    assert "short" in ran.out
+
+
+def test_budget_ends_with_4(folder: Path) -> None:
+    assert ragstone("build", "questions", "documents.jsonl", "--budget", "3calls").code == 4
+    assert (folder / "questions" / "questions.all.jsonl").is_file()
+
+
+def test_offline_takes_all_from_the_ledger(folder: Path, fake_openai: FakeOpenAI) -> None:
+    ragstone("build", "questions", "documents.jsonl", "-o", "a/questions.jsonl")
+    n_requests = fake_openai.n_requests
+    ran = ragstone("build", "questions", "documents.jsonl", "-o", "b/questions.jsonl", "--offline")
+    assert ran.code == 0, ran.err
+    assert fake_openai.n_requests == n_requests
+    assert (folder / "a/questions.jsonl").read_bytes() == (folder / "b/questions.jsonl").read_bytes()
+
+
+def test_forecast_alone_writes_and_asks_nothing(folder: Path, fake_openai: FakeOpenAI) -> None:
+    ran = ragstone("build", "questions", "documents.jsonl", "--forecast")
+    assert ran.code == 0
+    assert "calls" in ran.out
+    assert fake_openai.n_requests == 0
+    assert not (folder / "questions").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nowhere.jsonl",), "nowhere.jsonl"),
+        (("documents.jsonl", "--style", "factoids"), "factoid"),
+        (("documents.jsonl", "--style", "persona"), "personas"),
+        (("documents.jsonl", "--style", "multi_hop"), "--multi-hop"),
+        (("documents.jsonl", "--count", "0"), "count"),
+        (("documents.jsonl", "--test-share", "1.5"), "test-share"),
+        (("documents.jsonl", "--closed-book", "maybe"), "closed-book"),
+        (("documents.jsonl", "--count", "2", "--negatives", "3"), "negatives"),
+        (("documents.jsonl", "-o", "questions.xlsx"), ".xlsx"),
+        (("documents.jsonl", "--budget", "cheap"), "budget"),
+        (("documents.jsonl", "--model", "gpt-4"), "gpt-4"),
+        (("empty.jsonl",), "empty.jsonl"),
+    ],
+    ids=lambda value: " ".join(value[1:] or value) if isinstance(value, tuple) else "",
+)
+def test_wrong_use_is_told_and_asks_nothing(
+    arguments: tuple[str, ...], says: str, folder: Path, fake_openai: FakeOpenAI
+) -> None:
+    (folder / "empty.jsonl").write_text("")
+    ran = ragstone("build", "questions", *arguments)
+    assert ran.code == 2, ran.out
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+    assert fake_openai.n_requests == 0
+
+
+def test_files_that_are_there_are_not_touched(folder: Path, fake_openai: FakeOpenAI) -> None:
+    ragstone("build", "questions", "documents.jsonl")
+    before = (folder / "questions" / "questions.jsonl").read_bytes()
+    n_requests = fake_openai.n_requests
+    ran = ragstone("build", "questions", "documents.jsonl", "--seed", "9", "--count", "1")
+    assert ran.code == 2
+    assert "--force" in ran.err
+    assert (folder / "questions" / "questions.jsonl").read_bytes() == before
+    assert fake_openai.n_requests == n_requests
