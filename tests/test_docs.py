@@ -23,6 +23,7 @@ from typing import NamedTuple, get_args
 import msgspec
 import pytest
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.scripted_writer import write_questions
 
 import ragstone
 from ragstone import records
@@ -87,6 +88,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpe
     monkeypatch.chdir(tmp_path)
     console.console.cache_clear()
     copy_starter(tmp_path, "openai/gpt-4o-mini")
+    fake_openai.script = write_questions
     contexts = [records.Context(text="A passage that the answer was made from.", document_id="agxqa-1")]
     answers = list(islice(read_rows("labelled.jsonl", records.Answer), 20))
     sheet = [msgspec.structs.replace(answer, contexts=contexts, metadata=None) for answer in answers]
