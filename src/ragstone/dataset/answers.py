@@ -42,8 +42,8 @@ def answers_correctly(answer: str, question: Question) -> bool:
 
     Right is an answer that holds a reference and little else, or nearly the same words as it (token F1). "I
     do not know", a list of possible answers, another number, and a negation that the reference lacks are
-    wrong; yes or no is compared by the word that comes first. Of "A / B" either part is right; "TCP/IP" is
-    one word.
+    wrong; yes or no is compared by the word that comes first. Of "A / B" either part is right, and of a name
+    of two words either word.
     """
     if not answer.strip() or says_unknown(answer):
         return False

@@ -117,7 +117,7 @@ def _told(
     question: Question, originals: Mapping[str, str], changed: Mapping[str, Changed], swaps: Swaps
 ) -> Question:
     metadata = {
-        key: _swapped(value, changed, swaps)
+        key: value if _is_id(key) else _swapped(value, changed, swaps)
         for key, value in (question.metadata or {}).items()
         if key not in DROPPED
     }
@@ -181,5 +181,9 @@ def _swapped(value: object, changed: Mapping[str, Changed], swaps: Swaps) -> obj
             first, last = changed[name].moved(start, end)
             return {"document_id": name, "start": first, "end": last}
         case dict():
-            return {key: one if "id" in key else _swapped(one, changed, swaps) for key, one in value.items()}
+            return {key: one if _is_id(key) else _swapped(one, changed, swaps) for key, one in value.items()}
     return value
+
+
+def _is_id(key: str) -> bool:
+    return key in {"id", "ids"} or key.endswith(("_id", "_ids"))

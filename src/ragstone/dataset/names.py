@@ -23,6 +23,9 @@ MAX_TOKENS = 400
 SHORTEST = 3  # letters of a name that is found by its capital
 # A word that stands in small letters as well is a name only where that is rare: "brown", but not "Warsaw".
 SMALL_SHARE = 0.05
+# Of a phrase, all words but the last: "Super Bowl", but not "Current Account" where small ones are current.
+RARELY_SMALL = 0.25
+MOST_CAPITALS = 0.7  # "Who was Marie Curie?" has two of three, a title nearly all
 # Languages that write nouns with a capital: there only two words with capitals in a row are taken for names.
 CAPITAL_NOUNS = frozenset({"de", "lb"})
 
@@ -32,7 +35,7 @@ LEFT_ALONE = re.compile(
     re.DOTALL,
 )
 _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`\n]+`", re.DOTALL)
-_OPENS = re.compile(r"(?:^|[.!?:;…।。]|\n)[\s\"'“”‘’«»()\[\]*#>\-–—•]*$")
+_OPENS = re.compile(r"(?:\A|[.!?:;…।。]|\n)[\s\"'“”‘’«»()\[\]*#>\-–—•]*$")
 
 TOLD = (
     "You list the names in a text: of people, places, organisations, works and products, exactly as they are "
@@ -116,12 +119,18 @@ def find_names(
     small = heard.small
     words = {word for word in heard.certain if small[word.lower()] <= SMALL_SHARE * heard.large[word]}
     words |= {
-        word for word, n in heard.beside.items() if 2 * n > heard.large[word] and not small[word.lower()]
+        word for word, n in heard.beside.items() if 2 * n >= heard.large[word] and not small[word.lower()]
     }
     words |= {word for name in given for word in WORD.findall(name) if _stands_alone(word, small)}
     words -= heard.coded
     everything = "\n".join(heard.plains)
-    phrases = {one for one in heard.phrases if " " in one and one.lower() not in everything}
+    phrases = {
+        one
+        for one in heard.phrases
+        if " " in one
+        and one.lower() not in everything
+        and all(small[word.lower()] <= RARELY_SMALL * heard.large[word] for word in one.split()[:-1])
+    }
     phrases |= {" ".join(name.split()) for name in given}
     left = words | heard.coded
     apart = sorted(phrase for phrase in phrases if left.isdisjoint(WORD.findall(phrase)))
@@ -145,8 +154,11 @@ class _Heard:
         self.plains: list[str] = []
 
     def hear(self, text: str, lang: str | None) -> None:
+        """Take note of a text."""
         self.coded.update(word for code in _CODE.findall(text) for word in WORD.findall(code))
         self.plains.append(_plain(text))
+        if lang not in CAPITAL_NOUNS and not _capitals_tell(self.plains[-1]):
+            return
         for run in _runs(self.plains[-1]):
             self.large.update(one.text for one in run)
             told = [one.text for one in run if not one.opens]
@@ -175,8 +187,6 @@ def months() -> frozenset[str]:
 
 def _runs(text: str) -> Iterator[list[Seen]]:
     """Yield the words with a capital that follow each other with nothing but a space between them."""
-    if not _capitals_tell(text):
-        return
     run: list[Seen] = []
     end = -1
     for found in WORD.finditer(text):
@@ -187,21 +197,25 @@ def _runs(text: str) -> Iterator[list[Seen]]:
             run = []
         end = found.end()
         if len(found[0]) >= SHORTEST and not is_no_name(found[0]):
-            opens = _OPENS.search(text[max(0, found.start() - 12) : found.start()]) is not None
-            run.append(Seen(found[0], opens))
+            run.append(Seen(found[0], _opens(text, found.start())))
     if run:
         yield run
 
 
 def _capitals_tell(text: str) -> bool:
-    """Return whether capitals say something: not in a title of which most words have one."""
-    words: list[str] = WORD.findall(text)
-    return 2 * sum(word[0].isupper() for word in words) <= len(words) + 1
+    """Return whether capitals say something: not in a title of which nearly all words have one."""
+    words: list[str] = [found[0] for found in WORD.finditer(text) if not _opens(text, found.start())]
+    return sum(word[0].isupper() for word in words) <= MOST_CAPITALS * len(words)
+
+
+def _opens(text: str, start: int) -> bool:
+    """Return whether a sentence begins with the word at this place."""
+    return _OPENS.search(text[max(0, start - 12) : start]) is not None
 
 
 def _stands_alone(word: str, small: Counter[str]) -> bool:
     """Return whether a word of a given name is a name wherever it stands."""
-    return len(word) >= 2 and not is_no_name(word) and not (word[0].isupper() and small[word.lower()])
+    return len(word) >= 2 and not is_no_name(word) and not small[word.lower()]
 
 
 @cache

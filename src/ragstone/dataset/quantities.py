@@ -73,7 +73,7 @@ def number_edits(text: str, quantities: Quantities) -> Iterator[Edit]:
         if FIRST_YEAR <= int(found[1]) <= LAST_YEAR:
             taken.append(found.span())
             year = _moved_year(found[1], quantities)
-            until = _in_digits_of(found[3], (int(found[3]) + quantities.year_shift) % 100)
+            until = _moved_year(found[1][:2] + found[3], quantities)[-2:]
             yield Edit(*found.span(), f"{year}{found[2]}{until}")
     taken += [found.span() for found in _VERSION.finditer(text)]
     for found in _NUMBER.finditer(text):
