@@ -177,7 +177,28 @@ async def test_an_empty_reference_is_no_translation():
 
 async def test_a_document_without_a_word_is_the_same_in_every_language():
     made = await translate_document(Document(id="n", text="1, 2\n\n3"), task())
-    assert (made.row.id, made.row.text, made.loss) == ("n@es", "1, 2\n\n3", None)
+    assert (made.row.id, made.row.text, made.row.lang, made.loss) == ("n@es", "1, 2\n\n3", "es", None)
+
+
+async def test_of_a_document_of_code_the_title_is_translated():
+    code = "```\nsow(wheat)\n```"
+    made = await translate_document(Document(id="c", text=code, title="Wheat and maize"), task())
+    assert (made.row.title, made.row.text, made.loss) == ("Trigo y maíz", code, None)
+
+
+async def test_a_title_without_a_translation_loses_its_document():
+    async def untitled(texts, source, target, about=None):
+        return ["" if text == "Wheat and maize" else translated(text, target) for text in texts]
+
+    assert (await translate_document(DOCUMENT, task(forth=untitled))).loss.reason == "empty_translation"
+
+
+async def test_a_question_without_a_word_is_lost_and_breaks_nothing():
+    async def talkative(texts, source, target, about=None):
+        return ["¿Qué?" for _ in texts]
+
+    made = await translate_question(Question(id="e", question=""), task(forth=talkative))
+    assert made.loss.reason == "far_from_source"
 
 
 async def test_the_title_helps_with_the_text():

@@ -33,7 +33,7 @@ def cut(text: str, longest: int) -> list[Piece]:
     """Return the pieces of a text, in order; joined they are the text.
 
     Paragraphs are open to translation; one that is longer than `longest` characters is cut between sentences,
-    and a sentence that is longer stays whole.
+    and a sentence that is longer between words.
     """
     pieces: list[Piece] = []
     at = 0

@@ -40,25 +40,27 @@ def marked(metadata: Metadata | None, name: str) -> Metadata:
 async def translate_document(document: Document, task: Task) -> Made[Document]:
     """Return the document in the task's language: title and text, paragraph by paragraph.
 
-    Blank lines between paragraphs, and code, stay as they are.
+    Blank lines and code stay as they are. A document without a word is the same in every language.
     """
     pieces = cut(document.text, task.longest)
     texts = [piece.text for piece in pieces if piece.open]
-    if not texts:
-        return Made(row=_renamed(document, task))
+    titles = [document.title] if document.title and any(map(str.isalpha, document.title)) else []
+    if not texts and not titles:
+        return Made(row=msgspec.structs.replace(_renamed(document, task), lang=task.target))
     try:
-        title = await _title(document, task)
-        made = await task.forth(texts, task.source, task.target, title)
+        named = await task.forth(titles, task.source, task.target) if titles else []
+        about = named[0] if named else None
+        made = await task.forth(texts, task.source, task.target, about) if texts else []
     except CallFailed as failure:
         loss, status = failed(failure, "not_translated")
         return Made(row=_renamed(document, task), loss=loss, status=status)
+    main = "\n\n".join(texts or titles), "\n\n".join(made or named)
+    checked = await _checked([*titles, *texts], [*named, *made], *main, task)
     left = iter(made)
-    text = "".join(next(left) if piece.open else piece.text for piece in pieces)
-    checked = await _checked(texts, made, document.text, text, task)
     row = msgspec.structs.replace(
         _renamed(document, task),
-        text=text,
-        title=title,
+        text="".join(next(left) if piece.open else piece.text for piece in pieces),
+        title=named[0] if named else document.title,
         lang=task.target,
         metadata=_metadata(document, task, checked),
     )
@@ -132,15 +134,9 @@ async def _checked(
 
 def mean_chrf(found: Sequence[str], wanted: Sequence[str]) -> float:
     """Return the mean chrF of texts against those wanted, each counting by its length; in [0, 1]."""
-    weights = [len(text) for text in wanted]
+    weights = [max(1, len(text)) for text in wanted]
     scores = [chrf(one, other) for one, other in zip(found, wanted, strict=True)]
     return sum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
-
-
-async def _title(document: Document, task: Task) -> str | None:
-    if document.title is None or not any(map(str.isalpha, document.title)):
-        return document.title
-    return (await task.forth([document.title], task.source, task.target))[0].strip() or document.title
 
 
 def _renamed(row: RowT, task: Task) -> RowT:
