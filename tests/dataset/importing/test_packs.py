@@ -202,6 +202,28 @@ def test_retrieval_from_a_beir_folder_measures_the_same_as_from_the_original(
     assert mine["measures"] == original["measures"]
 
 
+def test_clapnq_comes_back_from_its_own_file_and_from_a_beir_folder(shared_data, tmp_path):
+    pack = shared_data / "clapnq"
+    rows = [json.loads(line) for line in (pack / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    own = import_set([pack / "questions.jsonl", pack / "documents.jsonl"])
+    assert own.documents == documents_in(pack)
+    assert [references(question) for question in own.questions] == [row["references"] for row in rows]
+    # Its evidence is sentences, not spans: kept as they are.
+    assert [
+        question.metadata["evidence"] for question in own.questions if "evidence" in question.metadata
+    ] == [row["evidence"] for row in rows if row["evidence"]]
+    relevant = {row["id"]: {row["document_id"]: 1} for row in rows if row["answerable"]}
+    write_beir(tmp_path / "beir", own.documents, own.questions, relevant)
+    found = import_set(tmp_path / "beir")
+    assert [(one.id, one.title, one.text) for one in found.documents] == [
+        (one.id, one.title, one.text) for one in own.documents
+    ]
+    answerable = [question for question in own.questions if question.answerable]
+    assert [(one.id, one.question, one.document_ids) for one in found.questions] == [
+        (one.id, one.question, one.document_ids) for one in answerable
+    ]
+
+
 def test_cranfield_comes_back_from_trec_files_with_its_grades(shared_data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pack = shared_data / "cranfield"
