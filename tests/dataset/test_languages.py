@@ -59,6 +59,14 @@ def test_names_numbers_and_code_are_in_every_language(text):
     assert speaks(text, "zh")
 
 
+@pytest.mark.parametrize(
+    "text", ["A `{:error, :expired}` error", "on port 4001", "nitrogen, phosphorus and potassium", "a tuple"]
+)
+def test_a_few_words_are_rejected_only_where_they_are_clearly_of_another_language(text):
+    assert speaks(text, "en")
+    assert not speaks("Ende April, nach dem letzten Frost", "en")
+
+
 def test_without_a_language_or_with_one_that_nobody_knows_nothing_is_rejected():
     assert speaks("How much water?", None)
     assert speaks("How much water does maize need?", "xx")

@@ -8,7 +8,8 @@ from ragstone.corpus.language import language_odds
 from ragstone.corpus.tokens import tokenize
 
 # A language is ruled out where another that is written in the same letters is so many times likelier.
-RULED_OUT, RULED_OUT_IF_CLOSE = 5, 50
+RULED_OUT, RULED_OUT_IF_DOUBTFUL = 5, 50
+FEW_WORDS = 5  # with fewer it is doubtful, as between close languages
 OWN_LETTERS = 0.2  # of the words: names and technical terms stay in Latin letters everywhere
 FEWEST_WORDS = 3  # fewer in other letters may be a name
 
@@ -94,10 +95,10 @@ def speaks(text: str, lang: str | None) -> bool:
     if "CJK" in own:
         n_kana = scripts["HIRAGANA"] + scripts["KATAKANA"]
         return n_kana > 0 or scripts["CJK"] < FEWEST_WORDS if code == "ja" else n_kana < FEWEST_WORDS
-    return not _ruled_out(" ".join(_CODE.sub(" ", text).split()), code, own)
+    return not _ruled_out(" ".join(_CODE.sub(" ", text).split()), code, own, len(words))
 
 
-def _ruled_out(text: str, code: str, own: set[str]) -> bool:
+def _ruled_out(text: str, code: str, own: set[str], n_words: int) -> bool:
     """Say whether another language that is written in the same letters is much likelier."""
     odds: Counter[str] = Counter()
     for other, likely in language_odds(text).items():
@@ -107,8 +108,8 @@ def _ruled_out(text: str, code: str, own: set[str]) -> bool:
     if code not in odds:
         return False
     best = max(odds, key=odds.__getitem__)
-    close = any({code, best} <= group for group in _CLOSE)
-    factor = RULED_OUT_IF_CLOSE if close else RULED_OUT
+    doubtful = n_words < FEW_WORDS or any({code, best} <= group for group in _CLOSE)
+    factor = RULED_OUT_IF_DOUBTFUL if doubtful else RULED_OUT
     return odds[best] > factor * odds[code]
 
 
