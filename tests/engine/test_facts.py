@@ -67,6 +67,27 @@ def test_evidence_is_the_place_of_the_quotation(settings):
         assert texts[span.document_id][span.start : span.end] == row.metadata["quote"] == row.question
 
 
+def test_chunks_give_facts_of_their_documents(settings):
+    long = document(0, 14)
+    chunks = list(ragstone.chunk_documents([long], "sentence", 400))
+    made = build_facts(chunks, settings=settings)
+    assert len(chunks) > 2
+    assert made.built.document_ids == ["d0"]
+    assert len(made.questions) == 2
+    for row in made.questions:
+        [span] = row.evidence
+        assert long.text[span.start : span.end] == row.question
+
+
+def test_documents_of_other_scripts_get_false_numbers_in_their_digits(settings):
+    hindi = Document(id="h", text="कार ऋण ४५ महीनों में बैंक को लौटाना होता है।", lang="hi")
+    made = build_facts([hindi], falsify=["number"], settings=settings)
+    true, false = made.questions
+    assert false.metadata["change"]["before"] == "४५"
+    assert set(false.metadata["change"]["after"]) <= set("०१२३४५६७८९")
+    assert (true.lang, false.lang) == ("hi", "hi")
+
+
 def test_false_statements_stand_behind_their_true_siblings_kind_by_kind(settings):
     made = build_facts(DOCUMENTS, falsify=["entity", "negation", "relation"], settings=settings)
     by_id = {row.id: row for row in made.questions}

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -203,42 +203,46 @@ async def _with_false(made: Made, cut: Cut, tools: Tools) -> Made:
     """Return what there is with ids, and behind each accepted statement the false ones made of it."""
     kinds = tools.declared.facts.falsify
     places = [at for at, one in enumerate(made.candidates) if one.loss is None] if kinds else []
-    documents: dict[str, str] = {}
-    for passage in cut.passages if kinds else []:
-        before = documents.get(passage.document_id, "")
-        documents[passage.document_id] = f"{before} {same_words(passage.text)}".lstrip()
-    truths = Truths({same_words(made.candidates[at].question.question) for at in places}, documents)
+    statements = [made.candidates[at] for at in places]
+    truths = _truths(statements, cut)
 
-    plans = plan_changes([made.candidates[at] for at in places], kinds, truths, tools.seed)
-
-    async def work(planned: tuple[int, list[Change]]) -> Falsified:
-        at, plan = planned
+    async def work(planned: tuple[Candidate, list[Change]]) -> Falsified:
+        truth, plan = planned
         if tools.forecasting:
-            return await _foreseen(made.candidates[at], plan, truths, tools)
-        return await falsify_fact(
-            made.candidates[at], plan, truths, seed=tools.seed, ask=tools.ask, secret=tools.secret
-        )
+            return await _foreseen(truth, plan, truths, tools)
+        return await falsify_fact(truth, plan, truths, seed=tools.seed, ask=tools.ask, secret=tools.secret)
 
-    planned = list(zip(places, plans, strict=True))
+    planned = list(zip(statements, plan_changes(statements, kinds, truths, tools.seed), strict=True))
     made_false = await tools.session.each("falsify", work, planned) if planned else []
-    of_truth = dict(zip(places, _without_twins(made_false), strict=True))
-    flat: list[Candidate] = []
-    sibling: dict[int, int] = {}
-    for at, truth in enumerate(made.candidates):
-        true_place = len(flat)
-        flat.append(truth)
-        for false in of_truth.get(at, ()):
-            sibling[len(flat)] = true_place
-            flat.append(false)
-    flat = give_ids(flat)
     return Made(
-        candidates=[
-            noted(one, sibling=flat[sibling[at]].question.id) if at in sibling else one
-            for at, one in enumerate(flat)
-        ],
+        candidates=_paired(made.candidates, dict(zip(places, _without_twins(made_false), strict=True))),
         failed=made.failed + [loss for one in made_false for loss in one.failed],
         n_asked=made.n_asked + sum(one.n_asked for one in made_false),
     )
+
+
+def _truths(statements: Sequence[Candidate], cut: Cut) -> Truths:
+    """Return what a false statement may not say: true statements, and what stands in their documents."""
+    wanted = {statement.passages[0].document_id for statement in statements}
+    words: dict[str, list[str]] = defaultdict(list)
+    for passage in cut.passages:
+        if passage.document_id in wanted:
+            words[passage.document_id].append(same_words(passage.text))
+    return Truths(
+        said={same_words(statement.question.question) for statement in statements},
+        documents={document_id: " ".join(some) for document_id, some in words.items()},
+    )
+
+
+def _paired(truths: Sequence[Candidate], of_truth: Mapping[int, Sequence[Candidate]]) -> list[Candidate]:
+    """Return all with ids, the false ones behind the true one at their place and with its id as `sibling`."""
+    paired = [(at, one) for at, truth in enumerate(truths) for one in (truth, *of_truth.get(at, ()))]
+    true_id: dict[int, str] = {}
+    result = []
+    for (at, _), one in zip(paired, give_ids(one for _, one in paired), strict=True):
+        known = true_id.setdefault(at, one.question.id)
+        result.append(one if known == one.question.id else noted(one, sibling=known))
+    return result
 
 
 def _without_twins(made: Sequence[Falsified]) -> list[list[Candidate]]:
