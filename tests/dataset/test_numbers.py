@@ -57,6 +57,11 @@ def test_percentages_days_months_and_hours_stay_what_they_are(statement, highest
     assert max(values(statement)) <= highest
 
 
+def test_a_number_behind_a_bound_is_taken_only_where_there_is_no_other():
+    taken = {changed("Who has more than 50 pays 20 euros.", str(seed))[0] for seed in range(20)}
+    assert taken == {"20"}
+
+
 def test_up_to_a_percentage_leaves_little_room_and_uses_it():
     assert values("You can borrow up to 85% of it.") <= set(range(86, 101))
 

@@ -65,7 +65,8 @@ def change_number(statement: str, seed: str, beside: Iterable[str] = ()) -> Numb
     The number is drawn from those of the statement, and so is its new value: a fifth to three fifths away,
     as round as it was; a year up to 15 years; of a long one (a telephone's) one digit. Digits of its script,
     separators, decimals and English ordinals stay right; a percentage stays below 100, a day a day. Behind
-    words such as "at least" it is moved so that the statement does not follow from the true one. Dates,
+    words such as "at least" it is moved so that the statement does not follow from the true one, and such a
+    number is taken only where there is no other. Dates,
     times and versions are left alone, and so are 0 and 1, on which the form of other words depends. A number
     that `beside` (the document) holds is not chosen. The same seed gives the same change.
     """
@@ -73,6 +74,8 @@ def change_number(statement: str, seed: str, beside: Iterable[str] = ()) -> Numb
     taken = {number for text in (statement, *beside) for number in numbers_in(text)}
     found = [one for one in _NUMBER.finditer(statement) if _stands_alone(statement, one)]
     draw.shuffle(found)
+    # In a condition a bound turns round ("who has more than 5 pays" tells of 9 as well): others come first.
+    found.sort(key=lambda one: _sign(statement[: one.start()]) is not None)
     for one in found:
         for _ in range(TRIES):
             after = _drawn(statement, one, draw)
