@@ -37,6 +37,7 @@ REASONS: dict[str, tuple[Step, str]] = {
     "empty_translation": ("translate", "the translation is empty"),
     "untranslated": ("translate", "the translation is the text that was given"),
     "other_language": ("translate", "the translation is not in the language asked for"),
+    "partly_translated": ("translate", "words of the text were left as they are, in its own script"),
     "odd_length": ("translate", "the translation is far shorter or longer than the text"),
     "number_lost": ("translate", "the translation lacks a number of the text"),
     "part_lost": ("translate", "the translation lacks code, an address or a placeholder of the text"),

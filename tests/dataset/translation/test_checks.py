@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.dataset.translation.checks import find_fault, find_missing, missing_numbers
+from ragstone.dataset.translation.checks import find_fault, find_missing, missing_numbers, share_left
 
 QUESTION = "Which of the farmers sowed the wheat in this valley?"
 SPANISH = "¿Cuál de los campesinos sembró el trigo en este valle?"
@@ -28,6 +28,23 @@ def test_a_bad_translation_has_its_reason(translated, reason):
 
 def test_a_name_may_stay():
     assert find_fault("Jared Allen", "Jared Allen", "es") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "translated", "lang", "share"),
+    [
+        # Apertium's, in Devanagari but for five words.
+        ("जेरेड एलन के पास कितने थे?", "जेरेड एलन کے پاس کتنے تھے؟", "ur", 0.4),
+        ("How many touchdowns did Jared Allen have?", "जारेड एलन के कितने touchdowns थे?", "hi", 0.4),
+        ("How many sacks did Jared Allen have?", "Jared Allen के कितने सैक थे, और कब और कहाँ?", "hi", 0.0),
+        ("Quants punts van tenir?", "Quants puntos tuvieron?", "es", 0.0),
+        ("Сколько очков?", "How many points?", "en", 0.0),
+    ],
+)
+def test_words_that_are_left_in_another_script_are_seen(text, translated, lang, share):
+    assert share_left(text, translated) == pytest.approx(share, abs=0.15)
+    fault = find_fault(text, translated, lang)
+    assert (fault is not None and fault.reason == "partly_translated") == (share > 0.1)
 
 
 def test_chinese_is_shorter_and_that_is_no_fault():
