@@ -152,7 +152,7 @@ async def test_what_the_text_supports_is_not_false():
 
 async def test_what_nobody_could_check_is_lost():
     model = Model("Delhi", "Mumbai", CallFailed("timeout", "too late"))
-    [candidate] = (await falsified(model, ["entity"])).candidates
+    [candidate] = (await falsified(model, ["entity", "negation"])).candidates
     assert (candidate.loss.reason, candidate.loss.detail) == ("call_failed", "timeout: too late")
 
 
@@ -171,8 +171,16 @@ async def test_a_model_is_asked_for_two_kinds_at_most():
 async def test_calls_that_fail_are_counted():
     done = await falsified(Model(CallFailed("refused", "the model refused")), ["entity", "relation"])
     assert done.candidates == []
-    assert [loss.detail for loss in done.failed] == ["refused: the model refused"] * 2
-    assert done.n_asked == 2
+    assert [loss.detail for loss in done.failed] == ["refused: the model refused"]
+    assert done.n_asked == 1
+
+
+async def test_after_a_failed_call_a_number_is_changed_all_the_same():
+    done = await falsified(
+        Model(CallFailed("over_budget", "no calls left")), ["entity", "relation", "number"]
+    )
+    assert len(done.failed) == 1
+    assert [one.loss for one in done.candidates] == [None]
 
 
 async def test_without_a_number_to_change_that_is_said():

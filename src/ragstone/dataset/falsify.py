@@ -104,16 +104,19 @@ async def falsify_fact(
 ) -> Falsified:
     """Return false statements made of a true one, by the first of these kinds of change that succeeds.
 
-    A number is changed without a model; a model is asked for MOST_TRIES of the other kinds at most. A
-    candidate without a loss is false by all that was checked; the others say what was wrong.
+    A number is changed without a model; a model is asked for MOST_TRIES of the other kinds at most, and for
+    no other once a call has failed. A candidate without a loss is false by all that was checked; the others
+    say what was wrong.
     """
-    done, n_tries = Falsified(candidates=[]), 0
+    done, n_left = Falsified(candidates=[]), MOST_TRIES
     for kind in kinds:
         if kind != "number":
-            n_tries += 1
-        if n_tries > MOST_TRIES:
-            break
+            if not n_left:
+                continue
+            n_left -= 1
         tried = await _attempt(truth, kind, truths, seed, ask, secret)
+        if tried.failed or any(one.loss and one.loss.reason == "call_failed" for one in tried.candidates):
+            n_left = 0
         done = Falsified(candidates=done.candidates + tried.candidates, failed=done.failed + tried.failed)
         if any(one.loss is None for one in tried.candidates):
             break
