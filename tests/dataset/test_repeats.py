@@ -1,3 +1,4 @@
+import re
 import time
 from collections import defaultdict
 
@@ -60,6 +61,11 @@ def test_a_question_in_nearly_the_same_words_repeats_the_first(first, second):
         ("Did Rome defeat Carthage?", "Did Carthage defeat Rome?"),
         ("How do I move money from savings to the current account?",
          "How do I move money from the current account to savings?"),
+        (
+            "When was the Latin version of the word Norman first recorded?",
+            "When was the Norman version of the word Latin first recorded?",
+        ),
+        ("How did Norman Latin differ from it in 1066?", "How did Latin Norman differ from it in 1066?"),
         ("What happened before 1914?", "What happened after 1914?"),
         ("How cold is it at -5 degrees?", "How cold is it at 5 degrees?"),
         ("Is 25-36 inch soil drier than 15-25 inch soil?", "Is 25-36 inch soil drier than 15-36 inch soil?"),
@@ -161,6 +167,24 @@ def test_time_grows_with_the_number_of_questions_not_with_its_square():
 
     least = {n_texts: min(seconds(n_texts) for _ in range(3)) for n_texts in (500, 4000)}
     assert least[4000] < 24 * least[500]  # 8 times the questions; 64 times the pairs
+
+
+@pytest.mark.pack
+def test_planted_paraphrases_are_found_and_planted_changes_are_not(shared_data):
+    rows = read_rows(shared_data / "squad2" / "questions.jsonl", Question)
+    asked = list(dict.fromkeys(row.question for row in rows))[:1000]
+
+    def share_found(change):
+        pairs = [(text, change(text)) for text in asked if change(text) != text]
+        assert len(pairs) > 80
+        return sum(repeated(pair)[1] == 0 for pair in pairs) / len(pairs)
+
+    assert share_found(lambda text: f"Could you please tell me {text[0].lower()}{text[1:]}") > 0.99
+    assert share_found(lambda text: re.sub(r"\b(?:the|a|an) ", "", text)) > 0.98
+    assert share_found(lambda text: text.replace("What", "Which")) == 1
+    assert share_found(lambda text: re.sub(r"\d+", lambda found: str(int(found[0]) + 1), text)) == 0
+    assert share_found(lambda text: re.sub(r"\b(is|was|were|did)\b", r"\1 not", text, count=1)) == 0
+    assert share_found(lambda text: re.sub(r"(?<=\w )[A-Z][a-z]{3,}", "Palmgren", text, count=1)) == 0
 
 
 @pytest.mark.pack

@@ -7,12 +7,12 @@ from itertools import pairwise
 import msgspec
 
 from ragstone.dataset.candidate import REASONS, Candidate, lose
-from ragstone.dataset.wording import content_of, exact_form
+from ragstone.dataset.wording import content_of, exact_form, function_words
 from ragstone.records import Question, references
 
-# "Did A beat B" and "did B beat A" have the same words. Of neighbours in a ring, a phrase that moved to the
-# front keeps all but three pairs, two words that changed places lose four.
-KEPT_PAIRS = 0.4
+# "Did A beat B" and "did B beat A" have the same words. Of neighbours in a ring, a phrase that moved breaks
+# at most three pairs, two words that changed places four; neighbours that did are moved both, and no others.
+BROKEN_PAIRS = 3
 COMPARED = 16  # orders of the same words, so that a crafted file cannot take the square of its size
 
 
@@ -103,11 +103,20 @@ def _described(question: Question, first: Question) -> str:
 
 
 def _same_order(content: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether the words stand in the same order, or in one that moving a phrase can explain."""
-    if not content or not other:
+    """Return whether the same words stand in the same order, or in one that moving a phrase can explain.
+
+    Function words may stand anywhere: "what year was it founded" and "tell me what year it was founded".
+    """
+    if not content:
         return False
-    pairs, others = _neighbours(content), _neighbours(other)
-    return len(pairs & others) >= KEPT_PAIRS * max(len(pairs), len(others))
+    moving = function_words()
+    one, two = ([word for word in words if word not in moving] for words in (content, other))
+    n_moved = sum(left != right for left, right in zip(one, two, strict=True))
+    if n_moved == 0 or len(one) == 2:
+        return True
+    pairs = _neighbours(one)
+    n_kept = len(pairs & _neighbours(two))
+    return n_moved > 2 and n_kept >= max(len(pairs) - BROKEN_PAIRS, 1)
 
 
 def _neighbours(content: Sequence[str]) -> set[tuple[str, str]]:

@@ -103,6 +103,7 @@ def content_of(text: str) -> list[str]:
     return found or [token.text for token in tokens_of(text)]
 
 
+@cache
 def function_words() -> frozenset[str]:
     """Return the function words of all languages of library/function_words.toml, folded."""
     return frozenset(_languages())
