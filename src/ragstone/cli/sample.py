@@ -10,7 +10,7 @@ from ragstone.cli.console import UNSCORED, say, show, show_json
 from ragstone.cli.options import AsJson, Config, Force, Limit, Seed, Strict
 
 if TYPE_CHECKING:
-    from ragstone.engine import SampleSummary
+    from ragstone.engine import Sample, SampleSummary
 
 SHOWN_TOPICS = 20
 
@@ -27,8 +27,8 @@ Topics = Annotated[int | None, typer.Option("--topics", min=1, help="Of --by top
 Embedder = Annotated[
     str | None, typer.Option("--embedder", help="Group and compare by its vectors, not by shared terms.")
 ]
-Question = Annotated[str | None, typer.Option("--question", help="Column of the question.")]
-Answer = Annotated[str | None, typer.Option("--answer", help="Column of the answer.")]
+QuestionColumn = Annotated[str | None, typer.Option("--question", help="Column of the question.")]
+AnswerColumn = Annotated[str | None, typer.Option("--answer", help="Column of the answer.")]
 Quality = Annotated[
     str | None, typer.Option("--quality", help="Column of people's feedback, or a metric of --judgements.")
 ]
@@ -48,8 +48,8 @@ def sample(
     by: By = "topic",
     topics: Topics = None,
     embedder: Embedder = None,
-    question: Question = None,
-    answer: Answer = None,
+    question: QuestionColumn = None,
+    answer: AnswerColumn = None,
     quality: Quality = None,
     judgements: Judgements = None,
     reference: Reference = None,
@@ -63,16 +63,11 @@ def sample(
     json: AsJson = False,
 ) -> None:
     """Take questions from a log of what people asked: each once, personal data masked."""
-    from ragstone import records
     from ragstone.config import load_settings
     from ragstone.engine import sample_log
-    from ragstone.tables import check_output, write_rows
 
     sheet = answers_beside(output)
-    check_output(output, force)
-    check_output(sheet, force)
-    if keep_personal_data:
-        say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
+    _check(output, sheet, force=force, keep=keep_personal_data)
     found = sample_log(
         log,
         count,
@@ -91,19 +86,30 @@ def sample(
         settings=load_settings(config),
         progress=bars,
     )
-    write_rows(output, found.questions, records.Question, force=force)
-    if found.answers:
-        write_rows(sheet, found.answers, records.Answer, force=force)
-    summary = found.summary
-    if json:
-        show_json(summary)
-    else:
-        _tell(summary)
-    _tell_losses(summary)
-    answers = f", {summary.with_answer:,} answers in {sheet}" if found.answers else ""
-    say(f"{summary.taken:,} questions in {output}{answers}.")
-    if strict and (summary.missing or summary.log.malformed):
+    _write(found, output, sheet, force=force)
+    _tell(found.summary, output, sheet, json=json)
+    if strict and (found.summary.missing or found.summary.log.malformed):
         raise typer.Exit(UNSCORED)
+
+
+def _check(output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
+    """Check that the files can be written, and warn of what they may hold. Raises DataError."""
+    from ragstone.tables import check_output
+
+    check_output(output, force)
+    check_output(sheet, force)
+    if keep:
+        say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
+
+
+def _write(found: "Sample", output: Path, sheet: Path, *, force: bool) -> None:
+    """Write the questions, and the answers where the log has any."""
+    from ragstone.records import Answer, Question
+    from ragstone.tables import write_rows
+
+    write_rows(output, found.questions, Question, force=force)
+    if found.answers:
+        write_rows(sheet, found.answers, Answer, force=force)
 
 
 def answers_beside(output: Path) -> Path:
@@ -116,13 +122,24 @@ def answers_beside(output: Path) -> Path:
     return output.with_name(stem + output.suffix)
 
 
-def _tell(summary: "SampleSummary") -> None:
+def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool) -> None:
+    """Show what the log held, what was taken, and what a reader must know before trusting it."""
+    if json:
+        show_json(summary)
+    else:
+        _tell_counts(summary)
+    _tell_losses(summary)
+    answers = f", {summary.with_answer:,} answers in {sheet}" if summary.with_answer else ""
+    say(f"{summary.taken:,} questions in {output}{answers}.")
+
+
+def _tell_counts(summary: "SampleSummary") -> None:
     """Show what the log held and what was taken."""
     log = summary.log
     show(
         f"{log.n_rows:9,}  rows of the log",
         f"{log.n_questions:9,}  different questions that can be asked alone; {log.repeats:,} rows repeat "
-        f"them ({log.nearly:,} nearly)",
+        f"one of them ({log.nearly:,} nearly)",
     )
     for why, n in {"without a question": log.without_question, **_named(log.left_out)}.items():
         if n:

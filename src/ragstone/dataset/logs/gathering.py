@@ -1,6 +1,7 @@
 """The rows of a log -> each question once, masked, with how often it was asked; the others are counted."""
 
 import hashlib
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -15,10 +16,10 @@ from ragstone.dataset.logs.reading import Place, log_files, read_log
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.dataset.masking import OwnWords, mask_personal_data
 from ragstone.dataset.repeats import repeated
-from ragstone.dataset.wording import exact_form
 from ragstone.errors import DataError
 
 SHOWN = 10  # rows that cannot be read
+_ENDS = " ?!.…¿¡؟।。"
 LONGEST = 4000  # characters of a question: what is longer is a pasted document
 
 Row = Mapping[str, Any]
@@ -103,7 +104,7 @@ class _Sorting:
         if why is not None:
             return why
         masked = self._mask(text)
-        name = "q-" + _digest(exact_form(masked), 8).hex()
+        name = "q-" + _digest(_one_form(masked), 8).hex()
         self.asked.setdefault(name, Asked(name, masked, at))
         return name
 
@@ -113,6 +114,12 @@ class _Sorting:
         masked = mask_personal_data(text, self._own)
         self.masked.update(masked.found)
         return masked.text
+
+
+def _one_form(text: str) -> str:
+    """Return a text in one case and spacing, without what ends a sentence."""
+    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return plain.strip(_ENDS) or plain
 
 
 def _digest(text: str, size: int) -> bytes:

@@ -11,7 +11,11 @@ Why = Literal["nothing_asked", "small_talk", "follow_up"]
 MOST_STARTED = 5  # words of a follow-up that a word such as "and" begins
 MOST_REFERRING = 5  # words of a question whose subject is only referred to
 
-_EDGES = re.compile(r"^\W+|\W+$")
+# Vowel signs of Indic scripts are no letters for re, and must not be taken off.
+_EDGES = (
+    "".join(map(chr, range(0x21, 0x30)))
+    + ":;<=>?@[\\]^_`{|}~¿¡…।॥؟،؛۔“”„«»‘’‚‹›,。!?、;:・「」()–—-•\u200e\u200f"
+)
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff]")
 # "And maize?" in Chinese and Japanese; and what "it" refers to is not said.
 _UNSPACED_FOLLOW_UP = re.compile(
@@ -40,7 +44,7 @@ def why_left_out(text: str) -> Why | None:
     if not any(character.isalpha() for character in text):
         return "nothing_asked"
     known = _words()
-    words = [word for piece in text.casefold().split() if (word := _EDGES.sub("", piece))]
+    words = [word for piece in text.casefold().split() if (word := piece.strip(_EDGES))]
     plain = " ".join(words)
     if all(word in known.small_talk for word in words) or plain in known.small_talk_unspaced:
         return "small_talk"

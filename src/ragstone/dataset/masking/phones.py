@@ -13,6 +13,7 @@ _RUN = re.compile(
 )
 _GROUP = re.compile(r"\d+")
 MOST_GROUPS = 10
+MOST_SINGLE = 3  # groups of one digit: more are a list of numbers
 
 # The calling codes of ITU-T E.164.
 _CODES = re.compile(
@@ -104,7 +105,7 @@ def _is_phone(text: str, start: int, end: int, groups: Sequence[tuple[int, int]]
     written = text[start:end]
     digits = "".join(text[a:b] for a, b in groups)
     sizes = tuple(b - a for a, b in groups)
-    if not 7 <= len(digits) <= 17:
+    if not 7 <= len(digits) <= 17 or sizes.count(1) > MOST_SINGLE:
         return False
     if written.lstrip("(").startswith("+"):
         return _is_international(digits, sizes)

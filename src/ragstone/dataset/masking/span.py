@@ -1,6 +1,5 @@
 """A place in a text that holds personal data, and the text in the form that is searched for it."""
 
-import sys
 import tomllib
 import unicodedata
 from collections.abc import Iterable
@@ -8,6 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+LAST_DIGIT = 0x1FBF9
 BLANK = "\0"  # stands for each character that has been claimed already
 
 # Letters of scripts without spaces, and Hangul with its endings, touch what is no part of their word.
@@ -35,7 +35,7 @@ def folded(text: str) -> str:
 def _table() -> dict[int, str]:
     table = {
         code: str(unicodedata.decimal(chr(code)))
-        for code in range(128, sys.maxunicode + 1)
+        for code in range(128, LAST_DIGIT + 1)
         if chr(code).isdecimal()
     }
     same = {"-": "‐‑‒–—−－", " ": "\u00a0\u2000\u2002\u2003\u2009\u200a\u202f\u3000", "'": "’ʼ＇"}

@@ -77,6 +77,7 @@ def mask_texts(texts: Sequence[str], own: OwnWords | None = None) -> list[Masked
         spans_of = [_spans(text, own) for text in now]
         names = {span.value for spans in spans_of for span in spans if span.kind == "name"}
         if names:
+            names |= numbers["name"].keys() if "name" in numbers else set()
             spans_of = [_with_names(text, spans, names) for text, spans in zip(now, spans_of, strict=True)]
         if not any(spans_of):
             break
@@ -135,7 +136,14 @@ def _with_names(text: str, spans: list[Span], names: set[str]) -> list[Span]:
                 for match in re.finditer(pattern, plain, re.IGNORECASE)
                 if not is_part or match[0][0].isupper()
             ]
-    return sorted([*spans, *_apart(iter(more), plain)])
+    return sorted(_of_whole(span, names) for span in [*spans, *_apart(iter(more), plain)])
+
+
+def _of_whole(span: Span, names: set[str]) -> Span:
+    """Return the place of "John" as one of "John Smith", where the row knows one such name."""
+    words = set(span.value.split())
+    wholes = [name for name in names if words < set(name.split())] if span.kind == "name" else []
+    return span._replace(value=wholes[0]) if len(wholes) == 1 else span
 
 
 def _replaced(text: str, spans: Sequence[Span], numbers: dict[str, dict[str, int]]) -> str:
