@@ -1,9 +1,9 @@
 """A large log -> questions: `python benchmarks/sampling.py ROWS...`, default 20000 100000 340000.
 
-The logs are made of the questions of squad2, bankfaq and xquad (../shared/data), repeated as a Zipf law repeats
-them, in a file of JSON lines with messages; every tenth has personal data in it, every twentieth is small talk.
-Each way of sampling runs in a process of its own: printed are wall and CPU seconds, rows per CPU second and the
-peak of memory. Before that, how long masking takes, for questions and for paragraphs.
+The logs are made of the questions of squad2, bankfaq and xquad (../shared/data), repeated as a Zipf law
+repeats them, in a file of JSON lines with messages; every tenth has personal data in it, every twentieth is
+small talk. Each way of sampling runs in a process of its own: printed are wall and CPU seconds, rows per CPU
+second and the peak of memory. Before that, how long masking takes, for questions and for paragraphs.
 """
 
 import json
@@ -69,9 +69,8 @@ def time_masking() -> None:
     mask_personal_data("+1 555 010 9999")
     for name, texts in (("questions", questions), ("paragraphs", paragraphs)):
         best = min(_seconds(texts) for _ in range(3))
-        print(
-            f"masking {name}: {best / len(texts) * 1e6:.0f} microseconds CPU each, {np.mean([*map(len, texts)]):.0f} characters"
-        )
+        length = np.mean([len(text) for text in texts])
+        print(f"masking {name}: {best / len(texts) * 1e6:.0f} us CPU each, {length:.0f} characters")
 
 
 def _seconds(texts: list[str]) -> float:
@@ -95,10 +94,8 @@ def main() -> None:
                 process.start()
                 wall, cpu, peak, n_questions = results.get()
                 process.join()
-                print(
-                    f"{n_rows:8,} {n_questions:9,} {way:<10} {wall:7.1f} {cpu:7.1f} {n_rows / cpu:8.0f} {peak:8.0f}",
-                    flush=True,
-                )
+                row = f"{wall:7.1f} {cpu:7.1f} {n_rows / cpu:8.0f} {peak:8.0f}"
+                print(f"{n_rows:8,} {n_questions:9,} {way:<10} {row}", flush=True)
 
 
 if __name__ == "__main__":
