@@ -120,7 +120,7 @@ async def test_a_question_in_the_wrong_language_is_asked_for_once_more():
     assert "People who ask speak Hindi and nothing else" in ask.prompts[1].messages[0].content
     lost = [candidate.loss and candidate.loss.reason for candidate in result.candidates]
     assert lost == [None, "wrong_language", "wrong_language", None, "wrong_language"]
-    assert result.candidates[1].loss.detail == "en in place of hi"
+    assert result.candidates[1].loss.detail == "question: en in place of hi"
     assert [candidate.question.lang for candidate in result.candidates] == ["hi", "en", "en", "hi", "en"]
     assert result.n_cut == 1
 
@@ -141,6 +141,7 @@ async def test_an_answer_in_another_language_is_wrong_unless_it_is_copied():
         None,
         "wrong_language",
     ]
+    assert result.candidates[1].loss.detail == "answer: en in place of hi"
 
 
 async def test_a_passage_without_a_language_takes_any():

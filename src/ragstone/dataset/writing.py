@@ -38,19 +38,20 @@ What kind of question:
 Who asks: {audience}. They have not read it and do not know that it exists. So every question makes sense \
 to a stranger: it names the thing that it asks about, and it never says "the passage", "the text", "this \
 document", "the author", "the example" or "mentioned". There is exactly one right answer. Ask about what \
-matters, each time about something else; of source code about what it does, takes and returns, of a table \
+matters, and no question twice in other words; of source code about what it does, takes and returns, of a table \
 about its values.
 
-For each question: {copied} Then write the question. Then write the answer, as short as it can be."""
+For each question: {copied} Then write a question that these words answer. Then write the answer, taken from \
+them, as short as it can be."""
 COPIED = {
-    1: "First copy into quote the words that hold the answer, exactly as they stand there, at most two "
-    "sentences or five lines of code.",
-    2: "First copy the words that hold the answer, exactly as they stand there: one sentence into quote, and "
-    "another one, from a different place, into second_quote.",
+    1: "First copy into quote the words in which the answer itself stands, not those that lead up to it, "
+    "exactly as they are: at most two sentences or five lines of code. No two questions have the same quote.",
+    2: "First copy the words in which the answer itself stands, exactly as they are: one sentence into quote, "
+    "and another one, from a different place, into second_quote.",
 }
 COPIED_FROM_TWO = (
-    "First copy the words that hold the answer, exactly as they stand there: a sentence of <passage 1> into "
-    "quote, and a sentence of <passage 2> into second_quote."
+    "First copy the words in which the answer itself stands, exactly as they are: a sentence of <passage 1> "
+    "into quote, and a sentence of <passage 2> into second_quote."
 )
 AVOID = "Do not ask what stands in <asked already> again, in whatever words."
 IN_LANGUAGE = "Write the questions and the answers in {language}."
@@ -214,7 +215,7 @@ def _candidate(draft: Draft | DraftOfTwo, passages: tuple[Passage, ...], turn: T
     found = _find_all(quotes, passages)
     question, answer = _line(draft.question), _line(draft.answer)
     passage = passages[0]
-    in_language = speaks(question, passage.lang) and _answers_in_language(answer, passages)
+    foreign = _foreign(question, answer, passages)
     candidate = Candidate(
         question=Question(
             id="",
@@ -223,15 +224,14 @@ def _candidate(draft: Draft | DraftOfTwo, passages: tuple[Passage, ...], turn: T
             evidence=[_evidence(one, there) for one, there in found] or None,
             document_ids=list(dict.fromkeys(passage.document_id for passage in passages)),
             answerable=True,
-            lang=passage.lang if in_language and passage.lang else detect_language(question),
+            lang=detect_language(question) if foreign else passage.lang or detect_language(question),
             tags=_tags(turn, passage),
             metadata=_notes(quotes, [one for one, _ in found]),
         ),
         passages=passages,
     )
-    if not in_language:
-        seen = detect_language(question)
-        return lose(candidate, "wrong_language", f"{seen or 'unclear'} in place of {passage.lang}")
+    if foreign:
+        return lose(candidate, "wrong_language", foreign)
     return candidate if found else lose(candidate, "no_evidence", BETWEEN.join(quotes)[:SHOWN])
 
 
@@ -261,11 +261,15 @@ def _evidence(found: Found, passage: Passage) -> Evidence:
     )
 
 
-def _answers_in_language(answer: str, passages: tuple[Passage, ...]) -> bool:
-    """Say whether an answer is in the passage's language, or copied out of it."""
-    if speaks(answer, passages[0].lang):
-        return True
-    return any(find_evidence(answer, passage.text) is not None for passage in passages)
+def _foreign(question: str, answer: str, passages: tuple[Passage, ...]) -> str | None:
+    """Say what is not in the passage's language; an answer that is copied out of it may be in any."""
+    lang = passages[0].lang
+    if not speaks(question, lang):
+        return f"question: {detect_language(question) or 'unclear'} in place of {lang}"
+    copied = any(find_evidence(answer, passage.text) is not None for passage in passages)
+    if not copied and not speaks(answer, lang):
+        return f"answer: {detect_language(answer) or 'unclear'} in place of {lang}"
+    return None
 
 
 def _tags(turn: Turn, passage: Passage) -> dict[str, str]:
