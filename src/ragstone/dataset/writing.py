@@ -38,16 +38,16 @@ What kind of question:
 Who asks: {audience}. They have not read it and do not know that it exists. So every question makes sense \
 to a stranger: it names the thing that it asks about, and it never says "the passage", "the text", "this \
 document", "the author", "the example" or "mentioned". There is exactly one right answer. Ask about what \
-matters, and no question twice in other words; of source code about what it does, takes and returns, of a table \
+matters, and nothing twice in other words; of source code about what it does, takes and returns, of a table \
 about its values.
 
-For each question: {copied} Then write a question that these words answer. Then write the answer, taken from \
-them, as short as it can be."""
+For each question: {copied} Then write a question that these words answer. Then write the answer that \
+follows from them, as short as this kind of question allows."""
 COPIED = {
     1: "First copy into quote the words in which the answer itself stands, not those that lead up to it, "
     "exactly as they are: at most two sentences or five lines of code. No two questions have the same quote.",
-    2: "First copy the words in which the answer itself stands, exactly as they are: one sentence into quote, "
-    "and another one, from a different place, into second_quote.",
+    2: "First copy the words in which the answer itself stands, exactly as they are: one sentence into "
+    "quote, and another one, from a different place, into second_quote.",
 }
 COPIED_FROM_TWO = (
     "First copy the words in which the answer itself stands, exactly as they are: a sentence of <passage 1> "
