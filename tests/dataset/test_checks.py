@@ -2,6 +2,8 @@ from collections import Counter
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragstone.dataset.candidate import REASONS, Candidate, Passage, lose
 from ragstone.dataset.checks import CHECKS, check_candidate, evidence_of, length_in_words
@@ -132,6 +134,9 @@ GIVEN_AWAY = [
     ("特斯拉公司是谁创办的特斯拉？", "特斯拉"),
 ]
 FINE = [
+    "What is shown in the text box?",
+    "Which fields are contained in the page header?",
+    "What is displayed according to the document type?",
     "What document is needed to open an account?",
     "Which text editor is used at CERN?",
     "How do I create a context in Phoenix?",
@@ -274,6 +279,12 @@ def test_two_characters_without_spaces_count_as_a_word():
     assert length_in_words("小麦什么时候播种") == 4
     assert length_in_words("小麦 in May") == 3
     assert length_in_words("왜 밀을 심습니까") == 3
+
+
+@given(st.text(), st.text(), st.sampled_from([None, "en", "zh", "xx"]))
+def test_any_text_is_checked(question, answer, lang):
+    found = check_candidate(candidate(question, answer, lang=lang)).loss
+    assert found is None or REASONS[found.reason][0] == "check"
 
 
 def test_every_check_is_a_reason():

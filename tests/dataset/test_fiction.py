@@ -191,6 +191,14 @@ def test_the_seed_decides_and_the_order_of_documents_does_not():
     assert fictionalise(rows, [], seed=4).swaps != fiction.swaps
 
 
+@given(st.lists(st.text(max_size=60), max_size=4), st.lists(st.text(max_size=8), max_size=3))
+def test_any_texts_are_survived_and_swapped_alike(texts, names):
+    rows = [document(text, str(number)) for number, text in enumerate([*texts, *texts])]
+    fiction = fictionalise(rows, [], seed=1, names=names)
+    now = [row.text for row in fiction.documents]
+    assert now[: len(texts)] == now[len(texts) :]
+
+
 WORDS = [
     *("Oslo", "Oslos", "Marie", "Curie", "Normandy", "Norman", "the", "in", "of", "paid", "1874", "2015"),
     *("15%", "12,500", "240", "New York", "Super Bowl", "super", "bowl", "7", "`Oslo`", "May 14,", "."),

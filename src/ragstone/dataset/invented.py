@@ -47,14 +47,17 @@ def script_of(text: str) -> str:
 def invent(original: str, key: str, is_free: Callable[[str], bool]) -> str:
     """Return an invented word for an original one, drawn by the key; `is_free` says whether one may be taken.
 
-    It has the original's script and capital, and two to four syllables.
+    It has the original's script and capital, a vowel at its end where that has one, and two or three
+    syllables, more where short ones are taken.
     """
     digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     rng = np.random.default_rng(int.from_bytes(digest))
     sounds = SOUNDS[script_of(original)]
     for n_tries in range(TRIES * 10):
         n_syllables = 2 + int(rng.integers(3) == 0) + n_tries // TRIES
-        word = "".join(_syllable(sounds, rng) for _ in range(n_syllables - 1)) + _last(sounds, rng)
+        word = "".join(_syllable(sounds, rng) for _ in range(n_syllables))
+        # A stem that ends in a vowel takes other endings: Syria, Syrian.
+        word += "" if original[-1:].casefold() in sounds.vowels.split() else _one_of(sounds.codas, rng)
         word = word.capitalize() if original[:1].isupper() else word
         if is_free(word):
             return word
@@ -63,10 +66,6 @@ def invent(original: str, key: str, is_free: Callable[[str], bool]) -> str:
 
 def _syllable(sounds: Sounds, rng: np.random.Generator) -> str:
     return f"{_one_of(sounds.onsets, rng)}{_one_of(sounds.vowels, rng)}"
-
-
-def _last(sounds: Sounds, rng: np.random.Generator) -> str:
-    return f"{_syllable(sounds, rng)}{_one_of(sounds.codas, rng)}"
 
 
 def _one_of(listed: str, rng: np.random.Generator) -> str:

@@ -76,16 +76,25 @@ def number_edits(text: str, quantities: Quantities) -> Iterator[Edit]:
             until = _moved_year(found[1][:2] + found[3], quantities)[-2:]
             yield Edit(*found.span(), f"{year}{found[2]}{until}")
     taken += [found.span() for found in _VERSION.finditer(text)]
+    covered = cover(text, taken)
     for found in _NUMBER.finditer(text):
-        if not any(start < found.end() and found.start() < end for start, end in taken):
+        if not any(covered[found.start() : found.end()]):
             new = _moved(text, found, quantities)
             if new is not None and new != found[0]:
                 yield Edit(*found.span(), new)
 
 
+def cover(text: str, spans: Iterable[tuple[int, int]]) -> bytearray:
+    """Return for each character of a text 1 where a span covers it, else 0."""
+    covered = bytearray(len(text))
+    for start, end in spans:
+        covered[start:end] = b"\1" * (end - start)
+    return covered
+
+
 def _moved(text: str, found: re.Match[str], quantities: Quantities) -> str | None:
     """Return what a number becomes where it stands, None where it is left alone."""
-    before, after = text[: found.start()][-30:], text[found.end() :][:40]
+    before, after = text[max(0, found.start() - 30) : found.start()], text[found.end() : found.end() + 40]
     digits = found[0].replace(",", "")
     if len(digits) > MOST_DIGITS or digits[0] in "0٠०০0" or int(digits) < SMALLEST:
         return None

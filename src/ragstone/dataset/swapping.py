@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ragstone.dataset.invented import invent, script_of
 from ragstone.dataset.names import LEFT_ALONE, WORD, Found, find_names
-from ragstone.dataset.quantities import Edit, Quantities, draw_quantities, number_edits
+from ragstone.dataset.quantities import Edit, Quantities, cover, draw_quantities, number_edits
 
 CASED = frozenset({"LATIN", "CYRILLIC", "GREEK"})
 UNSPACED = frozenset({"CJK", "KATAKANA", "THAI"})
@@ -86,11 +86,9 @@ def draw_swaps(
 
 def change(text: str, swaps: Swaps) -> Changed:
     """Return a text with other names and numbers, but for code, addresses and paths."""
-    left = [found.span() for found in LEFT_ALONE.finditer(text)]
+    left = cover(text, (found.span() for found in LEFT_ALONE.finditer(text)))
     edits = [*number_edits(text, swaps.quantities)]
-    edits += [
-        edit for edit in _name_edits(text, swaps) if not any(a < edit.end and edit.start < b for a, b in left)
-    ]
+    edits += [edit for edit in _name_edits(text, swaps) if not any(left[edit.start : edit.end])]
     edits.sort()
     pieces, end = [], 0
     kept = []
