@@ -13,11 +13,14 @@ from .corpus import ingest as ingest
 from .corpus import read_corpus as read_corpus
 from .dataset.masking import Masked as Masked
 from .dataset.masking import mask_personal_data as mask_personal_data
+from .dataset import Candidate as Candidate
 from .embedding import open_embedder as open_embedder
+from .engine import EvaluationSet as EvaluationSet
 from .engine import answer as answer
 from .engine import bench_languages as bench_languages
 from .engine import bench_retrievers as bench_retrievers
 from .engine import build_facts as build_facts
+from .engine import build_questions as build_questions
 from .engine import judge as judge
 from .engine import retrieve as retrieve
 from .engine import run as run
@@ -50,6 +53,7 @@ from .records import Verdict as Verdict
 from .report import BenchSummary as BenchSummary
 from .report import RunSummary as RunSummary
 from .report import StudySummary as StudySummary
+from .report import read_certificate as read_certificate
 from .report import read_summary as read_summary
 from .report import write_report as write_report
 from .retrieval import RetrievalSummary as RetrievalSummary
