@@ -38,7 +38,7 @@ def script_of(text: str) -> str:
     """Return the script of a text's first letter, a key of SOUNDS; LATIN where there is none of them."""
     for character in text:
         if character.isalpha():
-            script = unicodedata.name(character, "").split()[0]
+            script = unicodedata.name(character, "LATIN").split()[0]
             script = SAME_SCRIPT.get(script, script)
             return script if script in SOUNDS else "LATIN"
     return "LATIN"
