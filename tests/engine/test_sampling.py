@@ -1,12 +1,14 @@
 """A log becomes questions and an answer sheet without personal data."""
 
+import json
+
 import msgspec
 import pytest
 
 import ragstone
 from ragstone.config import SampleSection, Settings
 from ragstone.errors import ConfigError, DataError
-from ragstone.tables import parse_row
+from ragstone.tables import read_rows
 
 LOG = [
     {
@@ -89,11 +91,13 @@ def test_judgements_give_the_quality_by_the_rows_ids():
         sampled(judgements=rows, quality="wrong")
 
 
-def test_judgements_find_rows_without_an_id_as_the_answers_that_were_judged():
-    row = {"question": "What does a loan cost?", "answer": "5 %."}
-    name = parse_row(row, ragstone.Answer).question_id
-    sample = sampled([row], by="quality", judgements=[judgement(name, 0.1)])
-    assert sample.questions[0].metadata["quality"] == 0.1
+def test_judgements_find_rows_without_an_id_as_the_answers_that_were_judged(tmp_path):
+    rows = [{"question": "What does a loan cost?", "answer": f"{n} %."} for n in (4, 5)]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    names = [answer.question_id for answer in read_rows(path, ragstone.Answer)]
+    judged = [judgement(name, score) for name, score in zip(names, (0.1, 0.3), strict=True)]
+    assert sampled(path, by="quality", judgements=judged).questions[0].metadata["quality"] == 0.2
 
 
 def test_only_the_first_rows_are_read_with_a_limit():

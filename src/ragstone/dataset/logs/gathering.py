@@ -155,6 +155,7 @@ def gather(
     column that was named is nowhere.
     """
     sorting = _Sorting(own, masking)
+    judged_of = _by_id(judged) if judged else None
     n_rows = malformed = without = unread = 0
     shown: list[str] = []
     names: dict[str, None] = {}
@@ -170,7 +171,7 @@ def gather(
         if exchange is None:
             without += 1
             continue
-        quality = judged(exchange.id or _id_of(exchange)) if judged else as_quality(exchange.quality)
+        quality = judged_of(exchange) if judged_of else as_quality(exchange.quality)
         unread += quality is None and exchange.quality not in (None, "")
         sorting.add(at, exchange, quality)
     _check(n_rows, malformed, without, shown, list(names), columns)
@@ -190,9 +191,21 @@ def gather(
     return Gathered(asked, counts, dict(sorted(sorting.masked.items())))
 
 
-def _id_of(exchange: Exchange) -> str:
-    """Return the id that a row without one has where answers are read (tables/reading.py)."""
-    return "q-" + _digest(exchange.question, 6).hex()
+def _by_id(judged: Callable[[str], float | None]) -> Callable[[Exchange], float | None]:
+    """Return what finds a row's quality by its id, or by the one that it was judged under for want of one.
+
+    Where answers are read (tables/reading.py) such an id is made of the question, the n-th with its number.
+    """
+    names: Counter[tuple[str, str | None]] = Counter()
+
+    def found(exchange: Exchange) -> float | None:
+        name = "q-" + _digest(exchange.question, 6).hex()
+        names[name, exchange.system] += 1
+        n = names[name, exchange.system]
+        own = judged(exchange.id) if exchange.id is not None else None
+        return own if own is not None else judged(name if n == 1 else f"{name}-{n}")
+
+    return found
 
 
 def _told(place: Place | None, at: int, why: str) -> str:
