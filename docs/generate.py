@@ -295,7 +295,7 @@ def public_names() -> list[tuple[str, str]]:
     """Return (room, name) of everything that __init__.pyi exports, in its order."""
     tree = ast.parse(Path(ragstone.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     return [
-        (node.module or "", alias.asname or alias.name)
+        ((node.module or "").partition(".")[0], alias.asname or alias.name)
         for node in tree.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
