@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from ragstone.dataset.answers import answers_correctly, is_guessable, polarity, says_unknown
@@ -61,6 +62,29 @@ def test_a_right_answer_is_right(answer, reference):
 )
 def test_a_wrong_hedged_or_empty_answer_is_wrong(answer, reference):
     assert not right(answer, reference)
+
+
+def test_what_an_answer_repeats_of_the_question_is_no_hedge_and_no_length():
+    question = "Which town do the blazers of the north, the Trail Blazers, or their guests play in, not away?"
+    answer = "The Trail Blazers of the north, or their guests, play in Portland, not away."
+    assert answers_correctly(answer, Question(id="q", question=question, reference="Portland"))
+    assert not answers_correctly(answer, Question(id="q", question="Which town?", reference="Portland"))
+
+
+@pytest.mark.pack
+def test_what_is_taken_for_right_is_what_people_call_right(shared_data):
+    taken = found = n_right = 0
+    for line in (shared_data / "evouna" / "tq600.jsonl").read_bytes().splitlines():
+        row = msgspec.json.decode(line)
+        reference = row["reference"].replace("/", " / ")
+        said = answers_correctly(
+            row["answer"], Question(id="q", question=row["question"], reference=reference)
+        )
+        taken += said
+        n_right += row["human_label"]
+        found += said and row["human_label"]
+    assert found / taken > 0.99
+    assert found / n_right > 0.7
 
 
 def test_no_is_a_preposition_in_portuguese():

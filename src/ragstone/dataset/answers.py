@@ -17,6 +17,7 @@ MORE_WORDS = 12
 LONG = 6  # words: from here on a reference is a sentence, which nobody repeats word for word
 ALIKE, SHORT_ALIKE = 0.5, 0.6  # token F1
 OPENING = 12  # characters
+LIST, ITEM_WORDS = 3, 3  # items at least, of so few words each: not commas in a sentence
 
 _ITEMS = re.compile(r"(?<!\d),|,(?!\d)|[;/、，；،\n]")  # the comma of 1,000 parts nothing
 
@@ -48,7 +49,7 @@ def answers_correctly(answer: str, question: Question) -> bool:
     if not answer.strip() or says_unknown(answer):
         return False
     possible = alternatives(references(question), " / ")
-    return any(_matches(answer, reference, question.lang) for reference in possible)
+    return any(_matches(answer, reference, question) for reference in possible)
 
 
 def says_unknown(answer: str) -> bool:
@@ -90,29 +91,32 @@ def polarity(text: str, more: bool = False) -> bool | None:
     return found["yes"] is not None
 
 
-def _matches(answer: str, reference: str, lang: str | None) -> bool:
+def _matches(answer: str, reference: str, question: Question) -> bool:
     wanted = polarity(reference)
     if wanted is not None:
         return polarity(answer, more=True) == wanted
-    said, expected = words(answer), words(reference)
-    if _hedged(answer, reference, lang) or not _same_numbers(said, expected):
+    said, expected, asked = words(answer), words(reference), words(question.question)
+    if _hedged(answer, reference, question) or not _same_numbers(said, expected):
         return False
     if len(expected) >= LONG:
         return token_f1(answer, reference) >= ALIKE
     if containment(answer, reference):
-        return len(said) <= len(expected) + MORE_WORDS
+        return sum(word not in {*expected, *asked} for word in said) <= MORE_WORDS
     return bool(said and containment(reference, answer)) and token_f1(answer, reference) >= SHORT_ALIKE
 
 
-def _hedged(answer: str, reference: str, lang: str | None) -> bool:
-    """Return whether an answer names more possible answers than the reference, or denies what it asserts."""
-    if offers_choice(answer) and not offers_choice(reference):
+def _hedged(answer: str, reference: str, question: Question) -> bool:
+    """Return whether an answer names more possible answers than the reference, or denies what it asserts.
+
+    What it repeats of the question says neither.
+    """
+    if offers_choice(answer) and not offers_choice(reference) and not offers_choice(question.question):
         return True
-    denying = _negations(lang)
+    denying = _negations(question.lang).difference(words(question.question))
     if denying.isdisjoint(words(answer)) != denying.isdisjoint(words(reference)):
         return True
-    n_items = len(_ITEMS.findall(answer)) + 1
-    return n_items > 2 and n_items > len(_ITEMS.findall(reference)) + 1
+    n_items, n_expected = (len(_ITEMS.findall(text)) + 1 for text in (answer, reference))
+    return n_items >= LIST and n_items > n_expected and len(words(answer)) <= n_items * ITEM_WORDS
 
 
 def _same_numbers(said: Sequence[str], expected: Sequence[str]) -> bool:
