@@ -66,7 +66,7 @@ def test_a_wrong_hedged_or_empty_answer_is_wrong(answer, reference):
 
 def test_what_an_answer_repeats_of_the_question_is_no_hedge_and_no_length():
     question = "Which town do the blazers of the north, the Trail Blazers, or their guests play in, not away?"
-    answer = "The Trail Blazers of the north, or their guests, play in Portland, not away."
+    answer = "The Trail Blazers of the north, or all of their guests, play in Portland, not away."
     assert answers_correctly(answer, Question(id="q", question=question, reference="Portland"))
     assert not answers_correctly(answer, Question(id="q", question="Which town?", reference="Portland"))
 
