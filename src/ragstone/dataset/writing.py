@@ -44,10 +44,11 @@ about its values.
 For each question: {copied} Then write a question that these words answer. Then write the answer that \
 follows from them, as short as this kind of question allows."""
 COPIED = {
-    1: "First copy into quote the words in which the answer itself stands, not those that lead up to it, "
-    "exactly as they are: at most two sentences or five lines of code. No two questions have the same quote.",
-    2: "First copy the words in which the answer itself stands, exactly as they are: one sentence into "
-    "quote, and another one, from a different place, into second_quote.",
+    1: "First copy from <passage> into quote the words in which the answer itself stands, not those that "
+    "lead up to it, exactly as they are: at most two sentences or five lines of code. No two questions have "
+    "the same quote.",
+    2: "First copy from <passage> the words in which the answer itself stands, exactly as they are: one "
+    "sentence into quote, and another one, from a different place, into second_quote.",
 }
 COPIED_FROM_TWO = (
     "First copy the words in which the answer itself stands, exactly as they are: a sentence of <passage 1> "
