@@ -26,7 +26,9 @@ class Writer:
         now = self.said.pop(0) if len(self.said) > 1 else self.said[0]
         if isinstance(now, Exception):
             raise now
-        value = prompt.reply(facts=[FactReply(quote=quote, statement=statement) for quote, statement in now])
+        value = prompt.reply(
+            facts=[FactReply(quote=quote, subject="", statement=statement) for quote, statement in now]
+        )
         return Reply(text="", value=value, usage=Usage(), latency_s=0.0, cost_usd=None)
 
 

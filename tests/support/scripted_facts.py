@@ -50,7 +50,7 @@ def facts_writer(
 
 def _facts(text: str, n: int, *, repeated: bool) -> list[dict[str, str]]:
     sentences = [found.strip() for found in SENTENCE.findall(text)] or [text.strip()[:280]]
-    return [{"quote": one, "statement": TWIN if repeated else one} for one in sentences[:n]]
+    return [{"quote": one, "subject": "it", "statement": TWIN if repeated else one} for one in sentences[:n]]
 
 
 def _change(statement: str, prompt: str) -> dict[str, str]:

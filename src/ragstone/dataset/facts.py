@@ -17,31 +17,31 @@ from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_n
 from ragstone.records import Evidence, Question
 
 VERSION = 1  # of the prompt below; a change of wording is a new one
-TOKENS_A_FACT = 160  # of reply: a quotation and a sentence
+TOKENS_A_FACT = 180  # of reply: a quotation, a name and a sentence
 LONGEST = 300  # characters of a statement, as the model is told
 FEWEST = 3  # tokens of a statement
 QUESTION_MARKS = "?？؟՞⁇⁈፧"
 
 FACTS_TOLD = (
-    "You write true statements for a true/false test. Read the text and write {n} of them, each about "
-    "another fact.\n"
-    "- quote: copy the words of the text that prove the statement, exactly as they stand there.\n"
-    "- statement: one sentence {language}, of at most 30 words, that says the fact itself. It must be true "
-    "by the text alone. Keep the numbers, names and conditions.\n"
-    "- Who reads the statement sees neither the text nor its title. So name what it is about: never write "
-    '"this", "these", "it" or "they" for something that the statement does not name.\n'
-    '- Write "The museum opens at nine.", and never "The text says that the museum opens at nine."'
+    "You write true statements for a quiz. Read the text and write {n} of them, each about another fact.\n"
+    "- quote: copy the words that prove the statement, exactly as they stand in the text.\n"
+    "- subject: the name of the product, person, place or matter that the statement is about.\n"
+    "- statement: one sentence {language}, of at most 30 words, that says the fact and names the subject. It "
+    "must be true by the text alone. Keep the numbers, names and conditions. Who reads it does not have the "
+    'text, so never write "the text", "this" or "it".'
 )
 OWN_LANGUAGE = "in the language of the text"
 
 
 class FactReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fact: the words that prove it, then the statement.
+    """A fact: the words that prove it, what it is about, then the statement.
 
-    The lengths are told to the model and not demanded of it: one that is too long is no reason to lose all.
+    The subject is asked for so that a small model begins with its name, and not with "The text says". The
+    lengths are told to the model and not demanded of it: one that is too long is no reason to lose all.
     """
 
     quote: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 600})]
+    subject: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": 80})]
     statement: Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": LONGEST})]
 
 
@@ -94,7 +94,8 @@ def facts_prompt(passage: Passage, n: int, secret: bytes, *, again: bool = False
     return fenced_prompt(
         f"{told}\n\n{MATERIAL}",
         shown,
-        form='{"nonce": the code, "facts": [{"quote": words of the text, "statement": one sentence}, ...]}',
+        form='{"nonce": the code, "facts": [{"quote": words of the text, "subject": its name, '
+        '"statement": one sentence}, ...]}',
         reply=_facts_reply(n),
         nonce=row_nonce(secret, ["facts", str(VERSION), str(n), language, *shown.values()]),
         max_tokens=TOKENS_A_FACT * n + 60,
