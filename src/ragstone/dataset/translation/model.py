@@ -78,9 +78,11 @@ def translation_prompt(
         words += " The title only says what the texts are about: do not translate it."
         shown = {"title": about, **shown}
     longest = max(map(len, texts))
-    fields = ", ".join(f'"text_{n}": its translation' for n in range(1, len(texts) + 1))
+    # A 1.5B model asked for "its translation" of Spanish into English gave back MATERIAL, which is English.
+    spoken = language_name(target)
+    fields = ", ".join(f'"text_{n}": text_{n} in {spoken}' for n in range(1, len(texts) + 1))
     return fenced_prompt(
-        f"{words}\n\n{MATERIAL}",
+        f"{MATERIAL}\n\n{words}",
         shown,
         form=f'{{"nonce": the code, {fields}}}',
         reply=_reply_of(len(texts), _rounded(ROOM * longest + FRAME)),
