@@ -39,6 +39,12 @@ def test_the_change_asked_for_is_found(before, after, kind, lang, changed):
         ("Now Paris grows fast.", "Now Rome grows fast.", "relation", "a name was changed"),
         ("It is in old Delhi.", "It is in Delhi.", "entity", "put in or taken out"),
         ("It is in old Delhi.", "It is in Delhi.", "relation", "put in or taken out"),
+        (
+            "It asks to block a sum.",
+            "It asks not to a sum.",
+            "negation",
+            "more than a negation was taken out: block",
+        ),
     ],
 )
 def test_another_change_is_named(before, after, kind, why):

@@ -54,7 +54,7 @@ def check_change(before: str, after: str, kind: Change, lang: str | None) -> Cha
     denied = count_negations(before, lang) != count_negations(after, lang) or is_negated(*_flat(runs), lang)
     if denied != (kind == "negation"):
         return "a negation was changed" if denied else "no negation was put in or taken out"
-    mistake = None if kind == "negation" else _CHECKS[kind](runs, lang)
+    mistake = _CHECKS[kind](runs, lang)
     if mistake is not None:
         return mistake
     return Changed(_joined(a for a, _ in runs), _joined(b for _, b in runs))
@@ -74,6 +74,14 @@ def _number(runs: Runs, _lang: str | None) -> str | None:
     for before, after in runs:
         if len(before) != 1 or len(after) != 1 or not (numbers_in(before[0]) and numbers_in(after[0])):
             return "something else than a number was changed"
+    return None
+
+
+def _negation(runs: Runs, lang: str | None) -> str | None:
+    """A word that is gone for nothing, and denied nothing, was lost in copying."""
+    lost = [word for before, after in runs if not after for word in before]
+    if lost and not count_negations(" ".join(lost), lang):
+        return f"more than a negation was taken out: {' '.join(lost)}"
     return None
 
 
@@ -99,7 +107,7 @@ def _relation(runs: Runs, lang: str | None) -> str | None:
     return None
 
 
-_CHECKS = {"number": _number, "entity": _entity, "relation": _relation}
+_CHECKS = {"number": _number, "negation": _negation, "entity": _entity, "relation": _relation}
 
 
 def _flat(runs: Runs) -> tuple[list[str], list[str]]:
