@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ragstone.dataset.built import CriticMeasured
 from ragstone.dataset.candidate import Candidate, Passage
-from ragstone.dataset.critic_verdicts import FILTER
+from ragstone.dataset.certifying.critic_verdicts import FILTER
 from ragstone.dataset.critique import critique, shown_passages
 from ragstone.dataset.defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
 from ragstone.judging.critic import Critic, critic_names, load_critics

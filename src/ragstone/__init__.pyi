@@ -12,9 +12,9 @@ from .corpus import chunk_documents as chunk_documents
 from .corpus import ingest as ingest
 from .corpus import read_corpus as read_corpus
 from .dataset import Candidate as Candidate
-from .dataset.certificate import Certificate as Certificate
-from .dataset.fiction import Fiction as Fiction
-from .dataset.fiction import fictionalise as fictionalise
+from .dataset.certifying.certificate import Certificate as Certificate
+from .dataset.fictional.fiction import Fiction as Fiction
+from .dataset.fictional.fiction import fictionalise as fictionalise
 from .dataset.importing import Imported as Imported
 from .dataset.importing import ImportSummary as ImportSummary
 from .dataset.importing import import_set as import_set

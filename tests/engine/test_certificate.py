@@ -6,7 +6,7 @@ import ragstone
 from ragstone.cli.new import copy_starter
 from ragstone.config import load_settings
 from ragstone.dataset import Candidate
-from ragstone.dataset.certificate import certify
+from ragstone.dataset.certifying.certificate import certify
 from ragstone.engine.certificate import copy_certificate
 from ragstone.records import Question
 from ragstone.report import write_report

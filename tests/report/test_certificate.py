@@ -13,7 +13,7 @@ from tests.support.builds import build_of, candidate, facts, measured, passage, 
 
 from ragstone.config import BuildSection
 from ragstone.dataset import Candidate
-from ragstone.dataset.certificate import certify
+from ragstone.dataset.certifying.certificate import certify
 from ragstone.errors import DataError
 from ragstone.records import Usage
 from ragstone.report import read_certificate, terminal_certificate, write_certificate

@@ -7,7 +7,7 @@ from tests.report.test_page import EVIL
 from tests.support.builds import build_of, candidate, passage, ten
 
 from ragstone.dataset import Candidate
-from ragstone.dataset.certificate import certify
+from ragstone.dataset.certifying.certificate import certify
 from ragstone.report import write_certificate
 
 

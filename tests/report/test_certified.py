@@ -8,7 +8,7 @@ from tests.report.test_page import EVIL, GOLDEN, Page, read, without_style_and_s
 from tests.support.builds import build_of, facts, ten
 
 from ragstone.dataset import Candidate
-from ragstone.dataset.certificate import certify, fit
+from ragstone.dataset.certifying.certificate import certify, fit
 from ragstone.errors import DataError
 from ragstone.records import Question
 from ragstone.report.certificate_words import fitting

@@ -4,7 +4,7 @@ import msgspec
 
 from ragstone.config import BuildSection
 from ragstone.dataset import Built, Candidate, CriticMeasured, Loss, Passage
-from ragstone.dataset.critic_verdicts import share_of
+from ragstone.dataset.certifying.critic_verdicts import share_of
 from ragstone.records import Evidence, Question, Usage
 
 TEXTS = {

@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from ragstone.dataset.built import CriticMeasured, Defect
 from ragstone.dataset.candidate import Candidate, Passage
-from ragstone.dataset.critic_verdicts import FILTER, share_of
+from ragstone.dataset.certifying.critic_verdicts import FILTER, share_of
 from ragstone.dataset.dangling import dangle, words_in
 from ragstone.judging.critic import Critic
 from ragstone.records import references

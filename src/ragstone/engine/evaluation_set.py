@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.dataset import Built
-from ragstone.dataset.certificate import Certificate
+from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.records import Question
 from ragstone.report import Calls
 

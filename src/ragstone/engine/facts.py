@@ -8,7 +8,7 @@ import msgspec
 from ragstone.config import Settings, choose, load_settings
 from ragstone.config.build import Change
 from ragstone.dataset import Built
-from ragstone.dataset.certificate import certify
+from ragstone.dataset.certifying.certificate import certify
 from ragstone.dataset.split import split_questions
 from ragstone.engine.build_files import check_build_outputs, write_build
 from ragstone.engine.evaluation_set import EvaluationSet

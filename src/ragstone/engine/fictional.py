@@ -4,8 +4,8 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragstone.dataset.fiction import fictionalise
-from ragstone.dataset.names import list_names
+from ragstone.dataset.fictional.fiction import fictionalise
+from ragstone.dataset.fictional.names import list_names
 from ragstone.engine.build_files import fictional_paths
 from ragstone.engine.session import Session
 from ragstone.llm import Ask, CallFailed

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragstone.config import Settings, choose, load_settings
-from ragstone.dataset.certificate import certify
+from ragstone.dataset.certifying.certificate import certify
 from ragstone.dataset.split import split_questions
 from ragstone.engine.build_files import check_build_outputs, write_build
 from ragstone.engine.building import build_rows

@@ -11,8 +11,8 @@ from ragstone.config import Settings, load_settings
 from ragstone.corpus.language import detect_languages
 from ragstone.dataset.logs import Asked, Columns, Exchange, LogCounts, gather, judged_qualities
 from ragstone.dataset.logs.gathering import Source, exchanges_at
+from ragstone.dataset.logs.sampling import By, Drawn, Sampled, TopicShare, Way, draw
 from ragstone.dataset.masking import OwnWords, mask_texts, own_words
-from ragstone.dataset.sampling import By, Drawn, Sampled, TopicShare, Way, draw
 from ragstone.embedding import Embedder, open_embedder
 from ragstone.engine.progress import Progress, State, silent
 from ragstone.errors import DataError

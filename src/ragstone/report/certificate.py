@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.dataset import Built
-from ragstone.dataset.certificate import Certificate
+from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.report.certificate_page import render_certificate
 from ragstone.report.certified import CERTIFICATE
 from ragstone.report.html import put_page

@@ -1,8 +1,8 @@
 """A certificate and the candidates that it is of -> one HTML document that asks nothing of any network."""
 
 from ragstone.dataset import Built
-from ragstone.dataset.certificate import Certificate
-from ragstone.dataset.funnel import n_lost
+from ragstone.dataset.certifying.certificate import Certificate
+from ragstone.dataset.certifying.funnel import n_lost
 from ragstone.report import certificate_words
 from ragstone.report.certificate_rows import Embedded, embed_candidates
 from ragstone.report.certified import Certified

@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.dataset.candidate import REASONS, Candidate
 from ragstone.dataset.candidate import Passage as Source
-from ragstone.dataset.funnel import spread
+from ragstone.dataset.certifying.funnel import spread
 from ragstone.records import Evidence, references
 from ragstone.report.embedded import Shown
 from ragstone.report.joining import script_json

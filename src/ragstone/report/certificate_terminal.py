@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ragstone.dataset.certificate import Certificate
+from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.report.bench_terminal import new_table, text
 from ragstone.report.certificate_words import (
     GROUPED,

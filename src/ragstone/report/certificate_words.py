@@ -3,11 +3,11 @@
 import msgspec
 
 from ragstone.dataset.candidate import Step
-from ragstone.dataset.cautions import failed_words, noun_of, why_lost
-from ragstone.dataset.certificate import Certificate, Fit
-from ragstone.dataset.coverage import Five, Group
-from ragstone.dataset.critic_verdicts import FILTER, CriticVerdict, Grade
-from ragstone.dataset.funnel import n_lost
+from ragstone.dataset.certifying.cautions import failed_words, noun_of, why_lost
+from ragstone.dataset.certifying.certificate import Certificate, Fit
+from ragstone.dataset.certifying.coverage import Five, Group
+from ragstone.dataset.certifying.critic_verdicts import FILTER, CriticVerdict, Grade
+from ragstone.dataset.certifying.funnel import n_lost
 from ragstone.report.wording import count, number, plural, usd
 
 STEPS: dict[Step, str] = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.dataset.certificate import Certificate, Fit, fit
+from ragstone.dataset.certifying.certificate import Certificate, Fit, fit
 from ragstone.records import Question
 from ragstone.report.numbers import read_numbers
 

@@ -1,0 +1,134 @@
+"""The certificate: what a build says of the evaluation set that it has made. Numbers and plain sentences."""
+
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+
+from ragstone.config import BuildSection
+from ragstone.dataset.built import Built
+from ragstone.dataset.certifying.cautions import cautions_of, remarks_of
+from ragstone.dataset.certifying.closed_book_rate import ClosedBookRate, closed_book_rate
+from ragstone.dataset.certifying.coverage import Coverage, coverage_of
+from ragstone.dataset.certifying.critic_verdicts import (
+    CriticScores,
+    CriticVerdict,
+    scores_of,
+    share_of,
+    verdicts_of,
+)
+from ragstone.dataset.certifying.funnel import Funnel, funnel_of, n_of
+from ragstone.records import Question, Usage
+from ragstone.statistics import Estimate
+from ragstone.version import __version__
+
+# What a question asks and what is right; tags, scores and metadata may be added later.
+CERTIFIED = ("id", "question", "reference", "evidence", "document_ids", "answerable", "kind", "lang")
+DIGITS = 16  # hexadecimal, of a question's digest
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True):
+    """An evaluation set in numbers. The same build gives the same bytes: nothing here is of the clock.
+
+    declared: how the set was to be made. models: role -> model. documents_digest: SHA-256 of the ids and of
+    the passages. questions_digest: SHA-256 of the accepted questions, of their fields CERTIFIED;
+    question_digests: the same of each, shortened, in order, so that a part of the set is known again.
+    near_duplicates: repeats among what was written. closed_book: None where nobody asked. scores: of all
+    candidates that a critic scored. critics: measured on planted defects, empty where none was planted.
+    cost_usd: None where a price is unknown. cautions: what a reader must know before trusting the set, the
+    gravest first; remarks: what is good to know.
+    """
+
+    kind: str
+    version: str
+    seed: int
+    declared: BuildSection
+    models: dict[str, str]
+    documents_digest: str
+    questions_digest: str
+    funnel: Funnel
+    coverage: Coverage
+    near_duplicates: Estimate | None
+    closed_book: ClosedBookRate | None
+    scores: list[CriticScores]
+    critics: list[CriticVerdict]
+    usage: Usage
+    cost_usd: float | None
+    cautions: list[str]
+    remarks: list[str]
+    question_digests: list[str]
+
+
+def certify(built: Built) -> Certificate:
+    """Return the certificate of a build; one without questions, or without documents, has one as well."""
+    accepted = [one.question for one in built.candidates if one.loss is None]
+    funnel, coverage = funnel_of(built), coverage_of(built.candidates)
+    known, critics = closed_book_rate(built.candidates), verdicts_of(built.critics)
+    digests = [question_digest(question) for question in accepted]
+    repeats = n_of(funnel, "duplicate", "near_duplicate")
+    return Certificate(
+        kind=built.kind,
+        version=__version__,
+        seed=built.seed,
+        declared=built.declared,
+        models=built.models,
+        documents_digest=_documents_digest(built),
+        questions_digest=_whole(digests),
+        funnel=funnel,
+        coverage=coverage,
+        near_duplicates=share_of(repeats, funnel.n_written),
+        closed_book=known,
+        scores=scores_of(built.candidates, built.declared.threshold),
+        critics=critics,
+        usage=built.usage,
+        cost_usd=built.cost_usd,
+        cautions=cautions_of(built.kind, built.declared, funnel, coverage, known, critics),
+        remarks=remarks_of(built, funnel, coverage),
+        question_digests=[digest[:DIGITS] for digest in digests],
+    )
+
+
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a certificate speaks of these questions.
+
+    n: of them; n_certified: are as the certificate knows them; of: it knows so many. first: whether they are
+    the first of those, in order.
+    """
+
+    n: int
+    n_certified: int
+    of: int
+    first: bool
+
+
+def fit(certificate: Certificate, questions: Iterable[Question]) -> Fit:
+    """Return how far a certificate speaks of questions, in the order of their file."""
+    digests = [question_digest(question)[:DIGITS] for question in questions]
+    known = set(certificate.question_digests)
+    return Fit(
+        n=len(digests),
+        n_certified=sum(digest in known for digest in digests),
+        of=len(certificate.question_digests),
+        first=digests == certificate.question_digests[: len(digests)],
+    )
+
+
+def question_digest(question: Question) -> str:
+    """Return the SHA-256 of what a question asks and what is right, in hexadecimal."""
+    values = {name: getattr(question, name) for name in CERTIFIED}
+    if isinstance(question.reference, str):
+        values["reference"] = [question.reference]  # as a file of columns has it
+    return _sha(msgspec.json.encode(values, order="sorted"))
+
+
+def _whole(digests: Iterable[str]) -> str:
+    return _sha("\n".join(digests).encode())
+
+
+def _documents_digest(built: Built) -> str:
+    rows = [[one.document_id, one.start, one.end, one.text] for one in built.passages]
+    return _sha(msgspec.json.encode([built.document_ids, rows]))
+
+
+def _sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,1 @@
+"""The fictional variant: documents and questions with other names, years and numbers."""
