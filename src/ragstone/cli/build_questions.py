@@ -80,7 +80,7 @@ def questions(
 ) -> None:
     """Write questions about documents, and keep those that checks and critics let pass."""
     from ragstone.config import choose, load_settings
-    from ragstone.engine import check_questions, forecast_questions, questions_in_session, read_sources
+    from ragstone.engine import check_build, forecast_questions, questions_in_session, read_sources
     from ragstone.llm import parse_caps
 
     caps = parse_caps(budget, deadline)
@@ -90,7 +90,7 @@ def questions(
     settings = choose(settings, "build", one_call=one_call, closed_book=closed_book, fictional=fictional)
     settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop)
     rows = read_sources(sources, settings)[:limit]
-    check_questions(rows, settings, None if forecast else output, force)
+    check_build(rows, settings, None if forecast else output, force)
     if forecast or not offline:
         tell_forecast(forecast_questions(rows, settings), only=forecast, yes=yes, json=json)
     made = questions_in_session(

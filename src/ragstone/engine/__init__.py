@@ -4,6 +4,7 @@ from ragstone.engine.api import answer, judge, retrieve
 from ragstone.engine.bench import bench_folder, bench_retrievers
 from ragstone.engine.bench_forecast import forecast_bench, forecast_study
 from ragstone.engine.build_rows import read_sources
+from ragstone.engine.build_session import check_build
 from ragstone.engine.chunking import cut_documents
 from ragstone.engine.evaluation_set import EvaluationSet
 from ragstone.engine.facts import (
@@ -19,7 +20,6 @@ from ragstone.engine.pipeline import run, run_folder
 from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.engine.questions import (
     build_questions,
-    check_questions,
     forecast_questions,
     questions_in_session,
 )
@@ -78,8 +78,8 @@ __all__ = [
     "bench_retrievers",
     "build_facts",
     "build_questions",
+    "check_build",
     "check_facts",
-    "check_questions",
     "cut_documents",
     "facts_in_session",
     "forecast_answering",

@@ -11,7 +11,8 @@ from ragstone.dataset.hops import needs_both, pair_passages
 from ragstone.dataset.negatives import write_negative
 from ragstone.dataset.styles import Turn, load_style
 from ragstone.dataset.writing import Written, write_questions
-from ragstone.engine.build_filling import Made, Task, Tools, fill
+from ragstone.engine.build_filling import Made, Task, fill
+from ragstone.engine.build_sifting import Tools, sift_questions
 from ragstone.records import Chunk, Question
 from ragstone.retrieval import build_search
 
@@ -27,17 +28,18 @@ async def add_extras(made: Made, passages: Sequence[Passage], tools: Tools) -> M
     if not passages or not (declared.multi_hop or declared.negatives):
         return made
     search = await search_passages(passages)
+    sift = functools.partial(sift_questions, tools=tools)
     if declared.multi_hop:
         rng = np.random.default_rng([tools.seed, 1])
         pairs = await pair_passages(passages, search, TRIES * declared.multi_hop, rng)
         turn = Turn(style=load_style("multi_hop"))
         tasks = [Task(1, functools.partial(_write_hop, pair, turn, tools)) for pair in pairs]
-        made = await fill(made, tasks, declared.multi_hop, tools)
+        made = await fill(made, tasks, declared.multi_hop, tools.session, sift)
     if declared.negatives:
         rng = np.random.default_rng([tools.seed, 2])
         order = rng.permutation(len(passages))[: TRIES * declared.negatives]
         tasks = [Task(1, functools.partial(_write_negative, passages[at], search, tools)) for at in order]
-        made = await fill(made, tasks, declared.negatives, tools)
+        made = await fill(made, tasks, declared.negatives, tools.session, sift)
     return made
 
 

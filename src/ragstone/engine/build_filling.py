@@ -1,61 +1,47 @@
-"""Calls in rounds until enough candidates are accepted: each is written, checked, criticised."""
+"""Calls in rounds, until as many candidates are accepted as are wanted: of questions and of facts."""
 
-import functools
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
-from ragstone.config import BuildSection
 from ragstone.dataset import Candidate, Loss
 from ragstone.dataset.candidate import lose
-from ragstone.dataset.checks import check_candidate
-from ragstone.dataset.closed_book import ask_closed_book, drop_known
-from ragstone.dataset.critique import critique
-from ragstone.dataset.repeats import mark_repeats
-from ragstone.dataset.writing import Written
-from ragstone.engine.build_files import give_ids
 from ragstone.engine.session import Session
-from ragstone.judging.critic import Critic
-from ragstone.llm import Ask
-from ragstone.llm.madeup import WORDS
 
-LEAST_RATE = 0.1  # of questions accepted: with fewer, a round would ask for more than it is likely to need
+LEAST_RATE = 0.1  # of candidates accepted: with fewer, a round would ask for more than it is likely to need
+
+
+class Came(Protocol):
+    """What comes of a call: candidates, the lost ones among them, and why it gave nothing, if so."""
+
+    @property
+    def candidates(self) -> list[Candidate]: ...  # noqa: D102
+
+    @property
+    def failed(self) -> Loss | None: ...  # noqa: D102
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One call for n questions, to be made."""
+    """One call for n candidates, to be made."""
 
     n: int
-    write: Callable[[], Awaitable[Written]]
-
-
-class Tools(msgspec.Struct, frozen=True, kw_only=True):
-    """What the steps of a build need.
-
-    write and criticise: ask the models. forecasting: replies are made up, and lose no
-    candidate.
-    """
-
-    session: Session
-    declared: BuildSection
-    write: Ask
-    criticise: Ask
-    models: dict[str, str]
-    secret: bytes
-    critics: list[Critic]
-    seed: int
-    forecasting: bool
+    write: Callable[[], Awaitable[Came]]
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is so far: candidates, calls that gave none, and how many questions were asked for."""
+    """What there is so far: candidates, calls that gave none, and how many candidates were asked for."""
 
     candidates: list[Candidate] = []
     failed: list[Loss] = []
     n_asked: int = 0
 
 
-async def fill(made: Made, tasks: Sequence[Task], wanted: int | None, tools: Tools) -> Made:
+Sift = Callable[[list[Candidate], int], Awaitable[list[Candidate]]]
+"""All candidates so far, and where the new ones begin -> the new ones, those that do not pass lost."""
+
+
+async def fill(made: Made, tasks: Sequence[Task], wanted: int | None, session: Session, sift: Sift) -> Made:
     """Return what there is with the candidates of these tasks, of whom `wanted` are accepted at most.
 
     wanted: None does all tasks; else they are done in rounds until so many are accepted. Those accepted
@@ -69,7 +55,7 @@ async def fill(made: Made, tasks: Sequence[Task], wanted: int | None, tools: Too
             break
         n_needed = sum(task.n for task in left) if wanted is None else wanted - n_accepted
         batch, left = _take(left, n_needed, n_accepted, made.n_asked - before.n_asked)
-        made = await _extend(made, batch, tools)
+        made = await _extend(made, batch, session, sift)
     return made if wanted is None else _without_excess(made, len(before.candidates), wanted)
 
 
@@ -78,27 +64,19 @@ def count_accepted(made: Made) -> int:
     return sum(candidate.loss is None for candidate in made.candidates)
 
 
-async def _extend(made: Made, tasks: Sequence[Task], tools: Tools) -> Made:
-    """Return what there is with what these calls bring: checked, criticised, asked with the book closed."""
-    session, declared = tools.session, tools.declared
-    written = await session.each("write", _write, tasks)
+async def _extend(made: Made, tasks: Sequence[Task], session: Session, sift: Sift) -> Made:
+    """Return what there is with what these calls bring."""
+    came = await session.each("write", _write, tasks)
+    candidates = [*made.candidates, *(one for some in came for one in some.candidates)]
     n_before = len(made.candidates)
-    fresh = [check_candidate(one) for some in written for one in some.candidates]
-    fresh = mark_repeats(give_ids([*made.candidates, *fresh]))[n_before:]
-    fresh = _foreseen(fresh, tools)
-    fresh = await session.each("criticise", functools.partial(criticise_candidate, tools=tools), fresh)
-    fresh = _foreseen(fresh, tools)
-    if declared.closed_book != "off":
-        fresh = await session.each("closed book", functools.partial(_closed_book, tools=tools), fresh)
-    fresh = _foreseen(fresh, tools)
     return Made(
-        candidates=[*made.candidates, *fresh],
-        failed=[*made.failed, *(some.failed for some in written if some.failed is not None)],
+        candidates=[*made.candidates, *await sift(candidates, n_before)],
+        failed=[*made.failed, *(some.failed for some in came if some.failed is not None)],
         n_asked=made.n_asked + sum(task.n for task in tasks),
     )
 
 
-async def _write(task: Task) -> Written:
+async def _write(task: Task) -> Came:
     return await task.write()
 
 
@@ -117,27 +95,6 @@ def _take(
     return list(tasks[:at]), list(tasks[at:])
 
 
-async def criticise_candidate(candidate: Candidate, tools: Tools) -> Candidate:
-    """Return the candidate with its critics' scores; one that is lost already is not asked about."""
-    declared = tools.declared
-    return await critique(
-        candidate,
-        tools.critics,
-        audience=declared.audience,
-        threshold=declared.threshold,
-        ask=tools.criticise,
-        secret=tools.secret,
-        one_call=declared.one_call,
-    )
-
-
-async def _closed_book(candidate: Candidate, tools: Tools) -> Candidate:
-    if candidate.loss is not None or candidate.question.answerable is False:
-        return candidate
-    asked = await ask_closed_book(candidate, ask=tools.write, secret=tools.secret)
-    return drop_known(asked) if tools.declared.closed_book == "drop" else asked
-
-
 def _without_excess(made: Made, start: int, wanted: int) -> Made:
     """Return what there is with those of the candidates from `start` on lost that are more than wanted."""
     n_accepted = 0
@@ -146,15 +103,3 @@ def _without_excess(made: Made, start: int, wanted: int) -> Made:
         n_accepted += candidate.loss is None
         kept.append(lose(candidate, "beyond_count") if n_accepted > wanted else candidate)
     return msgspec.structs.replace(made, candidates=kept)
-
-
-def _foreseen(candidates: list[Candidate], tools: Tools) -> list[Candidate]:
-    """Return the candidates; in a forecast those made up differ from each other, and none is lost."""
-    if not tools.forecasting:
-        return candidates
-    return [_sound(one) if WORDS in one.question.question else one for one in candidates]
-
-
-def _sound(candidate: Candidate) -> Candidate:
-    question = msgspec.structs.replace(candidate.question, question=f"{WORDS} {candidate.question.id}")
-    return msgspec.structs.replace(candidate, question=question, loss=None)

@@ -12,8 +12,9 @@ from ragstone.dataset.passages import Cut, cut_passages
 from ragstone.dataset.styles import Turn, load_style, turns_of
 from ragstone.dataset.writing import write_questions
 from ragstone.engine.build_extras import add_extras
-from ragstone.engine.build_filling import Made, Task, Tools, count_accepted, criticise_candidate, fill
+from ragstone.engine.build_filling import Made, Task, count_accepted, fill
 from ragstone.engine.build_plan import Order, plan_orders, shuffled
+from ragstone.engine.build_sifting import Tools, criticise_candidate, sift_questions
 from ragstone.engine.session import Session
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ConfigError, ModelError
@@ -132,10 +133,11 @@ async def _add_questions(made: Made, cut: Cut, turns: Sequence[Turn], tools: Too
     """Return what there is with each document's questions, or as many in all as are wanted."""
     declared = tools.declared
     document_ids = list(dict.fromkeys(passage.document_id for passage in cut.passages))
+    sift = functools.partial(sift_questions, tools=tools)
     if declared.count is None:
         wanted = dict.fromkeys(document_ids, declared.per_document)
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed)
-        return await fill(made, _tasks(orders, tools), None, tools)
+        return await fill(made, _tasks(orders, tools), None, tools.session, sift)
     document_ids = shuffled(document_ids, tools.seed)
     share = -(-declared.count // max(1, len(document_ids)))
     for sweep in range(SWEEPS):
@@ -147,7 +149,7 @@ async def _add_questions(made: Made, cut: Cut, turns: Sequence[Turn], tools: Too
         if n_needed <= 0 or not wanted:
             break
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed, sample=sweep, written=written)
-        made = await fill(made, _tasks(orders, tools), n_needed, tools)
+        made = await fill(made, _tasks(orders, tools), n_needed, tools.session, sift)
     return made
 
 

@@ -1,0 +1,98 @@
+"""A build from its rows to its files, and what it would ask: the same for questions and for facts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from ragstone.config import Settings, choose
+from ragstone.dataset import Built
+from ragstone.dataset.certifying.certificate import certify
+from ragstone.dataset.split import split_questions
+from ragstone.engine.build_files import check_build_outputs, write_build
+from ragstone.engine.evaluation_set import EvaluationSet
+from ragstone.engine.fictional import write_fiction
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, open_forecast, open_session
+from ragstone.engine.tagging import Taggable
+from ragstone.errors import ConfigError, DataError
+from ragstone.llm import Caps
+from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.records import Document
+from ragstone.report import write_certificate
+
+SAMPLE = 500  # documents that a forecast looks at, evenly spaced
+
+
+class Make(Protocol):
+    """What makes candidates of rows, as `[build]` of the session's settings declares."""
+
+    async def __call__(
+        self, rows: Sequence[Taggable], session: Session, *, forecasting: bool = False
+    ) -> Built:
+        """Make them."""
+        ...
+
+
+def check_build(rows: Sequence[Taggable], settings: Settings, output: Path | str | None, force: bool) -> None:
+    """Check what can be checked before a call. Raises ConfigError, DataError."""
+    if not rows:
+        raise DataError("there are no documents to build from.")
+    if settings.build.fictional and not all(isinstance(row, Document) for row in rows):
+        raise ConfigError("a fictional variant needs whole documents: build from documents, not from chunks.")
+    if output is not None:
+        check_build_outputs(output, settings.build, force)
+
+
+def build_in_session(
+    rows: Sequence[Taggable],
+    make: Make,
+    settings: Settings,
+    *,
+    output: Path | str | None = None,
+    force: bool = False,
+    caps: Caps | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> EvaluationSet:
+    """Return the evaluation set that `make` makes of rows, in a session of its own, and write its files."""
+    check_build(rows, settings, output, force)
+
+    async def work() -> EvaluationSet:
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            built = await make(rows, session)
+            accepted = [one.question for one in built.candidates if one.loss is None]
+            certificate = certify(built)
+            files: list[Path] = []
+            if output is not None:
+                share = built.declared.test_share
+                split = split_questions(accepted, share, built.seed) if share else None
+                files += write_build(output, accepted, built.candidates, split, force)
+                files += write_certificate(Path(output).parent, certificate, built, force=force)
+            if output is not None and built.declared.fictional:
+                documents = [row for row in rows if isinstance(row, Document)]
+                files += await write_fiction(documents, accepted, Path(output), session, force=force)
+            return EvaluationSet(
+                questions=accepted, certificate=certificate, built=built, calls=session.calls(), files=files
+            )
+
+    return run_sync(work())
+
+
+def forecast_build(rows: Sequence[Taggable], make: Make, settings: Settings, assumption: str) -> Forecast:
+    """Return what a build would ask, by a sample of its rows. Raises what it raises before a call."""
+    check_build(rows, settings, None, False)
+
+    async def work() -> Forecast:
+        forecaster = Forecaster()
+        step = max(1, -(-len(rows) // SAMPLE))
+        sampled = rows[::step]
+        count = settings.build.count
+        declared = settings if count is None else choose(settings, "build", count=max(1, count // step))
+        forecaster.weight = len(rows) / len(sampled)
+        forecaster.assumptions[assumption] = None
+        async with open_forecast(declared, forecaster) as session:
+            await make(sampled, session, forecasting=True)
+            return session.forecast()
+
+    return run_sync(work())
