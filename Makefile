@@ -39,6 +39,12 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/judging.py
 	$(BIN)/python -m pip install -q openai  # to measure beside it
 	$(BIN)/python benchmarks/endurance.py
+	$(BIN)/python -m benchmarks.building
+	$(BIN)/python -m benchmarks.writing
+	$(BIN)/python -m benchmarks.critics
+	$(BIN)/python -m benchmarks.facts
+	$(BIN)/python benchmarks/sampling.py 20000
+	$(BIN)/python benchmarks/translation.py ../shared/data/xquad/questions.jsonl
 
 docs: $(VENV)/.dev  ## write docs/commands.md and the table of judges anew from the code
 	$(BIN)/python docs/generate.py
