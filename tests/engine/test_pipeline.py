@@ -61,6 +61,11 @@ def test_a_finished_run_is_not_replaced_by_one_of_other_settings(settings, tmp_p
     assert ragstone.run(other, force=True).counts["chunks"] > 103
 
 
+def test_a_run_does_not_care_how_evaluation_sets_are_made(settings):
+    run(settings)
+    run(choose(settings, "build", audience="millers"))
+
+
 def test_a_run_that_is_replaced_and_cut_off_leaves_no_manifest_beside_rows_that_it_does_not_speak_of(
     settings, tmp_path, fake_openai
 ):

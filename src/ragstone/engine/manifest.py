@@ -15,6 +15,11 @@ from ragstone.systems import load_prompt
 from ragstone.version import __version__
 
 FILE = "manifest.json"
+OTHERS = (
+    "build",
+    "sample",
+    "translate",
+)  # tables of other commands, which decide nothing of a run or a bench
 
 
 def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
@@ -65,9 +70,10 @@ def write_manifest(
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
-    """Return the settings as JSON has them, without the folder that they stand in, and without a password."""
+    """Return the settings as JSON has them, without those of other commands, their folder, and passwords."""
     found: dict[str, Any] = msgspec.json.decode(_encode(settings))
-    del found["root"]
+    for name in ("root", *OTHERS):
+        del found[name]
     for model in found["models"].values():
         model["base_url"] = model["base_url"] and without_password(model["base_url"])
     return found
