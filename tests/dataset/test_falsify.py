@@ -98,6 +98,7 @@ async def test_a_models_change_is_checked_by_rules_and_by_a_call(kind, was, now)
     [
         ("Delhi", "Delhi", "nothing was changed"),
         (LOAN, "A boat loan never ends, nobody pays it back.", "words were changed"),
+        ("Delhi", "a town that the model describes until its words are cut off by th", "60 characters"),
         ("48", "60", "a number was changed"),
         ("", "Mumbai", "does not stand in it"),
         ("Del", "Mum", "does not stand in it"),

@@ -139,6 +139,8 @@ async def _attempt(
     except CallFailed as failure:
         return Falsified(candidates=[], failed=[call_failed(failure)])
     statement = truth.question.question
+    if max(len(reply.value.was), len(reply.value.now)) >= LONGEST:  # small models copy until they are cut off
+        return Falsified(candidates=[_unchanged(truth, kind, f"{LONGEST} characters or more were replaced")])
     text = replace_words(statement, reply.value.was, reply.value.now)
     if text is None:
         why = f"{reply.value.was!r} does not stand in it"
