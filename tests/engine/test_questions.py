@@ -267,6 +267,29 @@ def test_forecast_counts_what_is_asked(fake_openai: FakeOpenAI, tmp_path: Path) 
     assert forecast_questions(DOCUMENTS, settings).calls == 0
 
 
+def test_forecast_of_many_documents_counts_what_is_wanted_once(tmp_path: Path) -> None:
+    # A forecast looks at every third of 1,200 documents.
+    fake = FakeOpenAI()
+    settings = declared(fake, tmp_path, planted=10, per_document=1)
+    many = [crop(f"oats {n}") for n in range(1200)]
+    few = forecast_questions(many, choose(settings, "build", count=3, negatives=2))
+    assert few.calls == forecast_questions(many[:3], choose(settings, "build", count=3, negatives=2)).calls
+    # Without a count each is asked: a call that writes, three critics; and 10 defects for 3 critics at most.
+    assert 4 * 1200 < forecast_questions(many, settings).calls <= 4 * 1200 + 30
+
+
+def test_forecast_of_chunks_asks_each_document_once(tmp_path: Path) -> None:
+    texts = [crop(f"oats {n}").text for n in range(2400)]
+    chunks = [
+        Chunk(
+            id=f"{n}", document_id=f"d{n // 4}", text=text, start=n % 4 * 1000, end=n % 4 * 1000 + len(text)
+        )
+        for n, text in enumerate(texts)
+    ]
+    settings = declared(FakeOpenAI(), tmp_path, per_document=1)
+    assert forecast_questions(chunks, settings).calls == 600 * 4  # documents; writing it and three critics
+
+
 def test_model_that_is_not_there_ends_the_build(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     fake_openai.script = in_turn(fail(404, "no such model"))
     with pytest.raises(ModelError):

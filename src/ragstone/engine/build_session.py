@@ -85,14 +85,32 @@ def forecast_build(rows: Sequence[Taggable], make: Make, settings: Settings, ass
 
     async def work() -> Forecast:
         forecaster = Forecaster()
-        step = max(1, -(-len(rows) // SAMPLE))
-        sampled = rows[::step]
-        count = settings.build.count
-        declared = settings if count is None else choose(settings, "build", count=max(1, count // step))
-        forecaster.weight = len(rows) / len(sampled)
+        sampled, declared, forecaster.weight = _sampled(rows, settings)
         forecaster.assumptions[assumption] = None
         async with open_forecast(declared, forecaster) as session:
             await make(sampled, session, forecasting=True)
             return session.forecast()
 
     return run_sync(work())
+
+
+def _sampled(rows: Sequence[Taggable], settings: Settings) -> tuple[list[Taggable], Settings, float]:
+    """Return the rows of documents evenly spaced, settings that want as much less in all, and the factor.
+
+    Where a small count is wanted they are all rows: no more documents are asked than that takes.
+    """
+    build = settings.build
+    names = [row.id if isinstance(row, Document) else row.document_id for row in rows]
+    distinct = list(dict.fromkeys(names))
+    step = max(1, -(-min(len(distinct), build.count or len(distinct)) // SAMPLE))
+    kept = set(distinct[::step])
+    scaled = choose(
+        settings,
+        "build",
+        count=build.count and build.count // step,
+        negatives=build.negatives // step,
+        multi_hop=build.multi_hop // step,
+        planted=build.planted // step,
+    )
+    sampled = [row for row, name in zip(rows, names, strict=True) if name in kept]
+    return sampled, scaled, len(distinct) / len(kept)
