@@ -2,6 +2,7 @@
 
 import contextlib
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,3 +143,17 @@ def test_the_error_names_the_field_so_that_the_model_can_be_told() -> None:
 def test_a_deeply_nested_reply_is_refused_and_does_not_crash() -> None:
     with pytest.raises(ReplyError):
         read('{"a":' * 100_000)
+
+
+def test_half_a_surrogate_pair_is_replaced_for_no_file_can_hold_it():
+    found = parse_reply(
+        verdict(reason="HALF").replace("HALF", r"a \ud83d, \ude00 and \ud83d\ude00"), Verdict, NONCE
+    )
+    assert found.reason == "a \ufffd, \ufffd and \U0001f600"
+
+
+def test_half_a_surrogate_pair_is_replaced_in_lists_too():
+    class Parts(msgspec.Struct):
+        parts: list[str]
+
+    assert parse_reply(r'{"parts": ["\ud83d", "b"]}', Parts, None).parts == ["\ufffd", "b"]

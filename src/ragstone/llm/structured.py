@@ -12,6 +12,7 @@ from typing import Any
 
 from ragstone.llm.schema import ReplyError, validate
 
+HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 # Some chat templates open the block themselves, so that the reply only closes it.
 UNOPENED_THINK = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
@@ -92,10 +93,17 @@ def _reject(name: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
+    found = {name: _writable(value) for name, value in pairs}
     if len(found) < len(pairs):
         raise ReplyError("a field is given twice")
     return found
+
+
+def _writable(value: Any) -> Any:
+    r"""Return the value with U+FFFD for half a surrogate pair: `\ud83d` can be said, but no file holds it."""
+    if isinstance(value, str):
+        return HALF_A_PAIR.sub("\ufffd", value)
+    return [_writable(item) for item in value] if isinstance(value, list) else value
 
 
 # Not strict: a line break inside a string is what small models write, and it changes no meaning.
