@@ -267,6 +267,14 @@ def test_forecast_counts_what_is_asked(fake_openai: FakeOpenAI, tmp_path: Path) 
     assert forecast_questions(DOCUMENTS, settings).calls == 0
 
 
+def test_forecast_of_the_rest_of_a_build_counts_what_is_left(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+    fake_openai.script = write_questions
+    settings = declared(fake_openai, tmp_path, count=16)
+    build_questions(DOCUMENTS, settings=settings, budget="8calls")
+    # 8 documents are asked for 2 questions each, which the ledger has; three critics of each of them are left.
+    assert forecast_questions(DOCUMENTS, settings).calls == 16 * 3
+
+
 def test_forecast_of_many_documents_counts_what_is_wanted_once(tmp_path: Path) -> None:
     # A forecast looks at every third of 1,200 documents.
     fake = FakeOpenAI()

@@ -16,6 +16,8 @@ from ragstone.judging.critic import Critic
 from ragstone.llm import Ask
 from ragstone.llm.madeup import WORDS
 
+MADE_UP = WORDS[:40]  # of a reply made up that may be cut short
+
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps of a build need.
@@ -68,12 +70,15 @@ async def _closed_book(candidate: Candidate, tools: Tools) -> Candidate:
 
 
 def _foreseen(candidates: list[Candidate], tools: Tools) -> list[Candidate]:
-    """Return the candidates; in a forecast those made up differ from each other, and none is lost."""
-    if not tools.forecasting:
-        return candidates
-    return [_sound(one) if WORDS in one.question.question else one for one in candidates]
+    """Return the candidates; in a forecast those made up differ, and no reply made up loses any."""
+    return [_sound(one) for one in candidates] if tools.forecasting else candidates
 
 
 def _sound(candidate: Candidate) -> Candidate:
-    question = msgspec.structs.replace(candidate.question, question=f"{WORDS} {candidate.question.id}")
-    return msgspec.structs.replace(candidate, question=question, loss=None)
+    question, loss = candidate.question, candidate.loss
+    if WORDS in question.question:
+        question = msgspec.structs.replace(question, question=f"{WORDS} {question.id}")
+        return msgspec.structs.replace(candidate, question=question, loss=None)
+    if loss is not None and MADE_UP in (loss.detail or ""):  # the question is real, who judged it is not
+        return msgspec.structs.replace(candidate, loss=None)
+    return candidate
