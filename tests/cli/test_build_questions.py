@@ -158,3 +158,41 @@ def test_files_that_are_there_are_not_touched(folder: Path, fake_openai: FakeOpe
     assert "--force" in ran.err
     assert (folder / "questions" / "questions.jsonl").read_bytes() == before
     assert fake_openai.n_requests == n_requests
+
+
+@pytest.mark.parametrize("output", ["documents.jsonl", "./documents.jsonl"])
+def test_source_is_never_replaced_with_force_too(output: str, folder: Path, fake_openai: FakeOpenAI) -> None:
+    before = (folder / "documents.jsonl").read_bytes()
+    ran = ragstone("build", "questions", "documents.jsonl", "-o", output, "--force")
+    assert ran.code == 2
+    assert "is what this command reads" in ran.err
+    assert (folder / "documents.jsonl").read_bytes() == before
+    assert fake_openai.n_requests == 0
+
+
+def test_source_that_is_a_part_of_the_build_is_never_replaced(folder: Path) -> None:
+    (folder / "documents.jsonl").rename(folder / "q.all.jsonl")
+    ran = ragstone("build", "questions", "q.all.jsonl", "-o", "q.jsonl", "--force")
+    assert ran.code == 2
+    assert "q.all.jsonl is what this command reads" in ran.err
+
+
+def test_one_question_is_told_as_one(folder: Path) -> None:
+    ran = ragstone("build", "questions", "documents.jsonl", "--count", "1")
+    assert "1 question in questions/questions.jsonl" in ran.err
+
+
+def test_second_build_removes_the_fictional_variant_of_the_first(folder: Path) -> None:
+    first = ragstone("build", "questions", "documents.jsonl", "--fictional")
+    assert first.code == 0, first.err
+    assert (folder / "questions" / "fictional" / "questions.jsonl").exists()
+    ragstone("build", "questions", "documents.jsonl", "--count", "2", "--force")
+    assert not (folder / "questions" / "fictional" / "questions.jsonl").exists()
+
+
+def test_build_leaves_files_alone_that_only_look_like_a_split(folder: Path) -> None:
+    (folder / "questions").mkdir()
+    mine = folder / "questions" / "questions.dev.jsonl"
+    mine.write_text("mine")
+    assert ragstone("build", "questions", "documents.jsonl").code == 0
+    assert mine.read_text() == "mine"

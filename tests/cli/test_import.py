@@ -91,3 +91,11 @@ def test_wrong_use_is_told_without_a_traceback(sheet, options, message):
     assert ran.code == 2
     assert message in ran.err
     assert not (sheet / "imported" / "questions.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["questions.jsonl", "documents.jsonl", "qrels.txt"])
+def test_a_source_is_never_replaced_or_removed(folder, name):
+    (folder / name).write_text('{"question": "When is wheat sown?", "answer": "In October."}\n')
+    ran = ragstone("import", name, "-o", ".", "--force")
+    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert (folder / name).exists()

@@ -99,3 +99,10 @@ def test_seed_limit_topics_tag_and_config_are_heard(log):
 def test_wrong_use_says_what_to_do(log, arguments, said):
     ran = ragstone("sample", *arguments)
     assert (ran.code, said in ran.err) == (2, True)
+
+
+def test_the_log_is_never_replaced(log):
+    before = (log / "log.jsonl").read_bytes()
+    ran = ragstone("sample", "log.jsonl", "-o", "log.jsonl", "--force")
+    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert (log / "log.jsonl").read_bytes() == before

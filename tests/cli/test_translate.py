@@ -188,3 +188,14 @@ def test_a_mistake_in_the_settings_is_told_with_its_line(rows, toml, message):
     ran = ragstone("translate", "q.jsonl", "--config", "mine.toml")
     assert ran.code == 2
     assert message in ran.err
+
+
+@pytest.mark.parametrize("output", ["q.jsonl", "d.jsonl"])
+def test_what_is_translated_is_never_replaced(rows, output, fake_openai):
+    before = (rows / output).read_bytes()
+    ran = ragstone(
+        "translate", "q.jsonl", "--documents", "d.jsonl", "--to", "es", *MODEL, "-o", output, "--force"
+    )
+    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert (rows / output).read_bytes() == before
+    assert fake_openai.n_requests == 0

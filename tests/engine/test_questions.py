@@ -271,7 +271,7 @@ def test_forecast_of_the_rest_of_a_build_counts_what_is_left(fake_openai: FakeOp
     fake_openai.script = write_questions
     settings = declared(fake_openai, tmp_path, count=16)
     build_questions(DOCUMENTS, settings=settings, budget="8calls")
-    # 8 documents are asked for 2 questions each, which the ledger has; three critics of each of them are left.
+    # 8 documents are asked for 2 questions each, which the ledger has; three critics of each are left.
     assert forecast_questions(DOCUMENTS, settings).calls == 16 * 3
 
 

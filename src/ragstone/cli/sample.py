@@ -65,8 +65,10 @@ def sample(
     """Take questions from a log of what people asked: each once, personal data masked."""
     from ragstone.config import load_settings
     from ragstone.engine import sample_log
+    from ragstone.tables import keep_sources
 
     sheet = answers_beside(output)
+    keep_sources([output, sheet], log)
     _check(output, sheet, force=force, keep=keep_personal_data)
     found = sample_log(
         log,

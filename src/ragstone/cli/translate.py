@@ -80,7 +80,7 @@ def translate(
     settings = choose(load_settings(config), "translate", to=langs, by=by, back=back, chrf=chrf)
     wanted = _first(_read(rows, documents or [], settings, source, originals), limit)
     if not forecast:
-        _check_files(wanted, output, force)
+        _check_files(wanted, output, [rows, *(documents or [])], force)
     if forecast or not (offline or _is_free(settings)):
         tell_forecast(forecast_translating(wanted, settings), only=forecast, yes=yes, json=json)
     made = translate_in_session(wanted, settings, caps=caps, offline=offline, progress=bars)
@@ -140,10 +140,11 @@ def all_path(output: Path) -> Path:
     return output.with_name(f"{output.stem}.all{output.suffix}")
 
 
-def _check_files(wanted: "Translating", output: Path, force: bool) -> None:
-    from ragstone.tables import check_output
+def _check_files(wanted: "Translating", output: Path, sources: list[Path], force: bool) -> None:
+    from ragstone.tables import check_output, keep_sources
 
     beside = [documents_path(output)] if wanted.questions and wanted.documents else []
+    keep_sources([one for path in (output, *beside) for one in (path, all_path(path))], sources)
     for path in (output, *beside):
         check_output(path, force)
         check_output(all_path(path), force)

@@ -34,6 +34,17 @@ def fictional_paths(output: Path) -> list[Path]:
     return [output.parent / "fictional" / name for name in FICTIONAL]
 
 
+def build_paths(output: Path, declared: BuildSection) -> list[Path]:
+    """Return where all files of a build stand, `output` first."""
+    return [
+        output,
+        part_path(output, "all"),
+        *([part_path(output, side) for side in SIDES] if declared.test_share else []),
+        *(fictional_paths(output) if declared.fictional else []),
+        *(output.parent / name for name in (CERTIFICATE, CERTIFICATE_PAGE)),
+    ]
+
+
 def check_build_outputs(output: Path | str, declared: BuildSection, force: bool) -> None:
     """Check that all files of a build may be written; to be called before anything is paid for.
 
@@ -49,13 +60,8 @@ def check_build_outputs(output: Path | str, declared: BuildSection, force: bool)
             f"e.g. -o {output.parent / output.stem / output.name}"
         )
     check_output(output, force)
-    check_output(part_path(output, "all"), force)
-    for path in [part_path(output, side) for side in SIDES] if declared.test_share else []:
-        check_output(path, force)
-    for path in fictional_paths(output) if declared.fictional else []:
-        check_output(path, force)
-    for name in (CERTIFICATE, CERTIFICATE_PAGE):
-        check_place(output.parent / name, force)
+    for path in build_paths(output, declared):
+        check_place(path, force)
 
 
 def give_ids(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -82,9 +88,10 @@ def write_build(
 ) -> list[Path]:
     """Write the accepted questions, all candidates and the splits, and return the paths, `output` first.
 
-    split: the side of each accepted question's id; None where nothing is set apart: splits that an earlier
-    build has left there are then removed. The files are put in place when all of them are whole; after an
-    error the rows stand in `NAME.partial` beside each of them.
+    split: the side of each accepted question's id; None where nothing is set apart. force: replaces an
+    earlier build; its splits and its fictional variant are removed, for they are of other questions. The
+    files are put in place when all of them are whole; after an error the rows stand in `NAME.partial` beside
+    each of them.
     """
     output = Path(output)
     parts: dict[Path, list[Question]] = {
@@ -98,9 +105,9 @@ def write_build(
             write = stack.enter_context(open_rows(path, Question, force=force))
             for row in rows:
                 write(row)
-    if split is None:
-        for side in SIDES:
-            part_path(output, side).unlink(missing_ok=True)
+    for path in [*(part_path(output, side) for side in SIDES), *fictional_paths(output)] if force else []:
+        if path not in parts:
+            path.unlink(missing_ok=True)
     return list(parts)
 
 

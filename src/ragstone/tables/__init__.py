@@ -2,12 +2,20 @@
 
 from ragstone.tables.holding import held
 from ragstone.tables.reading import parse_row, read_rows
-from ragstone.tables.writing import check_output, check_place, open_rows, partial_path, write_rows
+from ragstone.tables.writing import (
+    check_output,
+    check_place,
+    keep_sources,
+    open_rows,
+    partial_path,
+    write_rows,
+)
 
 __all__ = [
     "check_output",
     "check_place",
     "held",
+    "keep_sources",
     "open_rows",
     "parse_row",
     "partial_path",

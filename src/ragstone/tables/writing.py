@@ -35,6 +35,19 @@ def check_output(path: Path | str, force: bool) -> Path:
     return check_place(path, force)
 
 
+def keep_sources(outputs: Iterable[Path], sources: Iterable[Path]) -> None:
+    """Check that no output is a source: `--force` replaces results, never what they are made from.
+
+    To be called before anything is read or paid for. Raises DataError.
+    """
+    read = {source.resolve() for source in sources}
+    for path in outputs:
+        if path.resolve() in read:
+            raise DataError(
+                f"{path} is what this command reads, and would be replaced. Give -o another name."
+            )
+
+
 def check_place(path: Path, force: bool) -> Path:
     """Return the path if a file of any format may be written there. Raises DataError as check_output does."""
     if path.is_dir():

@@ -12,7 +12,15 @@ from ragstone.dataset.importing.tally import ImportSummary, Remarked, Tally
 from ragstone.errors import DataError
 from ragstone.records import Document, Question
 from ragstone.retrieval import write_grades
-from ragstone.tables import check_output, check_place, open_rows, partial_path, read_rows, write_rows
+from ragstone.tables import (
+    check_output,
+    check_place,
+    keep_sources,
+    open_rows,
+    partial_path,
+    read_rows,
+    write_rows,
+)
 
 QUESTIONS, DOCUMENTS, QRELS = "questions.jsonl", "documents.jsonl", "qrels.txt"
 SPACED = "an id with white space cannot stand in qrels.txt: its grade is left out"
@@ -88,6 +96,8 @@ def import_to_folder(
     is written where grades say more than that a document is relevant. advance: called for each question.
     Raises DataError and ConfigError as `import_set` does, and where files exist and `force` is not given.
     """
+    sources = [Path(source) for source in sources]
+    keep_sources([folder / name for name in (QUESTIONS, DOCUMENTS, QRELS)], sources)
     for name in (QUESTIONS, DOCUMENTS):
         check_output(folder / name, force)
     check_place(folder / QRELS, force)
