@@ -6,7 +6,7 @@ from tests.support.scripts import always, fail
 
 import ragstone
 from ragstone.cli.new import copy_starter
-from ragstone.config import load_settings
+from ragstone.config import choose, load_settings
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.report import read_summary
 
@@ -62,8 +62,8 @@ def test_a_finished_run_is_not_replaced_by_one_of_other_settings(settings, tmp_p
 
 
 def test_a_run_does_not_care_how_evaluation_sets_are_made(settings):
-    run(settings)
-    run(choose(settings, "build", audience="millers"))
+    ragstone.run(settings)
+    ragstone.run(choose(settings, "build", audience="millers"))
 
 
 def test_a_run_that_is_replaced_and_cut_off_leaves_no_manifest_beside_rows_that_it_does_not_speak_of(

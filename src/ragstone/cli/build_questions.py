@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from ragstone.cli.asking import cut_off, leave, tell_forecast
+from ragstone.cli.asking import tell_forecast
 from ragstone.cli.bars import bars
-from ragstone.cli.certified import tell_built
-from ragstone.cli.console import UNSCORED, say
+from ragstone.cli.certified import end_build
 from ragstone.cli.options import (
     AsJson,
     BudgetCap,
@@ -81,7 +80,10 @@ def questions(
     """Write questions about documents, and keep those that checks and critics let pass."""
     from ragstone.config import choose, load_settings
     from ragstone.engine import check_build, forecast_questions, questions_in_session, read_sources
+    from ragstone.engine.build_files import build_paths
     from ragstone.llm import parse_caps
+    from ragstone.report.wording import plural
+    from ragstone.tables import keep_sources
 
     caps = parse_caps(budget, deadline)
     settings = choose(choose(load_settings(config), "run", seed=seed), "documents", glob=glob)
@@ -89,6 +91,7 @@ def questions(
     settings = choose(settings, "build", per_document=per_document, count=count, test_share=test_share)
     settings = choose(settings, "build", one_call=one_call, closed_book=closed_book, fictional=fictional)
     settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop)
+    keep_sources(build_paths(output, settings.build), sources)
     rows = read_sources(sources, settings)[:limit]
     check_build(rows, settings, None if forecast else output, force)
     if forecast or not offline:
@@ -96,8 +99,4 @@ def questions(
     made = questions_in_session(
         rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
     )
-    tell_built(made, json=json)
-    say(f"{len(made.questions)} questions in {output}; beside it all that were written, the lost too.")
-    leave(cut_off(made.calls), made.calls, strict=strict)
-    if strict and not made.is_whole:
-        raise typer.Exit(UNSCORED)
+    end_build(made, f"{plural(len(made.questions), 'question')} in {output}", json=json, strict=strict)

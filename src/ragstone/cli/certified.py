@@ -2,14 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from ragstone.cli.console import say, show, show_json
+import typer
+
+from ragstone.cli.asking import cut_off, leave
+from ragstone.cli.console import UNSCORED, say, show, show_json
 
 if TYPE_CHECKING:
     from ragstone.engine import EvaluationSet
 
 
-def tell_built(made: "EvaluationSet", *, json: bool) -> None:
-    """Show the certificate of an evaluation set on standard output, and what it cost on standard error."""
+def end_build(made: "EvaluationSet", said: str, *, json: bool, strict: bool) -> None:
+    """Show the certificate of an evaluation set, what it cost, and what was `said` of its files.
+
+    Raises typer.Exit as the calls demand, and with 5 under `strict` for a set that is not whole.
+    """
     from ragstone.report import terminal_certificate
     from ragstone.report.wording import asked_line
 
@@ -19,3 +25,7 @@ def tell_built(made: "EvaluationSet", *, json: bool) -> None:
     else:
         show(terminal_certificate(made.certificate))
     say(asked_line(made.calls))
+    say(f"{said}; beside it all that were written, the lost too.")
+    leave(cut_off(made.calls), made.calls, strict=strict)
+    if strict and not made.is_whole:
+        raise typer.Exit(UNSCORED)

@@ -9,7 +9,6 @@ from ragstone.engine.chunking import cut_documents
 from ragstone.engine.evaluation_set import EvaluationSet
 from ragstone.engine.facts import (
     build_facts,
-    check_facts,
     facts_in_session,
     forecast_facts,
     with_changes,
@@ -79,7 +78,6 @@ __all__ = [
     "build_facts",
     "build_questions",
     "check_build",
-    "check_facts",
     "cut_documents",
     "facts_in_session",
     "forecast_answering",

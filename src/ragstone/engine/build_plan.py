@@ -44,7 +44,7 @@ def plan_orders(
         of_document[passage.document_id].append(passage)
     orders = []
     for place, (document_id, n) in enumerate(wanted.items()):
-        chosen = choose_passages(of_document[document_id], n, _rng(seed, document_id, sample))
+        chosen = choose_passages(of_document[document_id], n, own_rng(seed, document_id, sample))
         counts: dict[tuple[int, int], int] = defaultdict(int)
         number = place
         for which, (_passage, n_here) in enumerate(chosen):
@@ -64,7 +64,7 @@ def shuffled(document_ids: Sequence[str], seed: int) -> list[str]:
     return sorted(document_ids, key=lambda name: (_digest(f"{seed}\n{name}"), name))
 
 
-def _rng(seed: int, document_id: str, sample: int) -> np.random.Generator:
+def own_rng(seed: int, document_id: str, sample: int = 0) -> np.random.Generator:
     """Return a generator of this document's own: what is drawn for it does not depend on the others."""
     return np.random.default_rng([seed, sample, _digest(document_id)])
 

@@ -26,7 +26,7 @@ class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_whole(self) -> bool:
         """Whether there are as many questions as wanted, or some of each document, and no call failed."""
-        if self.built.failed or not self.questions:
+        if self.calls.failed or self.built.failed or not self.questions:
             return False
         if self.built.declared.count is not None:
             return not self.certificate.funnel.n_short

@@ -1,16 +1,14 @@
 """Documents -> true statements, and false ones made of them, in a session."""
 
 import functools
-import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import msgspec
-import numpy as np
 
 from ragstone.config import BuildSection
 from ragstone.config.build import Change
-from ragstone.dataset import Built, Candidate, Loss, Passage
+from ragstone.dataset import Built, Candidate, Passage
 from ragstone.dataset.candidate import lose, noted
 from ragstone.dataset.changes import same_words
 from ragstone.dataset.facts import Facts, facts_wanted, write_facts
@@ -25,22 +23,14 @@ from ragstone.dataset.falsify import (
 from ragstone.dataset.passages import Cut, choose_passages, cut_passages
 from ragstone.dataset.repeats import mark_repeats
 from ragstone.engine.build_files import give_ids
-from ragstone.engine.build_plan import shuffled
+from ragstone.engine.build_filling import Made, Task, fill
+from ragstone.engine.build_plan import own_rng, shuffled
 from ragstone.engine.building import longest_passage
 from ragstone.engine.session import Session
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ModelError
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import Document
-
-LEAST_RATE = 0.1  # of facts accepted: with fewer, a round would ask for more than it is likely to need
-
-
-class FactTask(msgspec.Struct, frozen=True):
-    """One call: n facts of a passage."""
-
-    passage: Passage
-    n: int
 
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,14 +42,6 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
     secret: bytes
     seed: int
     forecasting: bool
-
-
-class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is so far: candidates, calls that gave none, and how many statements were asked for."""
-
-    candidates: list[Candidate] = []
-    failed: list[Loss] = []
-    n_asked: int = 0
 
 
 async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecasting: bool = False) -> Built:
@@ -110,8 +92,8 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
     )
 
 
-def plan_facts(passages: Sequence[Passage], declared: BuildSection, seed: int) -> list[FactTask]:
-    """Return the calls that ask each document for its facts, a call for each passage that is shown.
+def plan_facts(passages: Sequence[Passage], declared: BuildSection, seed: int) -> list[tuple[Passage, int]]:
+    """Return which passages are shown, and how many facts each is asked for, a call for each.
 
     In the order of the documents; where a number of facts is wanted, in an order of the seed.
     """
@@ -120,39 +102,32 @@ def plan_facts(passages: Sequence[Passage], declared: BuildSection, seed: int) -
         of_document[passage.document_id].append(passage)
     order = shuffled(list(of_document), seed) if declared.count else list(of_document)
     return [
-        FactTask(passage, n)
+        shown
         for document_id in order
-        for passage, n in choose_passages(
+        for shown in choose_passages(
             of_document[document_id],
             facts_wanted(of_document[document_id][0].document_length, declared.facts.lengths),
-            np.random.default_rng([seed, _digest(document_id)]),
+            own_rng(seed, document_id),
         )
     ]
 
 
-async def _true_facts(tasks: Sequence[FactTask], tools: Tools) -> Made:
+async def _true_facts(planned: Sequence[tuple[Passage, int]], tools: Tools) -> Made:
     """Return the true statements of these calls; those beyond the number that is wanted are lost."""
-    wanted, made, left = tools.declared.count, Made(), list(tasks)
-    while left and (wanted is None or _n_accepted(made) < wanted):
-        batch, left = _take(left, made, wanted)
-        work = functools.partial(_write, tools=tools)
-        written = await tools.session.each("write facts", work, batch)
-        candidates = made.candidates + [one for facts in written for one in facts.candidates]
-        candidates = [_revived(one) for one in mark_repeats(candidates)]
-        made = Made(
-            candidates=candidates,
-            failed=made.failed + [facts.failed for facts in written if facts.failed is not None],
-            n_asked=made.n_asked + sum(task.n for task in batch),
-        )
-    return made if wanted is None else _without_excess(made, wanted)
+    tasks = [Task(n, functools.partial(_write, passage, n, tools)) for passage, n in planned]
+    return await fill(Made(), tasks, tools.declared.count, tools.session, _sift)
 
 
-async def _write(task: FactTask, tools: Tools) -> Facts:
+async def _sift(candidates: list[Candidate], start: int) -> list[Candidate]:
+    return [_revived(one) for one in mark_repeats(candidates)[start:]]
+
+
+async def _write(passage: Passage, n: int, tools: Tools) -> Facts:
     """Return the facts of a call; in a forecast, those of a made-up reply are marked as such."""
     if not tools.forecasting:
-        return await write_facts(task.passage, task.n, ask=tools.ask, secret=tools.secret)
+        return await write_facts(passage, n, ask=tools.ask, secret=tools.secret)
     heard = _Heard(tools.ask)
-    facts = await write_facts(task.passage, task.n, ask=heard.ask, secret=tools.secret)
+    facts = await write_facts(passage, n, ask=heard.ask, secret=tools.secret)
     if heard.made_up is None:
         return facts
     return Facts(candidates=[noted(one, made_up=True) for one in facts.candidates])
@@ -172,31 +147,6 @@ class _Heard:
         if not reply.usage.calls:
             self.made_up = prompt
         return reply
-
-
-def _take(tasks: Sequence[FactTask], made: Made, wanted: int | None) -> tuple[list[FactTask], list[FactTask]]:
-    """Return the calls of the next round, and those left: as many as are needed at the rate so far."""
-    if wanted is None:
-        return list(tasks), []
-    n_accepted = _n_accepted(made)
-    rate = max(LEAST_RATE, n_accepted / made.n_asked) if made.n_asked else 1.0
-    n_now, at = 0, 0
-    while at < len(tasks) and n_now < (wanted - n_accepted) / rate:
-        n_now += tasks[at].n
-        at += 1
-    return list(tasks[:at]), list(tasks[at:])
-
-
-def _n_accepted(made: Made) -> int:
-    return sum(one.loss is None for one in made.candidates)
-
-
-def _without_excess(made: Made, wanted: int) -> Made:
-    n_accepted, kept = 0, []
-    for one in made.candidates:
-        n_accepted += one.loss is None
-        kept.append(lose(one, "beyond_count") if n_accepted > wanted else one)
-    return msgspec.structs.replace(made, candidates=kept)
 
 
 async def _with_false(made: Made, cut: Cut, tools: Tools) -> Made:
@@ -275,9 +225,3 @@ def _revived(candidate: Candidate) -> Candidate:
     """Return the candidate without its loss, if nothing but a forecast has made it up."""
     made_up = (candidate.question.metadata or {}).get("made_up")
     return msgspec.structs.replace(candidate, loss=None) if made_up else candidate
-
-
-def _digest(text: str) -> int:
-    return int.from_bytes(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
-    )

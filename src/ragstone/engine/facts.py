@@ -7,23 +7,16 @@ import msgspec
 
 from ragstone.config import Settings, choose, load_settings
 from ragstone.config.build import Change
-from ragstone.dataset import Built
-from ragstone.dataset.certifying.certificate import certify
-from ragstone.dataset.split import split_questions
-from ragstone.engine.build_files import check_build_outputs, write_build
+from ragstone.engine.build_session import build_in_session, forecast_build
 from ragstone.engine.evaluation_set import EvaluationSet
 from ragstone.engine.fact_rows import build_fact_rows
-from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import open_forecast, open_session
 from ragstone.engine.tagging import Taggable
-from ragstone.errors import ConfigError, DataError, nearest
+from ragstone.errors import ConfigError, nearest
 from ragstone.llm import Caps, parse_caps
-from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.report import write_certificate
+from ragstone.llm.forecast import Forecast
 
 CHANGES: tuple[Change, ...] = ("number", "entity", "negation", "relation")
-SAMPLE = 500  # documents that a forecast looks at, evenly spaced
 ASSUMPTION = (
     "Every statement is taken to be kept, to hold no number, and to be false at the first change. Those that "
     "are lost, and numbers, save calls; a second change costs some, and so does a count."
@@ -75,48 +68,21 @@ def facts_in_session(
     progress: Progress = silent,
 ) -> EvaluationSet:
     """Return what `build_facts` returns, in a session of its own."""
-    check_facts(rows, settings, output, force)
-
-    async def work() -> EvaluationSet:
-        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            built = await build_fact_rows(rows, session)
-            accepted = [one.question for one in built.candidates if one.loss is None]
-            certificate = certify(built)
-            files = [] if output is None else _write(Path(output), built, force)
-            if output is not None:
-                files += write_certificate(Path(output).parent, certificate, built, force=force)
-            return EvaluationSet(
-                questions=accepted, certificate=certificate, built=built, calls=session.calls(), files=files
-            )
-
-    return run_sync(work())
+    return build_in_session(
+        rows,
+        build_fact_rows,
+        settings,
+        output=output,
+        force=force,
+        caps=caps,
+        offline=offline,
+        progress=progress,
+    )
 
 
 def forecast_facts(rows: Sequence[Taggable], settings: Settings) -> Forecast:
     """Return what a build would ask of models. Raises what `build_facts` raises before a call."""
-    check_facts(rows, settings, None, False)
-
-    async def work() -> Forecast:
-        forecaster = Forecaster()
-        step = max(1, -(-len(rows) // SAMPLE))
-        sampled = rows[::step]
-        count = settings.build.count
-        declared = settings if count is None else choose(settings, "build", count=max(1, count // step))
-        forecaster.weight = len(rows) / len(sampled)
-        forecaster.assumptions[ASSUMPTION] = None
-        async with open_forecast(declared, forecaster) as session:
-            await build_fact_rows(sampled, session, forecasting=True)
-            return session.forecast()
-
-    return run_sync(work())
-
-
-def check_facts(rows: Sequence[Taggable], settings: Settings, output: Path | str | None, force: bool) -> None:
-    """Check what can be checked before a call. Raises DataError."""
-    if not rows:
-        raise DataError("there are no documents to build facts from.")
-    if output is not None:
-        check_build_outputs(output, settings.build, force)
+    return forecast_build(rows, build_fact_rows, settings, ASSUMPTION)
 
 
 def with_changes(settings: Settings, names: Sequence[str] | None) -> Settings:
@@ -128,11 +94,3 @@ def with_changes(settings: Settings, names: Sequence[str] | None) -> Settings:
             raise ConfigError(f"unknown change {name!r}. {nearest(name, CHANGES)}")
     facts = msgspec.structs.replace(settings.build.facts, falsify=list(names))
     return choose(settings, "build", facts=facts)
-
-
-def _write(output: Path, built: Built, force: bool) -> list[Path]:
-    """Write the statements and their splits, and return the paths."""
-    accepted = [one.question for one in built.candidates if one.loss is None]
-    share = built.declared.test_share
-    split = split_questions(accepted, share, built.seed) if share else None
-    return write_build(output, accepted, built.candidates, split, force)
