@@ -35,12 +35,12 @@ def check_output(path: Path | str, force: bool) -> Path:
     return check_place(path, force)
 
 
-def keep_sources(outputs: Iterable[Path], sources: Iterable[Path]) -> None:
+def keep_sources(outputs: Iterable[Path], sources: Iterable[Path | str]) -> None:
     """Check that no output is a source: `--force` replaces results, never what they are made from.
 
     To be called before anything is read or paid for. Raises DataError.
     """
-    read = {source.resolve() for source in sources}
+    read = {Path(source).resolve() for source in sources}
     for path in outputs:
         if path.resolve() in read:
             raise DataError(

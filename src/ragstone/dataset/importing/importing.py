@@ -96,7 +96,7 @@ def import_to_folder(
     is written where grades say more than that a document is relevant. advance: called for each question.
     Raises DataError and ConfigError as `import_set` does, and where files exist and `force` is not given.
     """
-    sources = [Path(source) for source in sources]
+    sources = list(sources)
     keep_sources([folder / name for name in (QUESTIONS, DOCUMENTS, QRELS)], sources)
     for name in (QUESTIONS, DOCUMENTS):
         check_output(folder / name, force)
