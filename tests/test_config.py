@@ -10,7 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragstone.config import ModelSettings, Price, Settings, choose, convert_section, load_settings
+from ragstone.dataset.styles import load_style
 from ragstone.errors import ConfigError
+from ragstone.judging import load_judge
+from ragstone.judging.critic import load_critic
+from ragstone.systems import load_prompt
 
 
 def write(folder: Path, text: str) -> Path:
@@ -202,3 +206,14 @@ TABLES = st.recursive(
 def test_whatever_stands_in_a_file_is_read_or_explained(table: dict[str, Any]) -> None:
     with contextlib.suppress(ConfigError):  # nothing else is raised
         convert_section(table, Settings, Path("ragstone.toml"), "")
+
+
+@pytest.mark.parametrize("load", [load_judge, load_critic, load_style, load_prompt])
+def test_a_file_of_ones_own_that_is_no_text_is_named(load, tmp_path):
+    (tmp_path / "mine.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match=r"mine\.toml: cannot be read"):
+        load(tmp_path / "mine.toml")
+    with pytest.raises(ConfigError, match="no such .* file"):
+        load("absent.toml")
+    with pytest.raises(ConfigError, match=r"unknown .* 'nonesuch'.*Or give a \.toml file"):
+        load("nonesuch")

@@ -1,13 +1,12 @@
 """A style is a file: the kind of question, and what writing one takes. This module reads and checks it."""
 
 import re
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.config import BuildSection, Section, convert_section, parse_toml
+from ragstone.config import BuildSection, Section, convert_section, library_names, parse_toml, read_named
 from ragstone.config.build import LEVELS
 from ragstone.errors import ConfigError, nearest
 
@@ -41,8 +40,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 def style_names() -> list[str]:
     """Return the names of the styles that come with Ragstone."""
-    folder = resources.files("ragstone.dataset") / "library" / "styles"
-    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+    return library_names("ragstone.dataset", "library/styles")
 
 
 def load_style(name: str | Path) -> Style:
@@ -50,17 +48,7 @@ def load_style(name: str | Path) -> Style:
 
     Raises ConfigError naming the nearest names, or file, line and fix.
     """
-    if str(name).endswith(".toml"):
-        file = Path(name).expanduser()
-        if not file.is_file():
-            raise ConfigError(f"{file}: no such style file.")
-        return parse_style(file.read_text(encoding="utf-8"), file)
-    if name not in style_names():
-        raise ConfigError(
-            f"unknown style {str(name)!r}. {nearest(str(name), style_names())} Or give a .toml file."
-        )
-    found = resources.files("ragstone.dataset") / "library" / "styles" / f"{name}.toml"
-    return parse_style(found.read_text(encoding="utf-8"), Path(f"{name}.toml"))
+    return parse_style(*read_named(name, "style", "ragstone.dataset", "library/styles"))
 
 
 def parse_style(text: str, file: Path) -> Style:

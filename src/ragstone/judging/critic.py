@@ -3,14 +3,13 @@
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.config import Section, convert_section, parse_toml
-from ragstone.errors import ConfigError, nearest
+from ragstone.config import Section, convert_section, library_names, parse_toml, read_named
+from ragstone.errors import ConfigError
 from ragstone.judging.render import UNTRUSTED
 from ragstone.llm import Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Status
@@ -65,8 +64,7 @@ class CriticScore(msgspec.Struct, frozen=True, kw_only=True):
 
 def critic_names() -> list[str]:
     """Return the names of the critics that come with Ragstone."""
-    folder = resources.files("ragstone.judging") / "library" / "critics"
-    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+    return library_names("ragstone.judging", "library/critics")
 
 
 def load_critics(names: Iterable[str | Path]) -> list[Critic]:
@@ -85,16 +83,7 @@ def load_critic(name: str | Path) -> Critic:
 
     Raises ConfigError naming the nearest names, or file, line and fix.
     """
-    if str(name).endswith(".toml"):
-        file = Path(name).expanduser()
-        if not file.is_file():
-            raise ConfigError(f"{file}: no such critic file.")
-        return parse_critic(file.read_text(encoding="utf-8"), file)
-    if name not in critic_names():
-        hint = nearest(str(name), critic_names())
-        raise ConfigError(f"unknown critic {str(name)!r}. {hint} Or give a .toml file.")
-    found = resources.files("ragstone.judging") / "library" / "critics" / f"{name}.toml"
-    return parse_critic(found.read_text(encoding="utf-8"), Path(f"{name}.toml"))
+    return parse_critic(*read_named(name, "critic", "ragstone.judging", "library/critics"))
 
 
 def parse_critic(text: str, file: Path) -> Critic:

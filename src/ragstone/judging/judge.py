@@ -1,13 +1,12 @@
 """A judge is a file: name, version, kind, inputs, scale, prompt. This module reads and checks it."""
 
 import re
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.config import Section, convert_section, parse_toml
+from ragstone.config import Section, convert_section, library_names, parse_toml, read_named
 from ragstone.errors import ConfigError, nearest
 from ragstone.judging.lexical import MEASURES
 
@@ -48,8 +47,7 @@ class Judge(Section, frozen=True, kw_only=True):
 
 def judge_names() -> list[str]:
     """Return the names of the judges that come with Ragstone."""
-    folder = resources.files("ragstone.judging") / "library"
-    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+    return library_names("ragstone.judging", "library")
 
 
 def load_judge(name: str | Path) -> Judge:
@@ -57,17 +55,7 @@ def load_judge(name: str | Path) -> Judge:
 
     Raises ConfigError naming the nearest names, or file, line and fix.
     """
-    if str(name).endswith(".toml"):
-        file = Path(name).expanduser()
-        if not file.is_file():
-            raise ConfigError(f"{file}: no such judge file.")
-        return parse_judge(file.read_text(encoding="utf-8"), file)
-    if name not in judge_names():
-        raise ConfigError(
-            f"unknown judge {str(name)!r}. {nearest(str(name), judge_names())} Or give a .toml file."
-        )
-    found = resources.files("ragstone.judging") / "library" / f"{name}.toml"
-    return parse_judge(found.read_text(encoding="utf-8"), Path(f"{name}.toml"))
+    return parse_judge(*read_named(name, "judge", "ragstone.judging", "library"))
 
 
 def parse_judge(text: str, file: Path) -> Judge:

@@ -1,14 +1,13 @@
 """The answering prompts: data files, like judges."""
 
 import re
-from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from ragstone.config import Section, convert_section, parse_toml
-from ragstone.errors import ConfigError, nearest
+from ragstone.config import Section, convert_section, library_names, parse_toml, read_named
+from ragstone.errors import ConfigError
 from ragstone.llm import Message, Prompt, fence, row_nonce
 from ragstone.records import Context, Question
 
@@ -30,22 +29,12 @@ class AnsweringPrompt(Section, frozen=True, kw_only=True):
 
 def prompt_names() -> list[str]:
     """Return the names of the answering prompts that come with Ragstone."""
-    folder = resources.files("ragstone.systems") / "prompts"
-    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+    return library_names("ragstone.systems", "prompts")
 
 
 def load_prompt(name: str | Path) -> AnsweringPrompt:
     """Return an answering prompt by its name, or from a .toml file of one's own. Raises ConfigError."""
-    if str(name).endswith(".toml"):
-        file = Path(name).expanduser()
-        if not file.is_file():
-            raise ConfigError(f"{file}: no such prompt file.")
-        text = file.read_text(encoding="utf-8")
-    elif name in prompt_names():
-        file = Path(f"{name}.toml")
-        text = (resources.files("ragstone.systems") / "prompts" / f"{name}.toml").read_text(encoding="utf-8")
-    else:
-        raise ConfigError(f"unknown prompt {str(name)!r}. {nearest(str(name), prompt_names())}")
+    text, file = read_named(name, "prompt", "ragstone.systems", "prompts")
     prompt = convert_section(parse_toml(text, file), AnsweringPrompt, file, text)
     unknown = set(re.findall(r"\{(\w+)\}", prompt.prompt)) - INPUTS
     if unknown or "{question}" not in prompt.prompt:
