@@ -213,7 +213,7 @@ def test_a_file_of_ones_own_that_is_no_text_is_named(load, tmp_path):
     (tmp_path / "mine.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match=r"mine\.toml: cannot be read"):
         load(tmp_path / "mine.toml")
-    with pytest.raises(ConfigError, match="no such .* file"):
+    with pytest.raises(ConfigError, match=r"no such .* file"):
         load("absent.toml")
     with pytest.raises(ConfigError, match=r"unknown .* 'nonesuch'.*Or give a \.toml file"):
         load("nonesuch")
