@@ -110,3 +110,12 @@ def test_many_questions_are_split_at_once():
     rows = [question(f"q{n}", f"d{n % 700}", f"e{n % 350}") for n in range(20_000)]
     n_test = Counter(split_questions(rows, 0.3, 1).values())["test"]
     assert abs(n_test - 6000) <= 29  # 350 groups of 57 or 58
+
+
+def test_question_that_nothing_answers_stays_with_the_document_that_tempts() -> None:
+    tempting = {"tempting": {"document_id": "a", "start": 0, "end": 3}}
+    negative = Question(id="n", question="How deep?", answerable=False, metadata=tempting)
+    others = [Question(id=name, question=f"{name}?", document_ids=[name]) for name in "abcd"]
+    for seed in range(8):
+        sides = split_questions([negative, *others], 0.5, seed)
+        assert sides["n"] == sides["a"]

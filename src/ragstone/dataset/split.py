@@ -13,8 +13,12 @@ Node = tuple[Literal["document", "question"], str]
 
 
 def documents_of(question: Question) -> set[str]:
-    """Return the ids of the documents that a question rests on: named, or those of its evidence."""
-    return {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
+    """Return the ids of the documents that a question rests on: named, of its evidence, or tempting it."""
+    found = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
+    tempting = (question.metadata or {}).get("tempting")  # of one that no document answers, see negatives.py
+    if isinstance(tempting, dict) and isinstance(tempting.get("document_id"), str):
+        found.add(tempting["document_id"])
+    return found
 
 
 def split_questions(questions: Sequence[Question], test_share: float, seed: int) -> dict[str, Side]:
