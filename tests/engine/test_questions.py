@@ -108,6 +108,27 @@ def test_count_beyond_what_the_documents_give_is_a_stated_shortfall(
     assert any("50" in caution and "44 short" in caution for caution in built.certificate.cautions)
 
 
+def test_count_is_met_from_the_passages_of_one_long_document(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+    fake_openai.script = write_questions
+    text = "\n\n".join(f"# {name}\n\n{crop(name).text}" for name in CROPS)
+    settings = declared(fake_openai, tmp_path, passage=400)
+    built = build_questions([Document(id="book", text=text, lang="en")], settings=settings, count=12)
+    assert len(built.questions) == 12  # of 8 passages, 3 of each at the most
+    assert len({q.evidence[0].start // 300 for q in built.questions if q.evidence}) > 6  # from all over it
+
+
+def test_offline_build_that_the_ledger_knows_nothing_of_replaces_nothing(
+    fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    fake_openai.script = write_questions
+    settings, output = declared(fake_openai, tmp_path), tmp_path / "q" / "questions.jsonl"
+    build_questions(DOCUMENTS, settings=settings, output=output, count=3)
+    before = output.read_bytes()
+    with pytest.raises(ModelError, match="without --offline"):
+        build_questions([crop("oats")], settings=settings, output=output, force=True, offline=True)
+    assert output.read_bytes() == before
+
+
 def test_seed_decides_which_documents_are_asked(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     fake_openai.script = write_questions
 

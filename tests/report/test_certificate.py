@@ -12,7 +12,7 @@ from tests.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.builds import build_of, candidate, facts, measured, passage, ten
 
 from ragstone.config import BuildSection
-from ragstone.dataset import Candidate
+from ragstone.dataset import Candidate, Loss
 from ragstone.dataset.certifying.certificate import certify
 from ragstone.errors import DataError
 from ragstone.records import Usage
@@ -213,7 +213,38 @@ def test_each_critic_stands_under_the_kinds_of_defect_that_it_was_tried_on():
 
 def test_what_is_unknown_is_said_to_be_unknown():
     assert spent(certify(build_of([], cost_usd=None))).startswith("unknown: a model has no price")
-    assert spent(certify(build_of([], usage=Usage(calls=0)))) == "nothing: no model was called"
+    assert spent(certify(build_of([], usage=Usage(calls=0), failed=[]))) == "nothing: no model was called"
+    failed = [Loss(reason="call_failed", detail="rate_limited: slow down")]
+    unanswered = build_of([], usage=Usage(calls=0), failed=failed, n_asked=3)
+    assert spent(certify(unanswered)) == "nothing: no call was answered"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("unparsable", "in the form asked for"),
+        ("refused", "refuses"),
+        ("over_budget", "raise it"),
+        ("rate_limited", "`ragstone doctor`"),
+        (None, "The model wrote no question"),
+    ],
+)
+def test_where_nothing_was_written_there_is_advice(status, said):
+    failed = [Loss(reason="call_failed", detail=f"{status}: x")] if status else []
+    [step] = next_steps(certify(build_of([], failed=failed, n_asked=3)))
+    assert said in step
+
+
+def test_a_count_that_the_passages_cannot_give_has_advice():
+    rows = [candidate(f"d1#{n}", f"Q{n}?") for n in range(3)]
+    wanted = certify(build_of(rows, declared=BuildSection(count=40, per_document=3)))
+    n_passages = wanted.funnel.n_passages
+    assert (
+        f"{n_passages} passages with 3 each (--per-document) cannot give 40 questions"
+        in next_steps(wanted)[0]
+    )
+    in_reach = certify(build_of(rows, declared=BuildSection(count=3 * n_passages, per_document=3)))
+    assert not any("--per-document" in step for step in next_steps(in_reach))
 
 
 @pytest.mark.parametrize(

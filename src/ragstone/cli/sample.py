@@ -65,11 +65,9 @@ def sample(
     """Take questions from a log of what people asked: each once, personal data masked."""
     from ragstone.config import load_settings
     from ragstone.engine import sample_log
-    from ragstone.tables import keep_sources
 
     sheet = answers_beside(output)
-    keep_sources([output, sheet], log)
-    _check(output, sheet, force=force, keep=keep_personal_data)
+    _check(log, output, sheet, force=force, keep=keep_personal_data)
     found = sample_log(
         log,
         count,
@@ -94,10 +92,11 @@ def sample(
         raise typer.Exit(UNSCORED)
 
 
-def _check(output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
+def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
     """Check that the files can be written, and warn of what they may hold. Raises DataError."""
-    from ragstone.tables import check_output
+    from ragstone.tables import check_output, keep_sources
 
+    keep_sources([output, sheet], log)
     check_output(output, force)
     check_output(sheet, force)
     if keep:

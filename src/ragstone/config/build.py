@@ -41,14 +41,14 @@ class BuildSection(Section, frozen=True, kw_only=True):
     """`[build]`: questions, their critics, and how many.
 
     model: writes them; critic_model: judges them (default: the same). audience: whom a question must be
-    useful to. per_document: questions of each document; count: accepted questions in all, where a number is
-    wanted. styles: names that ship, or files. personas: who asks, for the style `persona`; levels: of Bloom's
-    taxonomy, for the style `bloom`. critics: names that ship, or files; threshold: the lowest score, of 1 to
-    5, that passes each. one_call: all critics in one call. closed_book: what becomes of questions that the
-    model answers without any document. negatives, multi_hop: questions of these kinds besides. fictional: a
-    copy of the documents and questions with other names and numbers. planted: defects that measure the
-    critics. test_share: of the documents whose questions are set apart. passage: most characters shown in one
-    call.
+    useful to. per_document: questions of each document, with a count the most of each passage; count:
+    accepted questions in all, where a number is wanted. styles: names that ship, or files. personas: who
+    asks, for the style `persona`; levels: of Bloom's taxonomy, for the style `bloom`. critics: names that
+    ship, or files; threshold: the lowest score, of 1 to 5, that passes each. one_call: all critics in one
+    call. closed_book: what becomes of questions that the model answers without any document. negatives,
+    multi_hop: questions of these kinds besides. fictional: a copy of the documents and questions with other
+    names and numbers. planted: defects that measure the critics. test_share: of the documents whose questions
+    are set apart. passage: most characters shown in one call.
     """
 
     model: str | None = None

@@ -15,7 +15,7 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_forecast, open_session
 from ragstone.engine.tagging import Taggable
-from ragstone.errors import ConfigError, DataError
+from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.llm import Caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document
@@ -61,6 +61,10 @@ def build_in_session(
     async def work() -> EvaluationSet:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
             built = await make(rows, session)
+            if offline and built.failed and not session.calls().from_ledger:
+                raise ModelError(
+                    "offline, and the ledger has none of this build's calls. Run it once without --offline."
+                )
             accepted = [one.question for one in built.candidates if one.loss is None]
             certificate = certify(built)
             files: list[Path] = []

@@ -1,7 +1,8 @@
 """Documents -> questions, written, checked and criticised, as many as are wanted: the build in a session."""
 
 import functools
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -139,18 +140,40 @@ async def _add_questions(made: Made, cut: Cut, turns: Sequence[Turn], tools: Too
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed)
         return await fill(made, _tasks(orders, tools), None, tools.session, sift)
     document_ids = shuffled(document_ids, tools.seed)
-    share = -(-declared.count // max(1, len(document_ids)))
+    n_passages = Counter(passage.document_id for passage in cut.passages)
+    most = {name: n * declared.per_document for name, n in n_passages.items()}
     for sweep in range(SWEEPS):
-        most = min(declared.per_document, share) if sweep < EVEN_SWEEPS else declared.per_document
         accepted, written = _by_document(made)
         n_needed = declared.count - count_accepted(made)
-        wanted = {name: most - accepted.get(name, 0) for name in document_ids}
-        wanted = {name: n for name, n in wanted.items() if n > 0}
+        wanted = _wanted(most, accepted, document_ids, n_needed, declared, even=sweep < EVEN_SWEEPS)
         if n_needed <= 0 or not wanted:
             break
         orders = plan_orders(cut.passages, turns, wanted, seed=tools.seed, sample=sweep, written=written)
         made = await fill(made, _tasks(orders, tools), n_needed, tools.session, sift)
     return made
+
+
+def _wanted(
+    most: Mapping[str, int],
+    accepted: Mapping[str, int],
+    document_ids: Sequence[str],
+    n_needed: int,
+    declared: BuildSection,
+    *,
+    even: bool,
+) -> dict[str, int]:
+    """Return how many questions each document is asked for, in their order; none of those that gave enough.
+
+    most: of each document. even: no more than its share of all; else `per_document`, or what is needed.
+    """
+    n_documents = max(1, len(document_ids))
+    share, more = -(-(declared.count or 0) // n_documents), -(-n_needed // n_documents)
+    wanted = {}
+    for name in document_ids:
+        n = accepted.get(name, 0)
+        limit = share if even else max(declared.per_document, n + more)
+        wanted[name] = min(most[name], limit) - n
+    return {name: n for name, n in wanted.items() if n > 0}
 
 
 def _tasks(orders: Sequence[Order], tools: Tools) -> list[Task]:

@@ -34,7 +34,6 @@ FIFTHS = ("first fifth", "second", "middle", "fourth", "last fifth")
 OFTEN = 0.25
 MOST_VALUES = 12  # of a topic, style or language that the page shows
 ADVICE = {
-    "call_failed": "Calls fail: `ragstone doctor` says whether the model answers.",
     "no_evidence": "The model often does not quote the document: a larger one quotes more faithfully.",
     "wrong_language": "The model often leaves the document's language: use one that writes it well.",
     "mentions_context": 'Many questions speak of "the passage": a larger model does so less.',
@@ -43,6 +42,12 @@ ADVICE = {
     "low_score": "The critics reject much: read what they rejected. Is the writer weak, or they too strict?",
     "not_criticised": "The critics often give no usable score: use a larger model for them.",
     "known_by_heart": "The model knows much without a document: build the fictional variant.",
+}
+DOCTOR = "Calls fail: `ragstone doctor` says whether the model answers."
+FAILED_ADVICE = {
+    "unparsable": "The model does not reply in the form asked for: a larger one, or one made for JSON, does.",
+    "refused": "The model refuses to write about these documents: use another one.",
+    "over_budget": "The budget ended before the build: raise it and run the same command again.",
 }
 
 
@@ -108,8 +113,10 @@ def next_steps(certificate: Certificate) -> list[str]:
     if not funnel.n_documents - funnel.n_empty:
         steps.append("Give documents with text: `ragstone ingest` says what it can read.")
     if n_failed * 2 > funnel.n_asked or (n_failed and not funnel.n_written):
-        steps.append(ADVICE["call_failed"])
+        most_often = max(funnel.failed_calls, key=lambda status: funnel.failed_calls[status])
+        steps.append(FAILED_ADVICE.get(most_often, DOCTOR))
     often = [lost for lost in funnel.losses if lost.n >= OFTEN * funnel.n_written and lost.reason in ADVICE]
+    steps += _written_too_few(certificate)
     steps += [ADVICE[lost.reason] for lost in sorted(often, key=lambda lost: -lost.n)]
     lead = leading(certificate)
     if certificate.declared.critics and certificate.kind == "questions" and funnel.n_accepted:
@@ -123,6 +130,20 @@ def next_steps(certificate: Certificate) -> list[str]:
     elif funnel.n_written:
         steps.append("Read some of those that were lost: certificate.html shows them with their reasons.")
     return list(dict.fromkeys(steps))[:3]
+
+
+def _written_too_few(certificate: Certificate) -> list[str]:
+    """Return what to do where nothing was written at all, or no more may be asked of the documents."""
+    funnel, declared, noun = certificate.funnel, certificate.declared, noun_of(certificate.kind)
+    if funnel.n_asked and not funnel.n_written and not funnel.failed_calls:
+        return [f"The model wrote no {noun}: use a larger one, or documents with more to ask about."]
+    most = declared.per_document * funnel.n_passages + declared.negatives + declared.multi_hop
+    if certificate.kind == "questions" and funnel.n_short and (funnel.n_wanted or 0) > most:
+        return [
+            f"{plural(funnel.n_passages, 'passage')} with {declared.per_document} each "
+            f"(--per-document) cannot give {count(funnel.n_wanted or 0)} {noun}s: ask for more of each."
+        ]
+    return []
 
 
 def bars(certificate: Certificate) -> list[Bar]:
@@ -176,7 +197,8 @@ def spent(certificate: Certificate) -> str:
     """Return what the build cost; an unknown price is said to be unknown."""
     usage = certificate.usage
     if not usage.calls:
-        return "nothing: no model was called"
+        failed = certificate.funnel.failed_calls
+        return "nothing: no call was answered" if failed else "nothing: no model was called"
     tokens = f"{plural(usage.calls, 'call')}, {count(usage.input)} tokens in, {count(usage.output)} out"
     if certificate.cost_usd is None:
         return f"unknown: a model has no price in ragstone.toml ({tokens})"

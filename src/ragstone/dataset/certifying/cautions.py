@@ -186,7 +186,12 @@ def _covered(noun: str, funnel: Funnel, coverage: Coverage) -> list[str]:
             f"{coverage.n_covered:,} of {plural(n_documents, 'document')} with text are asked about: the set "
             "says nothing of the others."
         )
-    if coverage.most and n_documents >= MANY and coverage.most[1] > ONE_GIVES * funnel.n_accepted:
+    if (
+        coverage.most
+        and n_documents >= MANY
+        and funnel.n_accepted > 1
+        and coverage.most[1] > ONE_GIVES * funnel.n_accepted
+    ):
         name, n = coverage.most
         told.append(f"{n:,} of {plural(funnel.n_accepted, noun)} are of one document, {name}.")
     return told
@@ -231,8 +236,9 @@ def _n_false(coverage: Coverage) -> int:
 def _few(noun: str, funnel: Funnel) -> list[str]:
     if funnel.n_accepted >= FEW:
         return []
+    one = funnel.n_accepted == 1
     points = 100 * 1.96 * math.sqrt(0.25 / funnel.n_accepted)
     return [
-        f"{plural(funnel.n_accepted, noun)} {'is' if funnel.n_accepted == 1 else 'are'} few: a share of one "
-        f"half measured on them is uncertain by some {min(50, points):.0f} points either way."
+        f"{plural(funnel.n_accepted, noun)} {'is' if one else 'are'} few: a share of one half measured on "
+        f"{'it' if one else 'them'} is uncertain by some {min(50, points):.0f} points either way."
     ]
