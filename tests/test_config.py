@@ -90,6 +90,7 @@ MISTAKES = {
         ":6: Expected `int`, got `str` (key 'chunk.size')",
     ),
     "a number out of range": ("[chunk]\nsize = 0\n", ":2: Expected `int` >= 1 (key 'chunk.size')"),
+    "a negative seed": ("[run]\nseed = -1\n", ":2: Expected `int` >= 0 (key 'run.seed')"),
     "true for a number": ("[run]\nseed = true\n", ":2: Expected `int`, got `bool` (key 'run.seed')"),
     "an inline table": ("\nchunk = { size = 0 }\n", ":2: Expected `int` >= 1 (key 'chunk.size')"),
     "a dotted key": ("\nchunk.size = 0\n", ":2: Expected `int` >= 1 (key 'chunk.size')"),

@@ -128,6 +128,7 @@ def test_forecast_alone_writes_and_asks_nothing(folder: Path, fake_openai: FakeO
         (("documents.jsonl", "--style", "persona"), "personas"),
         (("documents.jsonl", "--style", "multi_hop"), "--multi-hop"),
         (("documents.jsonl", "--count", "0"), "count"),
+        (("documents.jsonl", "--seed", "-1"), "seed"),
         (("documents.jsonl", "--test-share", "1.5"), "test-share"),
         (("documents.jsonl", "--closed-book", "maybe"), "closed-book"),
         (("documents.jsonl", "--count", "2", "--negatives", "3"), "negatives"),

@@ -31,7 +31,7 @@ Falsify = Annotated[
     typer.Option("--falsify", help="False statements too: number,entity,negation,relation, or some of them."),
 ]
 Count = Annotated[int | None, typer.Option("--count", min=1, help="True statements in all, exactly.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything that draws at random.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything that draws at random.")]
 TestShare = Annotated[
     float | None, typer.Option("--test-share", min=0, max=1, help="Share set apart, by document.")
 ]

@@ -25,7 +25,7 @@ ForecastOnly = Annotated[
     bool, typer.Option("--forecast", help="Show what would be asked and what it costs; call no model.")
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take the first N rows only.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything that draws at random.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that draws at random.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Summary as JSON on standard output.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 5 if some rows could not be scored.")]
@@ -62,8 +62,8 @@ Qrels = Annotated[
     Path | None, typer.Option("--qrels", help="TREC qrels: what is relevant, in place of the questions' own.")
 ]
 Trec = Annotated[Path | None, typer.Option("--trec", help="Write a TREC run file too.")]
-SeedOrSettings = Annotated[int | None, typer.Option("--seed", help="Seed of the intervals.")]
+SeedOrSettings = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the intervals.")]
 SeedOfRun = Annotated[
     int | None,
-    typer.Option("--seed", help="Seed of everything that draws at random; default: that of [run]."),
+    typer.Option("--seed", min=0, help="Seed of everything that draws at random; default: that of [run]."),
 ]

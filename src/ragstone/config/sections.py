@@ -47,7 +47,7 @@ class RunSection(Section, frozen=True, kw_only=True):
     """`[run]`: the folder `runs/NAME` and the seed of everything that draws at random."""
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[\w.-]+$")] = "run"
-    seed: int = 0
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class DocumentsSection(Section, frozen=True, kw_only=True):
