@@ -106,3 +106,18 @@ def test_the_log_is_never_replaced(log):
     ran = ragstone("sample", "log.jsonl", "-o", "log.jsonl", "--force")
     assert (ran.code, "is what this command reads" in ran.err) == (2, True)
     assert (log / "log.jsonl").read_bytes() == before
+
+
+def test_a_log_of_which_nothing_can_be_asked_alone_says_what_its_rows_are(folder):
+    (folder / "log.jsonl").write_text('{"question": "and the second one?"}\n{"question": "thanks"}\n')
+    ran = ragstone("sample", "log.jsonl")
+    assert ran.code == 2
+    assert "no question that can be asked alone. Its rows: 1 follow up, 1 small talk." in ran.err
+
+
+def test_one_is_told_as_one(folder):
+    (folder / "log.jsonl").write_text('{"question": "When is wheat sown?", "answer": "In October."}\n')
+    ran = ragstone("sample", "log.jsonl", "--count", 1, "--by", "random")
+    assert "1  row of the log\n" in ran.out
+    assert "1  different question that can be asked alone; repeated by 0 rows (0 nearly)" in ran.out
+    assert "1 question in sampled/questions.jsonl, 1 answer in sampled/answers.jsonl." in ran.err

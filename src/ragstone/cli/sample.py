@@ -130,23 +130,23 @@ def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool) ->
     else:
         _tell_counts(summary)
     _tell_losses(summary)
-    answers = f", {summary.with_answer:,} answers in {sheet}" if summary.with_answer else ""
-    say(f"{summary.taken:,} questions in {output}{answers}.")
+    answers = f", {_n(summary.with_answer, 'answer')} in {sheet}" if summary.with_answer else ""
+    say(f"{_n(summary.taken, 'question')} in {output}{answers}.")
 
 
 def _tell_counts(summary: "SampleSummary") -> None:
     """Show what the log held and what was taken."""
     log = summary.log
     show(
-        f"{log.n_rows:9,}  rows of the log",
-        f"{log.n_questions:9,}  different questions that can be asked alone; {log.repeats:,} rows repeat "
-        f"one of them ({log.nearly:,} nearly)",
+        f"{log.n_rows:9,}  {_noun(log.n_rows, 'row')} of the log",
+        f"{log.n_questions:9,}  different {_noun(log.n_questions, 'question')} that can be asked alone; "
+        f"repeated by {_n(log.repeats, 'row')} ({log.nearly:,} nearly)",
     )
     for why, n in {"without a question": log.without_question, **_named(log.left_out)}.items():
         if n:
             show(f"{n:9,}  rows {why}, left out")
     for topic in summary.topics[:SHOWN_TOPICS]:
-        show(f"{topic.taken:9,}  of {topic.n_questions:,} questions about {topic.name}")
+        show(f"{topic.taken:9,}  of {_n(topic.n_questions, 'question')} about {topic.name}")
     if len(summary.topics) > SHOWN_TOPICS:
         show(f"{'':9}  and {len(summary.topics) - SHOWN_TOPICS} topics more")
     show("languages: " + ", ".join(f"{n:,} {lang}" for lang, n in summary.languages.items()))
@@ -169,12 +169,20 @@ def _tell_losses(summary: "SampleSummary") -> None:
     """Say what a reader must know before trusting the sample."""
     log = summary.log
     if log.malformed:
-        say(f"{log.malformed:,} rows cannot be read, the first of them:\n" + "\n".join(log.shown))
+        say(f"{_n(log.malformed, 'row')} cannot be read, the first of them:\n" + "\n".join(log.shown))
     if log.unread_quality:
-        say(f"Of {log.unread_quality:,} rows the quality is no number, no thumb and no yes or no.")
+        say(f"Of {_n(log.unread_quality, 'row')} the quality is no number, no thumb and no yes or no.")
     if summary.without_quality:
         say(f"{summary.without_quality:,} questions have no quality and were not looked at.")
     if summary.ungrouped:
         say(f"{summary.ungrouped:,} questions were left out by chance before the topics were made.")
     if summary.missing:
         say(f"{summary.missing:,} of the {summary.wanted:,} questions are missing: the log has no more.")
+
+
+def _n(number: int, noun: str) -> str:
+    return f"{number:,} {_noun(number, noun)}"
+
+
+def _noun(number: int, noun: str) -> str:
+    return noun if number == 1 else f"{noun}s"

@@ -98,6 +98,8 @@ def sample_log(
             judged=None if judged is None else judged.get,
             advance=advance,
         )
+    if not gathered.asked:
+        raise DataError(_nothing_asked(gathered.counts))
     opened = _opened(embedder, settings)
     try:
         way = Way(by=by, seed=seed, topics=topics, embed=opened, langs=detect_languages)
@@ -151,6 +153,13 @@ def _judged(
             f"no judgement is of {metric!r}. Their metrics: {', '.join(sorted(metrics)) or 'none'}."
         )
     return found
+
+
+def _nothing_asked(log: LogCounts) -> str:
+    """Say why a log gives no question: what its rows are."""
+    found = {"without a question": log.without_question, "that cannot be read": log.malformed, **log.left_out}
+    why = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in found.items() if n)
+    return f"the log holds no question that can be asked alone. Its rows: {why or 'none'}."
 
 
 def _opened(name: str | None, settings: Settings) -> Embedder | None:

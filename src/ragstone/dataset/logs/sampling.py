@@ -73,7 +73,7 @@ def draw(asked: Sequence[Asked], count: int, way: Way) -> Sampled:
     if count < 1:
         raise ConfigError(f"{count} questions: ask for 1 or more.")
     if not asked:
-        raise DataError("the log holds no question that can be asked alone; the counts say why.")
+        raise DataError("the log holds no question that can be asked alone.")
     shuffled = sorted(asked, key=lambda one: one.id)
     order = np.random.default_rng(way.seed).permutation(len(shuffled))
     shuffled = [shuffled[at] for at in order]
