@@ -57,6 +57,13 @@ async def test_a_draft_becomes_a_question_with_its_evidence_in_the_document():
     assert (result.failed, result.n_asked, result.n_cut) == (None, 3, 0)
 
 
+async def test_control_characters_of_a_reply_are_left_out():
+    (candidate,) = (
+        await written(drafts(draft(question="How much\x00 \x1b[31mwater does maize\u200c need?")))
+    ).candidates
+    assert candidate.question.question == "How much [31mwater does maize\u200c need?"
+
+
 async def test_a_quotation_that_is_not_in_the_passage_loses_the_question():
     result = await written(drafts(draft(quote="Wheat needs 300 mm of rain."), draft()))
     lost, kept = result.candidates

@@ -235,6 +235,14 @@ def test_where_nothing_was_written_there_is_advice(status, said):
     assert said in step
 
 
+def test_a_budget_that_ended_is_told_before_all_else():
+    failed = [Loss(reason="call_failed", detail="over_budget: x")]
+    rows = [candidate(f"d1#{n}", f"Q{n}?", lost="not_criticised") for n in range(30)]
+    steps = next_steps(certify(build_of(rows, failed=failed, n_asked=31)))
+    assert steps[0].startswith("The budget ended before the build")
+    assert "larger budget or deadline, helps" in steps[1]
+
+
 def test_a_count_that_the_passages_cannot_give_has_advice():
     rows = [candidate(f"d1#{n}", f"Q{n}?") for n in range(3)]
     wanted = certify(build_of(rows, declared=BuildSection(count=40, per_document=3)))

@@ -163,11 +163,13 @@ def _write(made: "Translation", output: Path, force: bool) -> None:
 def _write_both(
     made: "Translated[Question] | Translated[Document]", kind: type, path: Path, force: bool
 ) -> None:
+    from ragstone.report.wording import plural
     from ragstone.tables import write_rows
 
     n = write_rows(path, made.rows, kind, force=force)
     n_all = write_rows(all_path(path), made.every, kind, force=force)
-    say(f"{n} rows in {path}; all {n_all} translations, with why some were lost, in {all_path(path)}.")
+    every = f"all {plural(n_all, 'translation')}, with why some were lost, in {all_path(path)}"
+    say(f"{plural(n, 'row')} in {path}; {every}.")
 
 
 def _n_lost(made: "Translation") -> int:

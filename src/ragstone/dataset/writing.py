@@ -4,6 +4,7 @@ A question that is not in the language of its passage is asked for once more, in
 """
 
 import functools
+import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -22,6 +23,7 @@ DRAWN_AT = 0.7  # the temperature of every sample but the first
 MOST_AVOIDED = 20  # questions that the model is told not to repeat
 FRAME_TOKENS, TOKENS_A_QUESTION = 100, 500
 SHOWN = 200  # characters of a quotation that is not in the text
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # those that are no white space
 BETWEEN = " … "  # two quotations in a question's metadata
 
 # Told to the model and not demanded of it: one text that is too long is no reason to lose the others.
@@ -286,7 +288,8 @@ def _notes(quotes: Sequence[str], found: Sequence[Found]) -> dict[str, str]:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    """Return the text on one line, without control characters: they hide words and colour terminals."""
+    return " ".join(CONTROL.sub("", text).split())
 
 
 @functools.lru_cache(maxsize=64)

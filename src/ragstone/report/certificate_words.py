@@ -40,7 +40,8 @@ ADVICE = {
     "duplicate": "Many questions repeat others: ask for fewer of each document, or in more styles.",
     "near_duplicate": "Many questions nearly repeat others: ask for fewer of each document, or more styles.",
     "low_score": "The critics reject much: read what they rejected. Is the writer weak, or they too strict?",
-    "not_criticised": "The critics often give no usable score: use a larger model for them.",
+    "not_criticised": "Many lack a critic's score; the reason stands beside each. A larger model, or a "
+    "larger budget or deadline, helps.",
     "known_by_heart": "The model knows much without a document: build the fictional variant.",
 }
 DOCTOR = "Calls fail: `ragstone doctor` says whether the model answers."
@@ -112,7 +113,9 @@ def next_steps(certificate: Certificate) -> list[str]:
     n_failed = sum(funnel.failed_calls.values())
     if not funnel.n_documents - funnel.n_empty:
         steps.append("Give documents with text: `ragstone ingest` says what it can read.")
-    if n_failed * 2 > funnel.n_asked or (n_failed and not funnel.n_written):
+    if "over_budget" in funnel.failed_calls:
+        steps.append(FAILED_ADVICE["over_budget"])
+    elif n_failed * 2 > funnel.n_asked or (n_failed and not funnel.n_written):
         most_often = max(funnel.failed_calls, key=lambda status: funnel.failed_calls[status])
         steps.append(FAILED_ADVICE.get(most_often, DOCTOR))
     often = [lost for lost in funnel.losses if lost.n >= OFTEN * funnel.n_written and lost.reason in ADVICE]
