@@ -79,6 +79,7 @@ def _told(summary: "ImportSummary") -> list[str]:
     read = ", ".join(f"{path} ({name})" for path, name in summary.formats.items())
     lines = [*map(told, summary.remarks), *_repeats(summary), *_missing(summary)]
     lines.append(f"{_n(summary.n_questions, 'question')} from {read}, in {', '.join(summary.output)}.")
+    lines += [f"{path} was of another set: it is now {path}.old." for path in summary.set_aside]
     counts = {
         "with a reference": summary.n_with_reference,
         "with evidence": summary.n_with_evidence,

@@ -60,12 +60,17 @@ def test_grades_of_ids_with_spaces_are_left_out_and_told(beir, tmp_path):
     assert "an id with white space" in summary.remarks[-1].reason
 
 
-def test_files_that_exist_are_kept_unless_forced_and_then_nothing_old_is_left(beir, table, tmp_path):
+def test_files_that_exist_are_kept_and_with_force_those_of_another_set_are_set_aside(beir, table, tmp_path):
     import_to_folder([beir], tmp_path / "out", ImportOptions())
     with pytest.raises(DataError, match=r"questions\.jsonl exists"):
         import_to_folder([table], tmp_path / "out", ImportOptions())
-    import_to_folder([table], tmp_path / "out", ImportOptions(), force=True)
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["questions.jsonl"]
+    documents = (tmp_path / "out" / "documents.jsonl").read_bytes()
+    summary = import_to_folder([table], tmp_path / "out", ImportOptions(), force=True)
+    assert str(tmp_path / "out" / "documents.jsonl") in summary.set_aside
+    assert (tmp_path / "out" / "documents.jsonl.old").read_bytes() == documents
+    assert {path.name for path in (tmp_path / "out").iterdir() if path.suffix != ".old"} == {
+        "questions.jsonl"
+    }
 
 
 def test_an_error_leaves_no_file(tmp_path):

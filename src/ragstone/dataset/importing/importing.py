@@ -92,7 +92,7 @@ def import_to_folder(
 ) -> ImportSummary:
     """Write what `import_set` returns to questions.jsonl, documents.jsonl and qrels.txt, as it is read.
 
-    A file that would hold nothing is not written; with `force` one of an earlier import is removed. qrels.txt
+    A file that would hold nothing is not written; with `force` one that stands there is set aside as NAME.old. qrels.txt
     is written where grades say more than that a document is relevant. advance: called for each question.
     Raises DataError and ConfigError as `import_set` does, and where files exist and `force` is not given.
     """
@@ -122,9 +122,12 @@ def import_to_folder(
     if summary.graded:
         summary = _with_qrels(summary, folder / QRELS, tally.grades)
         output.append(folder / QRELS)
-    for path in {folder / DOCUMENTS, folder / QRELS} - set(output):
-        path.unlink(missing_ok=True)
-    return msgspec.structs.replace(summary, output=[str(path) for path in output])
+    earlier = [path for path in (folder / DOCUMENTS, folder / QRELS) if path not in output and path.exists()]
+    for path in earlier:  # of another set, or the user's own: beside these questions it would mislead
+        path.replace(path.with_name(f"{path.name}.old"))
+    return msgspec.structs.replace(
+        summary, output=[str(path) for path in output], set_aside=[str(path) for path in earlier]
+    )
 
 
 @contextlib.contextmanager

@@ -31,7 +31,8 @@ class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     gave nothing, by the remarks. repeats: found among all questions, and n_dropped of them dropped; not
     near_repeats_sought: there are too many questions to find more than the same words.
     missing_documents: ids that questions name and the documents lack, where there are documents. graded:
-    grades other than 1 are in the qrels. output: files that were written.
+    grades other than 1 are in the qrels. output: files that were written; set_aside: files that stood there
+    and are of another set, now NAME.old.
     """
 
     formats: dict[str, str]
@@ -50,6 +51,7 @@ class ImportSummary(msgspec.Struct, frozen=True, kw_only=True):
     missing_documents: list[str] = []
     graded: bool = False
     output: list[str] = []
+    set_aside: list[str] = []
 
 
 class Tally:
