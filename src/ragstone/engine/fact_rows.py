@@ -10,9 +10,9 @@ from ragstone.config import BuildSection
 from ragstone.config.build import Change
 from ragstone.dataset import Built, Candidate, Passage
 from ragstone.dataset.candidate import lose, noted
-from ragstone.dataset.changes import same_words
-from ragstone.dataset.facts import Facts, facts_wanted, write_facts
-from ragstone.dataset.falsify import (
+from ragstone.dataset.factual.changes import same_words
+from ragstone.dataset.factual.facts import Facts, facts_wanted, write_facts
+from ragstone.dataset.factual.falsify import (
     ChangeReply,
     Falsified,
     Truths,

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragstone.dataset.candidate import Loss
+from ragstone.dataset.factual.numbers import numbers_in
 from ragstone.dataset.languages import speaks
-from ragstone.dataset.numbers import numbers_in
 from ragstone.dataset.translation.pieces import kept_parts
 
 # Length of a translation in that of its text, in characters, Chinese, Japanese and Korean ones counting three

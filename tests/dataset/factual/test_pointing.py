@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.dataset.pointing import points_elsewhere
+from ragstone.dataset.factual.pointing import points_elsewhere
 
 
 @pytest.mark.parametrize(

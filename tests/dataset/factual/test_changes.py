@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.dataset.changes import Changed, check_change, same_words
+from ragstone.dataset.factual.changes import Changed, check_change, same_words
 
 
 @pytest.mark.parametrize(

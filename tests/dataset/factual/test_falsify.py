@@ -1,8 +1,8 @@
 import pytest
 
 from ragstone.dataset import Candidate, Passage
-from ragstone.dataset.changes import same_words
-from ragstone.dataset.falsify import (
+from ragstone.dataset.factual.changes import same_words
+from ragstone.dataset.factual.falsify import (
     ChangeReply,
     CheckReply,
     Truths,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ragstone.config.build import Change
-from ragstone.dataset.negation import count_negations, is_negated
-from ragstone.dataset.numbers import numbers_in
+from ragstone.dataset.factual.negation import count_negations, is_negated
+from ragstone.dataset.factual.numbers import numbers_in
 
 MOST_SHARE = 0.4  # of the longer statement's words: what a small change may touch
 ALWAYS = 3  # words that it may touch in the shortest statement

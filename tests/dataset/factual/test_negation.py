@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.dataset.negation import count_negations, is_negated
+from ragstone.dataset.factual.negation import count_negations, is_negated
 
 PAIRS = {
     "en": ("The bank accepts cards.", "The bank does not accept cards."),

@@ -11,8 +11,8 @@ from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.candidate import Candidate, Loss, Passage, lose
 from ragstone.dataset.checks import check_candidate
 from ragstone.dataset.evidence import find_evidence
+from ragstone.dataset.factual.pointing import points_elsewhere
 from ragstone.dataset.languages import language_name, speaks
-from ragstone.dataset.pointing import points_elsewhere
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Evidence, Question
 
