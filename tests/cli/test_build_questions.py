@@ -78,6 +78,7 @@ def test_every_option_reaches_the_build(folder: Path) -> None:
     assert declared["test_share"] == 0.5
     assert (folder / "questions" / "fictional" / "questions.jsonl").is_file()
     assert (folder / "questions" / "questions.test.jsonl").is_file()
+    assert "1 to develop with (dev), 1 to test with (test)" in ran.err
 
 
 def test_strict_ends_with_5_when_the_model_gives_nothing(folder: Path, fake_openai: FakeOpenAI) -> None:

@@ -1,5 +1,6 @@
 """What a build says when it is done: its certificate, and what it asked of models."""
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import typer
@@ -26,6 +27,11 @@ def end_build(made: "EvaluationSet", said: str, *, json: bool, strict: bool) -> 
         show(terminal_certificate(made.certificate))
     say(asked_line(made.calls))
     say(f"{said}; beside it all that were written, the lost too.")
+    if made.built.declared.test_share:
+        counts = Counter(made.sides.values())
+        say(
+            f"Split by document: {counts['dev']} to develop with (dev), {counts['test']} to test with (test)."
+        )
     leave(cut_off(made.calls), made.calls, strict=strict)
     if strict and not made.is_whole:
         raise typer.Exit(UNSCORED)

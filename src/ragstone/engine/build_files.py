@@ -14,11 +14,11 @@ import msgspec
 
 from ragstone.config import BuildSection
 from ragstone.dataset import REASONS, Candidate
+from ragstone.dataset.split import Side
 from ragstone.errors import DataError
 from ragstone.records import Question
 from ragstone.tables import check_output, check_place, open_rows
 
-Side = Literal["dev", "test"]
 SIDES: tuple[Side, ...] = ("dev", "test")
 CERTIFICATE, CERTIFICATE_PAGE = "certificate.json", "certificate.html"
 FICTIONAL = ("documents.jsonl", "questions.jsonl")

@@ -67,17 +67,22 @@ def build_in_session(
                 )
             accepted = [one.question for one in built.candidates if one.loss is None]
             certificate = certify(built)
+            share = built.declared.test_share
+            sides = split_questions(accepted, share, built.seed) if share else {}
             files: list[Path] = []
             if output is not None:
-                share = built.declared.test_share
-                split = split_questions(accepted, share, built.seed) if share else None
-                files += write_build(output, accepted, built.candidates, split, force)
+                files += write_build(output, accepted, built.candidates, sides if share else None, force)
                 files += write_certificate(Path(output).parent, certificate, built, force=force)
             if output is not None and built.declared.fictional:
                 documents = [row for row in rows if isinstance(row, Document)]
                 files += await write_fiction(documents, accepted, Path(output), session, force=force)
             return EvaluationSet(
-                questions=accepted, certificate=certificate, built=built, calls=session.calls(), files=files
+                questions=accepted,
+                certificate=certificate,
+                built=built,
+                calls=session.calls(),
+                sides=sides,
+                files=files,
             )
 
     return run_sync(work())

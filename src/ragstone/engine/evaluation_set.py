@@ -6,6 +6,7 @@ import msgspec
 
 from ragstone.dataset import Built
 from ragstone.dataset.certifying.certificate import Certificate
+from ragstone.dataset.split import Side
 from ragstone.records import Question
 from ragstone.report import Calls
 
@@ -13,14 +14,16 @@ from ragstone.report import Calls
 class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
     """An evaluation set: its accepted questions, in the order of their documents, and what is known of it.
 
-    built: every candidate, the lost ones among them. files: those that were written. calls: what was asked
-    of models now, and what came from the ledger.
+    built: every candidate, the lost ones among them. sides: question id -> `dev` or `test`, where a share is
+    set apart. files: those that were written. calls: what was asked of models now, and what came from the
+    ledger.
     """
 
     questions: list[Question]
     certificate: Certificate
     built: Built
     calls: Calls
+    sides: dict[str, Side] = {}
     files: list[Path] = []
 
     @property

@@ -92,7 +92,7 @@ def import_to_folder(
 ) -> ImportSummary:
     """Write what `import_set` returns to questions.jsonl, documents.jsonl and qrels.txt, as it is read.
 
-    A file that would hold nothing is not written; with `force` one that stands there is set aside as NAME.old.
+    A file that would hold nothing is not written; with `force` one that stands there becomes NAME.old.
     qrels.txt is written where grades say more than that a document is relevant. advance: called for each
     question.
     Raises DataError and ConfigError as `import_set` does, and where files exist and `force` is not given.
