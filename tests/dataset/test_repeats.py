@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.dataset.candidate import Candidate, lose
-from ragstone.dataset.repeats import find_repeats, mark_repeats, near_duplicate_rate, repeated
+from ragstone.dataset.repeats import find_repeats, mark_repeats, repeated
 from ragstone.records import Question
 from ragstone.tables import read_rows
 
@@ -139,17 +139,9 @@ def test_lost_candidates_and_those_of_another_language_are_not_compared():
     assert mark_repeats([first, other])[1].loss is None
 
 
-def test_the_rate_counts_those_that_were_compared():
-    live, repeats, criticised, unwritten = candidates("a?", "a?", "b?", "c?")
-    rows = [
-        live,
-        lose(repeats, "near_duplicate"),
-        lose(criticised, "low_score"),
-        lose(unwritten, "no_evidence"),
-    ]
-    assert near_duplicate_rate(rows) == pytest.approx(1 / 3)  # the last was lost before
-    assert near_duplicate_rate([rows[-1]]) is None
-    assert near_duplicate_rate([]) is None
+def test_long_texts_repeat_only_what_is_the_same_throughout():
+    long = "Where does the river begin? " * 100
+    assert repeated([long, long, long.upper()]) == [None, 0, None]
 
 
 def test_marking_twice_changes_nothing():

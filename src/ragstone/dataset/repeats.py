@@ -6,13 +6,14 @@ from itertools import pairwise
 
 import msgspec
 
-from ragstone.dataset.candidate import REASONS, Candidate, lose
+from ragstone.dataset.candidate import Candidate, lose
 from ragstone.dataset.wording import content_of, exact_form, function_words
 from ragstone.records import Question, references
 
 # "Did A beat B" and "did B beat A" have the same words. Of neighbours in a ring, a phrase that moved breaks
 # at most three pairs, two words that changed places four; neighbours that did are moved both, and no others.
 BROKEN_PAIRS = 3
+LONGEST = 2000  # characters: a longer text is hardly a question, and repeats only what is the same throughout
 COMPARED = 16  # orders of the same words, so that a crafted file cannot take the square of its size
 
 
@@ -43,10 +44,13 @@ def find_repeats(texts: Sequence[str]) -> Iterator[Repeat]:
     first: dict[str, int] = {}
     orders: dict[tuple[str, ...], list[tuple[int, list[str]]]] = defaultdict(list)
     for number, text in enumerate(texts):
-        form = exact_form(text)
+        form = exact_form(text) if len(text) <= LONGEST else text
         earlier = first.get(form)
         if earlier is not None:
             yield Repeat(number, earlier, exact=True)
+            continue
+        if len(text) > LONGEST:
+            first[form] = number
             continue
         content = content_of(text)
         known = orders[tuple(sorted(content))]
@@ -75,23 +79,6 @@ def mark_repeats(candidates: Sequence[Candidate]) -> list[Candidate]:
             detail = _described(candidates[number].question, of)
             marked[number] = lose(marked[number], "duplicate" if repeat.exact else "near_duplicate", detail)
     return marked
-
-
-def near_duplicate_rate(candidates: Sequence[Candidate]) -> float | None:
-    """Return the share of the candidates that repeat another one, exactly or nearly, of those compared.
-
-    Those lost before `mark_repeats` are not in it. In [0, 1]; None where none was compared.
-    """
-    n_repeats = n_compared = 0
-    for candidate in candidates:
-        reason = candidate.loss.reason if candidate.loss else None
-        n_repeats += reason in {"duplicate", "near_duplicate"}
-        n_compared += reason in {None, "duplicate", "near_duplicate"} or _is_later(reason)
-    return n_repeats / n_compared if n_compared else None
-
-
-def _is_later(reason: str | None) -> bool:
-    return reason is not None and REASONS[reason][0] not in {"write", "check"}
 
 
 def _described(question: Question, first: Question) -> str:
