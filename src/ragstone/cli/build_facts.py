@@ -11,6 +11,7 @@ from ragstone.cli.certified import end_build
 from ragstone.cli.options import (
     AsJson,
     BudgetCap,
+    BuildSources,
     Config,
     Deadline,
     Force,
@@ -20,25 +21,20 @@ from ragstone.cli.options import (
     Offline,
     Output,
     Strict,
+    TestShare,
     Yes,
 )
 
-Sources = Annotated[
-    list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
-]
 Falsify = Annotated[
     str | None,
     typer.Option("--falsify", help="False statements too: number,entity,negation,relation, or some of them."),
 ]
 Count = Annotated[int | None, typer.Option("--count", min=1, help="True statements in all, exactly.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything that draws at random.")]
-TestShare = Annotated[
-    float | None, typer.Option("--test-share", min=0, max=1, help="Share set apart, by document.")
-]
 
 
 def facts(
-    sources: Sources,
+    sources: BuildSources,
     *,
     output: Output = Path("facts/facts.jsonl"),
     model: Model = None,
@@ -60,8 +56,9 @@ def facts(
     """Write true statements about documents, and false ones by small changes, for true/false tests."""
     from ragstone.config import choose, load_settings
     from ragstone.engine import (
+        build_fact_rows,
+        build_in_session,
         check_build,
-        facts_in_session,
         forecast_facts,
         read_sources,
         with_changes,
@@ -79,8 +76,8 @@ def facts(
     check_build(rows, settings, None if forecast else output, force)
     if forecast or not offline:
         tell_forecast(forecast_facts(rows, settings), only=forecast, yes=yes, json=json)
-    made = facts_in_session(
-        rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
+    made = build_in_session(
+        rows, build_fact_rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
     )
     n_false = sum(row.reference == "false" for row in made.questions)
     said = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"

@@ -11,6 +11,7 @@ from ragstone.cli.certified import end_build
 from ragstone.cli.options import (
     AsJson,
     BudgetCap,
+    BuildSources,
     Config,
     Deadline,
     Force,
@@ -21,12 +22,10 @@ from ragstone.cli.options import (
     Output,
     SeedOfRun,
     Strict,
+    TestShare,
     Yes,
 )
 
-Sources = Annotated[
-    list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
-]
 Glob = Annotated[list[str] | None, typer.Option("--glob", help="Of folders, only files that match.")]
 PerDocument = Annotated[int | None, typer.Option("--per-document", min=1, help="Questions a document; 3.")]
 Count = Annotated[int | None, typer.Option("--count", min=1, help="Accepted questions in all, exactly.")]
@@ -44,13 +43,10 @@ MultiHop = Annotated[int | None, typer.Option("--multi-hop", min=0, help="Questi
 Fictional = Annotated[
     bool | None, typer.Option("--fictional", help="Write a copy with other names and numbers, too.")
 ]
-TestShare = Annotated[
-    float | None, typer.Option("--test-share", min=0, max=1, help="Share set apart, by document.")
-]
 
 
 def questions(
-    sources: Sources,
+    sources: BuildSources,
     *,
     output: Output = Path("questions/questions.jsonl"),
     model: Model = None,
@@ -79,7 +75,7 @@ def questions(
 ) -> None:
     """Write questions about documents, and keep those that checks and critics let pass."""
     from ragstone.config import choose, load_settings
-    from ragstone.engine import check_build, forecast_questions, questions_in_session, read_sources
+    from ragstone.engine import build_in_session, build_rows, check_build, forecast_questions, read_sources
     from ragstone.engine.build_files import build_paths
     from ragstone.llm import parse_caps
     from ragstone.report.wording import plural
@@ -96,7 +92,7 @@ def questions(
     check_build(rows, settings, None if forecast else output, force)
     if forecast or not offline:
         tell_forecast(forecast_questions(rows, settings), only=forecast, yes=yes, json=json)
-    made = questions_in_session(
-        rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
+    made = build_in_session(
+        rows, build_rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
     )
     end_build(made, f"{plural(len(made.questions), 'question')} in {output}", json=json, strict=strict)

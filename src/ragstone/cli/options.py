@@ -67,3 +67,9 @@ SeedOfRun = Annotated[
     int | None,
     typer.Option("--seed", min=0, help="Seed of everything that draws at random; default: that of [run]."),
 ]
+BuildSources = Annotated[
+    list[Path], typer.Argument(help="A file of documents or chunks; or files and folders to ingest.")
+]
+TestShare = Annotated[
+    float | None, typer.Option("--test-share", min=0, max=1, help="Share set apart, by document.")
+]

@@ -4,12 +4,13 @@ from ragstone.engine.api import answer, judge, retrieve
 from ragstone.engine.bench import bench_folder, bench_retrievers
 from ragstone.engine.bench_forecast import forecast_bench, forecast_study
 from ragstone.engine.build_rows import read_sources
-from ragstone.engine.build_session import check_build
+from ragstone.engine.build_session import build_in_session, check_build
+from ragstone.engine.building import build_rows
 from ragstone.engine.chunking import cut_documents
 from ragstone.engine.evaluation_set import EvaluationSet
+from ragstone.engine.fact_rows import build_fact_rows
 from ragstone.engine.facts import (
     build_facts,
-    facts_in_session,
     forecast_facts,
     with_changes,
 )
@@ -20,7 +21,6 @@ from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.engine.questions import (
     build_questions,
     forecast_questions,
-    questions_in_session,
 )
 from ragstone.engine.sampling import Sample, SampleSummary, sample_log
 from ragstone.engine.session import Session, open_session
@@ -75,11 +75,13 @@ __all__ = [
     "bench_folder",
     "bench_languages",
     "bench_retrievers",
+    "build_fact_rows",
     "build_facts",
+    "build_in_session",
     "build_questions",
+    "build_rows",
     "check_build",
     "cut_documents",
-    "facts_in_session",
     "forecast_answering",
     "forecast_bench",
     "forecast_facts",
@@ -96,7 +98,6 @@ __all__ = [
     "load_judges",
     "map_in_order",
     "open_session",
-    "questions_in_session",
     "rank_questions",
     "read_sources",
     "read_taggable",

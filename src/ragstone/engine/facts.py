@@ -13,7 +13,7 @@ from ragstone.engine.fact_rows import build_fact_rows
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ConfigError, nearest
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast
 
 CHANGES: tuple[Change, ...] = ("number", "entity", "negation", "relation")
@@ -52,26 +52,10 @@ def build_facts(
     if count is not None and count < 1:
         raise ConfigError(f"count {count}: give the number of true statements wanted, 1 or more.")
     chosen = choose(chosen, "build", model=model, count=count)
-    return facts_in_session(
-        documents, chosen, output=output, force=force, caps=caps, offline=offline, progress=progress
-    )
-
-
-def facts_in_session(
-    rows: Sequence[Taggable],
-    settings: Settings,
-    *,
-    output: Path | str | None = None,
-    force: bool = False,
-    caps: Caps | None = None,
-    offline: bool = False,
-    progress: Progress = silent,
-) -> EvaluationSet:
-    """Return what `build_facts` returns, in a session of its own."""
     return build_in_session(
-        rows,
+        documents,
         build_fact_rows,
-        settings,
+        chosen,
         output=output,
         force=force,
         caps=caps,

@@ -10,7 +10,7 @@ from ragstone.engine.evaluation_set import EvaluationSet
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ConfigError
-from ragstone.llm import Caps, parse_caps
+from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast
 
 ASSUMPTION = (
@@ -45,24 +45,8 @@ def build_questions(
     settings = choose(settings or load_settings(), "build", model=model, count=count)
     if settings.build.fictional and output is None:
         raise ConfigError("a fictional variant is written to files: give an output.")
-    return questions_in_session(
-        documents, settings, output=output, force=force, caps=caps, offline=offline, progress=progress
-    )
-
-
-def questions_in_session(
-    rows: Sequence[Taggable],
-    settings: Settings,
-    *,
-    output: Path | str | None = None,
-    force: bool = False,
-    caps: Caps | None = None,
-    offline: bool = False,
-    progress: Progress = silent,
-) -> EvaluationSet:
-    """Return what `build_questions` returns, in a session of its own."""
     return build_in_session(
-        rows,
+        documents,
         build_rows,
         settings,
         output=output,
