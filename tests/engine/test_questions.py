@@ -319,6 +319,14 @@ def test_forecast_of_chunks_asks_each_document_once(tmp_path: Path) -> None:
     assert forecast_questions(chunks, settings).calls == 600 * 4  # documents; writing it and three critics
 
 
+def test_forecast_asks_once_for_documents_in_another_language(
+    fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    document = Document(id="hi", text="मक्का अप्रैल के अंत में बोया जाता है और सितंबर में काटा जाता है।" * 3, lang="hi")
+    # One call writes three, and three critics judge each.
+    assert forecast_questions([document], declared(fake_openai, tmp_path)).calls == 1 + 3 * 3
+
+
 def test_model_that_is_not_there_ends_the_build(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     fake_openai.script = in_turn(fail(404, "no such model"))
     with pytest.raises(ModelError):

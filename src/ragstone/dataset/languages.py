@@ -6,6 +6,7 @@ from collections import Counter
 
 from ragstone.corpus.language import language_odds
 from ragstone.corpus.tokens import tokenize
+from ragstone.llm.madeup import WORDS
 
 # A language is ruled out where another that is written in the same letters is so many times likelier.
 RULED_OUT, RULED_OUT_IF_DOUBTFUL = 5, 50
@@ -81,6 +82,8 @@ def speaks(text: str, lang: str | None) -> bool:
     much likelier. Yes where there is nothing to tell by: no language is given, names and numbers alone, a
     language that is not known.
     """
+    if WORDS in text:  # nobody has written this: in a forecast no second call is made for its language
+        return True
     code = _base(lang) if lang else None
     words = [word for word in tokenize(_CODE.sub(" ", text)) if any(map(str.isalpha, word))]
     if code is None or not words:
