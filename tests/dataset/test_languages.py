@@ -94,3 +94,8 @@ def test_on_xquad_own_questions_pass_and_others_are_caught(shared_data):
         for lang in by_lang:
             share = sum(speaks(question, lang) for question in some) / len(some)
             assert share >= 0.99 if lang == written else share <= 0.03, (written, lang, share)
+
+
+def test_nothing_can_be_told_of_a_language_that_is_not_known():
+    assert speaks("मक्का कहिया काटल जाइत अछि?", "mai")
+    assert speaks("When is maize harvested?", "xx")

@@ -86,7 +86,7 @@ def speaks(text: str, lang: str | None) -> bool:
         return True
     code = _base(lang) if lang else None
     words = [word for word in tokenize(_CODE.sub(" ", text)) if any(map(str.isalpha, word))]
-    if code is None or not words:
+    if code not in NAMES or not words:
         return True
     scripts = Counter(map(_script_of, words))
     own = _SCRIPTS_OF.get(code) or ({"LATIN"} if code not in _EITHER else set(scripts))
