@@ -62,6 +62,7 @@ MENTIONS = [
     ("According to the passage, when is wheat sown?", "en"),
     ("Based on the provided context, when is it sown?", "en"),
     ("What does the author say about wheat?", "en"),
+    ("What is the question asking about?", "en"),
     ("What is mentioned in the document about wheat?", "en"),
     ("When is wheat sown in the given text?", "en"),
     ("What is the main idea of this passage?", "en"),
