@@ -48,9 +48,7 @@ async def build_rows(rows: Sequence[Taggable], session: Session, *, forecasting:
     calls = session.calls()
     return Built(
         kind="questions",
-        declared=msgspec.structs.replace(
-            tools.declared, passage=longest
-        ),  # what was done, not what was asked
+        declared=msgspec.structs.replace(tools.declared, passage=longest),  # as it was cut
         seed=tools.seed,
         models=tools.models,
         document_ids=document_ids,
