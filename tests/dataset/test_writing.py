@@ -270,3 +270,11 @@ async def test_evidence_always_points_into_the_document(before_and_text, start, 
         assert there in shown.text
         if candidate.question.metadata["evidence_found"] == "exact":
             assert there == quote.strip()
+
+
+@pytest.mark.parametrize(
+    ("title", "is_shown"), [("Maize", False), ("Growing maize", True), (None, False)], ids=str
+)
+def test_a_title_that_begins_the_passage_is_not_shown_twice(title, is_shown):
+    prompt = write_prompt((passage(title=title),), FACTOID, 1, audience="farmers", secret=b"s")
+    assert ("<title" in prompt.messages[-1].content) == is_shown

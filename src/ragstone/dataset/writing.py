@@ -202,11 +202,14 @@ def write_prompt(
 
 
 def _shown(passages: tuple[Passage, ...]) -> dict[str, str]:
-    """Return the passages under the names of their tags, each after its title."""
+    """Return the passages under the names of their tags, each after a title that does not begin it.
+
+    A small model that is shown the same words twice asks for the title.
+    """
     shown: dict[str, str] = {}
     for number, passage in enumerate(passages, 1):
         which = f" {number}" if len(passages) > 1 else ""
-        if passage.title:
+        if passage.title and not passage.text.lstrip("# ").startswith(passage.title):
             shown[f"title{which}"] = passage.title
         shown[f"passage{which}"] = passage.text
     return shown
