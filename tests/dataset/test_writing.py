@@ -240,7 +240,7 @@ def test_the_nonce_depends_on_all_that_is_asked():
         prompt(stern=True).nonce,
         prompt(avoid=["Why?"]).nonce,
         prompt(shown=passage("Other.")).nonce,
-        prompt(shown=passage(title="Maize")).nonce,
+        prompt(shown=passage(title="Growing maize")).nonce,
     }
     assert len(nonces) == 6
     assert prompt().nonce == prompt().nonce
