@@ -8,7 +8,6 @@ from scipy.stats import binomtest
 
 from ragstone.statistics import flips_for, sign_flip_p_values, signflip
 
-
 # Sums that differ, differ by far more than what adding in another order does.
 THOUSANDTHS = floats(0, 1).map(lambda value: round(value, 3))
 
