@@ -3,7 +3,7 @@
 from ragstone.config.bench import BenchSection, LanguagesBench, RetrieversBench
 from ragstone.config.build import BuildSection, FactsSection
 from ragstone.config.chunk import ChunkSection
-from ragstone.config.library import library_names, read_named
+from ragstone.config.library import library_names, read_library, read_named
 from ragstone.config.loading import choose, convert_section, load_settings, parse_toml
 from ragstone.config.retrievers import (
     Bm25Settings,
@@ -63,5 +63,6 @@ __all__ = [
     "library_names",
     "load_settings",
     "parse_toml",
+    "read_library",
     "read_named",
 ]

@@ -1,7 +1,9 @@
 """TOML files that ship with a room, and those of a user, by one name: judges, critics, prompts, styles."""
 
+import tomllib
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from ragstone.errors import ConfigError, nearest
 
@@ -32,3 +34,9 @@ def read_named(name: str | Path, kind: str, room: str, folder: str) -> tuple[str
         raise ConfigError(f"unknown {kind} {str(name)!r}. {nearest(str(name), names)} Or give a .toml file.")
     text = (resources.files(room) / folder / f"{name}{ENDING}").read_text(encoding="utf-8")
     return text, Path(f"{name}{ENDING}")
+
+
+def read_library(room: str, name: str) -> dict[str, Any]:
+    """Return the tables of a TOML file that ships in `library` of a room, e.g. its lists of words."""
+    text = (resources.files(room) / "library" / name).read_text(encoding="utf-8")
+    return tomllib.loads(text)

@@ -1,13 +1,12 @@
 """A short answer beside a reference: is it right, and could anybody have guessed it?"""
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
+from ragstone.config import read_library
 from ragstone.judging.lexical import alternatives, containment, token_f1, words
 from ragstone.records import Question, references
 from ragstone.retrieval import tokenize
@@ -126,8 +125,7 @@ def _same_numbers(said: Sequence[str], expected: Sequence[str]) -> bool:
 
 @cache
 def _library() -> ShortAnswers:
-    text = (files("ragstone.dataset") / "library" / "short_answers.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), ShortAnswers)
+    return msgspec.convert(read_library("ragstone.dataset", "short_answers.toml"), ShortAnswers)
 
 
 @cache

@@ -1,13 +1,12 @@
 """Does a text ask anything? Leniently: only what clearly is a statement or a stub does not."""
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
 
+from ragstone.config import read_library
 from ragstone.retrieval import tokenize
 
 QUESTION_MARKS = re.compile("[?？؟՞፧⁇⁈⁉‽;¿꘏]|(?<=[\u0370-\u03ff\u1f00-\u1fff]);")
@@ -70,8 +69,7 @@ def _asks(text: str, said: list[str], code: str) -> bool:
 
 @cache
 def _forms() -> dict[str, Words]:
-    text = (files("ragstone.dataset") / "library" / "question_forms.toml").read_text(encoding="utf-8")
-    library = msgspec.convert(tomllib.loads(text), dict[str, Forms])
+    library = msgspec.convert(read_library("ragstone.dataset", "question_forms.toml"), dict[str, Forms])
     return {code: _ready(code, forms) for code, forms in library.items()}
 
 

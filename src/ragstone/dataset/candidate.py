@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.llm import CallFailed
 from ragstone.records import Question
 
 Step = Literal["write", "check", "criticise", "closed_book", "count", "translate"]
@@ -79,6 +80,11 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     question: Question
     passages: tuple[Passage, ...]
     loss: Loss | None = None
+
+
+def call_failed(failure: CallFailed) -> Loss:
+    """Return the loss of a call that gave no usable reply; the certificate counts it by the status."""
+    return Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
 
 
 def lose(candidate: Candidate, reason: str, detail: str | None = None) -> Candidate:

@@ -1,12 +1,12 @@
 """Phrases by which a text speaks of the passage that it was written from: "according to the document"."""
 
 import re
-import tomllib
 import unicodedata
 from functools import cache
-from importlib.resources import files
 
 import msgspec
+
+from ragstone.config import read_library
 
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,8 +37,7 @@ def mention_of_context(text: str, lang: str | None = None, within: int | None = 
 @cache
 def _patterns() -> dict[str | None, re.Pattern[str]]:
     """Return one pattern a language, in the order of the file."""
-    text = (files("ragstone.dataset") / "library" / "mentions.toml").read_text(encoding="utf-8")
-    library = msgspec.convert(tomllib.loads(text), dict[str, Phrases])
+    library = msgspec.convert(read_library("ragstone.dataset", "mentions.toml"), dict[str, Phrases])
     return {code: _compiled(listed) for code, listed in library.items()}
 
 

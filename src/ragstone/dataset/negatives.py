@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.corpus import detect_language
 from ragstone.dataset.answering import find_answer
-from ragstone.dataset.candidate import Candidate, Loss, Passage, lose, noted
+from ragstone.dataset.candidate import Candidate, Passage, call_failed, lose, noted
 from ragstone.dataset.evidence import find_evidence
 from ragstone.dataset.hops import SearchPassages
 from ragstone.dataset.languages import language_name, speaks
@@ -74,8 +74,7 @@ async def write_negative(
         try:
             candidate = await _write(passage, audience, ask, secret, sample, stern=stern)
         except CallFailed as failure:
-            failed = Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
-            return Written(candidates=candidates, failed=failed, n_asked=1)
+            return Written(candidates=candidates, failed=call_failed(failure), n_asked=1)
         candidates.append(candidate)
         if candidate.loss is None or candidate.loss.reason != "wrong_language":
             break

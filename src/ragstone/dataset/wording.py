@@ -1,15 +1,14 @@
 """A question -> its words as they count for telling whether two questions are the same."""
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
 
+from ragstone.config import read_library
 from ragstone.retrieval import tokenize
 
 # What tokenize leaves out and yet tells questions apart: "C++" and "C#", "|>" and "~H", "€" and "$".
@@ -181,5 +180,4 @@ def _any_of(phrases: Sequence[str]) -> re.Pattern[str] | None:
 
 @cache
 def _library() -> dict[str, Words]:
-    text = (files("ragstone.dataset") / "library" / "function_words.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, Words])
+    return msgspec.convert(read_library("ragstone.dataset", "function_words.toml"), dict[str, Words])

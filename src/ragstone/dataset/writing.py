@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ragstone.corpus import detect_language
-from ragstone.dataset.candidate import Candidate, Loss, Passage, lose
+from ragstone.dataset.candidate import Candidate, Loss, Passage, call_failed, lose
 from ragstone.dataset.evidence import HOWS, Found, find_evidence
 from ragstone.dataset.languages import language_name, speaks
 from ragstone.dataset.styles import Turn, render_style
@@ -132,8 +132,7 @@ async def write_questions(
         try:
             reply = await ask(prompt)
         except CallFailed as failure:
-            lost = Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
-            return Written(candidates=[], failed=lost, n_asked=n)
+            return Written(candidates=[], failed=call_failed(failure), n_asked=n)
         drafts: list[Draft | DraftOfTwo] = reply.value.questions
         candidates = [_candidate(draft, passages, turn) for draft in drafts[:n_wanted]]
         return Written(candidates=candidates, n_asked=n, n_cut=max(0, len(drafts) - n_wanted))

@@ -7,6 +7,7 @@ from ragstone.config import Settings
 from ragstone.engine.stages import read_documents
 from ragstone.engine.tagging import Taggable, read_taggable
 from ragstone.errors import DataError
+from ragstone.records import Document
 
 ROWS = (".jsonl", ".parquet")  # of a single source: rows of ours, or of another tool with its names
 
@@ -26,3 +27,8 @@ def read_sources(sources: Sequence[Path | str], settings: Settings) -> list[Tagg
             "folders that `ragstone ingest` reads; --glob takes files of other endings as text."
         )
     return list(corpus.documents)
+
+
+def document_id_of(row: Taggable) -> str:
+    """Return the id of a document, or of the one that a chunk is a piece of."""
+    return row.id if isinstance(row, Document) else row.document_id

@@ -9,6 +9,7 @@ from ragstone.dataset import Built
 from ragstone.dataset.certifying.certificate import certify
 from ragstone.dataset.split import split_questions
 from ragstone.engine.build_files import check_build_outputs, write_build
+from ragstone.engine.build_rows import document_id_of
 from ragstone.engine.evaluation_set import EvaluationSet
 from ragstone.engine.fictional import write_fiction
 from ragstone.engine.local import run_sync
@@ -109,7 +110,7 @@ def _sampled(rows: Sequence[Taggable], settings: Settings) -> tuple[list[Taggabl
     Where a small count is wanted they are all rows: no more documents are asked than that takes.
     """
     build = settings.build
-    names = [row.id if isinstance(row, Document) else row.document_id for row in rows]
+    names = [document_id_of(row) for row in rows]
     distinct = list(dict.fromkeys(names))
     step = max(1, -(-min(len(distinct), build.count or len(distinct)) // SAMPLE))
     kept = set(distinct[::step])

@@ -15,12 +15,12 @@ from ragstone.dataset.writing import write_questions
 from ragstone.engine.build_extras import add_extras
 from ragstone.engine.build_filling import Made, Task, count_accepted, fill
 from ragstone.engine.build_plan import Order, plan_orders, shuffled
+from ragstone.engine.build_rows import document_id_of
 from ragstone.engine.build_sifting import Tools, criticise_candidate, sift_questions
 from ragstone.engine.session import Session
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging.critic import load_critics
-from ragstone.records import Document
 
 SWEEPS = 4  # how often a document is asked, at most, until it has given what is wanted of it
 EVEN_SWEEPS = 2  # of them, those in which no document gives more than its share
@@ -39,9 +39,7 @@ async def build_rows(rows: Sequence[Taggable], session: Session, *, forecasting:
     cut = cut_passages(rows, longest)
     made = await add_extras(Made(), cut.passages, tools)
     made = await _add_questions(made, cut, turns, tools)
-    document_ids = list(
-        dict.fromkeys(row.id if isinstance(row, Document) else row.document_id for row in rows)
-    )
+    document_ids = list(dict.fromkeys(map(document_id_of, rows)))
     place = {document_id: n for n, document_id in enumerate(document_ids)}
     candidates = sorted(made.candidates, key=lambda one: place[one.passages[0].document_id])
     measured = await _measure(candidates, tools)

@@ -25,12 +25,12 @@ from ragstone.dataset.repeats import mark_repeats
 from ragstone.engine.build_files import give_ids
 from ragstone.engine.build_filling import Made, Task, fill
 from ragstone.engine.build_plan import own_rng, shuffled
+from ragstone.engine.build_rows import document_id_of
 from ragstone.engine.building import longest_passage
 from ragstone.engine.session import Session
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ModelError
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
-from ragstone.records import Document
 
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,9 +66,7 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
         forecasting=forecasting,
     )
     cut = cut_passages(rows, longest_passage(declared, session))
-    document_ids = list(
-        dict.fromkeys(row.id if isinstance(row, Document) else row.document_id for row in rows)
-    )
+    document_ids = list(dict.fromkeys(map(document_id_of, rows)))
     place = {document_id: n for n, document_id in enumerate(document_ids)}
     made = await _true_facts(plan_facts(cut.passages, declared, tools.seed), tools)
     truths = sorted(made.candidates, key=lambda one: place[one.passages[0].document_id])

@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.tokens import tokenize
-from ragstone.dataset.candidate import Candidate, Loss, Passage, lose
+from ragstone.dataset.candidate import Candidate, Loss, Passage, call_failed, lose
 from ragstone.dataset.checks import check_candidate
 from ragstone.dataset.evidence import find_evidence
 from ragstone.dataset.factual.pointing import points_elsewhere
@@ -125,11 +125,6 @@ def check_fact(candidate: Candidate) -> Candidate:
     if not question.evidence:
         return lose(candidate, "no_evidence", str((question.metadata or {}).get("quote", "")))
     return check_candidate(candidate)
-
-
-def call_failed(failure: CallFailed) -> Loss:
-    """Return the loss of a call that gave no usable reply."""
-    return Loss(reason="call_failed", detail=f"{failure.status}: {failure}")
 
 
 def tidy(text: str) -> str:

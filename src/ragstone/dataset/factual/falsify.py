@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from ragstone.config.build import Change
-from ragstone.dataset.candidate import Candidate, Loss, lose, noted
+from ragstone.dataset.candidate import Candidate, Loss, call_failed, lose, noted
 from ragstone.dataset.factual.changes import UNSPACED, Changed, check_change, same_words
-from ragstone.dataset.factual.facts import call_failed, check_fact, tidy
+from ragstone.dataset.factual.facts import check_fact, tidy
 from ragstone.dataset.factual.numbers import NumberChange, change_number
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Question

@@ -1,15 +1,14 @@
 """Names of people, places and organisations: found by their capitals, or listed by a model."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Annotated, NamedTuple
 
 import msgspec
 
+from ragstone.config import read_library
 from ragstone.dataset.asking import asking_words
 from ragstone.dataset.wording import function_words
 from ragstone.llm import MATERIAL, Ask, Prompt, fenced_prompt, row_nonce
@@ -225,5 +224,4 @@ def _not_names() -> frozenset[str]:
 
 @cache
 def _library() -> dict[str, str]:
-    text = (files("ragstone.dataset") / "library" / "not_names.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, str])
+    return msgspec.convert(read_library("ragstone.dataset", "not_names.toml"), dict[str, str])

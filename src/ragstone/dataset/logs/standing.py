@@ -1,10 +1,10 @@
 """Texts of a log that cannot stand alone in an evaluation set: greetings, thanks, follow-ups."""
 
 import re
-import tomllib
 from functools import cache
-from importlib import resources
 from typing import Literal, NamedTuple
+
+from ragstone.config import read_library
 
 Why = Literal["nothing_asked", "small_talk", "follow_up"]
 
@@ -69,8 +69,7 @@ def _refers(words: list[str], known: _Words) -> bool:
 
 @cache
 def _words() -> _Words:
-    file = resources.files("ragstone.dataset.logs") / "library" / "standing.toml"
-    listed = tomllib.loads(file.read_text(encoding="utf-8"))
+    listed = read_library("ragstone.dataset.logs", "standing.toml")
     return _Words(
         *(
             frozenset(listed[key].split() if isinstance(listed[key], str) else listed[key])

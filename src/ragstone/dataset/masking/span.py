@@ -1,11 +1,11 @@
 """A place in a text that holds personal data, and the text in the form that is searched for it."""
 
-import tomllib
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
+
+from ragstone.config import read_library
 
 LAST_DIGIT = 0x1FBF9
 BLANK = "\0"  # stands for each character that has been claimed already
@@ -55,5 +55,4 @@ def blanked(text: str, spans: Iterable[Span]) -> str:
 @cache
 def load_words(name: str) -> dict[str, list[str]]:
     """Return the lists of words of a file of library/."""
-    file = resources.files("ragstone.dataset.masking") / "library" / name
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return read_library("ragstone.dataset.masking", name)
