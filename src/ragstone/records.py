@@ -161,12 +161,18 @@ class Answer(Row, frozen=True, kw_only=True):
 
 
 class Verdict(Row, frozen=True, kw_only=True):
-    """The judge's decision on one atomic statement of an answer."""
+    """The judge's decision on one atomic statement of an answer.
+
+    context: the number, from 1, of the context that supports it; None if none does or the judge named none.
+    of: which text it was taken from, where a judge takes apart both the answer and the reference.
+    """
 
     id: int
     statement: str
     supported: bool
     reason: str | None = None
+    context: int | None = None
+    of: Literal["answer", "reference"] | None = None
 
 
 class Judgement(Row, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ def means(*replies):
 
 
 async def test_percentage_gives_the_score_with_its_reason():
-    row = await judge_answer(
+    [row] = await judge_answer(
         load_judge("correctness"), ANSWER, means({"reason": "The one point.", "score": 100})
     )
     assert (row.status, row.score, row.scale, row.rationale) == ("scored", 100.0, (0, 100), "The one point.")
@@ -39,19 +39,19 @@ async def test_percentage_gives_the_score_with_its_reason():
 
 
 async def test_boolean_gives_1_or_0():
-    yes = await judge_answer(load_judge("relevance"), ANSWER, means({"reason": "x", "verdict": True}))
-    no = await judge_answer(load_judge("relevance"), ANSWER, means({"reason": "x", "verdict": False}))
+    [yes] = await judge_answer(load_judge("relevance"), ANSWER, means({"reason": "x", "verdict": True}))
+    [no] = await judge_answer(load_judge("relevance"), ANSWER, means({"reason": "x", "verdict": False}))
     assert (yes.score, no.score) == (1.0, 0.0)
 
 
 async def test_a_label_has_the_score_of_its_table():
-    row = await judge_answer(load_judge("answered"), ANSWER, means({"reason": "x", "label": "asked_back"}))
+    [row] = await judge_answer(load_judge("answered"), ANSWER, means({"reason": "x", "label": "asked_back"}))
     assert (row.label, row.score) == ("asked_back", 0.0)
 
 
 async def test_a_baseline_asks_no_model_and_takes_the_best_alternative():
     answer = Answer(question_id="q", answer="It is Skorpio", reference=["Leo", "Scorpio/Skorpio"])
-    row = await judge_answer(load_judge("containment"), answer, Means())
+    [row] = await judge_answer(load_judge("containment"), answer, Means())
     assert (row.score, row.model, row.metric) == (1.0, "none", "correctness")
 
 
@@ -64,7 +64,7 @@ async def test_similarity_is_the_cosine_with_the_nearest_reference():
         return [np.array(vectors[text], dtype=np.float32) for text in texts]
 
     answer = Answer(question_id="q", answer="a", reference=["b", "c"])
-    row = await judge_answer(load_judge("similarity"), answer, Means(embed=embed))
+    [row] = await judge_answer(load_judge("similarity"), answer, Means(embed=embed))
     assert row.score == pytest.approx(0.6)
 
 
@@ -73,20 +73,22 @@ async def test_similarity_is_the_cosine_with_the_nearest_reference():
 )
 async def test_a_failed_call_is_a_status_and_never_a_score(status):
     failure = CallFailed(status, "it went wrong", raw="what it said")
-    row = await judge_answer(load_judge("correctness"), ANSWER, means(failure))
+    [row] = await judge_answer(load_judge("correctness"), ANSWER, means(failure))
     assert (row.status, row.score, row.error) == (status, None, "it went wrong")
     assert row.metadata == {"raw": "what it said"}
 
 
 @pytest.mark.parametrize("name", judge_names())
 async def test_a_row_whose_system_failed_is_app_error_for_every_judge(name):
-    row = await judge_answer(load_judge(name), Answer(question_id="q", answer="", error="HTTP 500"), means())
+    [row] = await judge_answer(
+        load_judge(name), Answer(question_id="q", answer="", error="HTTP 500"), means()
+    )
     assert (row.status, row.score, row.error) == ("app_error", None, "HTTP 500")
 
 
 async def test_a_row_that_the_budget_cut_off_is_over_budget():
     answer = Answer(question_id="q", answer="", error="over_budget: the budget of 5 calls")
-    assert (await judge_answer(load_judge("containment"), answer, means())).status == "over_budget"
+    assert (await judge_answer(load_judge("containment"), answer, means()))[0].status == "over_budget"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ async def test_a_row_that_the_budget_cut_off_is_over_budget():
 )
 async def test_a_row_that_the_deadline_of_the_run_cut_off_is_no_failure_of_the_application(error, status):
     answer = Answer(question_id="q", answer="", error=error)
-    assert (await judge_answer(load_judge("containment"), answer, means())).status == status
+    assert (await judge_answer(load_judge("containment"), answer, means()))[0].status == status
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ async def test_a_row_that_lacks_an_input_is_not_applicable_and_says_which(name, 
     import msgspec
 
     answer = msgspec.structs.replace(ANSWER, **{missing: None})
-    row = await judge_answer(
+    [row] = await judge_answer(
         load_judge(name), answer, Means(embed=lambda *_: None) if name == "similarity" else means()
     )
     assert (row.status, row.score, row.rationale) == ("not_applicable", None, f"the row has no {missing}")
@@ -127,10 +129,10 @@ async def test_an_unanswerable_question_has_a_reference_that_says_so():
 
     answer = msgspec.structs.replace(ANSWER, reference=None, answerable=False)
     asked = means({"reason": "x", "score": 0})
-    row = await judge_answer(load_judge("correctness"), answer, asked)
+    [row] = await judge_answer(load_judge("correctness"), answer, asked)
     assert row.status == "scored"
     assert "do not hold the answer" in asked.ask.prompts[0].messages[-1].content
-    assert (await judge_answer(load_judge("containment"), answer, Means())).status == "not_applicable"
+    assert (await judge_answer(load_judge("containment"), answer, Means()))[0].status == "not_applicable"
 
 
 async def test_without_a_model_a_judge_that_needs_one_is_a_mistake_of_the_caller():

@@ -23,7 +23,7 @@ def verdict(number, supported):
 
 async def judged(*replies, row=None):
     ask = Scripted(*replies)
-    result = await judge_answer(FAITHFULNESS, row or answer(), Means(ask=ask, model="m", secret=b"s"))
+    [result] = await judge_answer(FAITHFULNESS, row or answer(), Means(ask=ask, model="m", secret=b"s"))
     return result, ask
 
 

@@ -146,5 +146,8 @@ class Settings(Section, frozen=True, kw_only=True):
         return Path(self.root) / Path(name).expanduser()
 
     def named(self, name: str) -> str | Path:
-        """Return the name of something that ships, or the path of a .toml file as seen from here."""
-        return self.path(name) if name.endswith(".toml") else name
+        """Return the name of something that ships, or the path of a .toml file as seen from here.
+
+        What follows an `@` behind either says how a judge is to be asked, and stays.
+        """
+        return self.path(name) if name.endswith(".toml") or ".toml@" in name else name

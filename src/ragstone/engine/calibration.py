@@ -35,7 +35,7 @@ async def cards_of_sheet(settings: Settings, judges: Sequence[Judge], session: S
 def measured_judges(settings: Settings, judges: Sequence[Judge]) -> list[Judge]:
     """Return the judges of the metric of `[agree]`. Raises ConfigError if there are none."""
     metric = settings.agree.metric
-    measured = [judge for judge in judges if metric in (None, judge.metric or judge.name)]
+    measured = [judge for judge in judges if metric is None or metric in judge.metrics]
     if not measured:
         raise ConfigError(f"[agree] metric = {metric!r}: none of the judges in [judge] measures it.")
     return measured

@@ -142,7 +142,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         folder / "judgements.jsonl",
         Judgement,
         each=judgements.append,
-        n_planned=len(answers) * len(judges),
+        n_planned=len(answers) * sum(len(judge.metrics) for judge in judges),
         force=True,
     )
     return RunRows(

@@ -60,7 +60,7 @@ def judge_sheet(
             settings, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
             rows = judge_rows(answers, judges, session, n_answers)
-            n_planned = n_answers * len(judges)
+            n_planned = n_answers * sum(len(judge.metrics) for judge in judges)
             await write_stream(rows, output, Judgement, each=tally.add, n_planned=n_planned, force=force)
         metrics = tally.summaries(settings.run.seed)
         return RunSummary(

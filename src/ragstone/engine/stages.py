@@ -14,7 +14,7 @@ from ragstone.engine.local import map_in_order
 from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session
 from ragstone.errors import ModelError, RagstoneError
-from ragstone.judging import Judge, failed_judgement, judge_answer, load_judge
+from ragstone.judging import Judge, failed_judgements, judge_answer, load_judge
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.retrieval import build_search
 from ragstone.retrieval.rerank import asks_a_model
@@ -133,9 +133,9 @@ def judge_rows(
     session: Session,
     n_answers: int | None = None,
 ) -> AsyncIterator[Judgement]:
-    """Yield every judge's judgement of every answer: all answers by the first judge, then by the next.
+    """Yield every judge's judgements of every answer: all answers by the first judge, then by the next.
 
-    One judge after the other keeps the fixed part of its prompt in the model's cache. So `answers` is a
+    A judge with several criteria gives a judgement for each, and one for its score. One judge after the other keeps the fixed part of its prompt in the model's cache. So `answers` is a
     function that gives the rows anew each time; they may come from a file and need not fit into memory.
     """
     asking = [judge for judge in judges if judge.needs_model]
@@ -155,18 +155,19 @@ async def _judge_rows(
     means = await session.means(judges)
     for judge in judges:
 
-        async def work(answer: Answer, judge: Judge = judge) -> Judgement:
+        async def work(answer: Answer, judge: Judge = judge) -> list[Judgement]:
             try:
                 return await judge_answer(judge, answer, means)
             except RagstoneError:
                 raise
             except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
-                return failed_judgement(judge, answer, means, "error", traceback.format_exc())
+                return failed_judgements(judge, answer, means, "error", traceback.format_exc())
 
         with session.progress(f"judge {judge.name}", n_answers, session.state) as advance:
-            async for judgement in map_in_order(work, answers(), session.stop):
+            async for judgements in map_in_order(work, answers(), session.stop):
                 advance()
-                yield judgement
+                for judgement in judgements:
+                    yield judgement
 
 
 def load_judges(names: Iterable[str | Path | Judge]) -> list[Judge]:

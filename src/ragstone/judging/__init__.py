@@ -1,19 +1,22 @@
 """answers -> judgements. Judges are data: see library/*.toml."""
 
 from ragstone.judging.finding import Means
-from ragstone.judging.judge import Judge, judge_names, load_judge, parse_judge
-from ragstone.judging.judging import failed_judgement, judge_answer
+from ragstone.judging.judge import Judge, judge_names, parse_judge
+from ragstone.judging.judging import failed_judgements, judge_answer
 from ragstone.judging.summary import MetricSummary, Tally, summarise
+from ragstone.judging.tuned import question_digest
+from ragstone.judging.variant import load_judge
 
 __all__ = [
     "Judge",
     "Means",
     "MetricSummary",
     "Tally",
-    "failed_judgement",
+    "failed_judgements",
     "judge_answer",
     "judge_names",
     "load_judge",
     "parse_judge",
+    "question_digest",
     "summarise",
 ]

@@ -1,29 +1,43 @@
 """What a kind of judge needs, and what it finds."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
 from ragstone.embedding import EmbedSoon
 from ragstone.judging.judge import Judge
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
-from ragstone.records import Answer, Status, Usage, Verdict
+from ragstone.records import Answer, Metadata, Status, Usage, Verdict
 
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
     """What judges work with: a model to ask and its name, the project's secret, an embedder.
 
-    A judge that needs none of them works with `Means()`.
+    others: model -> what it is asked with, for the members of juries and cascades that name one of their
+    own. A judge that needs none of them works with `Means()`.
     """
 
     ask: Ask | None = None
     model: str = "none"
+    others: Mapping[str, Ask] = {}
     secret: bytes = b""
     embed: EmbedSoon | None = None
 
 
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome in one criterion; `score` is on the judge's scale."""
+
+    metric: str
+    score: float
+    rationale: str | None = None
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome for one answer; `score` is None if and only if the status is not `scored`."""
+    """The outcome for one answer; `score` is None if and only if the status is not `scored`.
+
+    parts: of a judge with several criteria, one for each, in their order; each becomes a judgement of its own.
+    metadata: what else a reader may want to see beside the score.
+    """
 
     score: float | None
     status: Status = "scored"
@@ -32,6 +46,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: list[Verdict] | None = None
     usage: Usage | None = None
     cost_usd: float | None = None
+    parts: tuple[Part, ...] = ()
+    metadata: Metadata | None = None
 
 
 FindingOf = Callable[[Judge, Answer, dict[str, str], Means], Awaitable[Finding]]

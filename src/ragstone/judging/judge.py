@@ -1,18 +1,71 @@
-"""A judge is a file: name, version, kind, inputs, scale, prompt. This module reads and checks it."""
+"""A judge is a file: name, version, kind, inputs, scale, prompt. This module reads it."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
 from ragstone.config import Section, convert_section, library_names, parse_toml, read_named
-from ragstone.errors import ConfigError, nearest
-from ragstone.judging.lexical import MEASURES
+from ragstone.errors import ConfigError
+from ragstone.judging.checking import problem_of
 
-Kind = Literal["percentage", "statements", "classify", "boolean", "lexical", "embedding"]
+Kind = Literal[
+    "rubric",
+    "statements",
+    "percentage",
+    "classify",
+    "boolean",
+    "pairwise",
+    "lexical",
+    "embedding",
+    "jury",
+    "cascade",
+]
 Input = Literal["question", "reference", "answer", "contexts"]
 WITHOUT_MODEL = ("lexical", "embedding")
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
+Share = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Criterion(Section, frozen=True, kw_only=True):
+    """One criterion of a rubric, scored by itself.
+
+    grades: what each grade means, from the lowest to the highest, evenly spaced over the scale. weight: its
+    part of the composite; only the ratio of the weights counts.
+    """
+
+    name: Name
+    description: str
+    grades: Annotated[list[str], msgspec.Meta(min_length=2)]
+    weight: Share = 1.0
+
+
+class Example(Section, frozen=True, kw_only=True):
+    """A row with the reply that it should get, shown to the model before the row to judge.
+
+    expected: a score, true or false, a label, or for a rubric the score of each criterion. reason: what the
+    reply gives as its reason, for a rubric of each criterion.
+    """
+
+    expected: bool | int | float | str | dict[str, float]
+    reason: str | dict[str, str]
+    question: str | None = None
+    reference: str | list[str] | None = None
+    answer: str | None = None
+    contexts: list[str] | None = None
+
+
+class Member(Section, frozen=True, kw_only=True):
+    """A judge within a jury or a cascade, and the model that it asks (default: the model of the whole).
+
+    cut: the score from which on it says yes (1), below no (0). unsure: in a cascade, scores from the first to
+    the second, both included, are handed on to the next judge.
+    """
+
+    judge: str
+    model: str | None = None
+    cut: float | None = None
+    unsure: tuple[float, float] | None = None
 
 
 class Judge(Section, frozen=True, kw_only=True):
@@ -21,28 +74,56 @@ class Judge(Section, frozen=True, kw_only=True):
     metric: what it measures, so that judges of one thing stand beside each other (default: its name).
     inputs: what it reads of a row; a row that lacks one is `not_applicable`. scale: the lowest and the
     highest score. prompt: what the model is told; `{name}` stands for an input, whose text follows at the
-    end, fenced. verify: the second prompt of kind `statements`. labels: label -> score, for `classify`.
-    measure and separator: for `lexical`, see lexical.py.
+    end, fenced. prompts: other wordings of it by name, see variant.py. verify: the second prompt of kind
+    `statements`. labels: label -> score, for `classify`. criteria and aggregate: for `rubric`; the score is
+    the weighted mean of the criteria, or that mean rounded to the nearest whole number, halves up.
+    examples and shots: rows with the right reply, and how many of them the model is shown (default: all).
+    members: for `jury` and `cascade`. combine: for `jury`. measure and separator: for `lexical`, see
+    lexical.py. temperature, samples: how it is asked; the score of several samples is their mean. reply:
+    `token` reads the score from the probabilities of a single token. tuned_on: digests of the questions that
+    prompt or thresholds were fitted on (see tuned.py).
     """
 
-    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
+    name: Name
     version: Annotated[int, msgspec.Meta(ge=1)]
     kind: Kind
     inputs: list[Input]
     scale: tuple[float, float]
     source: str
-    metric: str | None = None
+    metric: Name | None = None
     prompt: str | None = None
+    prompts: dict[Name, str] = {}
     verify: str | None = None
     labels: dict[str, float] | None = None
+    criteria: list[Criterion] = []
+    aggregate: Literal["mean", "rounded_mean"] = "mean"
+    examples: list[Example] = []
+    shots: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    members: list[Member] = []
+    combine: Literal["mean", "median", "majority"] = "mean"
     measure: str | None = None
     separator: str | None = None
+    reply: Literal["reasoned", "token"] = "reasoned"
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
+    samples: Annotated[int, msgspec.Meta(ge=1)] = 1
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 512
+    tuned_on: list[str] = []
 
     @property
     def needs_model(self) -> bool:
         """Whether a language model is asked."""
         return self.kind not in WITHOUT_MODEL
+
+    @property
+    def measures(self) -> str:
+        """The metric of its score."""
+        return self.metric or self.name
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics of its judgements of one answer, in their order: its score's, then each criterion's."""
+        parts = [criterion.name for criterion in self.criteria] if len(self.criteria) > 1 else []
+        return [self.measures, *parts]
 
 
 def judge_names() -> list[str]:
@@ -50,8 +131,8 @@ def judge_names() -> list[str]:
     return library_names("ragstone.judging", "library")
 
 
-def load_judge(name: str | Path) -> Judge:
-    """Return a judge by its name, or from a file of one's own (a path that ends in .toml).
+def read_judge(name: str | Path) -> Judge:
+    """Return a judge as its file gives it, by its name or by the path of a file of one's own.
 
     Raises ConfigError naming the nearest names, or file, line and fix.
     """
@@ -61,51 +142,7 @@ def load_judge(name: str | Path) -> Judge:
 def parse_judge(text: str, file: Path) -> Judge:
     """Return the judge that a TOML text describes; `file` is named in errors. Raises ConfigError."""
     judge = convert_section(parse_toml(text, file), Judge, file, text)
-    problem = _problem(judge)
+    problem = problem_of(judge)
     if problem:
         raise ConfigError(f"{file}: {problem}")
     return judge
-
-
-def _problem(judge: Judge) -> str | None:
-    """Return what is wrong with a judge, in one sentence, or None."""
-    low, high = judge.scale
-    if low >= high:
-        return f"scale = [{low:g}, {high:g}]: give the lowest score first, then a higher one."
-    if judge.kind == "lexical" and judge.measure not in MEASURES:
-        return f"measure = {judge.measure!r}. {nearest(str(judge.measure), MEASURES)}"
-    if judge.kind == "classify":
-        return _problem_of_labels(judge)
-    fixed = {"boolean": (0, 1), "percentage": (0, 100), "statements": (0, 1)}.get(judge.kind, judge.scale)
-    if judge.scale != fixed:
-        return f"a {judge.kind} judge has scale = [{fixed[0]}, {fixed[1]}]."
-    return _problem_of_prompts(judge)
-
-
-def _problem_of_labels(judge: Judge) -> str | None:
-    low, high = judge.scale
-    if not judge.labels or len(judge.labels) < 2:
-        return "a judge of kind classify needs a table [labels] with at least two entries `label = score`."
-    off = [label for label, score in judge.labels.items() if not low <= score <= high]
-    if off:
-        return f"the score of label {off[0]!r} lies off the scale [{low:g}, {high:g}]."
-    return _problem_of_prompts(judge)
-
-
-def _problem_of_prompts(judge: Judge) -> str | None:
-    if not judge.needs_model:
-        return None
-    wanted = ["prompt", "verify"] if judge.kind == "statements" else ["prompt"]
-    for name in wanted:
-        if not getattr(judge, name):
-            return f"a judge of kind {judge.kind} needs a {name}."
-    text = (judge.prompt or "") + (judge.verify or "")
-    named = set(re.findall(r"\{(\w+)\}", text)) - {"statements"}
-    undeclared, unused = named - set(judge.inputs), set(judge.inputs) - named
-    if undeclared:
-        return f"the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it to inputs."
-    if unused:
-        return (
-            f"inputs declares {min(unused)!r}, which the prompt does not name. Write {{{min(unused)}}} in it."
-        )
-    return None

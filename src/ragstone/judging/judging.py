@@ -1,57 +1,65 @@
-"""answers -> judgements: one judge, one answer, one row, whatever happens."""
+"""answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
-from ragstone.judging.finding import Finding, Means
+from ragstone.judging.finding import Finding, Means, Part
 from ragstone.judging.judge import Judge
 from ragstone.judging.kinds import KINDS
 from ragstone.judging.render import gather_inputs
+from ragstone.judging.tuned import TUNED, is_tuned_on
 from ragstone.llm import DEADLINE, CallFailed
-from ragstone.records import Answer, Judgement, Status
+from ragstone.records import Answer, Judgement, Metadata, Status
 
 # What the error of an answer begins with -> the status of its judgements, where the run cut the answer off.
 CUT_OFF: dict[str, Status] = {"over_budget:": "over_budget", f"timeout: {DEADLINE}": "timeout"}
 
 
-async def judge_answer(judge: Judge, answer: Answer, means: Means) -> Judgement:
-    """Return the judgement of one answer. Its status says what became of it; a failure is never a score.
+async def judge_answer(judge: Judge, answer: Answer, means: Means) -> list[Judgement]:
+    """Return the judgements of one answer, one for each of the judge's metrics, the score's first.
 
-    A row in which the system failed is `app_error` (`over_budget` or `timeout` where the budget or the
-    deadline of the run kept it from being asked); one that lacks an input is `not_applicable`.
+    Their status says what became of it; a failure is never a score. A row in which the system failed is
+    `app_error` (`over_budget` or `timeout` where the budget or the deadline of the run kept it from being
+    asked); one that lacks an input is `not_applicable`.
     """
     if answer.error is not None:
         cut_off = [status for start, status in CUT_OFF.items() if answer.error.startswith(start)]
         status = cut_off[0] if cut_off else "app_error"
-        return failed_judgement(judge, answer, means, status, answer.error)
+        return failed_judgements(judge, answer, means, status, answer.error)
     inputs = gather_inputs(judge, answer)
     if isinstance(inputs, str):
         missing = Finding(score=None, status="not_applicable", rationale=f"the row has no {inputs}")
-        return _judgement(judge, answer, means, missing)
+        return judgements_of(judge, answer, means, missing)
     try:
         finding = await KINDS[judge.kind](judge, answer, inputs, means)
     except CallFailed as failure:
-        failed = Finding(score=None, status=failure.status, usage=failure.usage)
-        return _judgement(judge, answer, means, failed, error=str(failure), raw=failure.raw)
-    return _judgement(judge, answer, means, finding)
+        failed = Finding(
+            score=None,
+            status=failure.status,
+            usage=failure.usage,
+            metadata={"raw": failure.raw} if failure.raw else None,
+        )
+        return judgements_of(judge, answer, means, failed, error=str(failure))
+    return judgements_of(judge, answer, means, finding)
 
 
-def failed_judgement(judge: Judge, answer: Answer, means: Means, status: Status, error: str) -> Judgement:
-    """Return the judgement of a row that an unforeseen error kept from being judged."""
-    return _judgement(judge, answer, means, Finding(score=None, status=status), error=error)
+def failed_judgements(
+    judge: Judge, answer: Answer, means: Means, status: Status, error: str
+) -> list[Judgement]:
+    """Return the judgements of a row that an unforeseen error kept from being judged."""
+    return judgements_of(judge, answer, means, Finding(score=None, status=status), error=error)
 
 
-def _judgement(
-    judge: Judge,
-    answer: Answer,
-    means: Means,
-    finding: Finding,
-    *,
-    error: str | None = None,
-    raw: str | None = None,
-) -> Judgement:
-    return Judgement(
+def judgements_of(
+    judge: Judge, answer: Answer, means: Means, finding: Finding, *, error: str | None = None
+) -> list[Judgement]:
+    """Return the rows of a finding, one for each of the judge's metrics.
+
+    Tokens and cost stand in the first alone, so that sums over rows are right.
+    """
+    metadata: Metadata = (TUNED if is_tuned_on(judge, answer) else {}) | (finding.metadata or {})
+    whole = Judgement(
         question_id=answer.question_id,
         system=answer.system,
         judge=judge.name,
-        metric=judge.metric or judge.name,
+        metric=judge.measures,
         status=finding.status,
         model=means.model if judge.needs_model else "none",
         prompt_version=judge.version,
@@ -63,5 +71,26 @@ def _judgement(
         usage=finding.usage,
         cost_usd=finding.cost_usd,
         error=error,
-        metadata={"raw": raw} if raw else None,
+        metadata=metadata or None,
+    )
+    parts = {part.metric: part for part in finding.parts}
+    return [whole, *(_part(whole, metric, parts.get(metric)) for metric in judge.metrics[1:])]
+
+
+def _part(whole: Judgement, metric: str, part: Part | None) -> Judgement:
+    """Return the row of one criterion; without a part it shares the fate of the whole."""
+    tuned = TUNED if (whole.metadata or {}).get("tuned") else None
+    return Judgement(
+        question_id=whole.question_id,
+        system=whole.system,
+        judge=whole.judge,
+        metric=metric,
+        status=whole.status,
+        model=whole.model,
+        prompt_version=whole.prompt_version,
+        score=part.score if part else None,
+        scale=whole.scale,
+        rationale=part.rationale if part else whole.rationale,
+        error=whole.error,
+        metadata=tuned,
     )

@@ -1,0 +1,66 @@
+"""What is wrong with a judge's file, beyond its types: in one sentence, with the fix."""
+
+import re
+from typing import TYPE_CHECKING
+
+from ragstone.errors import nearest
+from ragstone.judging.lexical import MEASURES
+
+if TYPE_CHECKING:
+    from ragstone.judging.judge import Judge
+
+FIXED_SCALES: dict[str, tuple[float, float]] = {
+    "boolean": (0, 1),
+    "percentage": (0, 100),
+    "statements": (0, 1),
+    "pairwise": (0, 1),
+}
+
+
+def problem_of(judge: "Judge") -> str | None:
+    """Return what is wrong with a judge, in one sentence, or None."""
+    low, high = judge.scale
+    if low >= high:
+        return f"scale = [{low:g}, {high:g}]: give the lowest score first, then a higher one."
+    fixed = FIXED_SCALES.get(judge.kind, judge.scale)
+    if judge.scale != fixed:
+        return f"a {judge.kind} judge has scale = [{fixed[0]:g}, {fixed[1]:g}]."
+    if judge.kind == "lexical" and judge.measure not in MEASURES:
+        return f"measure = {judge.measure!r}. {nearest(str(judge.measure), MEASURES)}"
+    if judge.kind == "classify":
+        return _problem_of_labels(judge) or _problem_of_prompts(judge)
+    return _problem_of_prompts(judge)
+
+
+def _problem_of_labels(judge: "Judge") -> str | None:
+    low, high = judge.scale
+    if not judge.labels or len(judge.labels) < 2:
+        return "a judge of kind classify needs a table [labels] with at least two entries `label = score`."
+    off = [label for label, score in judge.labels.items() if not low <= score <= high]
+    if off:
+        return f"the score of label {off[0]!r} lies off the scale [{low:g}, {high:g}]."
+    return None
+
+
+def _problem_of_prompts(judge: "Judge") -> str | None:
+    if not judge.needs_model or judge.kind in ("jury", "cascade"):
+        return None
+    wanted = ["prompt", "verify"] if judge.kind == "statements" else ["prompt"]
+    for name in wanted:
+        if not getattr(judge, name):
+            return f"a judge of kind {judge.kind} needs a {name}."
+    found = (_problem_of_names(judge, text) for text in (judge.prompt or "", *judge.prompts.values()))
+    return next((problem for problem in found if problem), None)
+
+
+def _problem_of_names(judge: "Judge", prompt: str) -> str | None:
+    """Return where a prompt and the declared inputs differ, or None."""
+    named = set(re.findall(r"\{(\w+)\}", prompt + (judge.verify or ""))) - {"statements"}
+    undeclared, unused = named - set(judge.inputs), set(judge.inputs) - named
+    if undeclared:
+        return f"the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it to inputs."
+    if unused:
+        return (
+            f"inputs declares {min(unused)!r}, which the prompt does not name. Write {{{min(unused)}}} in it."
+        )
+    return None
