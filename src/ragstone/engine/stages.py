@@ -135,8 +135,9 @@ def judge_rows(
 ) -> AsyncIterator[Judgement]:
     """Yield every judge's judgements of every answer: all answers by the first judge, then by the next.
 
-    A judge with several criteria gives a judgement for each, and one for its score. One judge after the other keeps the fixed part of its prompt in the model's cache. So `answers` is a
-    function that gives the rows anew each time; they may come from a file and need not fit into memory.
+    A judge with several criteria gives a judgement for each, and one for its score. One judge after the other
+    keeps the fixed part of its prompt in the model's cache. So `answers` is a function that gives the rows
+    anew each time; they may come from a file and need not fit into memory.
     """
     asking = [judge for judge in judges if judge.needs_model]
     return in_rounds(

@@ -1,6 +1,6 @@
 """What a kind of judge needs, and what it finds."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
@@ -35,8 +35,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome for one answer; `score` is None if and only if the status is not `scored`.
 
-    parts: of a judge with several criteria, one for each, in their order; each becomes a judgement of its own.
-    metadata: what else a reader may want to see beside the score.
+    parts: of a judge with several criteria, one for each, in their order; each becomes a judgement of its
+    own. usage, cost_usd: of all its calls. metadata: what else a reader may want to see beside the score.
     """
 
     score: float | None
@@ -60,17 +60,22 @@ async def ask_model(judge: Judge, means: Means, prompt: Prompt) -> Reply:
     return await means.ask(prompt)
 
 
-def add_costs(replies: list[Reply]) -> tuple[Usage, float | None]:
-    """Return the usage and the cost of several replies; the cost is None if one is unknown."""
-    usage = Usage(calls=0)
-    costs = []
-    for reply in replies:
-        usage += reply.usage
-        costs.append(reply.cost_usd)
-    return usage, None if None in costs else sum(cost for cost in costs if cost is not None)
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What several calls took together; cost_usd is None if that of one is unknown."""
+
+    usage: Usage
+    cost_usd: float | None
 
 
-def unparsable(message: str, replies: list[Reply]) -> CallFailed:
+def add_costs(replies: Sequence[Reply]) -> Spent:
+    """Return what the replies took together."""
+    costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
+    return Spent(
+        usage=sum((reply.usage for reply in replies), Usage(calls=0)),
+        cost_usd=sum(costs) if len(costs) == len(replies) else None,
+    )
+
+
+def unparsable(message: str, replies: Sequence[Reply]) -> CallFailed:
     """Return the failure of a judge whose replies were well-formed, yet do not make a judgement."""
-    usage, _ = add_costs(replies)
-    return CallFailed("unparsable", message, raw=replies[-1].text, usage=usage)
+    return CallFailed("unparsable", message, raw=replies[-1].text, usage=add_costs(replies).usage)

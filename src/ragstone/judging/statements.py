@@ -40,13 +40,13 @@ async def judge_statements(judge: Judge, answer: Answer, inputs: dict[str, str],
     texts = dict.fromkeys(item.statement.strip() for item in split.value.statements)
     statements = dict(enumerate((text for text in texts if text), 1))
     if not statements:
-        usage, cost = add_costs([split])
+        spent = add_costs([split])
         return Finding(
             score=None,
             status="not_applicable",
             rationale="the answer states nothing that could be checked",
-            usage=usage,
-            cost_usd=cost,
+            usage=spent.usage,
+            cost_usd=spent.cost_usd,
         )
     if not answer.contexts:
         verdicts = [
@@ -91,11 +91,11 @@ def _one_each(verdicts: list[StatementVerdict], asked: Mapping[int, str]) -> dic
 
 def _finding(verdicts: list[Verdict], replies: list[Reply]) -> Finding:
     n_supported = sum(verdict.supported for verdict in verdicts)
-    usage, cost = add_costs(replies)
+    spent = add_costs(replies)
     return Finding(
         score=n_supported / len(verdicts),
         rationale=f"{n_supported} of {len(verdicts)} statements are supported by the contexts",
         verdicts=verdicts,
-        usage=usage,
-        cost_usd=cost,
+        usage=spent.usage,
+        cost_usd=spent.cost_usd,
     )
