@@ -19,7 +19,7 @@ from ragstone.records import Answer
 from ragstone.systems import join_questions
 from ragstone.tables import read_rows
 
-# Rows of each file that are looked at, evenly spaced; each of them stands for as many as were passed over.
+# Rows of each file that are looked at, of questions evenly spaced; each stands for those passed over.
 SAMPLE = 2000
 
 Rows = Callable[[], Iterator[Answer]]
@@ -117,8 +117,15 @@ async def _answer(settings: Settings, session: Session, forecaster: Forecaster) 
 async def _judge(rows: Rows, judges: Sequence[Judge], session: Session, forecaster: Forecaster) -> None:
     if not any(judge.needs_model for judge in judges):
         return
-    step = _sampled(sum(1 for _ in rows()), forecaster)
-    await _judge_sampled(list(islice(rows(), 0, None, step)), judges, session, forecaster)
+    n_of: dict[str, int] = {}  # by question: a judge that compares systems needs all answers to one
+    for row in rows():
+        n_of[row.question_id] = n_of.get(row.question_id, 0) + 1
+    n_rows = sum(n_of.values())
+    step = max(1, -(-n_rows // SAMPLE))
+    wanted = set(islice(n_of, 0, None, step))
+    _stand_for(n_rows, sum(n_of[question] for question in wanted), forecaster)
+    sampled = [row for row in rows() if row.question_id in wanted]
+    await _judge_sampled(sampled, judges, session, forecaster)
 
 
 async def _judge_sampled(
@@ -134,8 +141,12 @@ async def _judge_sampled(
 def _sampled(n_rows: int, forecaster: Forecaster) -> int:
     """Return how many rows to go on by, and tell the forecaster how many each sampled one stands for."""
     step = max(1, -(-n_rows // SAMPLE))
-    n_sampled = -(-n_rows // step)
-    forecaster.weight = n_rows / n_sampled if n_sampled else 1.0
-    if step > 1:
-        forecaster.assumptions[f"Scaled up from a sample of {n_sampled:,} of {n_rows:,} rows."] = None
+    _stand_for(n_rows, -(-n_rows // step), forecaster)
     return step
+
+
+def _stand_for(n_rows: int, n_sampled: int, forecaster: Forecaster) -> None:
+    """Tell the forecaster how many rows each sampled one stands for."""
+    forecaster.weight = n_rows / n_sampled if n_sampled else 1.0
+    if n_sampled < n_rows:
+        forecaster.assumptions[f"Scaled up from a sample of {n_sampled:,} of {n_rows:,} rows."] = None
