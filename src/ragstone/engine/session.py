@@ -235,9 +235,12 @@ class Session:
                 done.append(out)
             return done
 
-    async def means(self, judges: Sequence[Judge]) -> Means:
-        """Return what these judges need. Raises ModelError if they ask a model and `[judge]` names none."""
-        model = self.settings.judge.model
+    async def means(self, judges: Sequence[Judge], model: str | None = None) -> Means:
+        """Return what these judges need; model: in place of that of `[judge]`.
+
+        Raises ModelError if they ask a model and none is named.
+        """
+        model = model or self.settings.judge.model
         asking = [judge.name for judge in judges if judge.needs_model]
         embedding = any(judge.kind == "embedding" for judge in judges)
         embed = Gathered(self.embedder(self.settings.retrieve.embedder)) if embedding else None

@@ -2,24 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Literal
 
 import msgspec
 import numpy as np
 
 from ragstone.errors import DataError, nearest
 from ragstone.retrieval import QueryMeasures
-from ragstone.statistics import (
-    Estimate,
-    Floats,
-    cluster_codes,
-    cluster_totals,
-    difference_estimates,
-    flips_for,
-    holm,
-    mcnemar_p,
-    sign_flip_p_values,
-)
+from ragstone.statistics import Estimate, Floats
+from ragstone.statistics.paired import Test, Verdict, paired_tests
 
 ALPHA = 0.05
 
@@ -39,11 +29,11 @@ class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     n_left_out: int
     difference: Estimate
-    test: Literal["McNemar", "sign-flip"]
+    test: Test
     p: float
     p_holm: float
     family: int
-    verdict: Literal["better", "worse", "cannot tell"]
+    verdict: Verdict
 
 
 class Leaders(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,9 +76,7 @@ def compare_rankings(
     names = list(queries)
     pairs = _family(names, against)
     values, documents, n_left_out = _same_questions(queries, measure)
-    p_values, test = _p_values(values, pairs, documents, alpha, seed)
-    differences = difference_estimates(values, pairs, documents, seed=seed)
-    adjusted = holm(p_values)
+    tests = paired_tests(values, pairs, documents, alpha=alpha, seed=seed)
     return [
         PairedComparison(
             first=names[first],
@@ -96,14 +84,9 @@ def compare_rankings(
             measure=measure,
             n=len(values),
             n_left_out=n_left_out,
-            difference=differences[at],
-            test=test,
-            p=float(p_values[at]),
-            p_holm=float(adjusted[at]),
-            family=len(pairs),
-            verdict=_verdict(differences[at].value, float(adjusted[at]), alpha),
+            **msgspec.structs.asdict(test),
         )
-        for at, (first, second) in enumerate(pairs)
+        for (first, second), test in zip(pairs, tests, strict=True)
     ]
 
 
@@ -156,21 +139,3 @@ def _same_questions(queries: Mapping[str, QueryMeasures], measure: str) -> tuple
     rows = np.array([[values[question] for values in every] for question in common])
     documents = next(iter(queries.values())).documents
     return rows, [documents[question] for question in common], len(set().union(*every)) - len(common)
-
-
-def _p_values(
-    values: Floats, pairs: Sequence[tuple[int, int]], documents: Sequence[str], alpha: float, seed: int
-) -> tuple[Floats, Literal["McNemar", "sign-flip"]]:
-    alone = len(set(documents)) == len(documents)
-    if alone and np.isin(values, (0.0, 1.0)).all():
-        more = [[int((values[:, a] > values[:, b]).sum()) for a, b in (p, p[::-1])] for p in pairs]
-        return np.array([mcnemar_p(*counts) for counts in more]), "McNemar"
-    totals = cluster_totals(values, cluster_codes(documents, len(values)))
-    flips = flips_for(len(pairs), alpha)
-    return sign_flip_p_values(totals, pairs, seed=seed, flips=flips), "sign-flip"
-
-
-def _verdict(difference: float, p_holm: float, alpha: float) -> Literal["better", "worse", "cannot tell"]:
-    if p_holm > alpha:
-        return "cannot tell"
-    return "better" if difference > 0 else "worse"

@@ -25,9 +25,15 @@ def load_judge(name: str | Path) -> Judge:
     one token), `temperature=0.7`, `samples=5`; several are joined by commas. Raises ConfigError naming the
     nearest names, or file, line and fix.
     """
-    base, at, options = _parted(str(name))
+    base, options = options_of(name)
     judge = read_judge(base)
-    return vary(judge, _read(str(name), options)) if at else judge
+    return vary(judge, options) if options else judge
+
+
+def options_of(name: str | Path) -> tuple[str, dict[str, str]]:
+    """Return the judge that a name varies, and option -> value, in the order of OPTIONS. Raises ConfigError."""
+    base, at, options = _parted(str(name))
+    return base, _read(str(name), options) if at else {}
 
 
 def _parted(name: str) -> tuple[str, str, str]:
