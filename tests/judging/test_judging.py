@@ -32,7 +32,7 @@ async def test_percentage_gives_the_score_with_its_reason():
     )
     assert (row.model, row.prompt_version, row.usage, row.cost_usd) == (
         "openai/test",
-        1,
+        2,
         Usage(input=10, output=5),
         0.5,
     )
@@ -80,10 +80,10 @@ async def test_a_failed_call_is_a_status_and_never_a_score(status):
 
 @pytest.mark.parametrize("name", judge_names())
 async def test_a_row_whose_system_failed_is_app_error_for_every_judge(name):
-    [row] = await judge_answer(
-        load_judge(name), Answer(question_id="q", answer="", error="HTTP 500"), means()
-    )
-    assert (row.status, row.score, row.error) == ("app_error", None, "HTTP 500")
+    judge = load_judge(name)
+    rows = await judge_answer(judge, Answer(question_id="q", answer="", error="HTTP 500"), means())
+    assert [row.metric for row in rows] == judge.metrics
+    assert {(row.status, row.score, row.error) for row in rows} == {("app_error", None, "HTTP 500")}
 
 
 async def test_a_row_that_the_budget_cut_off_is_over_budget():

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from ragstone.judging import judge_names, load_judge
-from ragstone.judging.render import gather_inputs, render_prompt
-from ragstone.judging.replies import PERCENTAGE_FORM, PercentageReply
+from ragstone.judging.one_call import ONE_CALL, one_call_prompt
+from ragstone.judging.render import gather_inputs
 from ragstone.records import Answer, Context
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "prompts"
@@ -16,17 +16,22 @@ ANSWER = Answer(
     answer="Early.",
     contexts=[Context(text="Install sensors early."), Context(text="Water is scarce.")],
 )
-ASKING = [name for name in judge_names() if load_judge(name).needs_model]
+ASKING = [name for name in judge_names() if load_judge(name).kind in ONE_CALL]
+VARIANTS = [
+    "rubric@scale=0-1",
+    "rubric@scale=0-10",
+    "rubric@shots=2",
+    "correctness@prompt=points",
+    "correctness@prompt=brief",
+]
 
 
 def rendered(judge, answer=ANSWER):
-    prompt = render_prompt(
-        judge, judge.prompt, gather_inputs(judge, answer), PERCENTAGE_FORM, PercentageReply, secret=b"s"
-    )
+    prompt = one_call_prompt(judge, gather_inputs(judge, answer), b"s")
     return prompt, "\n\n".join(f"--- {message.role}\n{message.content}" for message in prompt.messages) + "\n"
 
 
-@pytest.mark.parametrize("name", ASKING)
+@pytest.mark.parametrize("name", [*ASKING, *VARIANTS])
 def test_a_prompt_reads_as_it_did(name):
     _, text = rendered(load_judge(name))
     golden = GOLDEN / f"{name}.txt"

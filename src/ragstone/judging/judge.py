@@ -120,6 +120,11 @@ class Judge(Section, frozen=True, kw_only=True):
         return self.metric or self.name
 
     @property
+    def shown(self) -> list[Example]:
+        """The examples that the model is shown."""
+        return self.examples if self.shots is None else self.examples[: self.shots]
+
+    @property
     def metrics(self) -> list[str]:
         """The metrics of its judgements of one answer, in their order: its score's, then each criterion's."""
         parts = [criterion.name for criterion in self.criteria] if len(self.criteria) > 1 else []

@@ -47,22 +47,36 @@ def _input_text(name: Input, answer: Answer) -> str | None:
     return "Any one of these is right:\n" + "\n".join(f"- {text}" for text in given)
 
 
+def named_inputs(text: str) -> str:
+    """Return a text of a judge's file with the names of inputs as the model sees them."""
+    return re.sub(r"\{(\w+)\}", r"<\1>", text.strip())
+
+
 def render_prompt(
-    judge: Judge, text: str, inputs: Mapping[str, str], form: str, reply: type, *, secret: bytes
+    judge: Judge,
+    text: str,
+    inputs: Mapping[str, str],
+    form: str,
+    reply: type,
+    *,
+    secret: bytes,
+    examples: str = "",
 ) -> Prompt:
     """Return the prompt for one call.
 
     text: the judge's prompt, in which `{name}` stands for an input. inputs: the texts themselves.
-    form: the reply's form in words. The nonce depends on judge, version and all inputs.
+    form: the reply's form in words. examples: shown as they are, see examples.py. The nonce depends on
+    judge, version and all inputs.
     """
     named = [name for name in inputs if f"{{{name}}}" in text]
     nonce = row_nonce(secret, [judge.name, str(judge.version), *(inputs[name] for name in named)])
-    told = re.sub(r"\{(\w+)\}", r"<\1>", text.strip())
+    told = [part for part in (named_inputs(text), examples, UNTRUSTED) if part]
     return fenced_prompt(
-        f"{told}\n\n{UNTRUSTED}",
+        "\n\n".join(told),
         {name: inputs[name] for name in named},
         form=form,
         reply=reply,
         nonce=nonce,
         max_tokens=judge.max_tokens,
+        temperature=judge.temperature,
     )

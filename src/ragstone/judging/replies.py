@@ -1,23 +1,37 @@
 """The forms of reply that judges ask for. The reason comes before the score in each."""
 
 import functools
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import msgspec
 
-
-class PercentageReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A reason, then a whole number from 0 to 100."""
-
-    reason: str
-    score: Annotated[int, msgspec.Meta(ge=0, le=100)]
+MOST_REASON = 600  # characters of a reason, told to the model: a longer one is no reason to lose the score
+REASON = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": MOST_REASON})]
 
 
-class BooleanReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A reason, then true or false."""
+class Field(msgspec.Struct, frozen=True):
+    """A field of a reply: its name, its type, and what it is to hold, in words for the model."""
 
-    reason: str
-    verdict: bool
+    name: str
+    type: Any
+    words: str
+
+
+def reply_form(fields: Sequence[Field]) -> str:
+    """Return the form of a reply in words; its first field is the nonce."""
+    said = ", ".join(f'"{field.name}": {field.words}' for field in fields)
+    return f'{{"nonce": the code, {said}}}'
+
+
+def reply_type(name: str, fields: Sequence[Field]) -> type[msgspec.Struct]:
+    """Return the type of a reply that has these fields and no others; the same one for the same fields."""
+    return _struct(name, tuple((field.name, field.type) for field in fields))
+
+
+@functools.lru_cache(maxsize=256)
+def _struct(name: str, fields: tuple[tuple[str, Any], ...]) -> type[msgspec.Struct]:
+    return msgspec.defstruct(name, fields, frozen=True, forbid_unknown_fields=True)
 
 
 class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,24 +61,8 @@ class VerdictsReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdicts: list[StatementVerdict]
 
 
-PERCENTAGE_FORM = '{"nonce": the code, "reason": one or two sentences, "score": a whole number from 0 to 100}'
-BOOLEAN_FORM = '{"nonce": the code, "reason": one sentence, "verdict": true or false}'
 STATEMENTS_FORM = '{"nonce": the code, "statements": [{"id": 1, "statement": "..."}, {"id": 2, ...}, ...]}'
 VERDICTS_FORM = (
     '{"nonce": the code, '
     '"verdicts": [{"id": 1, "reason": one short sentence, "supported": true or false}, ...]}'
 )
-
-
-@functools.lru_cache(maxsize=64)
-def label_reply(labels: tuple[str, ...]) -> type[msgspec.Struct]:
-    """Return the form of a reply that chooses one of the labels: fields `reason` and `label`."""
-    choice = Literal[labels]  # type: ignore[valid-type]
-    return msgspec.defstruct(
-        "LabelReply", [("reason", str), ("label", choice)], frozen=True, forbid_unknown_fields=True
-    )
-
-
-def label_form(labels: tuple[str, ...]) -> str:
-    """Return the form of a label reply in words."""
-    return f'{{"nonce": the code, "reason": one sentence, "label": one of {", ".join(map(repr, labels))}}}'

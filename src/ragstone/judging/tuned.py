@@ -23,8 +23,7 @@ def question_digest(question_id: str, question: str | None = None) -> str:
 def is_tuned_on(judge: Judge, answer: Answer) -> bool:
     """Return whether the judge's prompt shows this question as an example, or was fitted on it."""
     own = {question_digest(answer.question_id), question_digest(answer.question_id, answer.question)}
-    shown = judge.examples if judge.shots is None else judge.examples[: judge.shots]
     return bool(
         own.intersection(judge.tuned_on)
-        or any(question_digest("", example.question) in own for example in shown if example.question)
+        or any(question_digest("", example.question) in own for example in judge.shown if example.question)
     )

@@ -1,0 +1,76 @@
+"""Examples of a judge (few-shot): shown in the fixed part of the prompt, as rows with the right replies.
+
+They are the judge author's own, and trusted. Their code is not that of any row: it shows the model how the
+code of the tags gets into the reply, and gives no row's away.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from ragstone.judging.judge import Example, Judge
+from ragstone.judging.render import gather_inputs
+from ragstone.llm import fence
+from ragstone.records import Answer, Context
+
+OUTCOME = {"percentage": "score", "boolean": "verdict", "classify": "label"}
+"""Kind -> the field of the reply that holds what an example expects; a rubric has one for each criterion."""
+
+
+def example_answer(example: Example, code: str = "example") -> Answer:
+    """Return the example as a row that a judge judges; `code` is its question's id."""
+    contexts = None if example.contexts is None else [Context(text=text) for text in example.contexts]
+    return Answer(
+        question_id=code,
+        question=example.question,
+        reference=example.reference,
+        answer=example.answer or "",
+        contexts=contexts,
+    )
+
+
+def examples_text(judge: Judge, said: Callable[[Example, str], str]) -> str:
+    """Return the examples that the judge shows, each with its reply; empty if it shows none.
+
+    said: gives the reply to an example, which has the code that its tags carry.
+    """
+    if not judge.shown:
+        return ""
+    shown = [_shown(judge, example, f"example-{n}", said) for n, example in enumerate(judge.shown, 1)]
+    return "\n\n".join(["Examples, each with the right reply:", *shown])
+
+
+def _shown(judge: Judge, example: Example, code: str, said: Callable[[Example, str], str]) -> str:
+    inputs = gather_inputs(judge, example_answer(example, code))
+    if isinstance(inputs, str):
+        raise ValueError(f"judge {judge.name!r}: {code} has no {inputs}")
+    texts = [fence(name, text, code) for name, text in inputs.items()]
+    return "\n\n".join([*texts, f"Reply: {said(example, code)}"])
+
+
+def example_reply(judge: Judge, example: Example, code: str) -> str:
+    """Return the reply that an example should get, as JSON with the example's code in it."""
+    return msgspec.json.format(
+        msgspec.json.encode({"nonce": code, **expected_values(judge, example)}), indent=0
+    ).decode()
+
+
+def expected_values(judge: Judge, example: Example) -> dict[str, object]:
+    """Return the fields of the reply that an example should get, in their order."""
+    if judge.kind != "rubric":
+        return {"reason": example.reason, OUTCOME[judge.kind]: _whole(example.expected)}
+    values: dict[str, object] = {}
+    for criterion in judge.criteria:
+        values[f"{criterion.name}_reason"] = of_criterion(example.reason, criterion.name)
+        values[f"{criterion.name}_score"] = _whole(of_criterion(example.expected, criterion.name))
+    return values
+
+
+def of_criterion(given: object, name: str) -> object:
+    """Return what an example gives for one criterion: a rubric with a single one needs no table."""
+    return given.get(name) if isinstance(given, Mapping) else given
+
+
+def _whole(expected: object) -> object:
+    """Return a score as the reply has it, a whole number; a label or a verdict as it is."""
+    return int(expected) if isinstance(expected, float) else expected
