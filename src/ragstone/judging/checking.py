@@ -16,6 +16,8 @@ FIXED_SCALES: dict[str, tuple[float, float]] = {
     "pairwise": (0, 1),
 }
 
+MOST_LABELS = 20  # as many tokens as endpoints list
+
 
 def problem_of(judge: "Judge") -> str | None:
     """Return what is wrong with a judge, in one sentence, or None."""
@@ -25,11 +27,33 @@ def problem_of(judge: "Judge") -> str | None:
     fixed = FIXED_SCALES.get(judge.kind, judge.scale)
     if judge.scale != fixed:
         return f"a {judge.kind} judge has scale = [{fixed[0]:g}, {fixed[1]:g}]."
+    problem = _problem_of_asking(judge)
+    if problem:
+        return problem
     if judge.kind == "lexical" and judge.measure not in MEASURES:
         return f"measure = {judge.measure!r}. {nearest(str(judge.measure), MEASURES)}"
     if judge.kind == "classify":
         return _problem_of_labels(judge) or _problem_of_prompts(judge)
     return _problem_of_prompts(judge)
+
+
+def _problem_of_asking(judge: "Judge") -> str | None:
+    """Return what keeps the judge from being asked in several samples, or by a single token."""
+    if judge.samples > 1 and not judge.temperature:
+        return "samples above 1 at temperature 0 are all the same: give a temperature, e.g. 0.7."
+    if judge.reply != "token":
+        return None
+    if judge.samples > 1 or judge.temperature:
+        return 'reply = "token" reads the model\'s own probabilities: leave out temperature and samples.'
+    low, high = judge.scale
+    digits = len(judge.criteria) == 1 and 0 <= low < high <= 9
+    if judge.kind == "rubric" and not digits:
+        return 'reply = "token" needs a rubric of one criterion, on a scale of one-digit grades from 0 to 9.'
+    if judge.kind == "classify" and len(judge.labels or {}) > MOST_LABELS:
+        return f'reply = "token" tells at most {MOST_LABELS} labels apart.'
+    if judge.kind not in ("rubric", "classify", "boolean"):
+        return f'a {judge.kind} judge has no reply = "token": boolean, classify and rubric judges have.'
+    return None
 
 
 def _problem_of_labels(judge: "Judge") -> str | None:

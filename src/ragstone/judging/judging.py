@@ -2,7 +2,7 @@
 
 from ragstone.judging.finding import Finding, Means, Part
 from ragstone.judging.judge import Judge
-from ragstone.judging.kinds import KINDS
+from ragstone.judging.kinds import find
 from ragstone.judging.render import gather_inputs
 from ragstone.judging.tuned import TUNED, is_tuned_on
 from ragstone.llm import DEADLINE, CallFailed
@@ -28,7 +28,7 @@ async def judge_answer(judge: Judge, answer: Answer, means: Means) -> list[Judge
         missing = Finding(score=None, status="not_applicable", rationale=f"the row has no {inputs}")
         return judgements_of(judge, answer, means, missing)
     try:
-        finding = await KINDS[judge.kind](judge, answer, inputs, means)
+        finding = await find(judge, answer, inputs, means)
     except CallFailed as failure:
         failed = Finding(
             score=None,

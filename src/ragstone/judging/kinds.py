@@ -4,7 +4,9 @@ from ragstone.judging.finding import Finding, FindingOf, Means
 from ragstone.judging.judge import Judge, Kind
 from ragstone.judging.lexical import MEASURES, alternatives
 from ragstone.judging.one_call import judge_in_one_call
+from ragstone.judging.samples import judge_in_samples
 from ragstone.judging.statements import judge_statements
+from ragstone.judging.token import judge_by_token
 from ragstone.records import Answer, references
 
 
@@ -40,3 +42,14 @@ KINDS: dict[Kind, FindingOf] = {
     "lexical": judge_lexically,
     "embedding": judge_similarity,
 }
+
+
+async def find(judge: Judge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+    """Return what a judge finds, in the way that its file asks for: by one token, in several samples.
+
+    inputs: see gather_inputs. Raises CallFailed where a call that it needs fails.
+    """
+    one = judge_by_token if judge.reply == "token" else KINDS[judge.kind]
+    if judge.samples > 1:
+        return await judge_in_samples(one, judge, answer, inputs, means)
+    return await one(judge, answer, inputs, means)

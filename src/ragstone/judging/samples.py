@@ -1,0 +1,128 @@
+"""A judge asked several times about one answer, at a temperature above 0: mean, and how often it said what."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from ragstone.judging.finding import Finding, FindingOf, Means, Part
+from ragstone.judging.judge import Judge
+from ragstone.llm import Ask, CallFailed, Prompt, Reply
+from ragstone.records import Answer, Usage
+
+
+async def judge_in_samples(
+    find: FindingOf, judge: Judge, answer: Answer, inputs: dict[str, str], means: Means
+) -> Finding:
+    """Return the mean of `judge.samples` findings, each of a draw of its own.
+
+    Of a boolean or a label the metadata say how often each outcome came (`frequencies`), and the label is
+    the commonest; of equals the first in the judge's file. Rationale and verdicts are those of the first
+    sample that says so, for other kinds of the one nearest to the mean. `samples` in the metadata counts
+    the draws and those that failed. Raises the CallFailed of the commonest failure where fewer than half
+    came back with a score; a row that at least half find not applicable is so.
+    """
+    drawn = await asyncio.gather(
+        *(_sample(find, judge, answer, inputs, means, number) for number in range(judge.samples))
+    )
+    scored = [one for one in drawn if isinstance(one, Finding) and one.score is not None]
+    unscored = [one for one in drawn if isinstance(one, Finding) and one.score is None]
+    failed = [one for one in drawn if isinstance(one, CallFailed)]
+    usage = sum((one.usage for one in drawn if one.usage is not None), Usage(calls=0))
+    counts = {"asked": judge.samples, "failed": len(failed)}
+    if 2 * len(scored) >= judge.samples:
+        return _joined(judge, scored, usage, counts)
+    if unscored and 2 * len(unscored) >= judge.samples:
+        return msgspec.structs.replace(
+            unscored[0], usage=usage, cost_usd=_cost(unscored), metadata={"samples": counts}
+        )
+    failure = _commonest(failed, len(scored), judge.samples)
+    failure.usage = usage
+    raise failure
+
+
+def drawing(means: Means, judge: Judge, number: int) -> Means:
+    """Return the means with which the judge's calls are draw `number` at its temperature."""
+    ask = means.ask
+    if ask is None:
+        return means
+    others = {model: _drawn(other, judge, number) for model, other in means.others.items()}
+    return msgspec.structs.replace(means, ask=_drawn(ask, judge, number), others=others)
+
+
+def _drawn(ask: Ask, judge: Judge, number: int) -> Ask:
+    async def draw(prompt: Prompt) -> Reply:
+        return await ask(msgspec.structs.replace(prompt, temperature=judge.temperature, sample=number))
+
+    return draw
+
+
+async def _sample(
+    find: FindingOf, judge: Judge, answer: Answer, inputs: dict[str, str], means: Means, number: int
+) -> Finding | CallFailed:
+    try:
+        return await find(judge, answer, inputs, drawing(means, judge, number))
+    except CallFailed as failure:
+        return failure
+
+
+def _commonest(failed: Sequence[CallFailed], n_scored: int, n_samples: int) -> CallFailed:
+    """Return the first failure of the commonest status, as that of the row."""
+    counts = Counter(failure.status for failure in failed)
+    first = max(failed, key=lambda failure: counts[failure.status])  # of equals the first
+    return CallFailed(
+        first.status,
+        f"{n_scored} of {n_samples} samples gave a score, the first failure: {first}",
+        raw=first.raw,
+    )
+
+
+def _joined(judge: Judge, scored: Sequence[Finding], usage: Usage, counts: dict[str, int]) -> Finding:
+    scores = [one.score for one in scored if one.score is not None]
+    mean = sum(scores) / len(scores)
+    outcomes = _outcomes(judge)
+    metadata: dict[str, object] = {"samples": counts}
+    if outcomes:
+        said = [_outcome(one) for one in scored]
+        frequencies = {outcome: said.count(outcome) for outcome in outcomes}
+        majority = max(outcomes, key=lambda outcome: frequencies[outcome])
+        typical = scored[said.index(majority)]
+        metadata["frequencies"] = frequencies
+    else:
+        typical = min(scored, key=lambda one: abs((one.score or 0.0) - mean))
+    return Finding(
+        score=mean,
+        label=typical.label,
+        rationale=typical.rationale,
+        verdicts=typical.verdicts,
+        usage=usage,
+        cost_usd=_cost(scored),
+        parts=_parts(scored, typical),
+        metadata=metadata,
+    )
+
+
+def _outcomes(judge: Judge) -> list[str]:
+    """Return the outcomes that are counted, in the order of the judge's file; none for graded kinds."""
+    if judge.kind == "boolean":
+        return ["true", "false"]
+    return list(judge.labels or {}) if judge.kind == "classify" else []
+
+
+def _outcome(finding: Finding) -> str:
+    return finding.label or ("true" if finding.score else "false")
+
+
+def _parts(scored: Sequence[Finding], typical: Finding) -> tuple[Part, ...]:
+    """Return each criterion with its mean over the samples, and the reason of the typical one."""
+    return tuple(
+        msgspec.structs.replace(part, score=sum(one.parts[at].score for one in scored) / len(scored))
+        for at, part in enumerate(typical.parts)
+    )
+
+
+def _cost(findings: Sequence[Finding]) -> float | None:
+    """Return what they cost together; None if that of one is unknown."""
+    costs = [one.cost_usd for one in findings if one.cost_usd is not None]
+    return sum(costs) if len(costs) == len(findings) else None

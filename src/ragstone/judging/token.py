@@ -1,0 +1,191 @@
+"""Reply `token`: the score is read from the probabilities of the first token of a reply of one word.
+
+The model is asked for a single word, letter or digit. How likely it held each of the options says more than
+which one it chose, and one token comes many times faster than a reason (compare G-Eval, Liu et al. 2023,
+which weights the grades of a scale by their probabilities). What it costs is the reason.
+"""
+
+import math
+import string
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from ragstone.errors import ModelError
+from ragstone.judging.examples import example_answer, of_criterion
+from ragstone.judging.finding import Finding, Means, ask_model, unparsable
+from ragstone.judging.judge import Example, Judge
+from ragstone.judging.lexical import alternatives, chrf
+from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
+from ragstone.judging.rubric import grade_texts
+from ragstone.llm import Message, Prompt, Reply, row_nonce
+from ragstone.records import Answer, references
+
+TOP = 20  # the most that endpoints list
+# Some models say a space or a line break first; a second token costs next to nothing.
+MOST_TOKENS = 2
+# Below this the model said something else than an option, and what little is left says nothing.
+LEAST_MASS = 0.1
+# Of a reference with dozens of alternatives (TriviaQA's) the nearest are shown: any one of them is enough.
+MOST_ALTERNATIVES = 5
+AROUND = " \t\r\n\"'`*.,:()[]▁Ġ"  # what may stand around an option within its token
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One of the replies on offer. word: what the model says. outcome: what that means. score: its score."""
+
+    word: str
+    outcome: str
+    score: float
+
+
+async def judge_by_token(judge: Judge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+    """Return the expected score over the options, with the probability of each in the metadata.
+
+    `mass` is how much of the model's probability fell on the options at all; the probabilities are
+    renormalised over them. Below LEAST_MASS the row is `unparsable`. Raises ModelError where the endpoint
+    gives no probabilities: then no row can be judged this way.
+    """
+    options = options_of(judge)
+    reply = await ask_model(judge, means, render_token_prompt(judge, answer, inputs, secret=means.secret))
+    if reply.logprobs is None:
+        raise ModelError(
+            f"judge {judge.name!r} reads the probabilities of tokens, and {means.model} gives none. Drop "
+            '@token (or reply = "token" from its file), or take an endpoint that gives logprobs.'
+        )
+    said = probabilities(reply, [option.word for option in options])
+    mass = sum(said.values())
+    if mass < LEAST_MASS:
+        raise unparsable(f"the options hold {mass:.3f} of the probability, less than {LEAST_MASS:g}", [reply])
+    shares = {option.outcome: said[option.word] / mass for option in options}
+    likeliest = max(options, key=lambda option: shares[option.outcome])  # of equals the first in the file
+    return Finding(
+        score=round(sum(option.score * shares[option.outcome] for option in options), 6),
+        label=likeliest.outcome if judge.kind == "classify" else None,
+        usage=reply.usage,
+        cost_usd=reply.cost_usd,
+        metadata={
+            "probabilities": {outcome: round(share, 6) for outcome, share in shares.items()},
+            "mass": round(mass, 6),
+        },
+    )
+
+
+def options_of(judge: Judge) -> list[Option]:
+    """Return what the model may say: yes or no, a letter for each label, a digit for each grade."""
+    if judge.kind == "boolean":
+        return [Option("yes", "true", 1.0), Option("no", "false", 0.0)]
+    if judge.kind == "classify":
+        labels = (judge.labels or {}).items()
+        return [
+            Option(letter, label, score)
+            for letter, (label, score) in zip(string.ascii_uppercase, labels, strict=False)
+        ]
+    low, high = (int(end) for end in judge.scale)
+    return [Option(str(grade), str(grade), float(grade)) for grade in range(low, high + 1)]
+
+
+def probabilities(reply: Reply, words: Sequence[str]) -> dict[str, float]:
+    """Return how likely the first token of the reply was each of the words; together at most 1.
+
+    A token counts for a word whatever stands around it ("Yes", " yes", "yes."). Letter case does not matter,
+    but for single letters, where "a" begins a sentence.
+    """
+    tokens = reply.logprobs or ()
+    first = next((token for token in tokens if token.text.strip(AROUND)), tokens[0] if tokens else None)
+    found = dict.fromkeys(words, 0.0)
+    if first is None:
+        return found
+    seen = {alternative.text: alternative.logprob for alternative in first.top}
+    seen.setdefault(first.text, first.logprob)
+    for text, logprob in seen.items():
+        word = text.strip(AROUND)
+        word = word if len(word) == 1 else word.casefold()
+        if word in found:
+            found[word] += math.exp(logprob)
+    return found
+
+
+def render_token_prompt(judge: Judge, answer: Answer, inputs: Mapping[str, str], *, secret: bytes) -> Prompt:
+    """Return the call: task, options and examples first, which all rows share, then the row.
+
+    Examples are earlier turns of the chat, each with the word that it should get.
+    """
+    options = options_of(judge)
+    named = [name for name in inputs if f"{{{name}}}" in (judge.prompt or "")]
+    messages = [Message("system", "\n\n".join(_told(judge, options)))]
+    for example in judge.shown:
+        shown = _example_inputs(judge, example)
+        texts = {name: shown[name] for name in named if name in shown}
+        messages.append(Message("user", _fenced(judge, texts, secret)))
+        messages.append(Message("assistant", _word_of(judge, options, example)))
+    shown = dict(inputs) | _reference(judge, answer, inputs)
+    messages.append(Message("user", _fenced(judge, {name: shown[name] for name in named}, secret)))
+    return Prompt(messages=tuple(messages), max_tokens=MOST_TOKENS, top_logprobs=TOP)
+
+
+def _told(judge: Judge, options: Sequence[Option]) -> Iterator[str]:
+    yield named_inputs(judge.prompt or "")
+    if judge.kind == "rubric":
+        yield "\n".join(_graded(judge))
+    if judge.kind == "classify":
+        yield "\n".join(f"{option.word} = {option.outcome}" for option in options)
+    yield UNTRUSTED
+    yield f"Whatever is said above of reasons: give none. {_ending(judge, options)}"
+
+
+def _graded(judge: Judge) -> Iterator[str]:
+    """Yield the criterion and what each grade of it means."""
+    [criterion] = judge.criteria
+    low, high = (int(end) for end in judge.scale)
+    yield f"{criterion.name}: {criterion.description.strip()}"
+    for grade, texts in grade_texts(criterion, low, high).items():
+        yield f"- {grade}: {' Or: '.join(texts)}"
+
+
+def _ending(judge: Judge, options: Sequence[Option]) -> str:
+    if judge.kind == "boolean":
+        return "Reply with one word, yes or no."
+    what = "letter" if judge.kind == "classify" else "digit"
+    return f"Reply with one {what}, {options[0].word} to {options[-1].word}."
+
+
+def _fenced(judge: Judge, texts: Mapping[str, str], secret: bytes) -> str:
+    """Return the texts, each behind a tag that carries the nonce; the last is closed by one too.
+
+    A tag for each text and not two: on a small model a third of the tokens of a row would be tags. The nonce
+    does not depend on the last text, which is what differs between the systems that answer one question: so
+    these rows share the prompt's beginning too. Its author can guess the nonce no better for that.
+    """
+    *before, last = texts.values()
+    nonce = row_nonce(secret, [judge.name, str(judge.version), *(before or [last])])
+    opened = "\n".join(f"<{name} {nonce}>\n{text}" for name, text in texts.items())
+    return f"{opened}\n</{[*texts][-1]} {nonce}>"
+
+
+def _reference(judge: Judge, answer: Answer, inputs: Mapping[str, str]) -> dict[str, str]:
+    """Return the reference as it is shown: of many alternatives those nearest to the answer."""
+    given = references(answer)
+    if "reference" not in inputs or not given:
+        return {}
+    # The parts of a reference, or the whole where there are none.
+    found = [part.strip() for text in given for part in alternatives([text], judge.separator)[1:] or [text]]
+    unique = dict.fromkeys(text for text in found if text)
+    near = sorted(unique, key=lambda text: -chrf(answer.answer, text))[:MOST_ALTERNATIVES]
+    return {"reference": " / ".join(near)}
+
+
+def _example_inputs(judge: Judge, example: Example) -> dict[str, str]:
+    """Return the texts of an example, as those of a row are shown; what it lacks is left out."""
+    row = example_answer(example)
+    held = [name for name in judge.inputs if getattr(example, name) is not None]
+    found = gather_inputs(msgspec.structs.replace(judge, inputs=held), row)
+    return {} if isinstance(found, str) else found | _reference(judge, row, found)
+
+
+def _word_of(judge: Judge, options: Sequence[Option], example: Example) -> str:
+    """Return the word that an example should get."""
+    expected = example.expected
+    if judge.kind == "rubric":
+        expected = of_criterion(expected, judge.criteria[0].name)  # type: ignore[assignment]
+    return next(option.word for option in options if expected in (option.outcome, option.score))
