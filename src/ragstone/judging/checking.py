@@ -32,6 +32,8 @@ def problem_of(judge: "Judge") -> str | None:
         return problem
     if judge.kind == "lexical" and judge.measure not in MEASURES:
         return f"measure = {judge.measure!r}. {nearest(str(judge.measure), MEASURES)}"
+    if judge.members or judge.kind in ("jury", "cascade"):
+        return _problem_of_members(judge)
     if judge.kind == "classify":
         return _problem_of_labels(judge) or _problem_of_prompts(judge)
     return _problem_of_prompts(judge)
@@ -66,8 +68,29 @@ def _problem_of_labels(judge: "Judge") -> str | None:
     return None
 
 
+def _problem_of_members(judge: "Judge") -> str | None:
+    """Return what its own file shows of it; whether members can be loaded and fit: see members.py."""
+    if judge.kind not in ("jury", "cascade"):
+        return f"a {judge.kind} judge has no members. Take them out, or write kind = 'jury' or 'cascade'."
+    if len(judge.members) < 2:
+        return f"a {judge.kind} needs at least two entries [[members]]."
+    if judge.samples > 1 or judge.temperature or judge.reply == "token":
+        return "temperature, samples and reply are its members' own: write them in theirs, e.g. judge = 'answered@token'."
+    *firsts, last = judge.members
+    if judge.kind == "jury" and any(member.unsure for member in judge.members):
+        return "unsure is for a cascade: the members of a jury all judge. Take it out."
+    if judge.kind == "cascade" and last.unsure:
+        return f"the last member, {last.judge!r}, has nobody to hand an answer on to. Take out its unsure."
+    lacking = [member.judge for member in firsts if not member.unsure]
+    if judge.kind == "cascade" and lacking:
+        return (
+            f"member {lacking[0]!r} needs unsure = [from, to]: the scores with which it hands an answer on."
+        )
+    return None
+
+
 def _problem_of_prompts(judge: "Judge") -> str | None:
-    if not judge.needs_model or judge.kind in ("jury", "cascade"):
+    if not judge.needs_model:
         return None
     wanted = ["prompt", "verify"] if judge.kind == "statements" else ["prompt"]
     for name in wanted:
@@ -80,6 +103,10 @@ def _problem_of_prompts(judge: "Judge") -> str | None:
 def _problem_of_names(judge: "Judge", prompt: str) -> str | None:
     """Return where a prompt and the declared inputs differ, or None."""
     named = set(re.findall(r"\{(\w+)\}", prompt + (judge.verify or ""))) - {"statements"}
+    if judge.kind == "pairwise":
+        if lacking := {"answer_1", "answer_2"} - named:
+            return f"the prompt does not name {{{min(lacking)}}}, one of the two answers to compare."
+        named = named - {"answer_1", "answer_2"} | {"answer"}
     undeclared, unused = named - set(judge.inputs), set(judge.inputs) - named
     if undeclared:
         return f"the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it to inputs."

@@ -111,7 +111,11 @@ class Judge(Section, frozen=True, kw_only=True):
 
     @property
     def needs_model(self) -> bool:
-        """Whether a language model is asked."""
+        """Whether a language model is asked, by itself or by a member."""
+        if self.members:
+            from ragstone.judging.members import members_of  # which reads judges
+
+            return any(inner.needs_model for inner, _member in members_of(self))
         return self.kind not in WITHOUT_MODEL
 
     @property
@@ -146,8 +150,20 @@ def read_judge(name: str | Path) -> Judge:
 
 def parse_judge(text: str, file: Path) -> Judge:
     """Return the judge that a TOML text describes; `file` is named in errors. Raises ConfigError."""
-    judge = convert_section(parse_toml(text, file), Judge, file, text)
+    judge = _placed(convert_section(parse_toml(text, file), Judge, file, text), file)
     problem = problem_of(judge)
     if problem:
         raise ConfigError(f"{file}: {problem}")
     return judge
+
+
+def _placed(judge: Judge, file: Path) -> Judge:
+    """Return the judge with the files of its members found from its own."""
+    folder = file.expanduser().absolute().parent
+    members = [
+        msgspec.structs.replace(member, judge=str(folder / Path(member.judge).expanduser()))
+        if ".toml" in member.judge
+        else member
+        for member in judge.members
+    ]
+    return msgspec.structs.replace(judge, members=members)

@@ -1,8 +1,9 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
-from ragstone.judging.finding import Finding, Means, Part
+from ragstone.judging.finding import Finding, FindingOf, Means, Part
 from ragstone.judging.judge import Judge
 from ragstone.judging.kinds import find
+from ragstone.judging.members import model_name
 from ragstone.judging.render import gather_inputs
 from ragstone.judging.tuned import TUNED, is_tuned_on
 from ragstone.llm import DEADLINE, CallFailed
@@ -19,6 +20,11 @@ async def judge_answer(judge: Judge, answer: Answer, means: Means) -> list[Judge
     `app_error` (`over_budget` or `timeout` where the budget or the deadline of the run kept it from being
     asked); one that lacks an input is `not_applicable`.
     """
+    return await judge_by(find, judge, answer, means)
+
+
+async def judge_by(way: FindingOf, judge: Judge, answer: Answer, means: Means) -> list[Judgement]:
+    """Return the judgements of one answer as judge_answer does. way: comes to the finding on its inputs."""
     if answer.error is not None:
         cut_off = [status for start, status in CUT_OFF.items() if answer.error.startswith(start)]
         status = cut_off[0] if cut_off else "app_error"
@@ -28,7 +34,7 @@ async def judge_answer(judge: Judge, answer: Answer, means: Means) -> list[Judge
         missing = Finding(score=None, status="not_applicable", rationale=f"the row has no {inputs}")
         return judgements_of(judge, answer, means, missing)
     try:
-        finding = await find(judge, answer, inputs, means)
+        finding = await way(judge, answer, inputs, means)
     except CallFailed as failure:
         failed = Finding(
             score=None,
@@ -61,7 +67,7 @@ def judgements_of(
         judge=judge.name,
         metric=judge.measures,
         status=finding.status,
-        model=means.model if judge.needs_model else "none",
+        model=model_name(judge, means.model),
         prompt_version=judge.version,
         score=finding.score,
         scale=judge.scale,
@@ -70,7 +76,7 @@ def judgements_of(
         verdicts=finding.verdicts,
         usage=finding.usage,
         cost_usd=finding.cost_usd,
-        error=error,
+        error=error or finding.error,
         metadata=metadata or None,
     )
     parts = {part.metric: part for part in finding.parts}

@@ -1,7 +1,10 @@
 """How each kind of judge comes to its finding on one answer."""
 
+from ragstone.errors import ConfigError
+from ragstone.judging.cascade import judge_by_cascade
 from ragstone.judging.finding import Finding, FindingOf, Means
 from ragstone.judging.judge import Judge, Kind
+from ragstone.judging.jury import judge_by_jury
 from ragstone.judging.lexical import MEASURES, alternatives
 from ragstone.judging.one_call import judge_in_one_call
 from ragstone.judging.samples import judge_in_samples
@@ -33,6 +36,14 @@ async def judge_similarity(_judge: Judge, answer: Answer, _inputs: dict[str, str
     return Finding(score=round(max(float(one @ said) for one in wanted), 6))
 
 
+async def judge_alone(judge: Judge, _answer: Answer, _inputs: dict[str, str], _means: Means) -> Finding:
+    """Raise ConfigError: a pairwise judge has no second answer to compare with here, see pairwise.py."""
+    raise ConfigError(
+        f"judge {judge.name!r} compares two answers to a question, and was given one. Judge a sheet in which at "
+        "least two systems answer the same questions, or choose a judge of single answers."
+    )
+
+
 KINDS: dict[Kind, FindingOf] = {
     "rubric": judge_in_one_call,
     "percentage": judge_in_one_call,
@@ -41,6 +52,9 @@ KINDS: dict[Kind, FindingOf] = {
     "statements": judge_statements,
     "lexical": judge_lexically,
     "embedding": judge_similarity,
+    "pairwise": judge_alone,
+    "jury": judge_by_jury,
+    "cascade": judge_by_cascade,
 }
 
 

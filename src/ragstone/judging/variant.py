@@ -25,6 +25,16 @@ def load_judge(name: str | Path) -> Judge:
     one token), `temperature=0.7`, `samples=5`; several are joined by commas. Raises ConfigError naming the
     nearest names, or file, line and fix.
     """
+    judge = read_variant(name)
+    if judge.members:
+        from ragstone.judging.members import check_members  # which reads the members by this module
+
+        check_members(judge, name)
+    return judge
+
+
+def read_variant(name: str | Path) -> Judge:
+    """Return a judge as load_judge does, whatever its members are."""
     base, options = options_of(name)
     judge = read_judge(base)
     return vary(judge, options) if options else judge
