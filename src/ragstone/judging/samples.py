@@ -1,4 +1,4 @@
-"""A judge asked several times about one answer, at a temperature above 0: mean, and how often it said what."""
+"""A judge asked several times at a temperature above 0: the mean of its scores, and how often it said what."""
 
 import asyncio
 from collections import Counter

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import ConfigError, nearest
+from ragstone.judging.checking import problem_of
 from ragstone.judging.judge import Example, Judge, judge_names, read_judge
 
 OPTIONS = ("scale", "shots", "prompt", "token", "temperature", "samples")
@@ -41,7 +42,10 @@ def read_variant(name: str | Path) -> Judge:
 
 
 def options_of(name: str | Path) -> tuple[str, dict[str, str]]:
-    """Return the judge that a name varies, and option -> value, in the order of OPTIONS. Raises ConfigError."""
+    """Return the judge that a name varies, and option -> value, in the order of OPTIONS.
+
+    Raises ConfigError.
+    """
     base, at, options = _parted(str(name))
     return base, _read(str(name), options) if at else {}
 
@@ -80,6 +84,9 @@ def vary(judge: Judge, options: Mapping[str, str]) -> Judge:
     if "scale" in options:
         examples = [_rescaled(example, judge, varied) for example in judge.examples]
         varied = msgspec.structs.replace(varied, examples=examples)
+    problem = problem_of(varied)
+    if problem:
+        raise ConfigError(f"judge {varied.name!r}: {problem}")
     return varied
 
 
