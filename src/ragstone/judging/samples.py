@@ -1,4 +1,4 @@
-"""A judge asked several times at a temperature above 0: the mean of its scores, and how often it said what."""
+"""A judge asked several times at a temperature above 0: the mean, and how often each outcome came."""
 
 import asyncio
 from collections import Counter
@@ -115,10 +115,14 @@ def _outcome(finding: Finding) -> str:
 
 
 def _parts(scored: Sequence[Finding], typical: Finding) -> tuple[Part, ...]:
-    """Return each criterion with its mean over the samples, and the reason of the typical one."""
+    """Return each part with its mean over the samples that have it, and the reason of the typical one."""
+    scores = {
+        part.metric: [one.score for finding in scored for one in finding.parts if one.metric == part.metric]
+        for part in typical.parts
+    }
     return tuple(
-        msgspec.structs.replace(part, score=sum(one.parts[at].score for one in scored) / len(scored))
-        for at, part in enumerate(typical.parts)
+        msgspec.structs.replace(part, score=sum(scores[part.metric]) / len(scores[part.metric]))
+        for part in typical.parts
     )
 
 
