@@ -12,6 +12,7 @@ from ragstone.engine.local import map_in_order
 from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means
+from ragstone.judging.members import NO_MODEL, asks_default, leaves, models_of
 from ragstone.llm import Ask, Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
 from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
@@ -56,6 +57,7 @@ class Session:
         self._bars = progress
         self._embedders: dict[str, Embedder] = {}
         self._secret: bytes | None = None
+        self._members: list[str] = []
 
     async def door(self, model: str) -> Door:
         """Return the door to a model, opened once. Raises ModelError."""
@@ -172,6 +174,7 @@ class Session:
             for name, declared in self.settings.retrievers.items()
             if isinstance(declared, RerankSettings)
         }
+        roles |= {f"judges' member {n}": model for n, model in enumerate(self._members, 1)}
         found = {
             role: self._doors[model].endpoint.identity
             for role, model in roles.items()
@@ -241,17 +244,24 @@ class Session:
         Raises ModelError if they ask a model and none is named.
         """
         model = model or self.settings.judge.model
-        asking = [judge.name for judge in judges if judge.needs_model]
-        embedding = any(judge.kind == "embedding" for judge in judges)
+        asking = [judge.name for judge in judges if asks_default(judge)]
+        embedding = any(leaf.kind == "embedding" for judge in judges for leaf, _model in leaves(judge))
         embed = Gathered(self.embedder(self.settings.retrieve.embedder)) if embedding else None
-        if not asking:
+        self._members = sorted(set().union(*map(models_of, judges)))
+        if not asking and not self._members:
             return Means(embed=embed)
-        if model is None:
+        if asking and model is None:
             raise ModelError(
                 f"{', '.join(asking)}: these judges ask a model. Name one with --model, e.g. "
                 "openai/gpt-4o-mini, or as model in the table [judge] of ragstone.toml."
             )
-        return Means(ask=await self.ask(model), model=model, secret=self.secret(), embed=embed)
+        return Means(
+            ask=await self.ask(model) if asking and model else None,
+            model=model or NO_MODEL,
+            others={name: await self.ask(name) for name in self._members},
+            secret=self.secret(),
+            embed=embed,
+        )
 
 
 @contextlib.asynccontextmanager
