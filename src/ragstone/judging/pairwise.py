@@ -1,0 +1,143 @@
+"""Kind `pairwise`: which of two systems' answers is better? Asked in both orders; a flip is a tie.
+
+A judge that prefers whatever stands first (or second) contradicts itself when the answers change places, so
+its taste for a place never becomes a win (compare Zheng et al. 2023, Judging LLM-as-a-judge).
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import Literal
+
+import msgspec
+
+from ragstone.errors import DataError
+from ragstone.judging.finding import Finding, Means, add_costs, ask_model
+from ragstone.judging.judge import Judge
+from ragstone.judging.judging import judge_by
+from ragstone.judging.render import render_prompt
+from ragstone.judging.replies import REASON
+from ragstone.llm import CallFailed, Reply
+from ragstone.records import Answer, Judgement, Usage
+
+FORM = '{"nonce": the code, "reason": one or two sentences, "better": "1", "2" or "tie"}'
+SCORES = {"first": 1.0, "second": 0.0, "tie": 0.5}
+Winner = Literal["first", "second", "tie"]
+
+
+class PairReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A reason, then which answer is better."""
+
+    reason: REASON
+    better: Literal["1", "2", "tie"]
+
+
+def pair_answers(rows: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
+    """Yield the answers of every two systems to each question: questions and systems in order of appearance.
+
+    All rows are held in memory, for a sheet may name one system after the other. Raises DataError for a system
+    that answers a question twice, and for a sheet without any pair.
+    """
+    by_question, systems = _by_question(rows)
+    if by_question and all(len(given) < 2 for given in by_question.values()):
+        raise DataError(
+            f"no question was answered by two systems (there {'is' if len(systems) == 1 else 'are'} "
+            f"{len(systems)}: {', '.join(list(systems)[:5])}), so there is nothing to compare. Put the answers "
+            "of both systems into one sheet, with the same question_id for the same question."
+        )
+    for given in by_question.values():
+        yield from combinations((given[system] for system in systems if system in given), 2)
+
+
+def count_unpaired(rows: Iterable[Answer]) -> int:
+    """Return how many questions one system alone has answered: no pair is made of them."""
+    return sum(len(given) == 1 for given in _by_question(rows)[0].values())
+
+
+def _by_question(rows: Iterable[Answer]) -> tuple[dict[str, dict[str, Answer]], dict[str, None]]:
+    """Return question -> system -> answer, and the systems."""
+    by_question: dict[str, dict[str, Answer]] = defaultdict(dict)
+    systems: dict[str, None] = {}
+    for row in rows:
+        systems[row.system] = None
+        if by_question[row.question_id].setdefault(row.system, row) is not row:
+            raise DataError(
+                f"question {row.question_id!r}: system {row.system!r} answers it twice. Keep one of the "
+                "answers, or give the second one another system."
+            )
+    return by_question, systems
+
+
+async def judge_pair(judge: Judge, first: Answer, second: Answer, means: Means) -> list[Judgement]:
+    """Return the judgement of two answers to one question; its `system` is `A vs B`.
+
+    Its score is 1 if A's answer is better, 0 if B's is, 0.5 for a tie; its label is the better system or
+    `tie`. Two answers of the same words are a tie, and nobody is asked. `app_error` if a system failed.
+    """
+    pair = msgspec.structs.replace(
+        first,
+        system=f"{first.system} vs {second.system}",
+        question=first.question or second.question,
+        reference=first.reference or second.reference,
+        error=first.error or second.error,
+    )
+
+    async def both_orders(_judge: Judge, _pair: Answer, inputs: dict[str, str], _means: Means) -> Finding:
+        inputs = {name: text for name, text in inputs.items() if name != "answer"}
+        return await _finding(judge, inputs, first, second, means)
+
+    return await judge_by(both_orders, judge, pair, means)
+
+
+async def _finding(
+    judge: Judge, inputs: dict[str, str], first: Answer, second: Answer, means: Means
+) -> Finding:
+    if first.answer.strip() == second.answer.strip():
+        return Finding(score=0.5, label="tie", rationale="the two answers are the same")
+    asked = (
+        _ask(judge, inputs, shown.answer, then.answer, means)
+        for shown, then in ((first, second), (second, first))
+    )
+    one, other = _both(await asyncio.gather(*asked, return_exceptions=True))
+    orders: list[Winner] = [_winner(one, "first", "second"), _winner(other, "second", "first")]
+    winner = orders[0] if orders[0] == orders[1] else "tie"
+    names = {"first": first.system, "second": second.system, "tie": "tie"}
+    spent = add_costs([one, other])
+    reasons = [reply.value.reason.strip() for reply in (one, other)]
+    return Finding(
+        score=SCORES[winner],
+        label=names[winner],
+        rationale=f"{first.system} shown first: {reasons[0]} {second.system} shown first: {reasons[1]}",
+        usage=spent.usage,
+        cost_usd=spent.cost_usd,
+        metadata={
+            "orders": [names[order] for order in orders],
+            "flip": set(orders) == {"first", "second"},
+        },
+    )
+
+
+async def _ask(judge: Judge, inputs: dict[str, str], shown: str, then: str, means: Means) -> Reply:
+    texts = inputs | {"answer_1": shown, "answer_2": then}
+    prompt = render_prompt(judge, judge.prompt or "", texts, FORM, PairReply, secret=means.secret)
+    return await ask_model(judge, means, prompt)
+
+
+def _both(replies: list[Reply | BaseException]) -> tuple[Reply, Reply]:
+    """Return the replies in both orders. Raises what went wrong; a failed call knows what the other one took."""
+    one, other = replies
+    for reply in replies:
+        if isinstance(reply, BaseException) and not isinstance(reply, CallFailed):
+            raise reply
+    if isinstance(one, Reply) and isinstance(other, Reply):
+        return one, other
+    failure = next(reply for reply in replies if isinstance(reply, CallFailed))
+    usages = [reply.usage for reply in replies if isinstance(reply, Reply | CallFailed) and reply.usage]
+    failure.usage = sum(usages, Usage(calls=0)) if usages else None
+    raise failure
+
+
+def _winner(reply: Reply, first: Winner, second: Winner) -> Winner:
+    """Return the winner; first, second: who was shown at these places."""
+    return {"1": first, "2": second}.get(reply.value.better, "tie")
