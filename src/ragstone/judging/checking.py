@@ -75,7 +75,10 @@ def _problem_of_members(judge: "Judge") -> str | None:
     if len(judge.members) < 2:
         return f"a {judge.kind} needs at least two entries [[members]]."
     if judge.samples > 1 or judge.temperature or judge.reply == "token":
-        return "temperature, samples and reply are its members' own: write them in theirs, e.g. judge = 'answered@token'."
+        return (
+            "temperature, samples and reply are its members' own: write them there, "
+            "e.g. judge = 'answered@token'."
+        )
     *firsts, last = judge.members
     if judge.kind == "jury" and any(member.unsure for member in judge.members):
         return "unsure is for a cascade: the members of a jury all judge. Take it out."
@@ -104,6 +107,8 @@ def _problem_of_names(judge: "Judge", prompt: str) -> str | None:
     """Return where a prompt and the declared inputs differ, or None."""
     named = set(re.findall(r"\{(\w+)\}", prompt + (judge.verify or ""))) - {"statements"}
     if judge.kind == "pairwise":
+        if "contexts" in judge.inputs:
+            return "a pairwise judge reads question, reference and answer: each answer has its own contexts."
         if lacking := {"answer_1", "answer_2"} - named:
             return f"the prompt does not name {{{min(lacking)}}}, one of the two answers to compare."
         named = named - {"answer_1", "answer_2"} | {"answer"}

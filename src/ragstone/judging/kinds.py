@@ -39,8 +39,8 @@ async def judge_similarity(_judge: Judge, answer: Answer, _inputs: dict[str, str
 async def judge_alone(judge: Judge, _answer: Answer, _inputs: dict[str, str], _means: Means) -> Finding:
     """Raise ConfigError: a pairwise judge has no second answer to compare with here, see pairwise.py."""
     raise ConfigError(
-        f"judge {judge.name!r} compares two answers to a question, and was given one. Judge a sheet in which at "
-        "least two systems answer the same questions, or choose a judge of single answers."
+        f"judge {judge.name!r} compares two answers to a question, and was given one. Judge a sheet in which "
+        "at least two systems answer the same questions, or choose a judge of single answers."
     )
 
 
