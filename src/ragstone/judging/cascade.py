@@ -5,8 +5,8 @@ from ragstone.judging.judge import Judge
 from ragstone.judging.members import Heard, hear, members_of, placed_score, with_members
 from ragstone.records import Answer, Status
 
-# A judge that has nothing to say hands the answer on. One that could not be asked does not: while its endpoint
-# is down, or its calls wait for their batch, no row is sent to the dear judge for that.
+# A judge that has nothing to say hands the answer on. One that could not be asked does not: while its
+# endpoint is down, or its calls wait for their batch, no row is sent to the dear judge for that.
 NOTHING_SAID: tuple[Status, ...] = ("not_applicable", "abstained", "refused", "unparsable")
 
 
@@ -14,8 +14,8 @@ async def judge_by_cascade(judge: Judge, answer: Answer, _inputs: dict[str, str]
     """Return the score of the first member that is sure, on the cascade's scale.
 
     A score within `unsure`, ends included, is handed on to the next member, and so is an answer that the
-    member cannot judge; the last one decides whatever it says. `metadata` holds what each member that was asked
-    said, and `decided_by`, the one whose score it is.
+    member cannot judge; the last one decides whatever it says. `metadata` holds what each member that was
+    asked said, and `decided_by`, the one whose score it is.
     """
     heard: list[Heard] = []
     for inner, member in members_of(judge):

@@ -36,15 +36,15 @@ class PairReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def pair_answers(rows: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
     """Yield the answers of every two systems to each question: questions and systems in order of appearance.
 
-    All rows are held in memory, for a sheet may name one system after the other. Raises DataError for a system
-    that answers a question twice, and for a sheet without any pair.
+    All rows are held in memory, for a sheet may name one system after the other. Raises DataError for a
+    system that answers a question twice, and for a sheet without any pair.
     """
     by_question, systems = _by_question(rows)
     if by_question and all(len(given) < 2 for given in by_question.values()):
         raise DataError(
             f"no question was answered by two systems (there {'is' if len(systems) == 1 else 'are'} "
-            f"{len(systems)}: {', '.join(list(systems)[:5])}), so there is nothing to compare. Put the answers "
-            "of both systems into one sheet, with the same question_id for the same question."
+            f"{len(systems)}: {', '.join(list(systems)[:5])}), so there is nothing to compare. Put the "
+            "answers of both systems into one sheet, with the same question_id for the same question."
         )
     for given in by_question.values():
         yield from combinations((given[system] for system in systems if system in given), 2)
@@ -69,13 +69,9 @@ def _by_question(rows: Iterable[Answer]) -> tuple[dict[str, dict[str, Answer]], 
     return by_question, systems
 
 
-async def judge_pair(judge: Judge, first: Answer, second: Answer, means: Means) -> list[Judgement]:
-    """Return the judgement of two answers to one question; its `system` is `A vs B`.
-
-    Its score is 1 if A's answer is better, 0 if B's is, 0.5 for a tie; its label is the better system or
-    `tie`. Two answers of the same words are a tie, and nobody is asked. `app_error` if a system failed.
-    """
-    pair = msgspec.structs.replace(
+def as_pair(first: Answer, second: Answer) -> Answer:
+    """Return the two as one row: of the system `A vs B`, with the error of either."""
+    return msgspec.structs.replace(
         first,
         system=f"{first.system} vs {second.system}",
         question=first.question or second.question,
@@ -83,11 +79,19 @@ async def judge_pair(judge: Judge, first: Answer, second: Answer, means: Means) 
         error=first.error or second.error,
     )
 
+
+async def judge_pair(judge: Judge, first: Answer, second: Answer, means: Means) -> list[Judgement]:
+    """Return the judgement of two answers to one question; its `system` is `A vs B`.
+
+    Its score is 1 if A's answer is better, 0 if B's is, 0.5 for a tie; its label is the better system or
+    `tie`. Two answers of the same words are a tie, and nobody is asked. `app_error` if a system failed.
+    """
+
     async def both_orders(_judge: Judge, _pair: Answer, inputs: dict[str, str], _means: Means) -> Finding:
         inputs = {name: text for name, text in inputs.items() if name != "answer"}
         return await _finding(judge, inputs, first, second, means)
 
-    return await judge_by(both_orders, judge, pair, means)
+    return await judge_by(both_orders, judge, as_pair(first, second), means)
 
 
 async def _finding(
@@ -125,7 +129,7 @@ async def _ask(judge: Judge, inputs: dict[str, str], shown: str, then: str, mean
 
 
 def _both(replies: list[Reply | BaseException]) -> tuple[Reply, Reply]:
-    """Return the replies in both orders. Raises what went wrong; a failed call knows what the other one took."""
+    """Return the replies in both orders. Raises what went wrong, with what the other call took."""
     one, other = replies
     for reply in replies:
         if isinstance(reply, BaseException) and not isinstance(reply, CallFailed):
