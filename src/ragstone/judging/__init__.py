@@ -4,6 +4,7 @@ from ragstone.judging.finding import Means
 from ragstone.judging.judge import Judge, judge_names, parse_judge
 from ragstone.judging.judging import failed_judgements, judge_answer
 from ragstone.judging.summary import MetricSummary, Tally, summarise
+from ragstone.judging.together import can_join, joined, judge_together
 from ragstone.judging.tuned import question_digest
 from ragstone.judging.variant import load_judge
 
@@ -12,9 +13,12 @@ __all__ = [
     "Means",
     "MetricSummary",
     "Tally",
+    "can_join",
     "failed_judgements",
+    "joined",
     "judge_answer",
     "judge_names",
+    "judge_together",
     "load_judge",
     "parse_judge",
     "question_digest",
