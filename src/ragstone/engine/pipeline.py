@@ -27,6 +27,7 @@ from ragstone.engine.stages import (
 from ragstone.errors import ConfigError
 from ragstone.experiments import found_and_right
 from ragstone.judging import Judge, summarise
+from ragstone.judging.savings import cascade_savings
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report import Calls, RunSummary, headlines, write_report
@@ -187,6 +188,7 @@ def _summarise(
             *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
         ],
+        cascades=cascade_savings(rows.judgements),
     )
     by_id = {question.id: question for question in rows.questions}
     tables = [

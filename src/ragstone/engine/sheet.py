@@ -15,6 +15,7 @@ from ragstone.engine.session import open_session
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, Tally
+from ragstone.judging.savings import CascadeTally
 from ragstone.llm import Caps
 from ragstone.records import Answer, Judgement, Question, Status
 from ragstone.report import Calls, RunSummary
@@ -55,13 +56,18 @@ def judge_sheet(
     n_answers = sum(1 for _ in answers())
 
     async def work() -> RunSummary:
-        tally = Tally()
+        tally, cascades = Tally(), CascadeTally()
+
+        def count(row: Judgement) -> None:
+            tally.add(row)
+            cascades.add(row)
+
         async with open_session(
             settings, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
             rows = judge_rows(answers, judges, session, n_answers)
             n_planned = n_answers * sum(len(judge.metrics) for judge in judges)
-            await write_stream(rows, output, Judgement, each=tally.add, n_planned=n_planned, force=force)
+            await write_stream(rows, output, Judgement, each=count, n_planned=n_planned, force=force)
         metrics = tally.summaries(settings.run.seed)
         return RunSummary(
             name=str(output),
@@ -73,6 +79,7 @@ def judge_sheet(
             cards=[],
             calls=session.calls(),
             notes=plain_notes(metrics),
+            cascades=cascades.savings(),
         )
 
     return run_sync(work())

@@ -107,6 +107,8 @@ def _problem_of_names(judge: "Judge", prompt: str) -> str | None:
     """Return where a prompt and the declared inputs differ, or None."""
     named = set(re.findall(r"\{(\w+)\}", prompt + (judge.verify or ""))) - {"statements"}
     if judge.kind == "pairwise":
+        if judge.samples > 1:
+            return "a pairwise judge is asked once in each order: leave out samples."
         if "contexts" in judge.inputs:
             return "a pairwise judge reads question, reference and answer: each answer has its own contexts."
         if lacking := {"answer_1", "answer_2"} - named:

@@ -4,6 +4,7 @@ import msgspec
 
 from ragstone.agreement import ReportCard
 from ragstone.experiments import FoundAndRight
+from ragstone.judging.savings import CascadeSavings
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status, Usage
 from ragstone.retrieval import RetrievalSummary
@@ -33,7 +34,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     models: role (`answer`, `judge`, `embedder`) -> name. counts: rows of each kind. notes: what a reader
     must know before trusting the numbers, in plain sentences. blame: one table a system, by the judge of its
-    headline metric (see findings.headlines); empty where no question names its relevant documents.
+    headline metric (see findings.headlines); empty where no question names its relevant documents. cascades:
+    what each cascade among the judges has saved.
     """
 
     name: str
@@ -46,3 +48,4 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
     notes: list[str]
     blame: list[FoundAndRight] = []
+    cascades: list[CascadeSavings] = []

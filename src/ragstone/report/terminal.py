@@ -6,6 +6,7 @@ from ragstone.agreement import ReportCard
 from ragstone.agreement.card import grade_name
 from ragstone.judging.summary import MetricSummary
 from ragstone.report import wording
+from ragstone.report.cascades import savings_line
 from ragstone.report.findings import findings, rank_bars, told
 from ragstone.report.retrieval import Grouping, groupings, headline_measures, remarks
 from ragstone.report.summary import RunSummary
@@ -38,6 +39,7 @@ def terminal_summary(summary: RunSummary) -> "Group":
         *(part for card in summary.cards for part in _card(card)),
         *([] if summary.cards else [_text(" ".join(told(trust)))]),
         *_notes(summary),
+        *_cascades(summary),
         *_calls(summary),
     ]
     return Group(*parts)
@@ -47,7 +49,7 @@ def terminal_judged(summary: RunSummary) -> "Group":
     """Return what `ragstone judge` shows: the means of a sheet, its notes, and what it cost."""
     from rich.console import Group
 
-    return Group(*_metrics(summary), *_notes(summary), *_calls(summary))
+    return Group(*_metrics(summary), *_notes(summary), *_cascades(summary), *_calls(summary))
 
 
 def terminal_retrieval(row: RetrievalSummary) -> "Group":
@@ -239,6 +241,10 @@ def _notes(summary: RunSummary) -> "list[RenderableType]":
         _text("Before you trust these numbers", "bold", before=1),
         *(_text(f"- {n}") for n in summary.notes),
     ]
+
+
+def _cascades(summary: RunSummary) -> "list[RenderableType]":
+    return [_text(savings_line(one), before=1) for one in summary.cascades]
 
 
 def _calls(summary: RunSummary) -> "list[RenderableType]":
