@@ -2,7 +2,7 @@
 
 from ragstone.judging.finding import Finding, Means
 from ragstone.judging.judge import Judge
-from ragstone.judging.members import Heard, hear, members_of, placed_score, with_members
+from ragstone.judging.members import Heard, hear, member_name, members_of, placed_score, with_members
 from ragstone.records import Answer, Status
 
 # A judge that has nothing to say hands the answer on. One that could not be asked does not: while its
@@ -15,10 +15,11 @@ async def judge_by_cascade(judge: Judge, answer: Answer, _inputs: dict[str, str]
 
     A score within `unsure`, ends included, is handed on to the next member, and so is an answer that the
     member cannot judge; the last one decides whatever it says. `metadata` holds what each member that was
-    asked said, and `decided_by`, the one whose score it is.
+    asked said, `decided_by`, the one whose score it is (None without a score), and who was `not_asked`.
     """
     heard: list[Heard] = []
-    for inner, member in members_of(judge):
+    members = members_of(judge)
+    for inner, member in members:
         heard.append(await hear(inner, member, answer, means))
         if not _handed_on(heard[-1]):
             break
@@ -31,7 +32,10 @@ async def judge_by_cascade(judge: Judge, answer: Answer, _inputs: dict[str, str]
         rationale=last.judgement.rationale,
         verdicts=last.judgement.verdicts,
         error=last.judgement.error,
-        metadata={"decided_by": last.name} if score is not None else None,
+        metadata={
+            "decided_by": None if score is None else last.name,
+            "not_asked": [member_name(*one) for one in members[len(heard) :]],
+        },
     )
     return with_members(finding, heard)
 

@@ -120,7 +120,7 @@ def _loaded(name: str, _stamp: tuple[int, int] | None) -> Judge:
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """What one member said of an answer. name: of its judge, and the model if the member names one."""
+    """What one member said of an answer; name: see member_name."""
 
     name: str
     judge: Judge
@@ -133,8 +133,12 @@ async def hear(inner: Judge, member: Member, answer: Answer, means: Means) -> He
     from ragstone.judging.judging import judge_answer  # which knows the kinds, juries among them
 
     whole, *_parts = await judge_answer(inner, answer, _means_of(inner, member, means))
-    name = f"{inner.name} by {member.model}" if member.model else inner.name
-    return Heard(name=name, judge=inner, member=member, judgement=whole)
+    return Heard(name=member_name(inner, member), judge=inner, member=member, judgement=whole)
+
+
+def member_name(inner: Judge, member: Member) -> str:
+    """Return what a member is called in judgements: its judge, and its model if the file names one."""
+    return f"{inner.name} by {member.model}" if member.model else inner.name
 
 
 async def hear_all(judge: Judge, answer: Answer, means: Means) -> list[Heard]:
