@@ -1,12 +1,16 @@
+import krippendorff
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
-from scipy.stats import spearmanr
+from scipy.stats import kendalltau, pearsonr, spearmanr
 from sklearn.metrics import cohen_kappa_score
 
 from ragstone.agreement.comparison import compare
 from ragstone.agreement.estimates import agreement_estimates
 from ragstone.statistics import Estimate
+
+CORRELATIONS = ["Pearson", "Spearman", "Kendall tau-b"]
+YES_NO = ["exact agreement", "kappa", "alpha", *CORRELATIONS, "ROC AUC"]
 
 
 def estimates(
@@ -14,11 +18,12 @@ def estimates(
     judge: ArrayLike,
     scale: tuple[float, float] = (0, 2),
     clusters: list[str] | None = None,
+    given: list[list[float]] | None = None,
 ) -> dict[str, Estimate]:
     grades = np.array(human, float)
     comparison = compare(grades, np.array(judge, float), scale, mapped=False, threshold=None)
     names = clusters or [f"q{i}" for i in range(len(grades))]
-    return agreement_estimates(comparison, names, seed=0, resamples=500)
+    return agreement_estimates(comparison, names, given, seed=0, resamples=500)
 
 
 def width(found: Estimate) -> float:
@@ -37,7 +42,12 @@ def test_grades_have_every_measure_the_most_telling_first():
         "kappa",
         "linear kappa",
         "quadratic kappa",
+        "nominal alpha",
+        "ordinal alpha",
+        "interval alpha",
+        "Pearson",
         "Spearman",
+        "Kendall tau-b",
         "signed error",
     ]
     assert found["exact agreement"].value == 0.6
@@ -55,15 +65,48 @@ def test_measures_agree_with_peers():
         cohen_kappa_score(human, judge, weights="quadratic")
     )
     assert found["Spearman"].value == pytest.approx(spearmanr(human, judge)[0])
+    assert found["Pearson"].value == pytest.approx(pearsonr(human, judge)[0])
+    assert found["Kendall tau-b"].value == pytest.approx(kendalltau(human, judge)[0])
+    table = np.stack([human, judge])
+    for kind in ("nominal", "ordinal", "interval"):
+        expected = krippendorff.alpha(table, level_of_measurement=kind)
+        assert found[f"{kind} alpha"].value == pytest.approx(expected)
+
+
+def test_every_annotator_is_a_rater_of_alpha_beside_the_judge():
+    # People: 0-0-1, 1, 2-2. Judge 0, 2, 2. The median of people is what the other measures see.
+    found = estimates([0, 1, 2], [0, 2, 2], given=[[0, 0, 1], [1], [2, 2]])
+    table = [[0, 1, 2], [0, np.nan, 2], [1, np.nan, np.nan], [0, 2, 2]]
+    for kind in ("nominal", "ordinal", "interval"):
+        expected = krippendorff.alpha(np.array(table, float), level_of_measurement=kind)
+        assert found[f"{kind} alpha"].value == pytest.approx(expected)
+    assert found["exact agreement"].value == pytest.approx(2 / 3)
+
+
+def test_continuous_scores_have_the_interval_alpha_alone():
+    rng = np.random.default_rng(0)
+    human, judge = rng.random((2, 40)) * 100
+    found = estimates(human, judge, (0, 100))
+    assert list(found) == ["interval alpha", *CORRELATIONS, "signed error"]
+    expected = krippendorff.alpha(np.stack([human, judge]), level_of_measurement="interval")
+    assert found["interval alpha"].value == pytest.approx(expected)
+
+
+def test_auc_is_of_the_raw_scores_also_where_a_threshold_cuts_them():
+    human, judge = np.array([0.0, 1, 0, 1]), np.array([0.1, 0.4, 0.3, 0.9])
+    cut = compare(human, judge, (0, 1), mapped=False, threshold=0.5)
+    found = agreement_estimates(cut, list("abcd"), seed=0, resamples=200)
+    assert found["ROC AUC"].value == 1
+    assert found["exact agreement"].value == 0.75
 
 
 def test_yes_and_no_have_no_within_one_and_one_kappa():
     found = estimates([0, 1, 1], [0, 1, 0], (0, 1))
-    assert list(found) == ["exact agreement", "kappa", "Spearman", "signed error"]
+    assert list(found) == [*YES_NO, "signed error"]
 
 
 def test_order_is_all_that_is_compared_without_a_common_unit():
-    assert list(estimates([0, 1, 1], [20, 40, 90], (0, 100))) == ["Spearman"]
+    assert list(estimates([0, 1, 1], [20, 40, 90], (0, 100))) == [*CORRELATIONS, "ROC AUC"]
 
 
 def test_undefined_measures_are_left_out():

@@ -141,7 +141,7 @@ def test_each_judge_may_have_a_threshold_of_its_own():
 
 def test_without_threshold_there_is_no_accuracy_and_the_card_says_why():
     card = card_of([1, 0, 1, 0], [80, 20, 60, 70], scale=(0, 100))
-    assert list(card.agreement) == ["Spearman"]
+    assert list(card.agreement) == ["Pearson", "Spearman", "Kendall tau-b", "ROC AUC"]
     assert (card.categories, card.confusion, card.by_system, card.constant) == ([], [], [], None)
     assert card.better_than_baseline is None
     assert "give a threshold" in card.notes[0]
@@ -160,7 +160,7 @@ def test_labels_off_the_scale_of_one_judge_of_several_leave_it_rank_correlation(
     words, _ = sheets([0, 1, 2], [0, 1, 1], judge="containment", model="none")
     card, free = report_cards(judgements + words, labels)
     assert "exact agreement" in card.agreement
-    assert list(free.agreement) == ["Spearman"]
+    assert list(free.agreement) == ["Pearson", "Spearman", "Kendall tau-b"]
     assert card.no_model is None
 
 

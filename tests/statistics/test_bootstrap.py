@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from ragstone.statistics import Estimate, bootstrap, bootstrap_estimates
+from ragstone.statistics import Estimate, bootstrap, bootstrap_estimates, resampled_totals
 from ragstone.statistics.clusters import Floats
 
 
@@ -87,3 +87,24 @@ def test_value_at_the_edge_of_what_resamples_reach_keeps_plain_quantiles():
     assert found is not None
     assert found.low is not None
     assert found.low < 0 == found.value == found.high
+
+
+def test_very_many_clusters_are_drawn_in_groups_and_the_interval_stays(monkeypatch):
+    totals = totals_of(np.random.default_rng(3).exponential(size=12_000))
+    grouped = estimate(totals)
+    monkeypatch.setattr(bootstrap, "GROUPED_FROM", 10**9)
+    alone = estimate(totals)
+    assert alone.high is not None
+    assert alone.low is not None
+    assert grouped.value == alone.value
+    assert (grouped.low, grouped.high) == pytest.approx((alone.low, alone.high), abs=1e-3)
+    assert alone.high - alone.low > 0.03
+    assert grouped != alone
+
+
+def test_resampled_totals_are_those_of_whole_clusters():
+    drawn = resampled_totals(np.array([[1.0, 1.0], [10.0, 1.0], [100.0, 1.0]]), seed=1, resamples=200)
+    assert drawn.shape == (200, 2)
+    assert set(drawn[:, 1]) == {3.0}
+    # Three draws of 1, 10 and 100: the digits of the sum say how often each was drawn.
+    assert {sum(map(int, str(int(total)))) for total in drawn[:, 0]} == {3}

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from, tuples
 from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import cohens_kappa
 
-from ragstone.statistics import cohen_kappa, kappa_of_cells, linear, nominal, quadratic
+from ragstone.statistics import cohen_kappa, contingency_table, kappa_of_cells, linear, nominal, quadratic
 
 GRADES = [0.0, 1.0, 2.0]
 pairs_of_grades = lists(tuples(sampled_from(GRADES), sampled_from(GRADES)), min_size=1, max_size=30)
@@ -34,6 +35,19 @@ def test_kappa_agrees_with_scikit_learn(disagreement, weights):
     judge = np.clip(human + rng.integers(-1, 3, 400), 0, 4).astype(float)
     peer = cohen_kappa_score(human, judge, weights=weights)
     assert cohen_kappa(human, judge, range(5), disagreement) == pytest.approx(peer)
+
+
+@pytest.mark.parametrize(
+    ("disagreement", "weights"),
+    [(nominal, None), (linear, np.array([0, 1, 4])), (quadratic, np.array([0, 1, 4]))],
+)
+def test_kappa_of_unequally_spaced_grades_agrees_with_statsmodels(disagreement, weights):
+    rng = np.random.default_rng(0)
+    human, judge = rng.choice([0.0, 1.0, 4.0], (2, 300))
+    power = "fc" if disagreement is quadratic else "ca"
+    table = contingency_table(human, judge, [0, 1, 4])
+    peer = cohens_kappa(table, weights=weights, wt=None if weights is None else power)
+    assert cohen_kappa(human, judge, [0, 1, 4], disagreement) == pytest.approx(peer.kappa)
 
 
 @pytest.mark.parametrize("pairs", [[], [(1.0, 1.0)], [(2.0, 2.0)] * 5])

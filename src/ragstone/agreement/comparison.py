@@ -1,7 +1,7 @@
 """On what footing a judge's scores and people's grades can be compared: grade by grade, in units, or in rank.
 
 Nothing is cut or rescaled unless the caller says how: a yes/no label against a percentage needs a threshold,
-labels on another scale need a mapping. Without them only the order of the answers is compared.
+labels on another scale need a mapping. Without them only order and correlation are compared.
 """
 
 import msgspec
@@ -15,7 +15,7 @@ Scale = tuple[float, float] | None
 
 
 class Comparison(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """Scores made comparable. human, judge: (n,).
+    """Scores made comparable. human, judge: (n,). raw: the judge's scores as it gave them, (n,).
 
     categories: the grades that both use, empty if they cannot be compared grade by grade. same_unit: whether
     the judge's score minus the human's means anything. threshold: what the judge's scores were cut at.
@@ -24,6 +24,7 @@ class Comparison(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     human: Floats
     judge: Floats
+    raw: Floats
     categories: list[float]
     same_unit: bool
     threshold: float | None = None
@@ -32,18 +33,27 @@ class Comparison(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def compare(
-    human: Floats, judge: Floats, scale: Scale, *, mapped: bool, threshold: float | None
+    human: Floats,
+    judge: Floats,
+    scale: Scale,
+    *,
+    mapped: bool,
+    threshold: float | None,
+    pairwise: bool = False,
 ) -> Comparison:
     """Return on what footing the two are compared; there is at least one pair.
 
     scale: the lowest and the highest score of the judge, if known. mapped: the caller has said which judge
     scores the labels stand for. threshold: a judge's score of at least this counts as 1, below as 0; it
-    is for labels of 0 and 1 only, and a judge that says 0 or 1 itself does not need it.
+    is for labels of 0 and 1 only, and a judge that says 0 or 1 itself does not need it. pairwise: the scores
+    say which of two answers is better, and 0.5 is a tie: a grade like 0 and 1.
     """
     labels_yes_no = bool(np.isin(human, YES_NO).all())
     judge_yes_no = bool(np.isin(judge, YES_NO).all()) and scale in (None, YES_NO)
+    if pairwise:
+        return _on_scale(human, judge, scale, mapped)
     if labels_yes_no and judge_yes_no:
-        return Comparison(human=human, judge=judge, categories=[*YES_NO], same_unit=True, notes=[])
+        return Comparison(human=human, judge=judge, raw=judge, categories=[*YES_NO], same_unit=True, notes=[])
     if labels_yes_no and threshold is not None:
         return _cut(human, judge, scale, threshold)
     if labels_yes_no and not mapped:
@@ -57,6 +67,7 @@ def _cut(human: Floats, judge: Floats, scale: Scale, threshold: float) -> Compar
     return Comparison(
         human=human,
         judge=(judge >= threshold).astype(np.float64),
+        raw=judge,
         categories=[*YES_NO],
         same_unit=True,
         threshold=threshold,
@@ -72,14 +83,17 @@ def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Compa
         return _in_rank(human, judge, note, off_scale=True)
     seen = np.union1d(human, judge)
     if len(seen) <= MAX_GRADES and (scale is None or scale[1] - scale[0] < MAX_GRADES):
-        return Comparison(human=human, judge=judge, categories=_grades(seen, scale), same_unit=True, notes=[])
+        categories = _grades(seen, scale)
+        return Comparison(
+            human=human, judge=judge, raw=judge, categories=categories, same_unit=True, notes=[]
+        )
     if not mapped and len(np.unique(human)) <= MAX_GRADES:
         note = (
             f"The labels hold {_values(human)} and {_span(judge, scale)}: give a mapping of label to score."
         )
         return _in_rank(human, judge, note)
     note = f"Too many different scores to compare grade by grade: {_span(judge, scale)}."
-    return Comparison(human=human, judge=judge, categories=[], same_unit=True, notes=[note])
+    return Comparison(human=human, judge=judge, raw=judge, categories=[], same_unit=True, notes=[note])
 
 
 def _grades(seen: Floats, scale: Scale) -> list[float]:
@@ -91,9 +105,15 @@ def _grades(seen: Floats, scale: Scale) -> list[float]:
 
 
 def _in_rank(human: Floats, judge: Floats, note: str, *, off_scale: bool = False) -> Comparison:
-    notes = [note, "Until then only the order of the answers is compared: no exact agreement, no kappa."]
+    notes = [note, "Until then only order and correlation are compared: no exact agreement, no kappa."]
     return Comparison(
-        human=human, judge=judge, categories=[], same_unit=False, off_scale=off_scale, notes=notes
+        human=human,
+        judge=judge,
+        raw=judge,
+        categories=[],
+        same_unit=False,
+        off_scale=off_scale,
+        notes=notes,
     )
 
 

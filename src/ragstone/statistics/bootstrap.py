@@ -20,6 +20,8 @@ Statistic = Callable[[Floats], Floats]
 
 UNDEFINED_AT_MOST = 0.05  # share of resamples in which a statistic may be undefined (kappa of one category)
 BLOCK = 2**18  # numbers that are held at a time while resampling: 2 MB stays in the processor's cache
+GROUPED_FROM = 10_000  # clusters beyond which they are drawn in groups
+GROUPS = 5_000
 MULTINOMIAL_PAYS = 25  # a multinomial draw costs about 70 ns for each distinct row, an index 3 ns a cluster
 
 
@@ -39,11 +41,15 @@ def bootstrap_estimates(
     from another, or if it is undefined in more than 5 % of them (fewer are left out). The order of the
     clusters does not matter. With fewer than about 20 clusters every bootstrap interval is too narrow.
 
+    Beyond 10,000 clusters that are not alike, they are put together at random in at most 5,000 groups of
+    equal size, and groups are drawn: 20 times as fast at 100,000, and intervals as wide but for 1 % by
+    chance (the random groups of survey sampling, Wolter 2007).
+
     Efron 1987, doi:10.1080/01621459.1987.10478410; acceleration by leaving out one cluster at a time.
     """
     rows, counts = _distinct(totals)
     whole = counts @ rows
-    drawn = _resample(rows, counts, resamples, np.random.default_rng(seed)) if len(totals) > 1 else None
+    drawn = _resampled(rows, counts, resamples, seed) if len(totals) > 1 else None
     estimates: dict[str, Estimate | None] = {}
     for name, statistic in statistics.items():
         value = float(statistic(whole[None, :])[0])
@@ -57,6 +63,36 @@ def bootstrap_estimates(
         low, high = ends or (None, None)
         estimates[name] = Estimate(value=value, low=low, high=high, n=n, method="bootstrap", level=level)
     return estimates
+
+
+def resampled_totals(totals: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
+    """Return the totals of each resample, (resamples, k), drawn as bootstrap_estimates does.
+
+    totals: (clusters, k), at least one cluster. For questions that no interval answers, such as which of
+    several is the best and how often.
+    """
+    return _resampled(*_distinct(totals), resamples, seed)
+
+
+def _resampled(rows: Floats, counts: Floats, resamples: int, seed: int) -> Floats:
+    rng = np.random.default_rng(seed)
+    if counts.sum() > GROUPED_FROM and not _in_one_draw(counts):
+        rows = _grouped(rows, counts, rng)
+        counts = np.ones(len(rows))
+    return _resample(rows, counts, resamples, rng)
+
+
+def _in_one_draw(counts: Floats) -> bool:
+    """Return whether to draw how often each distinct row occurs, rather than cluster by cluster."""
+    return bool(len(counts) * MULTINOMIAL_PAYS < counts.sum())
+
+
+def _grouped(rows: Floats, counts: Floats, rng: np.random.Generator) -> Floats:
+    """Return the sums of random groups of clusters, all of one size but the last."""
+    clusters = int(counts.sum())
+    kinds = np.repeat(np.arange(len(rows)), counts.astype(np.intp))
+    group = rng.permutation(clusters) // -(-clusters // GROUPS)
+    return np.stack([np.bincount(group, weights=column[kinds]) for column in rows.T], axis=1)
 
 
 def _distinct(totals: Floats) -> tuple[Floats, Floats]:
@@ -76,7 +112,7 @@ def _resample(rows: Floats, counts: Floats, resamples: int, rng: np.random.Gener
     """Return the totals of each resample, (resamples, k): as many clusters as there are, with replacement."""
     clusters, kinds = int(counts.sum()), len(rows)
     kind_of_cluster = np.repeat(np.arange(kinds), counts.astype(np.intp))
-    in_one_draw = kinds * MULTINOMIAL_PAYS < clusters
+    in_one_draw = _in_one_draw(counts)
     block = max(1, BLOCK // (kinds if in_one_draw else clusters))
     drawn = np.empty((resamples, rows.shape[1]))
     for start in range(0, resamples, block):

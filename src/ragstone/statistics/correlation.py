@@ -7,8 +7,8 @@ import numpy as np
 
 from ragstone.statistics.bootstrap import Statistic
 from ragstone.statistics.clusters import Codes, Floats
-
-EXACT_CELLS = 256  # up to so many distinct pairs of values, every resample is ranked anew
+from ragstone.statistics.pairs import kinds_of_pairs, levels, one_hot, share_above
+from ragstone.statistics.tau import tau_moments, tau_of_cells, tau_of_moments
 
 
 def pearson(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float | None:
@@ -26,42 +26,87 @@ def pearson(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -
 
 def spearman(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float | None:
     """Return Spearman's rank correlation, in [-1, 1]; equal values share their mean rank. None as pearson."""
-    return pearson(_levels(first)[1], _levels(second)[1])
+    return pearson(_ranks(first), _ranks(second))
 
 
-def _levels(values: Sequence[float] | Floats) -> tuple[Codes, Floats]:
-    """Return the level of each value (equal values share one, from 0) and its mid-rank / n, in (0, 1)."""
+def _ranks(values: Sequence[float] | Floats) -> Floats:
+    """Return the mid-rank of each value / n, in (0, 1)."""
     array = np.asarray(values, dtype=np.float64)
     _, codes, counts = np.unique(array, return_inverse=True, return_counts=True)
-    return codes, ((np.cumsum(counts) - counts / 2) / max(1, array.size))[codes]
+    return np.asarray(((np.cumsum(counts) - counts / 2) / max(1, array.size))[codes])
 
 
-def spearman_columns(first: Floats, second: Floats) -> tuple[Floats, Statistic]:
-    """Return columns (pairs, k) and Spearman's correlation as a function of their totals, for the bootstrap.
+def correlation_columns(first: Floats, second: Floats) -> tuple[Floats, dict[str, Statistic]]:
+    """Return columns (pairs, k), and Pearson, Spearman and tau-b as functions of their totals.
 
-    Up to 256 distinct pairs of values, the columns count them and each resample is ranked anew. Beyond,
-    ranking 10,000 resamples is too slow: the columns are each pair's share in the moments of the ranks, its
-    effect on the ranks of the others included (the first-order expansion; exact for the data itself).
+    Up to 256 distinct pairs of values, the columns count them and each resample is measured anew. Beyond,
+    ranking 10,000 resamples is too slow: the columns are each pair's share in the moments of the values, of
+    the ranks and of the concordant pairs (see pairs.py; exact for the data itself).
     """
-    (codes_a, ranks_a), (codes_b, ranks_b) = _levels(first), _levels(second)
-    width = int(codes_b.max()) + 1
-    kinds, kind_of_pair = np.unique(codes_a * width + codes_b, return_inverse=True)
-    if len(kinds) <= EXACT_CELLS:
-        return np.eye(len(kinds))[kind_of_pair], spearman_of_cells(kinds // width, kinds % width)
+    (known_a, codes_a), (known_b, codes_b) = levels(first), levels(second)
+    kinds = kinds_of_pairs(codes_a, codes_b)
+    if kinds:
+        in_a, in_b, kind_of_pair = kinds
+        return one_hot(kind_of_pair, len(in_a)), {
+            "Pearson": pearson_of_cells(known_a[in_a], known_b[in_b]),
+            "Spearman": spearman_of_cells(in_a, in_b),
+            "Kendall tau-b": tau_of_cells(in_a, in_b),
+        }
+    parts = (
+        ("Pearson", _value_moments(first, second), _pearson_of_moments),
+        ("Spearman", _rank_moments(first, second, codes_a, codes_b), _spearman_of_moments),
+        ("Kendall tau-b", tau_moments(codes_a, codes_b), tau_of_moments),
+    )
+    columns = np.concatenate([moments for _, moments, _ in parts], axis=1)
+    statistics, at = {}, 0
+    for name, moments, statistic in parts:
+        statistics[name] = _of_columns(statistic, at, at + moments.shape[1])
+        at += moments.shape[1]
+    return columns, statistics
+
+
+def _of_columns(statistic: Statistic, start: int, end: int) -> Statistic:
+    return lambda totals: statistic(totals[:, start:end])
+
+
+def pearson_of_cells(first: Floats, second: Floats) -> Statistic:
+    """Return Pearson's correlation as a function of how often each cell occurs, (m, cells) -> (m,).
+
+    first, second: the values of each cell, (cells,). NaN where a rater is constant.
+    """
+    moments = _value_moments(first, second)
+    return lambda counts: _pearson_of_moments(counts @ moments)
+
+
+def _value_moments(first: Floats, second: Floats) -> Floats:
+    """Return 1, a, b, ab, aa, bb; the values are centred and of unit spread, so that nothing cancels."""
+    a, b = (_standard(values) for values in (first, second))
+    return np.stack([np.ones_like(a), a, b, a * b, a * a, b * b], axis=1)
+
+
+def _standard(values: Floats) -> Floats:
+    spread = float(np.ptp(values)) or 1.0
+    return np.asarray((values - values.mean()) / spread, dtype=np.float64)
+
+
+def _pearson_of_moments(totals: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = totals[:, 1:] / totals[:, :1]
+        together = mean[:, 2] - mean[:, 0] * mean[:, 1]
+        return _ratio(together, mean[:, 3] - mean[:, 0] ** 2, mean[:, 4] - mean[:, 1] ** 2)
+
+
+def _rank_moments(first: Floats, second: Floats, codes_a: Codes, codes_b: Codes) -> Floats:
+    """Return each pair's share in the moments of the ranks, its effect on the ranks of others included."""
+    ranks_a, ranks_b = _ranks(first), _ranks(second)
     product = ranks_a * ranks_b
     columns = [
         np.ones_like(product),
-        product + _above(codes_a, ranks_b) + _above(codes_b, ranks_a) - 2 * product.mean(),
-        ranks_a**2 + 2 * _above(codes_a, ranks_a) - 2 * np.mean(ranks_a**2),
-        ranks_b**2 + 2 * _above(codes_b, ranks_b) - 2 * np.mean(ranks_b**2),
+        product + share_above(codes_a, ranks_b) + share_above(codes_b, ranks_a) - 2 * product.mean(),
+        ranks_a**2 + 2 * share_above(codes_a, ranks_a) - 2 * np.mean(ranks_a**2),
+        ranks_b**2 + 2 * share_above(codes_b, ranks_b) - 2 * np.mean(ranks_b**2),
     ]
-    return np.stack(columns, axis=1), _spearman_of_moments
-
-
-def _above(codes: Codes, worth: Floats) -> Floats:
-    """Return the mean worth of those above each item, equals counted half: its effect on their ranks."""
-    sums = np.bincount(codes, weights=worth)
-    return np.asarray(((sums.sum() - np.cumsum(sums) + sums / 2) / len(codes))[codes])
+    return np.stack(columns, axis=1)
 
 
 def spearman_of_cells(first: Codes, second: Codes) -> Statistic:
@@ -87,6 +132,9 @@ def _spearman_of_moments(totals: Floats) -> Floats:
     """Return the correlation from (m, 4): weight, and the sums of a*b, a*a and b*b of ranks / n, mean 1/2."""
     with np.errstate(invalid="ignore", divide="ignore"):
         moments = totals[:, 1:] / totals[:, :1] - 0.25
-        spread = moments[:, 1] * moments[:, 2]
-        varies = (moments[:, 1] > 1e-12) & (moments[:, 2] > 1e-12)
-        return np.where(varies, np.clip(moments[:, 0] / np.sqrt(spread), -1.0, 1.0), np.nan)
+        return _ratio(moments[:, 0], moments[:, 1], moments[:, 2])
+
+
+def _ratio(together: Floats, first: Floats, second: Floats) -> Floats:
+    varies = (first > 1e-12) & (second > 1e-12)
+    return np.where(varies, np.clip(together / np.sqrt(first * second), -1.0, 1.0), np.nan)

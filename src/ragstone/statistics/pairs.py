@@ -1,0 +1,44 @@
+"""Pairs of values -> columns whose totals give a correlation of any resample.
+
+Few distinct pairs are counted, and every resample is measured anew. Many are not: there a statistic of order
+two, a mean over pairs of items, is replaced by its first-order expansion, the effect of each item on it. That
+is exact for the data itself, and what it leaves out of a resample is of order 1 / n.
+"""
+
+import numpy as np
+
+from ragstone.statistics.clusters import Codes, Floats
+
+EXACT_CELLS = 256  # up to so many distinct pairs of values, every resample is measured anew
+
+
+def levels(values: Floats) -> tuple[Floats, Codes]:
+    """Return the distinct values, ascending, and the place of each value among them."""
+    known, codes = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
+    return known, codes
+
+
+def kinds_of_pairs(first: Codes, second: Codes) -> tuple[Codes, Codes, Codes] | None:
+    """Return the levels of both of each distinct pair, and the kind of each pair; None beyond 256 kinds."""
+    width = int(second.max(initial=0)) + 1
+    kinds, kind_of_pair = np.unique(first * width + second, return_inverse=True)
+    if len(kinds) > EXACT_CELLS:
+        return None
+    return kinds // width, kinds % width, kind_of_pair
+
+
+def one_hot(codes: Codes, n: int) -> Floats:
+    """Return a column for each of n kinds, 1 where a row is of it: their totals count the kinds."""
+    return np.eye(n)[codes]
+
+
+def share_below(codes: Codes, worth: Floats) -> Floats:
+    """Return for each item the worth of those below it, equals counted half, as a share of n items."""
+    sums = np.bincount(codes, weights=worth)
+    return np.asarray(((np.cumsum(sums) - sums / 2) / len(codes))[codes])
+
+
+def share_above(codes: Codes, worth: Floats) -> Floats:
+    """Return for each item the worth of those above it, equals counted half, as a share of n items."""
+    sums = np.bincount(codes, weights=worth)
+    return np.asarray(((sums.sum() - np.cumsum(sums) + sums / 2) / len(codes))[codes])
