@@ -164,7 +164,8 @@ class Verdict(Row, frozen=True, kw_only=True):
     """The judge's decision on one atomic statement of an answer.
 
     context: the number, from 1, of the context that supports it; None if none does or the judge named none.
-    of: which text it was taken from, where a judge takes apart both the answer and the reference.
+    of: which text it was taken from, where a judge takes apart both the answer and the reference;
+    `contexts` where the verdict is on a context itself, of use or not.
     """
 
     id: int
@@ -172,7 +173,7 @@ class Verdict(Row, frozen=True, kw_only=True):
     supported: bool
     reason: str | None = None
     context: int | None = None
-    of: Literal["answer", "reference"] | None = None
+    of: Literal["answer", "reference", "contexts"] | None = None
 
 
 class Judgement(Row, frozen=True, kw_only=True):

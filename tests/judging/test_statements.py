@@ -45,7 +45,7 @@ async def test_a_missing_id_is_asked_again_by_itself():
 async def test_an_id_that_stays_missing_makes_the_row_unparsable_and_never_inflates_it():
     row, _ = await judged(SPLIT, {"verdicts": [verdict(1, True)]}, {"verdicts": []})
     assert (row.status, row.score) == ("unparsable", None)
-    assert row.error == "no single verdict for statement 2 of 2"
+    assert row.error == "no single verdict for statement 2 of 2 in one call"
 
 
 async def test_two_verdicts_that_disagree_count_as_none():

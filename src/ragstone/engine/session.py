@@ -261,6 +261,7 @@ class Session:
             others={name: await self.ask(name) for name in self._members},
             secret=self.secret(),
             embed=embed,
+            context_tokens=self.context_tokens,
         )
 
 

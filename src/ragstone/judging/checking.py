@@ -95,12 +95,29 @@ def _problem_of_members(judge: "Judge") -> str | None:
 def _problem_of_prompts(judge: "Judge") -> str | None:
     if not judge.needs_model:
         return None
-    wanted = ["prompt", "verify"] if judge.kind == "statements" else ["prompt"]
-    for name in wanted:
+    two_prompts = judge.kind == "statements" and not judge.checks_contexts
+    for name in ["prompt", "verify"] if two_prompts else ["prompt"]:
         if not getattr(judge, name):
             return f"a judge of kind {judge.kind} needs a {name}."
+    problem = _problem_of_sides(judge) if judge.kind == "statements" else None
+    if problem:
+        return problem
     found = (_problem_of_names(judge, text) for text in (judge.prompt or "", *judge.prompts.values()))
     return next((problem for problem in found if problem), None)
+
+
+def _problem_of_sides(judge: "Judge") -> str | None:
+    """Return what a judge of kind `statements` has nothing to check by, or nothing to show it with."""
+    if judge.checks_contexts and judge.verify:
+        return "a judge of contexts alone has no verify: its prompt asks for the verdict on each context."
+    if judge.checks_claims and not {"answer", "reference"}.issubset(judge.inputs):
+        return (
+            "a judge of kind statements checks against contexts, or answer and reference against each other: "
+            "add what it checks by to inputs."
+        )
+    if not judge.checks_contexts and judge.verify and "{statements}" not in judge.verify:
+        return "verify does not name {statements}. Write {statements} where it speaks of what to check."
+    return None
 
 
 def _problem_of_names(judge: "Judge", prompt: str) -> str | None:

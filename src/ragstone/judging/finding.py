@@ -14,7 +14,8 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     """What judges work with: a model to ask and its name, the project's secret, an embedder.
 
     others: model -> what it is asked with, for the members of juries and cascades that name one of their
-    own. A judge that needs none of them works with `Means()`.
+    own. context_tokens: model -> how many tokens prompt and reply may have together. A judge that needs none
+    of them works with `Means()`.
     """
 
     ask: Ask | None = None
@@ -22,6 +23,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     others: Mapping[str, Ask] = {}
     secret: bytes = b""
     embed: EmbedSoon | None = None
+    context_tokens: Callable[[str], int] | None = None
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):

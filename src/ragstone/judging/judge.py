@@ -23,6 +23,7 @@ Kind = Literal[
 ]
 Input = Literal["question", "reference", "answer", "contexts"]
 WITHOUT_MODEL = ("lexical", "embedding")
+CLAIM_PARTS = ("claim_precision", "claim_recall")
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
 Share = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -129,8 +130,23 @@ class Judge(Section, frozen=True, kw_only=True):
         return self.examples if self.shots is None else self.examples[: self.shots]
 
     @property
+    def checks_claims(self) -> bool:
+        """Whether it takes apart answer and reference, and checks each against the other."""
+        return self.kind == "statements" and "contexts" not in self.inputs
+
+    @property
+    def checks_contexts(self) -> bool:
+        """Whether it gives a verdict on each context, and not on statements of a text."""
+        return self.kind == "statements" and not {"answer", "reference"}.intersection(self.inputs)
+
+    @property
     def metrics(self) -> list[str]:
-        """The metrics of its judgements of one answer, in their order: its score's, then each criterion's."""
+        """The metrics of its judgements of one answer, in their order: its score's, then those of its parts.
+
+        Parts are the criteria of a rubric, and both directions of a judge of claims.
+        """
+        if self.checks_claims:
+            return [self.measures, *CLAIM_PARTS]
         parts = [criterion.name for criterion in self.criteria] if len(self.criteria) > 1 else []
         return [self.measures, *parts]
 

@@ -84,14 +84,15 @@ def judgements_of(
 
 
 def _part(whole: Judgement, metric: str, part: Part | None) -> Judgement:
-    """Return the row of one criterion; without a part it shares the fate of the whole."""
+    """Return the row of one part. Without it, it shares the fate of the whole, but for the score."""
+    status = "not_applicable" if part is None and whole.status == "scored" else whole.status
     tuned = TUNED if (whole.metadata or {}).get("tuned") else None
     return Judgement(
         question_id=whole.question_id,
         system=whole.system,
         judge=whole.judge,
         metric=metric,
-        status=whole.status,
+        status=status,
         model=whole.model,
         prompt_version=whole.prompt_version,
         score=part.score if part else None,

@@ -1,7 +1,11 @@
 """How each kind of judge comes to its finding on one answer."""
 
+import functools
+
 from ragstone.errors import ConfigError
 from ragstone.judging.cascade import judge_by_cascade
+from ragstone.judging.claims import judge_claims
+from ragstone.judging.contexts import judge_parts
 from ragstone.judging.finding import Finding, FindingOf, Means
 from ragstone.judging.judge import Judge, Kind
 from ragstone.judging.jury import judge_by_jury
@@ -10,6 +14,7 @@ from ragstone.judging.one_call import judge_in_one_call
 from ragstone.judging.samples import judge_in_samples
 from ragstone.judging.statements import judge_statements
 from ragstone.judging.token import judge_by_token
+from ragstone.judging.useful import judge_contexts
 from ragstone.records import Answer, references
 
 
@@ -44,12 +49,20 @@ async def judge_alone(judge: Judge, _answer: Answer, _inputs: dict[str, str], _m
     )
 
 
+async def judge_verdicts(judge: Judge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+    """Return the finding of a judge of kind `statements`: by the contexts, both ways, or on the contexts."""
+    one = (
+        judge_contexts if judge.checks_contexts else judge_claims if judge.checks_claims else judge_statements
+    )
+    return await one(judge, answer, inputs, means)
+
+
 KINDS: dict[Kind, FindingOf] = {
     "rubric": judge_in_one_call,
     "percentage": judge_in_one_call,
     "classify": judge_in_one_call,
     "boolean": judge_in_one_call,
-    "statements": judge_statements,
+    "statements": judge_verdicts,
     "lexical": judge_lexically,
     "embedding": judge_similarity,
     "pairwise": judge_alone,
@@ -64,6 +77,8 @@ async def find(judge: Judge, answer: Answer, inputs: dict[str, str], means: Mean
     inputs: see gather_inputs. Raises CallFailed where a call that it needs fails.
     """
     one = judge_by_token if judge.reply == "token" else KINDS[judge.kind]
+    if judge.kind == "boolean" and "contexts" in inputs:
+        one = functools.partial(judge_parts, judge_one=one)
     if judge.samples > 1:
         return await judge_in_samples(one, judge, answer, inputs, means)
     return await one(judge, answer, inputs, means)

@@ -47,22 +47,4 @@ class StatementsReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     statements: list[Statement]
 
 
-class StatementVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether the contexts support the statement with this id."""
-
-    id: int
-    reason: str
-    supported: bool
-
-
-class VerdictsReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A verdict for each statement."""
-
-    verdicts: list[StatementVerdict]
-
-
 STATEMENTS_FORM = '{"nonce": the code, "statements": [{"id": 1, "statement": "..."}, {"id": 2, ...}, ...]}'
-VERDICTS_FORM = (
-    '{"nonce": the code, '
-    '"verdicts": [{"id": 1, "reason": one short sentence, "supported": true or false}, ...]}'
-)

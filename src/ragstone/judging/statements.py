@@ -1,95 +1,52 @@
-"""Kind `statements`: an answer is taken apart, and each atomic statement gets exactly one verdict.
+"""Kind `statements`, against contexts: the answer is taken apart, and each statement gets one verdict.
 
 The score is supported / statements made, never / verdicts that came back (compare FActScore, Min et al.
 2023, and RAGAS, Es et al. 2023). A statement without a verdict, or with two that disagree, is asked about
 once more; if it is still open the row is `unparsable`, never inflated.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
-from ragstone.judging.finding import Finding, Means, add_costs, ask_model, unparsable
-from ragstone.judging.judge import Judge
-from ragstone.judging.render import render_prompt
-from ragstone.judging.replies import (
-    STATEMENTS_FORM,
-    VERDICTS_FORM,
-    StatementsReply,
-    StatementVerdict,
-    VerdictsReply,
-)
+from ragstone.judging.atomic import check_statements, take_apart
+from ragstone.judging.contexts import texts_of
+from ragstone.judging.finding import Finding, Means, add_costs
+from ragstone.judging.judge import Input, Judge
 from ragstone.llm import Reply
 from ragstone.records import Answer, Verdict
 
 NO_CONTEXT = "nothing was retrieved that could support it"
+NOTHING_STATED = "the answer states nothing that could be checked"
+BY_DEFINITION = (
+    f"{NOTHING_STATED}, and nothing was retrieved: by the definition of the method the score is 1, which "
+    "says nothing of the answer"
+)
 
 
 async def judge_statements(judge: Judge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
     """Return the share of the answer's statements that the contexts support, with every verdict.
 
-    An answer that states nothing (a refusal) has nothing to check: `not_applicable`. Without any context
-    no statement is supported.
+    An answer that states nothing (a refusal) has nothing to check: `not_applicable`; without any context
+    either, the metadata hold the score that the method gives by definition. Without any context no statement
+    is supported. A judge whose prompt names the reference instead of the answer takes that apart.
     """
-    split = await ask_model(
-        judge,
-        means,
-        render_prompt(
-            judge, judge.prompt or "", inputs, STATEMENTS_FORM, StatementsReply, secret=means.secret
-        ),
-    )
-    # A model that repeats itself has made one statement, not several.
-    texts = dict.fromkeys(item.statement.strip() for item in split.value.statements)
-    statements = dict(enumerate((text for text in texts if text), 1))
+    replies: list[Reply] = []
+    taken: Input = "answer" if "answer" in inputs else "reference"
+    statements = dict(enumerate(await take_apart(judge, inputs, taken, means, replies), 1))
+    contexts = texts_of(answer.contexts)
+    retrieved = any(text.strip() for text in contexts)
     if not statements:
-        spent = add_costs([split])
-        return Finding(
-            score=None,
-            status="not_applicable",
-            rationale="the answer states nothing that could be checked",
-            usage=spent.usage,
-            cost_usd=spent.cost_usd,
+        return nothing_to_check(
+            NOTHING_STATED if retrieved else BY_DEFINITION, replies, by_definition=not retrieved
         )
-    if not answer.contexts:
+    if retrieved:
+        verdicts = await check_statements(
+            judge, inputs, means, replies, statements=statements, against="contexts", texts=contexts
+        )
+    else:
         verdicts = [
             Verdict(id=n, statement=text, supported=False, reason=NO_CONTEXT)
             for n, text in statements.items()
         ]
-        return _finding(verdicts, [split])
-    return await _verify(judge, inputs, statements, means, [split])
-
-
-async def _verify(
-    judge: Judge, inputs: dict[str, str], statements: dict[int, str], means: Means, replies: list[Reply]
-) -> Finding:
-    found: dict[int, StatementVerdict] = {}
-    for _attempt in range(2):
-        missing = {n: text for n, text in statements.items() if n not in found}
-        shown = inputs | {"statements": "\n".join(f"{n}. {text}" for n, text in missing.items())}
-        prompt = render_prompt(
-            judge, judge.verify or "", shown, VERDICTS_FORM, VerdictsReply, secret=means.secret
-        )
-        replies.append(await ask_model(judge, means, prompt))
-        found |= _one_each(replies[-1].value.verdicts, missing)
-        if len(found) == len(statements):
-            break
-    else:
-        open_ids = ", ".join(str(n) for n in statements if n not in found)
-        raise unparsable(f"no single verdict for statement {open_ids} of {len(statements)}", replies)
-    verdicts = [
-        Verdict(id=n, statement=text, supported=found[n].supported, reason=found[n].reason)
-        for n, text in statements.items()
-    ]
-    return _finding(verdicts, replies)
-
-
-def _one_each(verdicts: list[StatementVerdict], asked: Mapping[int, str]) -> dict[int, StatementVerdict]:
-    """Return the verdicts on statements that were asked about, without those that contradict themselves."""
-    said: dict[int, set[bool]] = {}
-    for verdict in verdicts:
-        said.setdefault(verdict.id, set()).add(verdict.supported)
-    return {verdict.id: verdict for verdict in verdicts if verdict.id in asked and len(said[verdict.id]) == 1}
-
-
-def _finding(verdicts: list[Verdict], replies: list[Reply]) -> Finding:
     n_supported = sum(verdict.supported for verdict in verdicts)
     spent = add_costs(replies)
     return Finding(
@@ -98,4 +55,17 @@ def _finding(verdicts: list[Verdict], replies: list[Reply]) -> Finding:
         verdicts=verdicts,
         usage=spent.usage,
         cost_usd=spent.cost_usd,
+    )
+
+
+def nothing_to_check(why: str, replies: Sequence[Reply], *, by_definition: bool = False) -> Finding:
+    """Return the finding on a row to which the judge does not apply."""
+    spent = add_costs(replies)
+    return Finding(
+        score=None,
+        status="not_applicable",
+        rationale=why,
+        usage=spent.usage,
+        cost_usd=spent.cost_usd,
+        metadata={"by_definition": 1.0} if by_definition else None,
     )
