@@ -1,6 +1,12 @@
 """ragstone.toml -> settings, with errors that name the line and the fix."""
 
-from ragstone.config.bench import BenchSection, LanguagesBench, RetrieversBench
+from ragstone.config.bench import (
+    AgreementMeasure,
+    BenchSection,
+    JudgesBench,
+    LanguagesBench,
+    RetrieversBench,
+)
 from ragstone.config.build import BuildSection, FactsSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.library import library_names, read_library, read_named
@@ -31,6 +37,7 @@ from ragstone.config.translate import HttpTranslator, TranslateSection
 
 __all__ = [
     "AgreeSection",
+    "AgreementMeasure",
     "AnswerSection",
     "BenchSection",
     "Bm25Settings",
@@ -43,6 +50,7 @@ __all__ = [
     "HttpTranslator",
     "HybridSettings",
     "JudgeSection",
+    "JudgesBench",
     "LanguagesBench",
     "ModelSettings",
     "NotNegative",

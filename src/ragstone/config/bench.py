@@ -9,8 +9,16 @@ k = [5, 10]
 
 [bench.languages]
 retrievers = ["bm25", "dense"]
+
+[bench.judges]
+sheet = "labelled.jsonl"
+judges = ["correctness"]
+models = ["openai/gpt-4o-mini", "openai/gpt-4o"]
+shots = [0, 2]
 ```
 """
+
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -46,8 +54,39 @@ class LanguagesBench(Section, frozen=True, kw_only=True):
     k: Positive = 5
 
 
+AgreementMeasure = Literal["exact agreement", "difference", "Spearman"]
+
+
+class JudgesBench(Section, frozen=True, kw_only=True):
+    """The grid of `ragstone bench judges`: every combination of judges, models and ways to ask.
+
+    sheet: answers that people have labelled. metric: what the labels speak of; default: what all judges
+    measure. judges: names, files, variants by name. models: default that of `[judge]`. scales, shots,
+    prompts, temperatures: in which ways each judge is asked; without them as its file says, which is also
+    what `own` means. repeats: how often each cell is judged. thresholds: judge -> score from which on it
+    says 1, where labels are 0 or 1 and its scale is wider. mapping: label -> its place on a judge's scale,
+    0 the lowest score and 1 the highest; labels between two are placed on the line between them. measure:
+    what cells are ordered by. limit: the first answers only.
+    """
+
+    sheet: str | None = None
+    metric: str | None = None
+    judges: list[str] = []
+    models: list[str] = []
+    scales: list[str] = []
+    shots: list[Annotated[int, msgspec.Meta(ge=0)]] = []
+    prompts: list[str] = []
+    temperatures: list[Annotated[float, msgspec.Meta(ge=0, le=2)]] = []
+    repeats: Positive = 1
+    thresholds: dict[str, float] = {}
+    mapping: dict[str, Annotated[float, msgspec.Meta(ge=0, le=1)]] = {}
+    measure: AgreementMeasure | None = None
+    limit: Positive | None = None
+
+
 class BenchSection(Section, frozen=True, kw_only=True):
     """`[bench]`: one table for each kind of bench."""
 
     retrievers: RetrieversBench = RetrieversBench()
     languages: LanguagesBench = LanguagesBench()
+    judges: JudgesBench = JudgesBench()

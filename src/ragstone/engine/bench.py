@@ -1,7 +1,6 @@
 """`ragstone bench retrievers`: the grid that `[bench.retrievers]` declares, measured into one folder."""
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -19,12 +18,11 @@ from ragstone.config import (
     Settings,
 )
 from ragstone.corpus import Corpus
+from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.bench_timing import Indexes, Watch, embedders_of, search_timed
 from ragstone.engine.chunking import cut_documents
 from ragstone.engine.local import run_sync
-from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import plain_notes
-from ragstone.engine.output import make_folder
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.stages import read_documents
@@ -37,7 +35,7 @@ from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.report.bench import LEADERBOARD, BenchSummary
 from ragstone.report.bench_page import write_leaderboard
 from ragstone.retrieval import RETRIEVERS, check_ids_meet, missing_documents, same_documents
-from ragstone.tables import held, read_rows, write_rows
+from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
 
 BEGINNING = 160  # characters of a document that has no title
@@ -75,7 +73,7 @@ def bench_retrievers(
 
 def bench_folder(settings: Settings) -> Path:
     """Return the folder of the bench that the settings name."""
-    return settings.path("runs") / f"{settings.run.name}-retrievers"
+    return bench_path(settings, "retrievers")
 
 
 async def _bench(
@@ -92,11 +90,7 @@ async def _bench(
         agree=AgreeSection(),
         bench=BenchSection(retrievers=settings.bench.retrievers),
     )
-    make_folder(folder)
-    with held(folder):
-        check_manifest(folder, decisive, force)
-        for old in folder.glob("rankings-*.jsonl"):
-            old.unlink()
+    with open_folder(folder, decisive, force, "rankings-*.jsonl") as opened:
         write_rows(folder / "documents.jsonl", bench.corpus.documents, Document, force=True)
         write_rows(folder / "questions.jsonl", bench.questions, Question, force=True)
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
@@ -113,8 +107,7 @@ async def _bench(
             calls=calls,
             notes=_notes(bench, board, cells),
         )
-        write_manifest(folder, decisive, [], models)
-        (folder / LEADERBOARD).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+        opened.finish(LEADERBOARD, summary, models=models)
         write_leaderboard(folder)
     return summary
 
@@ -222,7 +215,7 @@ async def _measure(bench: Bench, one: Configuration, number: int, indexes: Index
     embedders = embedders_of(one.retriever, one.embedder, {**RETRIEVERS, **declared})
     searched = await search_timed(built.search, bench.questions, max(ks), watch, embedders)
     rankings = [msgspec.structs.replace(row, retriever=one.name) for row in searched.rankings]
-    file = f"rankings-{number:02}-{re.sub(r'[^A-Za-z0-9.]+', '-', one.name).strip('-')[:80]}.jsonl"
+    file = f"rankings-{number:02}-{slug(one.name, 80)}.jsonl"
     write_rows(bench_folder(bench.settings) / file, rankings, Ranking, force=True)
     return Measured(
         configuration=one,

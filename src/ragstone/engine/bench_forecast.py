@@ -1,14 +1,13 @@
 """What a bench would ask of models: its searches and answers, and nobody is asked."""
 
 import contextlib
-from collections.abc import Awaitable, Callable
 
 from ragstone.config import Settings
 from ragstone.engine.bench import build_indexes, declared_retrievers, read_bench, retriever_of
+from ragstone.engine.bench_folder import forecast_of
 from ragstone.engine.bench_timing import ENDPOINT, Watch
 from ragstone.engine.chunking import cut_documents
-from ragstone.engine.local import run_sync
-from ragstone.engine.session import Session, open_forecast
+from ragstone.engine.session import Session
 from ragstone.engine.study import check_retrievers, search_all
 from ragstone.engine.study_answers import answer_both
 from ragstone.engine.study_rows import read_study_rows
@@ -38,7 +37,7 @@ def forecast_bench(settings: Settings) -> Forecast:
                 built = await indexes.build(retriever_of(one), one.embedder, declared)
                 await built.search(bench.questions, max(settings.bench.retrievers.k))
 
-    return _forecast(settings, work)
+    return forecast_of(settings, work)
 
 
 def forecast_study(settings: Settings) -> Forecast:
@@ -57,7 +56,7 @@ def forecast_study(settings: Settings) -> Forecast:
         if settings.answer.model:
             await answer_both(indexes, rows, chunks, session)
 
-    return _forecast(settings, work)
+    return forecast_of(settings, work)
 
 
 def _asks(one: Configuration, settings: Settings, planned: list[Configuration]) -> bool:
@@ -71,13 +70,3 @@ def _study_embeds(settings: Settings) -> bool:
     named += [getattr(one, "embedder", None) or "" for one in settings.retrievers.values()]
     asking = any(asks_a_model(name, settings.retrievers) for name in settings.bench.languages.retrievers)
     return asking or any(name.startswith(ENDPOINT) for name in named)
-
-
-def _forecast(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[None]]) -> Forecast:
-    async def run() -> Forecast:
-        forecaster = Forecaster()
-        async with open_forecast(settings, forecaster) as session:
-            await work(session, forecaster)
-            return session.forecast()
-
-    return run_sync(run())

@@ -1,18 +1,16 @@
 """`ragstone bench languages`: indexes of one language, of each, and of all, on the same questions."""
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from ragstone.config import AgreeSection, BenchSection, JudgeSection, Settings
+from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.chunking import cut_documents
 from ragstone.engine.local import run_sync
-from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import plain_notes
-from ragstone.engine.output import make_folder
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.stages import load_judges
@@ -34,7 +32,7 @@ from ragstone.report.study import STUDY, FailedRetriever, StudySummary
 from ragstone.report.study_page import write_study
 from ragstone.retrieval import RETRIEVERS, Filter, SearchMeans, build_search
 from ragstone.systems import load_prompt
-from ragstone.tables import held, write_rows
+from ragstone.tables import write_rows
 from ragstone.version import __version__
 
 SHOWN_WRONG = 50
@@ -62,7 +60,7 @@ def bench_languages(
 
 def study_folder(settings: Settings) -> Path:
     """Return the folder of the study that the settings name."""
-    return settings.path("runs") / f"{settings.run.name}-languages"
+    return bench_path(settings, "languages")
 
 
 async def _study(
@@ -79,11 +77,7 @@ async def _study(
         agree=AgreeSection(),
         bench=BenchSection(languages=settings.bench.languages),
     )
-    make_folder(folder)
-    with held(folder):
-        check_manifest(folder, decisive, force)
-        for old in folder.glob("*.jsonl"):
-            old.unlink()
+    with open_folder(folder, decisive, force, "*.jsonl") as opened:
         write_rows(folder / "documents.jsonl", rows.documents, Document, force=True)
         write_rows(folder / "questions.jsonl", rows.questions, Question, force=True)
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
@@ -95,8 +89,8 @@ async def _study(
             answered = await answer_both(indexes, rows, chunks, session) if settings.answer.model else []
             summary = _summarise(settings, rows, indexes, failed, answered, session)
         _write_answers(folder, answered, rows)
-        write_manifest(folder, decisive, load_judges(JUDGES) if answered else [], summary.models)
-        (folder / STUDY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+        judges = load_judges(JUDGES) if answered else []
+        opened.finish(STUDY, summary, models=summary.models, judges=judges)
         write_study(folder)
     return summary
 
@@ -149,7 +143,7 @@ async def search_all(
 def _write_rankings(folder: Path, indexes_of: Mapping[str, Indexes]) -> None:
     for name, indexes in indexes_of.items():
         for index, rankings in indexes.items():
-            path = folder / f"rankings-{_slug(name)}-{_slug(index)}.jsonl"
+            path = folder / f"rankings-{slug(name)}-{slug(index)}.jsonl"
             write_rows(path, rankings, Ranking, force=True)
 
 
@@ -242,7 +236,3 @@ def _notes(rows: StudyRows, settings: Settings) -> list[str]:
             f"{alone} documents lack the field {settings.documents.copies!r}: they are copies of no other."
         )
     return notes
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:60]

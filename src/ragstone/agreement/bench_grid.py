@@ -1,0 +1,230 @@
+"""`[bench.judges]` -> the cells to measure, each once, and what was left out because a judge cannot do it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import JudgesBench, Settings
+from ragstone.errors import ConfigError, nearest
+from ragstone.judging import Judge, judge_names, load_judge
+from ragstone.judging.judge import read_judge
+from ragstone.judging.variant import options_of
+
+NO_MODEL = "none"
+OWN = "own"  # as the judge's file says
+
+
+class JudgeCell(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to judge.
+
+    name: what tells it from the others of its grid: the judge's variant, and its model where there are
+    several. base: the judge's file. model: `none` for a judge that asks none. scale, shots, prompt,
+    temperature: how it is asked; `own` is the file's prompt. others: what else its name asks for. threshold:
+    the score from which on it says 1. added: a baseline that nobody named, put beside the judges.
+    """
+
+    name: str
+    judge: str
+    base: str
+    model: str
+    scale: tuple[float, float]
+    shots: int = 0
+    prompt: str = OWN
+    temperature: float = 0.0
+    others: str = ""
+    threshold: float | None = None
+    added: bool = False
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A combination of the grid that is not measured, and why."""
+
+    name: str
+    reason: str
+
+
+class JudgeGrid(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be measured. metric: what the judges are compared by; judges: variant's name -> judge."""
+
+    metric: str
+    cells: list[JudgeCell]
+    left_out: list[LeftOut]
+    judges: dict[str, Judge]
+
+
+def plan_judges(settings: Settings) -> JudgeGrid:
+    """Return every combination that `[bench.judges]` declares, judges outermost, then the baselines.
+
+    What a judge's name says after its `@` stays as it is. A way to ask that is the file's own is no variant,
+    so nothing is there twice. A judge without a model is there once. Raises ConfigError where nothing is
+    named or left, for a metric that a judge does not measure, and for two judges of one name.
+    """
+    declared = settings.bench.judges
+    if not declared.judges:
+        raise ConfigError("[bench.judges] judges is empty: name at least one, e.g. `correctness`.")
+    left_out: dict[str, str] = {}
+    found: dict[str, tuple[Judge, Judge]] = {}
+    for name in dict.fromkeys(declared.judges):
+        for file, judge in _variants(settings.named(name), declared, left_out):
+            _check_alone(found.get(judge.name), file, judge)
+            found[judge.name] = file, judge
+    if not found:
+        told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise ConfigError(f"[bench.judges]: no combination is left to measure. {told}")
+    metric = _metric(declared, [judge for _, judge in found.values()])
+    models = _models(settings, [judge for _, judge in found.values()])
+    cells = [
+        _cell(file, judge, model, declared.thresholds, several=len(models) > 1)
+        for file, judge in found.values()
+        for model in (models if judge.needs_model else [NO_MODEL])
+    ]
+    beside = {judge.name: judge for judge in _baselines(metric) if judge.name not in found}
+    cells += [
+        msgspec.structs.replace(_cell(judge, judge, NO_MODEL, declared.thresholds, several=False), added=True)
+        for judge in beside.values()
+    ]
+    judges = {name: judge for name, (_, judge) in found.items()} | beside
+    _check_thresholds(declared, cells)
+    return JudgeGrid(
+        metric=metric,
+        cells=cells,
+        left_out=[LeftOut(name=name, reason=reason) for name, reason in left_out.items()],
+        judges=judges,
+    )
+
+
+def _variants(
+    name: str | Path, declared: JudgesBench, left_out: dict[str, str]
+) -> Iterator[tuple[Judge, Judge]]:
+    """Yield a judge's file and each variant of it; what it cannot do goes to `left_out` with the reason."""
+    base, fixed = options_of(str(name))
+    file = read_judge(base)
+    if file.kind == "pairwise":
+        raise ConfigError(f"judge {file.name!r} compares two answers, and labels speak of one: leave it out.")
+    asked = {
+        "scale": declared.scales,
+        "shots": [str(n) for n in declared.shots],
+        "prompt": declared.prompts,
+        "temperature": [f"{value:g}" for value in declared.temperatures],
+    }
+    ways = {key: values for key, values in asked.items() if values and key not in fixed}
+    if not file.needs_model:
+        ways = {}
+    seen = set()
+    for chosen in product(*(dict.fromkeys(values) for values in ways.values())):
+        options = fixed | {
+            key: value for key, value in zip(ways, chosen, strict=True) if not _is_own(file, key, value)
+        }
+        said = ",".join(f"{key}={value}" if value else key for key, value in options.items())
+        varied = f"{base}@{said}" if said else base
+        if varied in seen:
+            continue
+        seen.add(varied)
+        if "temperature" in options and file.members:
+            left_out[varied] = (
+                f"judge {file.name!r} is made of others: their own names say how each is asked."
+            )
+            continue
+        try:
+            yield file, load_judge(varied)
+        except ConfigError as mistake:
+            if options == fixed:  # what the user named cannot be had: no matter of the grid
+                raise
+            left_out[varied] = str(mistake)
+
+
+def _is_own(file: Judge, key: str, value: str) -> bool:
+    """Return whether an option asks for what the file says anyway."""
+    match key:
+        case "scale":
+            return value == OWN or value == "{:g}-{:g}".format(*file.scale)
+        case "shots":
+            return int(value) == _shown(file)
+        case "prompt":
+            return value == OWN
+        case _:
+            return float(value) == file.temperature
+
+
+def _shown(judge: Judge) -> int:
+    """Return how many examples the model is shown."""
+    return len(judge.examples) if judge.shots is None else min(judge.shots, len(judge.examples))
+
+
+def _check_alone(known: tuple[Judge, Judge] | None, file: Judge, judge: Judge) -> None:
+    if known is not None and known[0] != file:
+        raise ConfigError(f"[bench.judges] two judges are named {judge.name!r}: rename one in its file.")
+
+
+def _metric(declared: JudgesBench, judges: Sequence[Judge]) -> str:
+    """Return what the judges are compared by. Raises ConfigError if not all of them measure it."""
+    metric = declared.metric
+    if metric is None:
+        common = [each for each in judges[0].metrics if all(each in judge.metrics for judge in judges)]
+        if not common:
+            told = ", ".join(f"{judge.name} measures {' and '.join(judge.metrics)}" for judge in judges)
+            raise ConfigError(f"[bench.judges] the judges measure different things: {told}. Set metric.")
+        return common[0]
+    unable = next((judge for judge in judges if metric not in judge.metrics), None)
+    if unable:
+        raise ConfigError(
+            f"[bench.judges] metric = {metric!r}: judge {unable.name!r} does not measure it. "
+            f"{nearest(metric, unable.metrics)}"
+        )
+    return metric
+
+
+def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
+    models = settings.bench.judges.models or ([settings.judge.model] if settings.judge.model else [])
+    asking = [judge.name for judge in judges if judge.needs_model]
+    if asking and not models:
+        raise ConfigError(
+            f"{', '.join(asking)}: these judges ask a model. Name at least one in models of [bench.judges], "
+            "e.g. openai/gpt-4o-mini, or as model in the table [judge]."
+        )
+    return list(dict.fromkeys(models))
+
+
+def _baselines(metric: str) -> list[Judge]:
+    """Return the shipped judges of this metric that need neither a model nor an embedder."""
+    shipped = (load_judge(name) for name in judge_names())
+    return [judge for judge in shipped if judge.kind == "lexical" and metric in judge.metrics]
+
+
+def _cell(
+    file: Judge, judge: Judge, model: str, thresholds: Mapping[str, float], *, several: bool
+) -> JudgeCell:
+    """Return a cell; a threshold of the file holds for its variants on the same scale."""
+    _, _, said = judge.name.partition("@")
+    options = dict(part.partition("=")[::2] for part in said.split(",")) if said else {}
+    others = [
+        f"{key}={value}" if value else key for key, value in options.items() if key in ("token", "samples")
+    ]
+    return JudgeCell(
+        name=f"{judge.name} · {model}" if several and judge.needs_model else judge.name,
+        judge=judge.name,
+        base=file.name,
+        model=model,
+        scale=judge.scale,
+        shots=_shown(judge),
+        prompt=options.get("prompt", OWN),
+        temperature=judge.temperature,
+        others=",".join(others),
+        threshold=thresholds.get(
+            judge.name, thresholds.get(file.name) if judge.scale == file.scale else None
+        ),
+    )
+
+
+def _check_thresholds(declared: JudgesBench, cells: Sequence[JudgeCell]) -> None:
+    known = {name for cell in cells for name in (cell.judge, cell.base)}
+    for name in declared.thresholds:
+        if name not in known:
+            raise ConfigError(f"[bench.judges] thresholds: no judge {name!r} here. {nearest(name, known)}")
+    if declared.thresholds and declared.mapping:
+        raise ConfigError(
+            "[bench.judges] thresholds are for labels of 0 and 1, a mapping for labels of another scale: "
+            "give one of the two."
+        )
