@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ragstone.errors import nearest
-from ragstone.judging.lexical import MEASURES
+from ragstone.judging.lexical import KNOWN
 
 if TYPE_CHECKING:
     from ragstone.judging.judge import Judge
@@ -30,8 +30,8 @@ def problem_of(judge: "Judge") -> str | None:
     problem = _problem_of_asking(judge)
     if problem:
         return problem
-    if judge.kind == "lexical" and judge.measure not in MEASURES:
-        return f"measure = {judge.measure!r}. {nearest(str(judge.measure), MEASURES)}"
+    if judge.kind == "lexical" and judge.measure not in KNOWN:
+        return f"measure = {judge.measure!r}. {nearest(str(judge.measure), KNOWN)}"
     if judge.members or judge.kind in ("jury", "cascade"):
         return _problem_of_members(judge)
     if judge.kind == "classify":

@@ -9,7 +9,7 @@ from ragstone.judging.contexts import judge_parts
 from ragstone.judging.finding import Finding, FindingOf, Means
 from ragstone.judging.judge import Judge, Kind
 from ragstone.judging.jury import judge_by_jury
-from ragstone.judging.lexical import MEASURES, alternatives
+from ragstone.judging.lexical import MEASURES, OF_ANSWER, OF_QUESTION, alternatives
 from ragstone.judging.one_call import judge_in_one_call
 from ragstone.judging.samples import judge_in_samples
 from ragstone.judging.statements import judge_statements
@@ -19,8 +19,16 @@ from ragstone.records import Answer, references
 
 
 async def judge_lexically(judge: Judge, answer: Answer, inputs: dict[str, str], _means: Means) -> Finding:
-    """Return the measure of the answer against the best of its references, or against its contexts."""
-    measure = MEASURES[judge.measure or ""]
+    """Return the measure of the answer: against the best of its references, its contexts, its question."""
+    name = judge.measure or ""
+    if name in OF_ANSWER:
+        return Finding(score=OF_ANSWER[name](answer.answer))
+    if name in OF_QUESTION:
+        found = OF_QUESTION[name](answer.answer, inputs["question"])
+        if found is None:
+            return Finding(score=None, status="not_applicable", rationale="the answer is too short to tell")
+        return Finding(score=found)
+    measure = MEASURES[name]
     if "contexts" in inputs:
         return Finding(score=measure(answer.answer, inputs["contexts"]))
     given = references(answer)

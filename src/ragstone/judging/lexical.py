@@ -5,6 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from ragstone.judging.language import language_match
+from ragstone.judging.refusal import no_refusal
 from ragstone.retrieval import tokenize
 
 ARTICLES = frozenset({"a", "an", "the"})
@@ -89,6 +91,11 @@ MEASURES: dict[str, Callable[[str, str], float]] = {
     "chrf": chrf,
     "context_overlap": context_overlap,
 }
+
+# Measures of an answer that need neither reference nor contexts; None where it cannot be told.
+OF_ANSWER: dict[str, Callable[[str], float]] = {"no_refusal": no_refusal}
+OF_QUESTION: dict[str, Callable[[str, str], float | None]] = {"language_match": language_match}
+KNOWN = (*MEASURES, *OF_ANSWER, *OF_QUESTION)
 
 
 def _f_score(common: int, n_found: int, n_wanted: int, beta: float) -> float:
