@@ -198,3 +198,66 @@ def test_an_endpoint_that_is_down_stops_the_command(folder):
     ran = ragstone("judge", "a.jsonl", "--judge", "relevance", "--model", "openai/fake")
     assert ran.code == 2
     assert "http://127.0.0.1:9/v1 cannot be reached" in ran.err
+
+
+def test_judges_are_asked_in_one_call_when_told_so(project, fake_openai):
+    judges = ("--judge", "correctness", "--judge", "faithfulness", "--judge", "relevance")
+    ran = ragstone("judge", "answers.jsonl", *judges, "--model", "openai/fake", "--one-call", "--limit", 2)
+    rows = list(read_rows("judgements.jsonl", Judgement))
+    assert ran.code == 0
+    assert [(row.judge, row.metric) for row in rows[:4]] == [
+        ("correctness@together", "correctness"),
+        ("relevance@together", "relevance"),
+    ] * 2
+    assert {row.judge for row in rows[4:]} == {"faithfulness"}
+    assert [row.usage.calls if row.usage else None for row in rows[:4]] == [1, None, 1, None]
+    together = sum("correctness" in body and "relevance" in body for body in map(str, fake_openai.bodies))
+    assert together == 2
+
+
+def test_a_single_judge_is_asked_as_ever_whatever_one_call_says(project):
+    ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--one-call")
+    assert {row.judge for row in read_rows("judgements.jsonl", Judgement)} == {"relevance"}
+
+
+def test_one_call_may_stand_in_the_settings(project):
+    with (project / "ragstone.toml").open("a", encoding="utf-8") as file:
+        file.write(
+            '\n[judge]\njudges = ["correctness", "relevance"]\nmodel = "openai/fake"\none_call = true\n'
+        )
+    ragstone("judge", "answers.jsonl", "--limit", 1)
+    assert [row.judge for row in read_rows("judgements.jsonl", Judgement)] == [
+        "correctness@together",
+        "relevance@together",
+    ]
+
+
+def sheet_of_two(project):
+    rows = [json.loads(line) for line in (project / "answers.jsonl").read_text("utf-8").splitlines()]
+    sheet = [row | {"system": system} for system in ("a", "b") for row in rows]
+    sheet = [row | {"answer": row["answer"] + " And more."} if row["system"] == "b" else row for row in sheet]
+    (project / "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sheet), "utf-8")
+
+
+def test_two_systems_are_compared_pair_by_pair(project):
+    sheet_of_two(project)
+    ran = ragstone("judge", "two.jsonl", "--judge", "pairwise", "--model", "openai/fake")
+    rows = list(read_rows("judgements.jsonl", Judgement))
+    assert ran.code == 0
+    assert [(row.question_id, row.system) for row in rows] == [(f"q{n}", "a vs b") for n in range(6)]
+    assert all(row.usage.calls == 2 for row in rows)
+
+
+def test_a_sheet_of_one_system_has_nothing_to_compare(project):
+    ran = ragstone("judge", "answers.jsonl", "--judge", "pairwise", "--model", "openai/fake")
+    assert ran.code == 2
+    assert "no question was answered by two systems" in ran.err
+    assert not (project / "judgements.jsonl").exists()
+
+
+def test_the_forecast_of_pairs_counts_both_orders(project):
+    sheet_of_two(project)
+    ran = ragstone(
+        "judge", "two.jsonl", "--judge", "pairwise", "--model", "openai/fake", "--forecast", "--json"
+    )
+    assert sum(model["calls"] for model in json.loads(ran.out)["models"]) == 12

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from ragstone.report import RunSummary
 
 Judges = Annotated[list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")]
+OneCall = Annotated[
+    bool | None,
+    typer.Option("--one-call", help="Ask judges whose replies fit into one together: cheaper, less apart."),
+]
 QuestionsToo = Annotated[
     Path | None, typer.Option("--questions", help="Questions and references, where the sheet has none.")
 ]
@@ -38,6 +42,7 @@ def judge(
     *,
     judges: Judges = None,
     model: Model = None,
+    one_call: OneCall = None,
     questions: QuestionsToo = None,
     output: Output = Path("judgements.jsonl"),
     limit: Limit = None,
@@ -59,7 +64,7 @@ def judge(
     from ragstone.tables import check_output
 
     caps = parse_caps(budget, deadline)
-    settings = choose(load_settings(config), "judge", model=model)
+    settings = choose(load_settings(config), "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
     if forecast or not offline:
         if not forecast:

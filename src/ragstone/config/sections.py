@@ -102,10 +102,14 @@ class AnswerSection(Section, frozen=True, kw_only=True):
 
 
 class JudgeSection(Section, frozen=True, kw_only=True):
-    """`[judge]`: names of shipped judges or paths of judge files, and the model that they ask."""
+    """`[judge]`: names of shipped judges or paths of judge files, and the model that they ask.
+
+    one_call: judges whose replies fit into one are asked together; each then judges beside others.
+    """
 
     judges: list[str] = msgspec.field(default_factory=lambda: list(DEFAULT_JUDGES))
     model: str | None = None
+    one_call: bool = False
 
 
 class AgreeSection(Section, frozen=True, kw_only=True):

@@ -100,6 +100,7 @@ def judge(
     *,
     judges: Iterable[str | Path | Judge],
     model: str | None = None,
+    one_call: bool | None = None,
     settings: Settings | None = None,
     budget: str | None = None,
     deadline: str | None = None,
@@ -107,17 +108,18 @@ def judge(
     batch: bool = False,
     progress: Progress = silent,
 ) -> list[Judgement]:
-    """Return every judge's judgement of every answer: all answers by the first judge, then by the next.
+    """Return every judge's judgements of every answer: all answers by the first judge, then by the next.
 
     answers: rows, or dicts with the column names of any tool that `read_rows` understands. judges: names,
     paths of judge files, or Judge values. model: asked by those judges that ask one, in place of the one
-    in `settings` (default: ragstone.toml). budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what
+    in `settings` (default: ragstone.toml). one_call: judges whose replies fit into one are asked together;
+    their judgements then carry `NAME@together`. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what
     they cut off has the status `over_budget` or `timeout`. batch: by the provider's batch API, cheaper, in
     hours. Raises DataError for a row that cannot be read, ConfigError for an unknown judge, ModelError when
     no call can succeed.
     """
     rows = [parse_row(row, Answer) if isinstance(row, dict) else row for row in answers]
-    chosen = choose(settings or load_settings(), "judge", model=model)
+    chosen = choose(settings or load_settings(), "judge", model=model, one_call=one_call)
     found = load_judges(judges)
 
     async def work() -> list[Judgement]:

@@ -10,6 +10,7 @@ from ragstone.agreement import ReportCard
 from ragstone.config import Settings
 from ragstone.engine.calibration import cards_of_run, cards_of_sheet
 from ragstone.engine.certificate import copy_certificate
+from ragstone.engine.judge_tasks import count_planned
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.notes import duplicate_notes, plain_notes, ranking_notes
@@ -143,7 +144,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         folder / "judgements.jsonl",
         Judgement,
         each=judgements.append,
-        n_planned=len(answers) * sum(len(judge.metrics) for judge in judges),
+        n_planned=count_planned(judges, len(answers)),
         force=True,
     )
     return RunRows(

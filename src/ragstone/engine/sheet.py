@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings
+from ragstone.engine.judge_tasks import count_planned
 from ragstone.engine.local import run_sync
 from ragstone.engine.notes import plain_notes
 from ragstone.engine.output import write_stream
@@ -66,7 +67,7 @@ def judge_sheet(
             settings, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
             rows = judge_rows(answers, judges, session, n_answers)
-            n_planned = n_answers * sum(len(judge.metrics) for judge in judges)
+            n_planned = count_planned(judges, n_answers)
             await write_stream(rows, output, Judgement, each=count, n_planned=n_planned, force=force)
         metrics = tally.summaries(settings.run.seed)
         return RunSummary(

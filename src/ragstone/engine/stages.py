@@ -10,11 +10,12 @@ from ragstone.config import Settings
 from ragstone.corpus import Corpus, Duplicate, IngestOptions, Skipped, read_corpus
 from ragstone.embedding import Embed
 from ragstone.engine.chunking import cut_documents
+from ragstone.engine.judge_tasks import JudgeTask, plan_tasks
 from ragstone.engine.local import map_in_order
 from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session
 from ragstone.errors import ModelError, RagstoneError
-from ragstone.judging import Judge, failed_judgements, judge_answer, load_judge
+from ragstone.judging import Judge, load_judge
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.retrieval import build_search
 from ragstone.retrieval.rerank import asks_a_model
@@ -136,8 +137,10 @@ def judge_rows(
     """Yield every judge's judgements of every answer: all answers by the first judge, then by the next.
 
     A judge with several criteria gives a judgement for each, and one for its score. One judge after the other
-    keeps the fixed part of its prompt in the model's cache. So `answers` is a function that gives the rows
-    anew each time; they may come from a file and need not fit into memory.
+    keeps the fixed part of its prompt in the model's cache; with `one_call` in `[judge]`, those whose replies
+    fit into one are asked together. So `answers` is a function that gives the rows anew each time; they may
+    come from a file and need not fit into memory. Raises DataError where a judge compares systems, and no
+    question was answered by two.
     """
     asking = [judge for judge in judges if judge.needs_model]
     return in_rounds(
@@ -154,18 +157,19 @@ async def _judge_rows(
     n_answers: int | None,
 ) -> AsyncIterator[Judgement]:
     means = await session.means(judges)
-    for judge in judges:
+    one_call = session.settings.judge.one_call
+    for task in plan_tasks(answers, judges, means, n_answers, one_call=one_call):
 
-        async def work(answer: Answer, judge: Judge = judge) -> list[Judgement]:
+        async def work(row: object, task: JudgeTask = task) -> list[Judgement]:
             try:
-                return await judge_answer(judge, answer, means)
+                return await task.work(row)
             except RagstoneError:
                 raise
             except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
-                return failed_judgements(judge, answer, means, "error", traceback.format_exc())
+                return task.fail(row, traceback.format_exc())
 
-        with session.progress(f"judge {judge.name}", n_answers, session.state) as advance:
-            async for judgements in map_in_order(work, answers(), session.stop):
+        with session.progress(f"judge {task.name}", task.n_rows, session.state) as advance:
+            async for judgements in map_in_order(work, task.rows(), session.stop):
                 advance()
                 for judgement in judgements:
                     yield judgement

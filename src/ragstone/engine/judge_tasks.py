@@ -1,0 +1,95 @@
+"""What judging a sheet comes to: one task after the other, each with its rows and what becomes of a row."""
+
+import functools
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ragstone.judging import (
+    Judge,
+    Means,
+    can_join,
+    failed_judgements,
+    joined,
+    judge_answer,
+    judge_together,
+)
+from ragstone.judging.pairwise import as_pair, judge_pair, pair_answers
+from ragstone.records import Answer, Judgement
+
+Rows = Callable[[], Iterable[Answer]]
+
+
+class JudgeTask(msgspec.Struct, frozen=True):
+    """One judge, or several that are asked in one call, and the rows that it judges.
+
+    rows: gives them anew each time: answers, or pairs of answers. n_rows: how many, None where nobody has
+    counted. work: a row -> its judgements. fail: a row and an unforeseen error -> its judgements.
+    """
+
+    name: str
+    rows: Callable[[], Iterable[Any]]
+    n_rows: int | None
+    work: Callable[[Any], Awaitable[list[Judgement]]]
+    fail: Callable[[Any, str], list[Judgement]]
+
+
+def plan_tasks(
+    answers: Rows, judges: Sequence[Judge], means: Means, n_answers: int | None, *, one_call: bool
+) -> list[JudgeTask]:
+    """Return the tasks in the order of the judges; judges that are asked in one call are one task, the first.
+
+    one_call: those whose replies fit into one are asked together, if there are two or more of them.
+    """
+    together = [judge for judge in judges if one_call and can_join(judge)]
+    if len(together) < 2:
+        together = []
+    tasks = [_together(together, answers, means, n_answers)] if together else []
+    for judge in judges:
+        if judge.kind == "pairwise":
+            tasks.append(_pairs(judge, answers, means))
+        elif judge not in together:
+            tasks.append(_single(judge, answers, means, n_answers))
+    return tasks
+
+
+def _single(judge: Judge, answers: Rows, means: Means, n_answers: int | None) -> JudgeTask:
+    return JudgeTask(
+        judge.name,
+        answers,
+        n_answers,
+        lambda answer: judge_answer(judge, answer, means),
+        lambda answer, error: failed_judgements(judge, answer, means, "error", error),
+    )
+
+
+def _together(judges: Sequence[Judge], answers: Rows, means: Means, n_answers: int | None) -> JudgeTask:
+    def fail(answer: Answer, error: str) -> list[Judgement]:
+        named = joined(judges)
+        return [row for judge in named for row in failed_judgements(judge, answer, means, "error", error)]
+
+    return JudgeTask(
+        " + ".join(judge.name for judge in judges),
+        answers,
+        n_answers,
+        functools.partial(judge_together, judges, means=means),
+        fail,
+    )
+
+
+def _pairs(judge: Judge, answers: Rows, means: Means) -> JudgeTask:
+    return JudgeTask(
+        judge.name,
+        lambda: pair_answers(answers()),
+        None,
+        lambda pair: judge_pair(judge, *pair, means),
+        lambda pair, error: failed_judgements(judge, as_pair(*pair), means, "error", error),
+    )
+
+
+def count_planned(judges: Sequence[Judge], n_answers: int) -> int | None:
+    """Return how many judgements there will be; None if a judge compares pairs, which nobody has counted."""
+    if any(judge.kind == "pairwise" for judge in judges):
+        return None
+    return n_answers * sum(len(judge.metrics) for judge in judges)
