@@ -5,9 +5,10 @@ import pytest
 from tests.support.scripted_judge import Scripted
 
 from ragstone.judging import Means, judge_answer, judge_names, load_judge
+from ragstone.judging.checking_keys import ONE_CALL
 from ragstone.judging.examples import example_answer, example_reply
 from ragstone.judging.judge import Example
-from ragstone.judging.one_call import ONE_CALL, one_call_prompt, reply_fields, reply_type
+from ragstone.judging.one_call import one_call_prompt, reply_fields, reply_type
 from ragstone.judging.render import gather_inputs
 from ragstone.llm.schema import validate
 from ragstone.records import Answer

@@ -32,7 +32,7 @@ def load_settings(path: Path | str | None = None) -> Settings:
     tables = parse_toml(text, file)
     if "root" in tables:
         raise ConfigError(
-            f"{file}:{_line_of(text, ['root'])}: unknown key 'root'. Paths are relative to this file."
+            f"{file}:{line_of(text, ['root'])}: unknown key 'root'. Paths are relative to this file."
         )
     return convert_section({**tables, "root": str(file.parent)}, Settings, file, text)
 
@@ -83,7 +83,7 @@ def convert_section(table: dict[str, Any], kind: type[SectionT], file: Path, tex
         elif keys:
             message = message.replace("Expected `object`", "Expected a table")
             message += f" (key {'.'.join(keys)!r})"
-        raise ConfigError(f"{file}:{_line_of(text, keys)}: {message}") from None
+        raise ConfigError(f"{file}:{line_of(text, keys)}: {message}") from None
 
 
 def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str], list[str]]:
@@ -145,7 +145,7 @@ def _fits(value: object, kind: type[Any]) -> bool:
     return True
 
 
-def _line_of(text: str, keys: list[str]) -> int:
+def line_of(text: str, keys: list[str]) -> int:
     """Return the line that goes furthest along the keys: of the last one, or of the table it should be in."""
     table: list[str] = []
     deepest, found, in_text = 0, 1, False

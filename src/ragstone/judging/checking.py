@@ -1,9 +1,17 @@
 """What is wrong with a judge's file, beyond its types: in one sentence, with the fix."""
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ragstone.errors import nearest
+from ragstone.judging.checking_keys import idle_key
+from ragstone.judging.checking_parts import (
+    problem_of_criteria,
+    problem_of_examples,
+    problem_of_grades,
+    problem_of_shots,
+)
 from ragstone.judging.lexical import KNOWN
 
 if TYPE_CHECKING:
@@ -21,22 +29,33 @@ MOST_LABELS = 20  # as many tokens as endpoints list
 
 def problem_of(judge: "Judge") -> str | None:
     """Return what is wrong with a judge, in one sentence, or None."""
+    found = key_and_problem(judge)
+    return found[1] if found else None
+
+
+def key_and_problem(judge: "Judge") -> tuple[str, str] | None:
+    """Return the key of the file that is wrong and, in one sentence, what is wrong with it; or None."""
+    for key, check in CHECKS:
+        problem = check(judge)
+        if problem:
+            return key, problem
+    return idle_key(judge)
+
+
+def _problem_of_scale(judge: "Judge") -> str | None:
     low, high = judge.scale
     if low >= high:
         return f"scale = [{low:g}, {high:g}]: give the lowest score first, then a higher one."
     fixed = FIXED_SCALES.get(judge.kind, judge.scale)
     if judge.scale != fixed:
         return f"a {judge.kind} judge has scale = [{fixed[0]:g}, {fixed[1]:g}]."
-    problem = _problem_of_asking(judge)
-    if problem:
-        return problem
+    return problem_of_grades(judge)
+
+
+def _problem_of_measure(judge: "Judge") -> str | None:
     if judge.kind == "lexical" and judge.measure not in KNOWN:
         return f"measure = {judge.measure!r}. {nearest(str(judge.measure), KNOWN)}"
-    if judge.members or judge.kind in ("jury", "cascade"):
-        return _problem_of_members(judge)
-    if judge.kind == "classify":
-        return _problem_of_labels(judge) or _problem_of_prompts(judge)
-    return _problem_of_prompts(judge)
+    return None
 
 
 def _problem_of_asking(judge: "Judge") -> str | None:
@@ -59,6 +78,8 @@ def _problem_of_asking(judge: "Judge") -> str | None:
 
 
 def _problem_of_labels(judge: "Judge") -> str | None:
+    if judge.kind != "classify":
+        return None
     low, high = judge.scale
     if not judge.labels or len(judge.labels) < 2:
         return "a judge of kind classify needs a table [labels] with at least two entries `label = score`."
@@ -70,6 +91,8 @@ def _problem_of_labels(judge: "Judge") -> str | None:
 
 def _problem_of_members(judge: "Judge") -> str | None:
     """Return what its own file shows of it; whether members can be loaded and fit: see members.py."""
+    if not judge.members and judge.kind not in ("jury", "cascade"):
+        return None
     if judge.kind not in ("jury", "cascade"):
         return f"a {judge.kind} judge has no members. Take them out, or write kind = 'jury' or 'cascade'."
     if len(judge.members) < 2:
@@ -93,7 +116,7 @@ def _problem_of_members(judge: "Judge") -> str | None:
 
 
 def _problem_of_prompts(judge: "Judge") -> str | None:
-    if not judge.needs_model:
+    if not judge.needs_model or judge.kind in ("jury", "cascade"):
         return None
     two_prompts = judge.kind == "statements" and not judge.checks_contexts
     for name in ["prompt", "verify"] if two_prompts else ["prompt"]:
@@ -122,7 +145,9 @@ def _problem_of_sides(judge: "Judge") -> str | None:
 
 def _problem_of_names(judge: "Judge", prompt: str) -> str | None:
     """Return where a prompt and the declared inputs differ, or None."""
-    named = set(re.findall(r"\{(\w+)\}", prompt + (judge.verify or ""))) - {"statements"}
+    criteria = [text for one in judge.criteria for text in (one.description, *one.grades)]
+    told = "\n".join([prompt, judge.verify or "", *criteria])
+    named = set(re.findall(r"\{(\w+)\}", told)) - {"statements"}
     if judge.kind == "pairwise":
         if judge.samples > 1:
             return "a pairwise judge is asked once in each order: leave out samples."
@@ -139,3 +164,17 @@ def _problem_of_names(judge: "Judge", prompt: str) -> str | None:
             f"inputs declares {min(unused)!r}, which the prompt does not name. Write {{{min(unused)}}} in it."
         )
     return None
+
+
+# The key that a check is about -> the check. The first that finds something is told.
+CHECKS: tuple[tuple[str, Callable[["Judge"], str | None]], ...] = (
+    ("scale", _problem_of_scale),
+    ("reply", _problem_of_asking),
+    ("measure", _problem_of_measure),
+    ("members", _problem_of_members),
+    ("labels", _problem_of_labels),
+    ("criteria", problem_of_criteria),
+    ("prompt", _problem_of_prompts),
+    ("shots", problem_of_shots),
+    ("examples", problem_of_examples),
+)

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from ragstone.config import Section, convert_section, library_names, parse_toml, read_named
+from ragstone.config.loading import line_of
 from ragstone.errors import ConfigError
-from ragstone.judging.checking import problem_of
+from ragstone.judging.checking import key_and_problem
 
 Kind = Literal[
     "rubric",
@@ -166,10 +167,13 @@ def read_judge(name: str | Path) -> Judge:
 
 def parse_judge(text: str, file: Path) -> Judge:
     """Return the judge that a TOML text describes; `file` is named in errors. Raises ConfigError."""
-    judge = _placed(convert_section(parse_toml(text, file), Judge, file, text), file)
-    problem = problem_of(judge)
-    if problem:
-        raise ConfigError(f"{file}: {problem}")
+    tables = parse_toml(text, file)
+    judge = _placed(convert_section(tables, Judge, file, text), file)
+    found = key_and_problem(judge)
+    if found:
+        key, problem = found
+        line = f":{line_of(text, [key])}" if key in tables else ""
+        raise ConfigError(f"{file}{line}: {problem}")
     return judge
 
 

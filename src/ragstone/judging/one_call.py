@@ -14,7 +14,6 @@ from ragstone.judging.rubric import criteria_text, rubric_fields, rubric_finding
 from ragstone.llm import Prompt
 from ragstone.records import Answer
 
-ONE_CALL = ("rubric", "percentage", "boolean", "classify")
 PERCENTAGE = Annotated[int, msgspec.Meta(ge=0, le=100)]
 
 

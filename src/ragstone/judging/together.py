@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ragstone.judging.checking_keys import ONE_CALL
 from ragstone.judging.examples import examples_text, expected_values
 from ragstone.judging.finding import Finding, Means, ask_model
 from ragstone.judging.judge import Example, Judge
 from ragstone.judging.judging import judge_by
-from ragstone.judging.one_call import ONE_CALL, finding_of, reply_fields, told_text
+from ragstone.judging.one_call import finding_of, reply_fields, told_text
 from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
 from ragstone.judging.replies import Field, reply_form, reply_type
 from ragstone.llm import CallFailed, Prompt, Reply, fenced_prompt, row_nonce

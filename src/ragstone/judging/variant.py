@@ -6,6 +6,7 @@ stand apart from those of the file as it is.
 
 import re
 from collections.abc import Mapping
+from math import floor
 from pathlib import Path
 
 import msgspec
@@ -101,7 +102,7 @@ def _change(judge: Judge, key: str, value: str) -> dict[str, object]:
         return {"prompt": judge.prompts[value]}
     if key == "scale":
         return {"scale": _scale(judge, value)}
-    if key == "shots" and value.isdigit() and int(value) > len(judge.examples):
+    if key == "shots" and value.isdecimal() and int(value) > len(judge.examples):
         raise ConfigError(f"judge {judge.name!r}: shots={value}, and its file holds {len(judge.examples)}.")
     field = {"shots": int, "samples": int, "temperature": float}[key]
     try:
@@ -128,7 +129,7 @@ def _rescaled(example: Example, judge: Judge, varied: Judge) -> Example:
     (low, high), (new_low, new_high) = judge.scale, varied.scale
 
     def moved(score: float) -> float:
-        return float(int(new_low + (score - low) / (high - low) * (new_high - new_low) + 0.5))
+        return float(floor(new_low + (score - low) / (high - low) * (new_high - new_low) + 0.5))
 
     expected = example.expected
     if isinstance(expected, dict):
