@@ -112,9 +112,9 @@ async def take_best(
     if _size(passages) <= most:
         return list(passages), []
     [hits] = await rank_by_bm25([passage.text for passage in passages])([wanted], len(passages), None)
-    order = [place for place, _ in hits]
+    order = dict.fromkeys([*(place for place, _ in hits), *range(len(passages))])
     taken: list[Passage] = []
-    for place in order + [place for place in range(len(passages)) if place not in set(order)]:
+    for place in order:
         if _size([*taken, passages[place]]) <= most or not taken:
             taken.append(passages[place])
     return taken, [passage for passage in passages if passage not in taken]
