@@ -61,10 +61,10 @@ def check_members(judge: Judge, name: str | Path, above: tuple[str, ...] = ()) -
     """
     from ragstone.judging.variant import read_variant  # which checks what it reads by this function
 
-    trail = (*above, _placed(str(name)))
+    trail = (*above, placed_name(str(name)))
     for member in judge.members:
-        if _placed(member.judge) in trail:
-            chain = " > ".join((*trail, _placed(member.judge)))
+        if placed_name(member.judge) in trail:
+            chain = " > ".join((*trail, placed_name(member.judge)))
             raise ConfigError(
                 f"{name}: a judge cannot be a member of itself: {chain}. Take out the last one."
             )
@@ -97,7 +97,7 @@ def _problem_of(judge: Judge, inner: Judge, member: Member) -> str | None:
     return None
 
 
-def _placed(name: str) -> str:
+def placed_name(name: str) -> str:
     """Return one name for a file, however its path is written; other names as they are."""
     found = FILE.fullmatch(name)
     return f"{Path(found[1]).expanduser().resolve()}{found[2] or ''}" if found else name

@@ -1,4 +1,4 @@
-"""What cascades have saved: the calls, tokens and money beside what the last member alone would have taken."""
+"""What cascades have saved: calls, tokens and money beside what the last member alone would have taken."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -77,7 +77,7 @@ class CascadeTally:
         self._cascades: dict[str, _Rows] = {}
 
     def add(self, row: Judgement) -> None:
-        """Count one judgement; that of another judge, and that of a row which nobody was asked about, is none."""
+        """Count one judgement, if it is of a cascade and a member was asked."""
         metadata = row.metadata or {}
         if "decided_by" not in metadata:
             return

@@ -1,8 +1,15 @@
-"""What a cascade has saved, in words: the same in the terminal and on the page."""
+"""What a cascade has saved, and what one with fitted thresholds is expected to do, in words."""
 
+from typing import TYPE_CHECKING
+
+from ragstone.judging.expected import CascadeFit, FitFigures
 from ragstone.judging.savings import CascadeSavings
 from ragstone.records import Usage
 from ragstone.report.wording import count, plural
+from ragstone.statistics import Estimate
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 
 def savings_line(saved: CascadeSavings) -> str:
@@ -14,13 +21,86 @@ def savings_line(saved: CascadeSavings) -> str:
     undecided = [f"{count(saved.n_undecided)} have no score"] if saved.n_undecided else []
     said = f"Cascade {saved.judge}, {plural(saved.n_rows, 'row')}: {'; '.join(shares + undecided)}."
     last = saved.members[-1]
+    if not last.n_asked:
+        return f"{said} {last.name} was never asked, so what it would have cost is not known."
     if saved.last_alone is None:
-        asked = "was never asked, so what it would have cost is not known" if not last.n_asked else ""
-        return f"{said} {last.name} {asked}." if asked else said
+        return said
     return (
         f"{said} It took {_taken(saved.spent, saved.spent_usd)}; {last.name} for every row would have taken "
         f"about {_taken(saved.last_alone, saved.last_alone_usd)}: {_difference(saved)}."
     )
+
+
+def terminal_fit(fit: CascadeFit) -> "Group":
+    """Return what `ragstone judges fit` shows: thresholds, agreement with people, and what it takes."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    cheap, dear = fit.judge.members
+    told = {"fitted on": fit.in_sample, "cross-validated": fit.cross_validated, "set apart": fit.tested}
+    shown = {name: figures for name, figures in told.items() if figures}
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for head in ("agreement with people", *shown):
+        table.add_column(Text(head), justify="left" if head == "agreement with people" else "right")
+    for name, cells in _lines(list(shown.values()), cheap.judge, dear.judge):
+        table.add_row(Text(f"  {name}"), *(Text(cell) for cell in cells))
+    return Group(*(Text(line) for line in _thresholds(fit)), table, *(Text(line) for line in _remarks(fit)))
+
+
+def _lines(shown: list[FitFigures], cheap: str, dear: str) -> list[tuple[str, list[str]]]:
+    """Return the lines of the table: what each is, and its value in each column."""
+    return [
+        ("the cascade", [_agreement(one.cascade) for one in shown]),
+        ("  on what the cheap one decides", [_agreement(one.decided) for one in shown]),
+        (f"{cheap} alone", [_agreement(one.cheap) for one in shown]),
+        (f"{dear} alone", [_agreement(one.dear) for one in shown]),
+        ("cascade minus cheap", [_agreement(one.cascade_minus_cheap) for one in shown]),
+        ("cascade minus dear", [_agreement(one.cascade_minus_dear) for one in shown]),
+        ("decided by the cheap one", [_percent(one.n_decided, one.n_answers) for one in shown]),
+        ("answers", [count(one.n_answers) for one in shown]),
+        ("questions", [count(one.n_questions) for one in shown]),
+    ]
+
+
+def _thresholds(fit: CascadeFit) -> list[str]:
+    cheap, dear = fit.judge.members
+    low, high = cheap.unsure or (0.0, 0.0)
+    handed = "hands nothing on" if low == high == cheap.cut else f"hands on scores from {low:g} to {high:g}"
+    return [
+        f"{cheap.judge} says yes from {cheap.cut:g} on and {handed}.",
+        f"{dear.judge} says yes from {dear.cut:g} on.",
+    ]
+
+
+def _remarks(fit: CascadeFit) -> list[str]:
+    """Return what money it takes, and what to know of the figures."""
+    lines = []
+    if fit.dear_alone.calls:
+        lines.append(
+            f"All these answers take {_taken(fit.spent, fit.spent_usd)}; "
+            f"{_taken(fit.dear_alone, fit.dear_alone_usd)} with the dear judge alone."
+        )
+    if fit.n_folds_out:
+        lines.append(
+            f"In {plural(fit.n_folds_out, 'fold')} of the cross-validation no interval reached "
+            f"{fit.agreement:g}, and every answer was handed on. More labels make thresholds firmer."
+        )
+    if fit.n_left_out:
+        lines.append(f"{plural(fit.n_left_out, 'labelled answer')} without a score by both judges left out.")
+    return lines
+
+
+def _agreement(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "none"
+    known = f" ({_interval(estimate)})" if estimate.low is not None else ""
+    return f"{estimate.value:.3f}".replace("-", "−") + known
+
+
+def _interval(estimate: Estimate) -> str:
+    """Return the interval's ends with three decimals."""
+    return f"{estimate.low:.3f} to {estimate.high:.3f}".replace("-", "−")
 
 
 def _taken(usage: Usage, usd: float | None) -> str:

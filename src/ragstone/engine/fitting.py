@@ -1,0 +1,241 @@
+"""Judgements of a cheap and a dear judge + people's labels -> a cascade, and what to expect of it."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+
+from ragstone.agreement.measured import JudgeId, by_judge
+from ragstone.agreement.pairing import Key, human_scores, pair
+from ragstone.errors import ConfigError, DataError
+from ragstone.judging import Judge, load_judge, question_digest
+from ragstone.judging.expected import (
+    CascadeFit,
+    Scored,
+    cross_validate,
+    figures_of,
+    fit_thresholds,
+    outcomes_of,
+)
+from ragstone.judging.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
+from ragstone.judging.judge import Member
+from ragstone.judging.members import NO_MODEL, asks_default, member_name, placed_name
+from ragstone.records import Judgement, Label, Usage
+
+DEFAULT_AGREEMENT = 0.95
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class _Judged(msgspec.Struct, frozen=True, eq=False):
+    """A judge, what it is as a member, and its judgements by answer."""
+
+    judge: Judge
+    member: Member
+    rows: dict[Key, Judgement]
+
+
+def fit_cascade(
+    judgements: Iterable[Judgement],
+    labels: Iterable[Label],
+    *,
+    cheap: str | Path,
+    dear: str | Path | None = None,
+    agreement: float = DEFAULT_AGREEMENT,
+    yes_from: float | None = None,
+    test_share: float = 0.0,
+    name: str = "cascade",
+    seed: int = 0,
+) -> CascadeFit:
+    """Return a cascade of two judges with thresholds fitted on people's labels of answers that both judged.
+
+    cheap, dear: judges by name or file, as `NAME by MODEL` where several models were asked; without `dear`
+    the one other judge there is. agreement: what the answers that the cheap judge decides shall have with
+    people at least, see fit_unsure. yes_from: labels from there on are a yes; needed where they are not 0 and
+    1. test_share: of the questions, set apart to measure the cascade on; it is not fitted on them. name: of
+    the cascade. Raises ConfigError for a judge that cannot be loaded and for an agreement, a share or a name
+    that is none, DataError for judgements and labels that do not fit together or are too few.
+    """
+    _check(agreement, test_share, name)
+    rows_of = by_judge(judgements)
+    first = _judged(rows_of, str(cheap))
+    second = _judged(rows_of, str(dear) if dear else _other(rows_of, first))
+    if first.member == second.member:
+        raise ConfigError(f"{cheap}: the cheap judge and the dear one are the same. Give two judges.")
+    answers, keys, questions, n_left_out = _labelled(first, second, labels, yes_from)
+    aside = _set_aside(len(questions), test_share, seed)
+    fitted, tested = answers.at(~aside[answers.question]), answers.at(aside[answers.question])
+    thresholds = _fit_or_tell(fitted, first, agreement)
+    crossed, n_folds_out = cross_validate(fitted, agreement, seed)
+    _, decided = decide(thresholds, answers.cheap, answers.dear)
+    handed_on = [key for key, sure in zip(keys, decided, strict=True) if not sure]
+    spent = _spent([*(first.rows[key] for key in keys), *(second.rows[key] for key in handed_on)])
+    alone = _spent([second.rows[key] for key in keys])
+    return CascadeFit(
+        judge=_cascade(name, first, second, thresholds, [questions[n] for n in np.flatnonzero(~aside)]),
+        agreement=agreement,
+        in_sample=figures_of(outcomes_of(thresholds, fitted), fitted.question, seed),
+        cross_validated=crossed,
+        n_folds_out=n_folds_out,
+        tested=figures_of(outcomes_of(thresholds, tested), tested.question, seed) if aside.any() else None,
+        n_left_out=n_left_out,
+        spent=spent[0],
+        spent_usd=spent[1],
+        dear_alone=alone[0],
+        dear_alone_usd=alone[1],
+    )
+
+
+def _check(agreement: float, test_share: float, name: str) -> None:
+    if not 0 < agreement < 1:
+        raise ConfigError(f"agreement {agreement:g}: give a share between 0 and 1, e.g. 0.95.")
+    if not 0 <= test_share < 1:
+        raise ConfigError(f"test share {test_share:g}: give a share from 0 to below 1, e.g. 0.5.")
+    if not NAME.fullmatch(name):
+        raise ConfigError(f"name {name!r}: a judge is named in small letters, digits and underscores.")
+
+
+def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _Judged:
+    """Return a judge that the user names, with its judgements."""
+    name, by, model = ("", "", "") if given.endswith(".toml") else given.rpartition(" by ")
+    judge = load_judge(name if by else given)
+    found = {
+        one.model: rows
+        for one, rows in rows_of.items()
+        if (one.judge, one.metric, one.prompt_version) == (judge.name, judge.measures, judge.version)
+        and (not by or one.model == model)
+    }
+    if not found:
+        known = (
+            ", ".join(sorted({f"{one.judge} (version {one.prompt_version})" for one in rows_of})) or "none"
+        )
+        raise DataError(
+            f"no judgement by {given} (version {judge.version}) in the file; it holds {known}. Judge the "
+            "labelled answers by both judges first: ragstone judge SHEET --judge CHEAP --judge DEAR"
+        )
+    if len(found) > 1:
+        names = " or ".join(repr(f"{given} by {model}") for model in sorted(found))
+        raise ConfigError(f"the file holds judgements by {given} with several models. Write {names}.")
+    [(model, rows)] = found.items()
+    named = model if asks_default(judge) and " + " not in model else None
+    member = Member(judge=placed_name(name if by else given), model=named)
+    return _Judged(judge, member, {(row.question_id, row.system): row for row in _once(rows)})
+
+
+def _once(rows: Sequence[Judgement]) -> Sequence[Judgement]:
+    """Return the rows. Raises DataError if an answer was judged twice."""
+    pair(rows, {})
+    return rows
+
+
+def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _Judged) -> str:
+    """Return the name of the only judge beside the first."""
+    names = {one.judge if one.model == NO_MODEL else f"{one.judge} by {one.model}" for one in rows_of}
+    others = sorted(names - {first.judge.name, member_name(first.judge, first.member)})
+    if len(others) != 1:
+        listed = f"it holds {', '.join(others)}" if others else "it holds no other"
+        raise ConfigError(
+            f"which is the dear judge? Beside {first.judge.name}, {listed}. Name it with --dear."
+        )
+    return others[0]
+
+
+def _labelled(
+    first: _Judged, second: _Judged, labels: Iterable[Label], yes_from: float | None
+) -> tuple[Scored, list[Key], list[str], int]:
+    """Return the answers with two scores and a label, their keys, the questions, and how many lack a score."""
+    metric = second.judge.measures
+    humans = human_scores(_as_yes_no(labels, metric, yes_from), metric)
+    one, other = pair(first.rows.values(), humans), pair(second.rows.values(), humans)
+    scores = dict(zip(other.keys, other.judge, strict=True))
+    kept = np.array([key in scores for key in one.keys], dtype=np.bool_)
+    keys = [key for key in one.keys if key in scores]
+    if not keys:
+        raise DataError(
+            f"no answer has a label of {metric} and a score by both judges: {len(humans)} answers are "
+            f"labelled, {len(one.keys)} of them have a score by {first.judge.name}, {len(other.keys)} by "
+            f"{second.judge.name}. They are paired by question_id and system."
+        )
+    questions, question = np.unique(np.array(one.clusters)[kept], return_inverse=True)
+    dear = np.array([scores[key] for key in keys])
+    answers = Scored(one.judge[kept], dear, one.human[kept] == 1, question)
+    n_settled = sum(human.score is not None for human in humans.values())
+    return answers, keys, [str(text) for text in questions], n_settled - len(keys)
+
+
+def _as_yes_no(labels: Iterable[Label], metric: str, yes_from: float | None) -> list[Label]:
+    """Return the labels of a metric as 1 and 0. Raises DataError if it is not said how."""
+    given = [label for label in labels if label.metric in (None, metric)]
+    values = sorted({label.score for label in given})
+    if yes_from is not None:
+        return [msgspec.structs.replace(label, score=float(label.score >= yes_from)) for label in given]
+    if not set(values) <= {0.0, 1.0}:
+        shown = ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
+        raise DataError(
+            f"the labels are {shown}, not 0 and 1: say with --yes-from from which one on it is a yes."
+        )
+    return given
+
+
+def _set_aside(n_questions: int, share: float, seed: int) -> Flags:
+    """Return which questions are set apart, drawn by the seed."""
+    chosen = np.zeros(n_questions, dtype=np.bool_)
+    chosen[np.random.default_rng(seed).permutation(n_questions)[: round(share * n_questions)]] = True
+    return chosen
+
+
+def _fit_or_tell(answers: Scored, first: _Judged, agreement: float) -> Thresholds:
+    """Return the thresholds. Raises DataError saying what they cannot be fitted on."""
+    n, n_yes = len(answers.yes), int(answers.yes.sum())
+    if n_yes in (0, n):
+        said = "yes" if n_yes else "no"
+        raise DataError(
+            f"people said {said} of all {n} answers to fit on: nothing can be told apart by them."
+        )
+    thresholds = fit_thresholds(answers, agreement)
+    if thresholds is None:
+        raise DataError(
+            f"one of the judges gave all {n} answers to fit on the same score: it tells nothing apart."
+        )
+    if thresholds.unsure is None:
+        most = most_agreement(answers.cheap, answers.yes, thresholds.cheap_cut)
+        z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+        fewest = math.ceil(z * z * agreement / (1 - agreement))
+        raise DataError(
+            f"no scores of {first.judge.name} are sure enough: whatever it hands on, the lower end of its "
+            f"agreement with people on the rest stays below {agreement:g} (reached: {most:g}). Ask for less "
+            f"agreement, take a better cheap judge, or label more answers ({n} are there; {fewest} that it "
+            "decides rightly without a mistake are the fewest that can show so much)."
+        )
+    return thresholds
+
+
+def _cascade(
+    name: str, first: _Judged, second: _Judged, thresholds: Thresholds, questions: Sequence[str]
+) -> Judge:
+    inputs = dict.fromkeys([*first.judge.inputs, *second.judge.inputs])
+    return Judge(
+        name=name,
+        version=1,
+        kind="cascade",
+        metric=second.judge.measures,
+        inputs=list(inputs),
+        scale=(0, 1),
+        source=f"thresholds fitted by `ragstone judges fit` on the answers to {len(questions)} questions",
+        members=[
+            msgspec.structs.replace(first.member, cut=thresholds.cheap_cut, unsure=thresholds.unsure),
+            msgspec.structs.replace(second.member, cut=thresholds.dear_cut),
+        ],
+        tuned_on=sorted({question_digest(question) for question in questions}),
+    )
+
+
+def _spent(rows: Sequence[Judgement]) -> tuple[Usage, float | None]:
+    """Return what judgements took together; USD are None if those of one are unknown."""
+    paid = [row for row in rows if row.usage is not None]
+    costs = [row.cost_usd for row in paid if row.cost_usd is not None]
+    usage = sum((row.usage for row in paid if row.usage), Usage(calls=0))
+    return usage, sum(costs) if paid and len(costs) == len(paid) else None
