@@ -92,7 +92,7 @@ def test_labels_of_one_grade_cannot_tell_a_judge_from_a_constant():
     card = card_of([1] * 30, [1] * 20 + [0] * 10)
     assert card.better_than_baseline is None
     assert card.verdict.startswith("Cannot tell: every label is 'right'")
-    assert card.notes == ["Spearman is undefined: people or the judge gave one grade throughout."]
+    assert card.notes == ["Correlation is undefined: people or the judge gave one grade throughout."]
 
 
 def test_model_is_compared_with_the_best_judge_that_asks_none():
@@ -142,7 +142,8 @@ def test_each_judge_may_have_a_threshold_of_its_own():
 def test_without_threshold_there_is_no_accuracy_and_the_card_says_why():
     card = card_of([1, 0, 1, 0], [80, 20, 60, 70], scale=(0, 100))
     assert list(card.agreement) == ["Pearson", "Spearman", "Kendall tau-b", "ROC AUC"]
-    assert (card.categories, card.confusion, card.by_system, card.constant) == ([], [], [], None)
+    assert (card.categories, card.confusion, card.per_grade, card.constant) == ([], [], [], None)
+    assert card.by_system[0].bias is None
     assert card.better_than_baseline is None
     assert "give a threshold" in card.notes[0]
 
@@ -174,10 +175,10 @@ def test_bias_is_shown_for_each_system():
             labels.append(label(f"q{i}", human, system=system, text=f"question {i}"))
     (card,) = report_cards(rows, labels)
     big, small = card.by_system
-    assert (big.system, big.n, big.judge, big.human, big.bias.value) == ("big", 20, 1, 0.5, 0.5)
+    assert (big.name, big.n, big.judge, big.human, big.bias.value) == ("big", 20, 1, 0.5, 0.5)
     assert big.bias.low is not None
     assert big.bias.low > 0
-    assert (small.system, small.bias.value) == ("small", 0)
+    assert (small.name, small.bias.value) == ("small", 0)
 
 
 def test_nothing_paired_is_an_error_that_shows_both_sides():

@@ -2,19 +2,31 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
+import msgspec
 
 from ragstone.agreement.baselines import Hits, best_rival, constant_baseline
-from ragstone.agreement.card import Baseline, HumanAgreement, ReportCard, SystemBias, grade_name
+from ragstone.agreement.card import Baseline, HumanAgreement, ReportCard, SystemRanking, grade_name
 from ragstone.agreement.comparison import YES_NO, Comparison
+from ragstone.agreement.disagreements import instructive_disagreements
 from ragstone.agreement.estimates import agreement_estimates
+from ragstone.agreement.grades import calibration_of, grade_agreements, grade_names
+from ragstone.agreement.groups import by_system, by_tags, has_field
 from ragstone.agreement.humans import human_agreement
-from ragstone.agreement.measured import NO_MODEL, JudgeId, Measured, by_judge, hits, measure
+from ragstone.agreement.measured import (
+    NO_MODEL,
+    PREFERENCE,
+    JudgeId,
+    Measured,
+    by_judge,
+    hits,
+    measure,
+)
 from ragstone.agreement.pairing import Pairs, human_scores
+from ragstone.agreement.ranks import rank_systems
 from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grade_only, verdict
 from ragstone.errors import DataError
 from ragstone.records import Judgement, Label
-from ragstone.statistics import RESAMPLES, Estimate, contingency_table, mean_estimate
+from ragstone.statistics import RESAMPLES, Estimate, contingency_table
 
 FEW_CLUSTERS = 20
 
@@ -25,6 +37,7 @@ def report_cards(
     *,
     mapping: Mapping[float, float] | None = None,
     threshold: float | Mapping[str, float] | None = None,
+    by: Sequence[str] = (),
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[ReportCard]:
@@ -33,9 +46,11 @@ def report_cards(
     mapping: label value -> judge score, for labels on another scale. threshold: the score from which on a
     judge says 1, for labels of 0 and 1 and a wider scale: one for all judges, or judge -> its own; judges
     that say 0 or 1 do not need it. A judge that cannot be compared grade by grade gets rank correlation
-    and a note that says why.
-    Raises DataError if nothing can be paired, for an answer judged or labelled twice, for a label that the
-    mapping lacks, and if the labels lie off the scale of every judge.
+    and a note that says why. by: fields of the rows' metadata to group the answers by, beside their tags and
+    `lang`, `language`, `subset` and `dataset`.
+    Raises DataError if nothing can be paired, if every labelled answer was used to tune the judges, for an
+    answer judged or labelled twice, for a label that the mapping lacks, for a field of `by` that no row has,
+    and if the labels lie off the scale of every judge.
     """
     labels, rows_of = list(labels), by_judge(judgements)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {j.metric for j in rows_of}}
@@ -45,8 +60,9 @@ def report_cards(
         return measure(judge, rows_of[judge], humans[metric], mapped=mapping is not None, threshold=cut)
 
     everyone = [measured_in(judge.metric, judge) for judge in rows_of]
-    measured = [one for one in everyone if one.pairs.statuses or one.pairs.n_tied]
+    measured = [one for one in everyone if one.pairs.statuses or one.pairs.n_tied or one.pairs.n_tuned]
     _check(measured, [rows[0] for rows in rows_of.values()], labels)
+    _check_fields(by, measured)
     free = [judge for judge in rows_of if judge.model == NO_MODEL]
     paid = {one.judge.metric for one in measured if one.judge.model != NO_MODEL}
     metrics = {one.judge.metric for one in measured}
@@ -57,6 +73,7 @@ def report_cards(
             one,
             [] if one.judge.model == NO_MODEL else rivals[one.judge.metric],
             people[one.judge.metric],
+            by=by,
             seed=seed,
             resamples=resamples,
         )
@@ -74,10 +91,26 @@ def _check(measured: Sequence[Measured], judgements: Sequence[Judgement], labels
             f"no label speaks of an answer that was judged. Judgements: {judged}. Labels: {labelled}. Use "
             "the same question ids and systems in both files, and in the labels the judge's metric or none."
         )
+    if not any(one.pairs.statuses or one.pairs.n_tied for one in measured):
+        raise DataError(
+            f"all {measured[0].pairs.n_tuned:,} labelled answers are of questions that judge "
+            f"{measured[0].judge.judge!r} was made with, as examples or to fit a threshold. They cannot test "
+            "it: label answers to other questions, or judge with another judge."
+        )
     compared = [(one.judge, one.comparison) for one in measured if one.comparison]
     if compared and all(comparison.off_scale for _, comparison in compared):
         judge, comparison = compared[0]
         raise DataError(f"judge {judge.judge!r}, metric {judge.metric!r}: {comparison.notes[0]}")
+
+
+def _check_fields(by: Sequence[str], measured: Sequence[Measured]) -> None:
+    """Raise DataError for a field that neither labels nor judgements have."""
+    for field in by:
+        if not any(has_field(one.pairs, field) for one in measured):
+            raise DataError(
+                f"no label and no judgement has a field {field!r} to group by. Add a column of that name to "
+                "the file of labels, or leave it out."
+            )
 
 
 def _examples(rows: Sequence[Judgement] | Sequence[Label]) -> str:
@@ -91,26 +124,54 @@ def report_card(
     rivals: Sequence[tuple[str, Hits]],
     people: HumanAgreement | None,
     *,
+    by: Sequence[str] = (),
     seed: int,
     resamples: int,
 ) -> ReportCard:
     """Return the report card of one judge.
 
     rivals: name and hits of the judges that ask no model, if this one asks one.
-    people: how well annotators agree in this metric.
+    people: how well annotators agree in this metric. by: further fields to group answers by.
     """
-    judge, pairs, comparison = one.judge, one.pairs, one.comparison
-    agreement: dict[str, Estimate] = {}
-    constant = no_model = None
-    by_system: list[SystemBias] = []
-    if comparison:
-        agreement = agreement_estimates(comparison, pairs.clusters, seed=seed, resamples=resamples)
-        constant = constant_baseline(comparison, pairs.clusters, judge.metric, seed=seed, resamples=resamples)
-        by_system = _by_system(comparison, pairs, seed=seed, resamples=resamples)
-        clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
-        no_model = best_rival(hits(one), rivals, clusters, seed=seed, resamples=resamples)
+    pairs, comparison = one.pairs, one.comparison
+    card = _empty_card(one, people)
+    if comparison is None:
+        return card
+    clusters, drawn = pairs.clusters, {"seed": seed, "resamples": resamples}
+    grades = [human.grades for human in pairs.humans]
+    agreement = agreement_estimates(comparison, clusters, grades, **drawn)
+    constant = constant_baseline(comparison, clusters, one.judge.metric, **drawn)
+    own_clusters = dict(zip(pairs.keys, clusters, strict=True))
+    no_model = best_rival(hits(one), rivals, own_clusters, **drawn)
+    ranking = None
+    if one.judge.metric != PREFERENCE:
+        ranking = rank_systems(comparison.human, comparison.judge, pairs.systems, clusters, **drawn)
     baselines = [baseline for baseline in (constant, no_model) if baseline]
-    better, words = _conclusion(one, agreement, baselines, people)
+    better, words = _conclusion(one, agreement, baselines, people, ranking)
+    return msgspec.structs.replace(
+        card,
+        threshold=comparison.threshold,
+        agreement=agreement,
+        categories=comparison.categories,
+        names=grade_names(comparison.categories, one.judge.metric, pairs.rows),
+        confusion=_confusion(comparison),
+        per_grade=grade_agreements(comparison, clusters, **drawn),
+        calibration=calibration_of(comparison, one.scale, clusters, **drawn),
+        constant=constant,
+        no_model=no_model,
+        by_system=by_system(comparison, pairs, **drawn),
+        by=by_tags(comparison, pairs, by, **drawn),
+        ranking=ranking,
+        disagreements=instructive_disagreements(comparison, pairs),
+        better_than_baseline=better,
+        verdict=words,
+        notes=_notes(comparison, pairs, agreement),
+    )
+
+
+def _empty_card(one: Measured, people: HumanAgreement | None) -> ReportCard:
+    """Return the card of a judge none of whose judgements can be compared."""
+    judge, pairs = one.judge, one.pairs
     return ReportCard(
         judge=judge.judge,
         metric=judge.metric,
@@ -121,18 +182,19 @@ def report_card(
         n_unlabelled=pairs.n_unlabelled,
         n_tied=pairs.n_tied,
         n_unjudged=pairs.n_unjudged,
+        n_tuned=pairs.n_tuned,
         scale=one.scale,
-        threshold=comparison.threshold if comparison else None,
-        agreement=agreement,
-        categories=comparison.categories if comparison else [],
-        confusion=_confusion(comparison),
-        constant=constant,
-        no_model=no_model,
+        threshold=None,
+        agreement={},
+        categories=[],
+        confusion=[],
+        constant=None,
+        no_model=None,
         humans=people,
-        by_system=by_system,
-        better_than_baseline=better,
-        verdict=words,
-        notes=_notes(comparison, pairs, agreement),
+        by_system=[],
+        better_than_baseline=None,
+        verdict=nothing_scored(pairs.statuses, pairs.n_tuned),
+        notes=_tuned(pairs),
     )
 
 
@@ -141,33 +203,16 @@ def _conclusion(
     agreement: Mapping[str, Estimate],
     baselines: Sequence[Baseline],
     people: HumanAgreement | None,
+    ranking: SystemRanking | None,
 ) -> tuple[bool | None, str]:
     """Return whether the judge beats its baselines, and the verdict."""
     if one.comparison is None:
-        return None, nothing_scored(one.pairs.statuses)
+        return None, nothing_scored(one.pairs.statuses, one.pairs.n_tuned)
     human = one.comparison.human
     if "exact agreement" in agreement and human.min() == human.max():
         return None, one_grade_only(grade_name(one.judge.metric, float(human[0])), agreement)
     yes = grade_name(one.judge.metric, 1.0) if one.comparison.categories == [*YES_NO] else None
-    return better_than_all(baselines), verdict(agreement, baselines, people, yes)
-
-
-def _by_system(comparison: Comparison, pairs: Pairs, *, seed: int, resamples: int) -> list[SystemBias]:
-    """Return the judge's bias for each system, in order of first appearance; empty without a common unit."""
-    if not comparison.same_unit:
-        return []
-    places: dict[str, list[int]] = {}
-    for place, system in enumerate(pairs.systems):
-        places.setdefault(system, []).append(place)
-    found = []
-    for system, at in places.items():
-        judge, human = comparison.judge[at], comparison.human[at]
-        clusters = [pairs.clusters[place] for place in at]
-        bias = mean_estimate(judge - human, clusters, seed=seed, resamples=resamples)
-        if bias:
-            judge_mean, human_mean = float(np.mean(judge)), float(np.mean(human))
-            found.append(SystemBias(system=system, n=len(at), judge=judge_mean, human=human_mean, bias=bias))
-    return found
+    return better_than_all(baselines), verdict(agreement, baselines, people, yes, ranking)
 
 
 def _confusion(comparison: Comparison | None) -> list[list[int]]:
@@ -177,15 +222,23 @@ def _confusion(comparison: Comparison | None) -> list[list[int]]:
     return [[int(n) for n in row] for row in table]
 
 
-def _notes(comparison: Comparison | None, pairs: Pairs, agreement: Mapping[str, Estimate]) -> list[str]:
-    if comparison is None:
-        return []
-    notes = list(comparison.notes)
+def _notes(comparison: Comparison, pairs: Pairs, agreement: Mapping[str, Estimate]) -> list[str]:
+    notes = [*comparison.notes, *_tuned(pairs)]
     if comparison.categories and "kappa" not in agreement:
         notes.append("Kappa is undefined: people and the judge gave one and the same grade throughout.")
     if "Spearman" not in agreement:
-        notes.append("Spearman is undefined: people or the judge gave one grade throughout.")
+        notes.append("Correlation is undefined: people or the judge gave one grade throughout.")
     n_clusters = len(set(pairs.clusters))
     if n_clusters < FEW_CLUSTERS:
         notes.append(f"Only {n_clusters} different questions: intervals from so few are too narrow.")
     return notes
+
+
+def _tuned(pairs: Pairs) -> list[str]:
+    if not pairs.n_tuned:
+        return []
+    n = f"{pairs.n_tuned:,} labelled answer{'s are' if pairs.n_tuned > 1 else ' is'}"
+    return [
+        f"{n} left out: the judge was made with their questions, as examples or to fit a threshold, so they "
+        "cannot test it."
+    ]

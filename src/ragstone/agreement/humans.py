@@ -7,11 +7,12 @@ import numpy as np
 
 from ragstone.agreement.card import HumanAgreement
 from ragstone.agreement.comparison import MAX_GRADES
-from ragstone.agreement.estimates import table_totals
+from ragstone.agreement.estimates import alpha_estimates, table_totals
 from ragstone.agreement.pairing import Human
 from ragstone.statistics import (
     Estimate,
     bootstrap_estimates,
+    cluster_codes,
     exact_matches,
     kappa_of_cells,
     mean_estimate,
@@ -40,4 +41,15 @@ def human_agreement(humans: Iterable[Human], *, seed: int, resamples: int) -> Hu
         totals = table_totals(*both_orders, grades, clusters * 2)
         statistics = {"kappa": kappa_of_cells(grades, quadratic)}
         kappa = bootstrap_estimates(totals, statistics, len(pairs), seed=seed, resamples=resamples)
-    return HumanAgreement(n_answers=len(several), exact_agreement=exact, kappa=kappa.get("kappa"))
+    alpha = alpha_estimates(
+        [human.grades for human in several],
+        cluster_codes([human.cluster for human in several], len(several)),
+        seed=seed,
+        resamples=resamples,
+    )
+    return HumanAgreement(
+        n_answers=len(several),
+        exact_agreement=exact,
+        kappa=kappa.get("kappa"),
+        alpha={name: estimate for name, estimate in alpha.items() if estimate},
+    )

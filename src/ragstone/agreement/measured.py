@@ -11,6 +11,8 @@ from ragstone.statistics import exact_matches
 
 NO_MODEL = "none"  # the `model` of a judge that asks no language model
 
+PREFERENCE = "preference"  # the metric of judges that say which of two answers is better
+
 
 class JudgeId(msgspec.Struct, frozen=True):
     """What makes two judgements the work of one judge. A prompt with another version is another judge."""
@@ -52,7 +54,14 @@ def measure(
     scale = next((row.scale for row in rows if row.scale), None)
     if not pairs.keys:
         return Measured(judge, scale, pairs, None)
-    comparison = compare(pairs.human, pairs.judge, scale, mapped=mapped, threshold=threshold)
+    comparison = compare(
+        pairs.human,
+        pairs.judge,
+        scale,
+        mapped=mapped,
+        threshold=threshold,
+        pairwise=judge.metric == PREFERENCE,
+    )
     return Measured(judge, scale, pairs, comparison)
 
 

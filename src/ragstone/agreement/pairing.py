@@ -22,31 +22,39 @@ class Human(msgspec.Struct, frozen=True):
 
     score: the median of its annotators' grades; None for a tie, when the median of an even number falls on a
     value that no label of this metric has. cluster: what it shares with other answers (the text of the
-    question in the label's metadata if it is there, else the question's id).
+    question in the label's metadata if it is there, else the question's id). labels: the rows themselves, in
+    the order of the grades.
     """
 
     score: float | None
     grades: list[float]
     cluster: str
+    labels: list[Label] = []
 
 
 class Pairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """One judge's scores beside people's, pair by pair in the order of the judgements.
 
-    human, judge: (n,). statuses: of the judgements whose answer has a human score; `scored` of them are
-    the pairs. n_unlabelled: judgements whose answer has no label. n_tied: judgements of answers on which
-    annotators tied. n_unjudged: labelled answers without a judgement.
+    human, judge: (n,). rows, humans: what they come from. statuses: of the judgements whose answer has a
+    human score; `scored` of them are the pairs. n_unlabelled: judgements whose answer has no label. n_tied:
+    judgements of answers on which annotators tied. n_unjudged: labelled answers without a judgement.
+    n_tuned: labelled answers on whose question the judge was tuned; they are in no other count.
+    labelled: every judged answer that has a label, whatever became of it.
     """
 
     keys: list[Key]
     systems: list[str]
     clusters: list[str]
+    rows: list[Judgement]
+    humans: list[Human]
     human: Floats
     judge: Floats
     statuses: dict[Status, int]
     n_unlabelled: int
     n_tied: int
     n_unjudged: int
+    n_tuned: int
+    labelled: frozenset[Key]
 
 
 def human_scores(
@@ -68,7 +76,7 @@ def human_scores(
     grades = {key: [_mapped(label, mapping) for label in rows.values()] for key, rows in by_answer.items()}
     known = {grade for given in grades.values() for grade in given}
     return {
-        key: Human(_median(grades[key], known), grades[key], _cluster(rows.values()))
+        key: Human(_median(grades[key], known), grades[key], _cluster(rows.values()), [*rows.values()])
         for key, rows in by_answer.items()
     }
 
@@ -115,25 +123,36 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> Pairs:
     """Return the judgements of one judge beside what people say of the same answers.
 
     Pairs are found by (question id, system). Where one side names no system and the other does, the
-    question's id is enough if it stands for one answer only. Raises DataError for an answer judged twice,
-    and where an id alone could mean several answers.
+    question's id is enough if it stands for one answer only. Judgements whose metadata says `tuned` are left
+    out: what a judge was made with cannot test it. Raises DataError for an answer judged twice, and where
+    an id alone could mean several answers.
     """
     judged = _by_answer(judgements)
     partners = _partners(judged, humans)
-    labelled = [(key, judged[key], humans[partner]) for key, partner in partners.items()]
+    paired = [(key, judged[key], humans[partner]) for key, partner in partners.items()]
+    labelled = [(key, row, human) for key, row, human in paired if not is_tuned(row)]
     settled = [(key, row, human) for key, row, human in labelled if human.score is not None]
     scored = [(key, row, human) for key, row, human in settled if row.score is not None]
     return Pairs(
         keys=[key for key, _, _ in scored],
         systems=[partners[key][1] if key[1] == UNNAMED else key[1] for key, _, _ in scored],
         clusters=[human.cluster for _, _, human in scored],
+        rows=[row for _, row, _ in scored],
+        humans=[human for _, _, human in scored],
         human=np.array([human.score for _, _, human in scored], dtype=np.float64),
         judge=np.array([row.score for _, row, _ in scored], dtype=np.float64),
         statuses=count_statuses([row for _, row, _ in settled]),
-        n_unlabelled=len(judged) - len(labelled),
+        n_unlabelled=len(judged) - len(paired),
         n_tied=len(labelled) - len(settled),
-        n_unjudged=len(humans) - len(labelled),
+        n_unjudged=len(humans) - len(paired),
+        n_tuned=len(paired) - len(labelled),
+        labelled=frozenset(partners),
     )
+
+
+def is_tuned(row: Judgement) -> bool:
+    """Return whether the judge was made with this question, as an example or to fit a threshold."""
+    return bool(row.metadata and row.metadata.get("tuned"))
 
 
 def _by_answer(judgements: Iterable[Judgement]) -> dict[Key, Judgement]:

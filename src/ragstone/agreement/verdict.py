@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ragstone.agreement.card import Baseline, HumanAgreement
+from ragstone.agreement.card import Baseline, HumanAgreement, SystemRanking
 from ragstone.records import Status
 from ragstone.statistics import Estimate
 
@@ -20,6 +20,7 @@ def verdict(
     baselines: Sequence[Baseline],
     humans: HumanAgreement | None,
     yes: str | None,
+    ranking: SystemRanking | None = None,
 ) -> str:
     """Return whether the judge is worth having, and the numbers that say so.
 
@@ -27,17 +28,19 @@ def verdict(
     verdict speaks of the order of the answers only. yes: what grade 1 is called if grades are 0 and 1.
     """
     if "exact agreement" not in agreement:
-        return _on_order(agreement.get("Spearman"))
+        return " ".join(text for text in (_on_order(agreement.get("Spearman")), _order(ranking)) if text)
     exact = agreement["exact agreement"]
     sentences = [f"{_headline(baselines)}: it agrees with people on {_share(exact)} of {exact.n:,} answers"]
     sentences[0] += "".join(f", {_rival(baseline)}" for baseline in baselines) + "."
-    sentences += [text for text in (_leaning(agreement.get("signed error"), yes), _people(humans)) if text]
-    return " ".join(sentences)
+    sentences += [_leaning(agreement.get("signed error"), yes), _order(ranking), _people(humans)]
+    return " ".join(text for text in sentences if text)
 
 
-def nothing_scored(statuses: Mapping[Status, int]) -> str:
+def nothing_scored(statuses: Mapping[Status, int], n_tuned: int = 0) -> str:
     """Return the verdict on a judge none of whose judgements can be compared."""
     others = ", ".join(f"{n:,} {status}" for status, n in statuses.items())
+    if n_tuned and not others:
+        others = f"{n_tuned:,} left out: the judge was tuned on them"
     return f"Cannot tell: not one labelled answer has a score to compare ({others or 'all tied'})."
 
 
@@ -90,6 +93,15 @@ def _leaning(error: Estimate | None, yes: str | None) -> str:
         return f"{word}: it says '{yes}' {often} often than people, by {100 * abs(error.value):.1f} points."
     side = "above" if lenient else "below"
     return f"{word}: its grades lie {abs(error.value):.2f} {side} people's on average."
+
+
+def _order(ranking: SystemRanking | None) -> str:
+    if ranking is None:
+        return ""
+    n, reversed_ = len(ranking.by_people), len(ranking.reversals)
+    if not reversed_:
+        return f"It puts the {n} systems in people's order."
+    return f"It reverses people's order in {reversed_} of {ranking.n_pairs} pairs of systems."
 
 
 def _people(humans: HumanAgreement | None) -> str:

@@ -23,13 +23,22 @@ def agree(
     mapping: Annotated[
         list[str] | None, typer.Option("--map", help="LABEL=SCORE: what a label is on the judge's scale.")
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by", help="Group answers by this column too, e.g. crop; lang and tags need no asking."
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write the report cards as an HTML page to this file.")
+    ] = None,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines."""
     from ragstone.agreement import report_cards
     from ragstone.records import Judgement, Label
-    from ragstone.report import terminal_card
+    from ragstone.report import terminal_card, write_cards
     from ragstone.tables import read_rows
 
     judged = [row for row in read_rows(judgements, Judgement) if metric in (None, row.metric)]
@@ -38,12 +47,17 @@ def agree(
         read_rows(labels, Label),
         threshold=_numbers(threshold, "--threshold"),
         mapping={float(label): score for label, score in _numbers(mapping, "--map").items()} or None,
+        by=by or (),
         seed=seed,
     )
+    if page:
+        write_cards(page, cards)
     if json:
         show_json(cards)
     else:
         show(*(terminal_card(card) for card in cards))
+        if page:
+            show(f"Report cards: {page}")
 
 
 def _numbers(given: list[str] | None, option: str) -> dict[str, float]:

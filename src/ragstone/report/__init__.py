@@ -3,6 +3,8 @@
 from ragstone.report.bench import BenchSummary, read_leaderboard
 from ragstone.report.bench_page import write_leaderboard
 from ragstone.report.bench_terminal import terminal_leaderboard
+from ragstone.report.card_page import write_cards
+from ragstone.report.card_terminal import terminal_card
 from ragstone.report.certificate import write_certificate
 from ragstone.report.certificate_terminal import terminal_certificate
 from ragstone.report.certified import read_certificate
@@ -13,7 +15,7 @@ from ragstone.report.study import StudySummary, read_study
 from ragstone.report.study_page import write_study
 from ragstone.report.study_terminal import terminal_study
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.report.terminal import terminal_card, terminal_judged, terminal_retrieval, terminal_summary
+from ragstone.report.terminal import terminal_judged, terminal_retrieval, terminal_summary
 
 __all__ = [
     "BenchSummary",
@@ -32,6 +34,7 @@ __all__ = [
     "terminal_retrieval",
     "terminal_study",
     "terminal_summary",
+    "write_cards",
     "write_certificate",
     "write_leaderboard",
     "write_report",

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.report import wording
+from ragstone.report.card_page import style, words_of_cards
 from ragstone.report.certificate_page import render_section
 from ragstone.report.findings import findings
 from ragstone.report.html import asset, environment, policy, put_page, safe
@@ -28,12 +29,15 @@ def render_page(run: Run) -> str:
     """Return the report as one HTML document."""
     summary, blocks = run.summary, embed_rows(run)
     css, js = asset("page.css"), asset("page.js")
+    if summary.cards:
+        css += style()
     if run.certified:
         css += asset("certificate.css")
     return (
         environment()
         .get_template("page.html")
         .render(
+            words_of_cards(),
             summary=summary,
             findings=findings(summary),
             anchors=ANCHORS,

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Literal
 
 from ragstone.agreement import ReportCard
-from ragstone.agreement.card import grade_name
 from ragstone.judging.summary import MetricSummary
 from ragstone.report import wording
 from ragstone.report.cascades import savings_line
 from ragstone.report.findings import findings, rank_bars, told
 from ragstone.report.retrieval import Grouping, groupings, headline_measures, remarks
 from ragstone.report.summary import RunSummary
+from ragstone.report.unsupported import unsupported_lines
 from ragstone.report.wording import NO_MODEL, count, interval, judge_name, n_scored, number, plural, statuses
 from ragstone.retrieval import RetrievalSummary
 
@@ -46,10 +46,16 @@ def terminal_summary(summary: RunSummary) -> "Group":
 
 
 def terminal_judged(summary: RunSummary) -> "Group":
-    """Return what `ragstone judge` shows: the means of a sheet, its notes, and what it cost."""
+    """Return what `ragstone judge` shows: the means of a sheet, what nothing supports, notes, and the cost."""
     from rich.console import Group
 
-    return Group(*_metrics(summary), *_notes(summary), *_cascades(summary), *_calls(summary))
+    return Group(
+        *_metrics(summary),
+        *_unsupported(summary),
+        *_notes(summary),
+        *_cascades(summary),
+        *_calls(summary),
+    )
 
 
 def terminal_retrieval(row: RetrievalSummary) -> "Group":
@@ -92,58 +98,6 @@ def _grouping(grouping: Grouping, measures: list[str]) -> "list[RenderableType]"
         _add(table, (f"  {value}", ""), (count(group.n_questions), ""), *((cell, "") for cell in cells))
     more = [_text(f"  And {plural(grouping.n_more, 'value')} more.", "dim")] if grouping.n_more else []
     return [table, *more]
-
-
-def terminal_card(card: ReportCard) -> "Group":
-    """Return what `ragstone agree` shows of one judge: verdict, agreement, baselines, confusion, bias."""
-    from rich.console import Group
-
-    table = _table(("", 0, False), ("agreement", 9, True), ("interval", 12, True))
-    beside = [(rival.name, rival.exact_agreement) for rival in (card.constant, card.no_model) if rival]
-    if card.humans:
-        beside.append(("person with person", card.humans.exact_agreement))
-    for style, shown in (("bold", list(card.agreement.items())), ("dim", beside)):
-        for name, estimate in shown:
-            value = f"{estimate.value:.3f}".replace("-", "−")
-            _add(table, (f"  {name}", ""), (value, style), (interval(estimate), style))
-    model = "" if card.model == NO_MODEL else f" by {card.model}"
-    return Group(
-        _text(f"{judge_name(card)}{model}: {wording.labelled(card)}", "bold"),
-        *([table] if card.agreement else []),
-        *([_confusion(card)] if card.confusion else []),
-        *([_systems(card)] if len(card.by_system) > 1 else []),
-        _text(card.verdict, "yellow" if wording.doubt(card) else ""),
-        *(_text(f"- {note}") for note in card.notes),
-        _text(""),
-    )
-
-
-def _confusion(card: ReportCard) -> "Table":
-    names = [grade_name(card.metric, grade) for grade in card.categories]
-    table = _table(("  people \\ judge", 0, False), *((name, 5, True) for name in names))
-    for name, row in zip(names, card.confusion, strict=True):
-        _add(table, (f"  {name}", "dim"), *((count(n), "") for n in row))
-    return table
-
-
-def _systems(card: ReportCard) -> "Table":
-    table = _table(
-        ("  system", 0, False),
-        ("people", 5, True),
-        ("judge", 5, True),
-        ("bias", 5, True),
-        ("interval", 12, True),
-    )
-    for one in card.by_system:
-        _add(
-            table,
-            (f"  {one.system}", ""),
-            (number(one.human), ""),
-            (number(one.judge), ""),
-            (number(one.bias.value), "bold"),
-            (interval(one.bias), ""),
-        )
-    return table
 
 
 def _text(words: str, style: str = "", *, before: int = 0) -> "RenderableType":
@@ -232,6 +186,12 @@ def _card(card: ReportCard) -> "list[RenderableType]":
         _text(f"{judge_name(card)}, {count(card.n)} labels: {wording.agreement(card)}{beside}"),
         _text(card.verdict, "yellow" if wording.doubt(card) else ""),
     ]
+
+
+def _unsupported(summary: RunSummary) -> "list[RenderableType]":
+    lines = list(unsupported_lines(summary.metrics))
+    head = [_text("Statements without support", "bold", before=1)] if lines else []
+    return [*head, *(_text(line, "dim" if line.startswith("    ") else "") for line in lines)]
 
 
 def _notes(summary: RunSummary) -> "list[RenderableType]":

@@ -142,6 +142,7 @@ def labelled(card: ReportCard) -> str:
         "judged answers without a label": card.n_unlabelled,
         "on which annotators tied": card.n_tied,
         "labelled answers without a judgement": card.n_unjudged,
+        "on whose questions the judge was tuned": card.n_tuned,
     }
     reasons = [f"{count(n)} {reason}" for reason, n in left_out.items() if n]
     without_score = [f"without a score of the judge: {others}"] if others else []
