@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from ragstone.judging.unsupported import Unsupported, count_verdicts
 from ragstone.records import STATUSES, Judgement, Status
 from ragstone.statistics import Estimate, mean_estimate
 
@@ -14,7 +15,8 @@ class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     estimate: the mean of the scored rows, in the units of `scale`, with its interval; None if no row was
     scored. statuses: how many of the `n_rows` judgements ended in each status; the mean's denominator is
-    `statuses["scored"]`.
+    `statuses["scored"]`. unsupported: of a judge that gives verdicts, what it found of the
+    statements of each text.
     """
 
     system: str
@@ -26,6 +28,7 @@ class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
     estimate: Estimate | None
     n_rows: int
     statuses: dict[Status, int]
+    unsupported: list[Unsupported] = []
 
 
 class _Group:
@@ -36,6 +39,7 @@ class _Group:
         self.scores: list[float] = []
         self.clusters: list[str] = []
         self.statuses: Counter[Status] = Counter()
+        self.unsupported: list[Unsupported] = []
 
 
 class Tally:
@@ -54,6 +58,8 @@ class Tally:
         key = (row.system, row.judge, row.metric, row.model)
         group = self._groups.get(key) or self._groups.setdefault(key, _Group(row))
         group.statuses[row.status] += 1
+        if row.verdicts:
+            group.unsupported = count_verdicts(group.unsupported, row.question_id, row.verdicts)
         if row.score is not None:
             group.scores.append(row.score)
             group.clusters.append(self._clusters.get(row.question_id, row.question_id))
@@ -85,4 +91,5 @@ def _summarise(group: _Group, seed: int) -> MetricSummary:
         estimate=mean_estimate(group.scores, group.clusters, seed=seed),
         n_rows=group.statuses.total(),
         statuses={status: group.statuses[status] for status in STATUSES if group.statuses[status]},
+        unsupported=group.unsupported,
     )

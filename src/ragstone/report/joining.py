@@ -214,6 +214,8 @@ class _Join:
                 statement=self.cut(verdict.statement),
                 supported=verdict.supported,
                 reason=self.short(verdict.reason),
+                context=verdict.context,
+                of=verdict.of,
             )
             for verdict in row.verdicts or []
         ]

@@ -46,7 +46,7 @@ def terminal_summary(summary: RunSummary) -> "Group":
 
 
 def terminal_judged(summary: RunSummary) -> "Group":
-    """Return what `ragstone judge` shows: the means of a sheet, what nothing supports, notes, and the cost."""
+    """Return what `ragstone judge` shows: the means of a sheet, what lacks support, notes, and the cost."""
     from rich.console import Group
 
     return Group(

@@ -182,27 +182,60 @@
         el("th", { scope: "row" }, nameOf(column), el("br", {}), el("span", { class: "muted small" }, column.model === "none" ? "baseline, no model" : column.model)),
         el("td", {}, el("span", { class: "chip " + (typeof cell === "string" ? "unscored" : isLow(cell, column) ? "low" : "") },
           el("b", {}, scoreText(cell, column))), column.caution ? el("div", { class: "small" }, "† ", column.caution) : null),
-        el("td", {}, reasonElements(row)));
+        el("td", {}, reasonElements(row, detail.answers.find((answer) => answer.system === column.system))));
     });
     const head = el("tr", {}, ["Judge", "Score", "Reason"].map((name) => el("th", { scope: "col" }, name)));
     return el("div", {}, el("h4", {}, "Judgements"), el("table", { class: "wide judged" }, el("thead", {}, head), el("tbody", {}, rows)));
   }
-  function reasonElements(row) {
+  function reasonElements(row, answer) {
     const parts = [];
     if (row.label !== undefined) parts.push(el("p", {}, "Label: ", el("bdi", {}, row.label)));
     if (row.rationale !== undefined) parts.push(text(row.rationale));
     if (row.error !== undefined) parts.push(el("p", { class: "muted text", dir: "auto" }, row.error));
-    if (row.verdicts) parts.push(el("ol", { class: "statements" }, row.verdicts.map((verdict) =>
-      el("li", { class: verdict.supported ? "supported" : "unsupported" },
-        el("b", {}, verdict.supported ? "Supported: " : "Not supported: "), el("bdi", {}, verdict.statement),
-        verdict.reason ? el("div", { class: "muted small", dir: "auto" }, verdict.reason) : null))));
+    if (row.verdicts) parts.push(verdictsElements(row.verdicts, answer));
     return parts;
+  }
+  const OF = { answer: "Statements of the answer", reference: "Statements of the reference" };
+  const SAID = {
+    answer: ["In the reference: ", "Not in the reference: "],
+    reference: ["In the answer: ", "Not in the answer: "],
+    contexts: ["Of use: ", "Of no use: "],
+  };
+  function verdictsElements(verdicts, answer) {
+    const sides = [...new Set(verdicts.map((verdict) => verdict.of))];
+    return sides.map((of) => [
+      OF[of] ? el("h5", {}, OF[of]) : null,
+      el("ol", { class: "statements" }, verdicts.filter((verdict) => verdict.of === of).map((verdict) => verdictElement(verdict, answer))),
+    ]);
+  }
+  function verdictElement(verdict, answer) {
+    const [yes, no] = SAID[verdict.of] ?? ["Supported: ", "Not supported: "];
+    return el("li", { value: verdict.id, class: verdict.supported ? "supported" : "unsupported" },
+      el("b", {}, verdict.supported ? yes : no), el("bdi", {}, verdict.statement),
+      verdict.context ? [" ", citeElement(verdict.context, answer)] : null,
+      verdict.reason ? el("div", { class: "muted small", dir: "auto" }, verdict.reason) : null);
+  }
+  function citeElement(number, answer) {
+    const name = `context ${number}`;
+    if (!answer?.contexts || number > answer.contexts.length) return el("span", { class: "muted small" }, name);
+    const button = el("button", { class: "cite", type: "button", title: "Show this context" }, name);
+    button.addEventListener("click", () => {
+      const lists = [...button.closest(".opened").querySelectorAll("[data-contexts]")];
+      const place = lists.find((list) => list.dataset.contexts === answer.system).querySelector("ol").children[number - 1];
+      const passage = place.querySelector("details");
+      for (const other of place.parentElement.querySelectorAll(".cited")) other.classList.remove("cited");
+      passage.open = true;
+      passage.classList.add("cited");
+      passage.scrollIntoView({ block: "nearest" });
+      passage.querySelector("summary").focus({ preventScroll: true });
+    });
+    return button;
   }
   function contextsElement(answer, detail) {
     if (answer.contexts === undefined) return null;
     const whose = detail.answers.length > 1 ? ` to ${answer.system}` : "";
     const given = answer.contexts.length ? placesElement(answer.contexts) : el("p", { class: "muted" }, "Nothing was retrieved.");
-    return el("div", {}, el("h4", {}, "Contexts given" + whose), given);
+    return el("div", { "data-contexts": answer.system }, el("h4", {}, "Contexts given" + whose), given);
   }
   function placesElement(places) {
     return el("ol", { class: "passages" }, places.map((place, n) => el("li", {}, placeElement(place, n + 1))));
