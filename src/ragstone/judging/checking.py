@@ -116,7 +116,7 @@ def _problem_of_members(judge: "Judge") -> str | None:
 
 
 def _problem_of_prompts(judge: "Judge") -> str | None:
-    if not judge.needs_model or judge.kind in ("jury", "cascade"):
+    if judge.members or not judge.needs_model:  # whether members need one is not asked: they may be missing
         return None
     two_prompts = judge.kind == "statements" and not judge.checks_contexts
     for name in ["prompt", "verify"] if two_prompts else ["prompt"]:
