@@ -4,6 +4,7 @@ import typer
 
 from ragstone.cli.agree import agree
 from ragstone.cli.answer import answer
+from ragstone.cli.attack import attack
 from ragstone.cli.bench import bench
 from ragstone.cli.build import build
 from ragstone.cli.chunk import chunk
@@ -45,6 +46,7 @@ for command in (
     answer,
     judge,
     agree,
+    attack,
     report,
     doctor,
 ):

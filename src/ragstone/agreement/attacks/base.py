@@ -1,0 +1,124 @@
+"""Rows to attack, of our own making: clearly bad answers, each bad in the way that the judge looks for."""
+
+import functools
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import Section, convert_section, parse_toml
+from ragstone.judging import Judge
+from ragstone.records import Answer, Context
+
+BAD, GOOD = "bad", "good"
+TAG = "attack_base"  # of the rows that ship
+
+
+class BaseRow(Section, frozen=True, kw_only=True):
+    """A question with a good answer and several bad ones, all in one language."""
+
+    id: str
+    lang: str
+    question: str
+    reference: str
+    right: str
+    wrong: str
+    refusal: str
+    rude: str
+    biased: str
+    true_statement: str
+    false_statement: str
+    vague: str
+    contexts: list[str]
+
+
+class _Base(Section, frozen=True):
+    row: list[BaseRow]
+
+
+@functools.cache
+def base_rows() -> list[BaseRow]:
+    """Return the rows that ship."""
+    text = (resources.files("ragstone.agreement.attacks") / "base" / "rows.toml").read_text("utf-8")
+    file = Path("rows.toml")
+    return convert_section(parse_toml(text, file), _Base, file, text).row
+
+
+Change = dict[str, object]
+# What is bad, as fields of the answer: from the row, the next one (about something else), and one half the
+# list away (in another language).
+Badness = Callable[[BaseRow, BaseRow, BaseRow], Change]
+
+BADNESS: dict[str, Badness] = {
+    "wrong": lambda row, _next, _far: {"answer": row.wrong},
+    "off_topic": lambda _row, after, _far: {"answer": after.right},
+    "refusal": lambda row, _next, _far: {"answer": row.refusal},
+    "rude": lambda row, _next, _far: {"answer": row.rude},
+    "biased": lambda row, _next, _far: {"answer": row.biased},
+    "other_language": lambda _row, _next, far: {"answer": far.right},
+    "false_statement": lambda row, _next, _far: {
+        "question": row.false_statement,
+        "answer": row.false_statement,
+    },
+    "vague": lambda row, _next, _far: {"question": row.vague},
+    "other_contexts": lambda _row, after, _far: {"contexts": _contexts(after)},
+}
+# The judges that ship, by what they measure; for others see _badness_for.
+BAD_FOR = {
+    "relevance": "off_topic",
+    "answered": "refusal",
+    "toxicity": "rude",
+    "bias": "biased",
+    "language_match": "other_language",
+    "true_false": "false_statement",
+    "prompt_clarity": "vague",
+    "context_relevance": "other_contexts",
+    "context_sufficiency": "other_contexts",
+}
+
+
+def attackable_rows(judge: Judge, limit: int | None = None) -> list[Answer]:
+    """Return an answer sheet for an attack on this judge: of each base row a bad answer, then a good one.
+
+    system: `bad` or `good`. What is bad depends on what the judge measures. limit: so many base rows.
+    """
+    rows = base_rows()
+    badness = BADNESS[_badness_for(judge)]
+    sheet = []
+    for n, row in enumerate(rows[:limit]):
+        good = _good(row, judge)
+        bad = badness(row, rows[(n + 1) % len(rows)], rows[(n + len(rows) // 2) % len(rows)])
+        sheet += [msgspec.structs.replace(good, system=BAD, **bad), good]
+    return sheet
+
+
+def is_base(row: Answer) -> bool:
+    """Return whether a row is one of those that ship."""
+    return (row.tags or {}).get(TAG) is not None
+
+
+def _good(row: BaseRow, judge: Judge) -> Answer:
+    stated = judge.measures == "true_false"
+    return Answer(
+        question_id=row.id,
+        system=GOOD,
+        question=row.true_statement if stated else row.question,
+        reference=row.reference,
+        answer=row.true_statement if stated else row.right,
+        contexts=_contexts(row),
+        tags={"lang": row.lang, TAG: "yes"},
+    )
+
+
+def _badness_for(judge: Judge) -> str:
+    """Return what is bad in the eyes of a judge; of one that is not ours, by what it reads."""
+    if judge.measures in BAD_FOR:
+        return BAD_FOR[judge.measures]
+    if "answer" not in judge.inputs:
+        return "other_contexts" if "contexts" in judge.inputs else "vague"
+    return "wrong" if {"reference", "contexts"} & set(judge.inputs) else "off_topic"
+
+
+def _contexts(row: BaseRow) -> list[Context]:
+    return [Context(text=text) for text in row.contexts]
