@@ -8,9 +8,10 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.report.conftest import WriteRun
+from tests.report.conftest import WriteRun, judgement, summary_of
 from tests.report.test_page import EVIL, evil_everywhere
 
+from ragstone.records import Verdict
 from ragstone.report import write_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -128,6 +129,37 @@ async def test_page_opens_without_a_complaint_or_a_request(browser: Browser, wri
         "relevant",
     ):
         assert words in opened
+
+
+async def test_a_verdict_leads_to_the_context_that_supports_it(browser: Browser, write_run: WriteRun) -> None:
+    statement = {"statement": "The soil is tested.", "supported": True}
+    verdicts = [Verdict(id=1, context=2, **statement), Verdict(id=2, context=9, **statement)]
+    used = [Verdict(id=1, statement="Rust is…", supported=False, context=1, of="contexts")]
+    claims = [Verdict(id=1, of="answer", **statement), Verdict(id=2, of="reference", **statement)]
+    rows = [
+        judgement("q1", "faithfulness", 1, verdicts=verdicts),
+        judgement("q1", "context_relevance", 0, verdicts=used),
+        judgement("q1", "claims", 1, verdicts=claims),
+    ]
+    await browser.open(write_report(write_run(judgements=rows, summary=summary_of(rows))), "#q-q1")
+    assert await browser.run("[...document.querySelectorAll('.cite')].map((node) => node.textContent)") == [
+        "context 2",
+        "context 1",
+    ]
+    opened = await browser.run("document.querySelector('.opened').innerText")
+    for words in (
+        "context 9",
+        "Of no use: Rust is…",
+        "Statements of the reference",
+        "In the answer: The soil",
+    ):
+        assert words in opened
+    soil = "document.querySelectorAll('[data-contexts] .passage')[1]"
+    assert await browser.run(f"{soil}.open") is False
+    await browser.run("document.querySelector('.cite').click()")
+    assert await browser.run(f"{soil}.open && {soil}.classList.contains('cited')") is True
+    assert await browser.run("document.querySelectorAll('.cited').length") == 1
+    assert browser.complaints() == []
 
 
 async def test_filters_and_order(browser: Browser, write_run: WriteRun) -> None:
