@@ -146,7 +146,7 @@ def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _Judged) -> st
 def _labelled(
     first: _Judged, second: _Judged, labels: Iterable[Label], yes_from: float | None
 ) -> tuple[Scored, list[Key], list[str], int]:
-    """Return the answers with two scores and a label, their keys, the questions, and how many lack a score."""
+    """Return the answers with two scores and a label, their keys, their questions, and how many lack one."""
     metric = second.judge.measures
     humans = human_scores(_as_yes_no(labels, metric, yes_from), metric)
     one, other = pair(first.rows.values(), humans), pair(second.rows.values(), humans)

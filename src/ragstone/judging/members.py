@@ -196,6 +196,7 @@ def _told(one: Heard) -> dict[str, Any]:
     """Return a member's judgement as plain values, without what the whole says already."""
     row = msgspec.to_builtins(one.judgement)
     told = {"judge": one.name} | {name: row[name] for name in SHOWN if row.get(name) is not None}
+    told |= {"scale": list(row["scale"])}  # as it is read from a file
     if told["model"] == NO_MODEL:
         del told["model"]
     inner = (one.judgement.metadata or {}).get("members")

@@ -1,0 +1,82 @@
+"""Judges made of others for tests, and a model that knows what to say of which answer."""
+
+from pathlib import Path
+
+import msgspec
+
+from ragstone.judging import Means, parse_judge
+from ragstone.judging.judge import Judge, Member
+from ragstone.llm import CallFailed, Prompt, Reply
+from ragstone.llm.schema import validate
+from ragstone.records import Answer, Usage
+
+ANSWER = Answer(
+    question_id="q1",
+    system="mine",
+    question="When should sensors be installed?",
+    reference="early in the season",
+    answer="Early.",
+)
+TONE = """
+name = "tone"
+version = 1
+kind = "percentage"
+inputs = ["answer"]
+scale = [0, 100]
+source = "ours"
+prompt = "How polite is {answer}?"
+"""
+
+
+def whole(kind: str, *members: Member, combine: str = "mean", scale=(0, 1), name: str = "whole") -> Judge:
+    """Return a jury or a cascade."""
+    return Judge(
+        name=name,
+        version=1,
+        kind=kind,
+        inputs=["question", "reference", "answer"],
+        scale=scale,
+        source="a test",
+        members=list(members),
+        combine=combine,
+    )
+
+
+class Saying:
+    """A model that says one thing whenever it is asked, and counts."""
+
+    def __init__(self, said: dict | CallFailed | Exception) -> None:
+        self.said = said
+        self.n_asked = 0
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        self.n_asked += 1
+        if isinstance(self.said, Exception):
+            raise self.said
+        value = validate(
+            {"nonce": prompt.nonce, "reason": "so it is", **self.said}, prompt.reply, prompt.nonce
+        )
+        return Reply(text="", value=value, usage=Usage(input=10, output=5), latency_s=0.1, cost_usd=0.5)
+
+
+def means_of(default=None, **others) -> Means:
+    """Return means with a default model `openai/default`, and others by their name after `openai/`."""
+    return Means(
+        ask=default,
+        model="openai/default" if default else "none",
+        others={f"openai/{name}": ask for name, ask in others.items()},
+        secret=b"secret",
+    )
+
+
+def write_judge(path: Path, text: str = TONE) -> Path:
+    """Write a judge's file, checked."""
+    parse_judge(text, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def answered(**changes) -> Answer:
+    """Return the answer with other fields."""
+    return msgspec.structs.replace(ANSWER, **changes)
