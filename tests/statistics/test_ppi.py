@@ -19,7 +19,7 @@ def ppi_py():
 def rows(n, m, seed, *, clusters=None, noise=0.5):
     rng = np.random.default_rng(seed)
     quality = rng.normal(size=n + m)
-    judge = 10 * quality + 3 + 10 * noise * rng.normal(size=n + m)
+    judge = 2 * quality + 3 + 2 * noise * rng.normal(size=n + m)
     human = np.clip(np.round(quality[:n] + 1.5), 0, 3)
     codes = np.arange(n + m) if clusters is None else clusters
     return Labelled(human, judge[:n], judge[n:], codes)
@@ -38,36 +38,47 @@ def half(estimate):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_weight_and_point_estimate_are_those_of_ppi_python(ppi_py, seed):
+def test_point_estimate_of_any_weight_is_that_of_ppi_python(ppi_py, seed):
     one = rows(20 + 30 * seed, 150, seed)
-    scaled = Labelled(one.human, one.judge / 10, one.others / 10, one.codes)  # its weight is cut to [0, 1]
-    weight = power_tuning(scaled)
+    for weight in (0.0, 0.4, 1.0, power_tuning(one)):
+        theirs = ppi_py.ppi_mean_pointestimate(one.human, one.judge, one.others, lam=weight)
+        assert point_estimate(one, weight) == pytest.approx(np.asarray(theirs).item())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_weight_is_that_of_ppi_python_with_the_variance_of_the_labelled_rows(ppi_py, seed):
+    one = rows(20 + 30 * seed, 150, seed)  # the judge's unit makes their weight lie in the [0, 1] they cut to
+    of_all_rows = np.var(np.append(one.judge, one.others), ddof=1)
+    weight = power_tuning(one) * np.var(one.judge) / of_all_rows
     assert 0 < weight < 1
-    theirs = ppi_py.ppi_mean_pointestimate(scaled.human, scaled.judge, scaled.others)
-    assert point_estimate(scaled, weight) == pytest.approx(float(theirs[0]))
-    for fixed in (0.0, 0.4, 1.0):
-        theirs = ppi_py.ppi_mean_pointestimate(scaled.human, scaled.judge, scaled.others, lam=fixed)
-        assert point_estimate(scaled, fixed) == pytest.approx(np.asarray(theirs).item())
+    theirs = ppi_py.ppi_mean_pointestimate(one.human, one.judge, one.others)
+    assert point_estimate(one, weight) == pytest.approx(np.asarray(theirs).item())
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_variance_of_independent_rows_is_that_of_ppi_python(ppi_py, seed):
     one = rows(40, 40 + 50 * seed, seed)
-    scaled = Labelled(one.human, one.judge / 10, one.others / 10, one.codes)
-    for fixed, weight in ((None, power_tuning(scaled)), (0.0, 0.0), (0.7, 0.7), (1.0, 1.0)):
-        low, high = ppi_py.ppi_mean_ci(scaled.human, scaled.judge, scaled.others, alpha=0.05, lam=fixed)
-        standard_error = (float(high[0]) - float(low[0])) / 2 / 1.959963984540054
-        assert variance(scaled, weight) == pytest.approx(standard_error**2)
+    for weight in (0.0, 0.7, 1.0, power_tuning(one)):
+        low, high = ppi_py.ppi_mean_ci(one.human, one.judge, one.others, alpha=0.05, lam=weight)
+        standard_error = (np.asarray(high).item() - np.asarray(low).item()) / 2 / 1.959963984540054
+        assert variance(one, weight) == pytest.approx(standard_error**2)
 
 
 def test_estimate_worked_by_hand():
     # People say 1 1 0 0, the judge 1 1 1 0, and 1 0 0 0 of the others. Means 1/2, 3/4 and 1/4.
     # Covariance: mean of (.5)(.25) (.5)(.25) (-.5)(.25) (-.5)(-.75), (.125 + .125 - .125 + .375) / 4 = 1/8.
-    # Variance of the eight scores (four 1, four 0): 8/7 * 1/4 = 2/7. Weight 1/8 / (2/7) / (1 + 4/4) = 7/32.
-    # Estimate 1/2 + 7/32 * (1/4 - 3/4) = 25/64.
+    # Variance of 1 1 1 0: 3/4 * 1/4 = 3/16. Weight 1/8 / (3/16) / (1 + 4/4) = 1/3.
+    # Estimate 1/2 + 1/3 * (1/4 - 3/4) = 1/3.
     one = Labelled(np.array([1.0, 1, 0, 0]), np.array([1.0, 1, 1, 0]), np.array([1.0, 0, 0, 0]), np.arange(8))
-    assert power_tuning(one) == pytest.approx(7 / 32)
-    assert point_estimate(one, 7 / 32) == pytest.approx(25 / 64)
+    assert power_tuning(one) == pytest.approx(1 / 3)
+    assert point_estimate(one, 1 / 3) == pytest.approx(1 / 3)
+
+
+def test_a_judge_that_saw_all_labels_right_gives_its_own_mean_of_all_rows():
+    human, judge, others = made(40, 160, 20, error=0.0)
+    found = prediction_powered_mean(human, judge, others)
+    assert found.corrected.value == pytest.approx(np.append(judge, others).mean())
+    assert found.weight == pytest.approx(160 / 200)  # of the others: the labelled rows are known already
 
 
 def test_variance_of_clusters_worked_by_hand():
@@ -117,16 +128,28 @@ def test_a_lenient_judge_is_corrected():
     assert found.low < human.mean() < found.high < 0.7
 
 
-@pytest.mark.parametrize("n", [20, 50, 100])
+@pytest.mark.parametrize("n", [10, 20, 50, 100])
 @pytest.mark.parametrize("error", [0.0, 0.1, 0.3, 0.5])
-def test_interval_is_never_wider_than_that_of_the_labels_alone_by_two_percent(n, error):
-    found = [prediction_powered_mean(*made(n, 1000, seed, error=error)) for seed in range(150)]
-    ours, alone = (
-        np.mean([half(one) for one in ones])
-        for ones in zip(*((one.corrected, one.human) for one in found), strict=True)
-    )
-    assert ours <= 1.02 * alone
+def test_interval_is_never_wider_than_that_of_the_labels_alone_by_more_than_two_percent(n, error):
+    found = [
+        prediction_powered_mean(*made(n, 1000, seed, error=error, right=0.9), bounds=(0, 1))
+        for seed in range(150)
+    ]
+    assert all(half(one.corrected) <= 1.0201 * half(one.human) for one in found)
+    assert np.mean([half(one.corrected) for one in found]) <= np.mean([half(one.human) for one in found])
     assert all(one.worth >= n for one in found)
+
+
+def test_few_labels_do_not_bias_the_estimate():
+    # A harsh judge, 20 labels: with the variance of all rows in the weight, the mean would be 0.016 too high.
+    rng = np.random.default_rng(15)
+    found = []
+    for _ in range(3000):
+        human = (rng.random(600) < 0.83).astype(float)
+        judge = np.where(rng.random(600) < 0.09, 0.0, human)
+        found.append(prediction_powered_mean(human[:20], judge[:20], judge[20:], bounds=(0, 1)))
+    error = np.mean([one.corrected.value for one in found]) - 0.83
+    assert abs(error) < 0.005  # 4 standard errors of 3,000 simulations
 
 
 @pytest.mark.parametrize(("error", "n"), [(0.02, 50), (0.1, 100), (0.5, 50)])

@@ -2,6 +2,7 @@ import pytest
 from scipy.stats import binomtest
 
 from ragstone.statistics import wilson_interval
+from ragstone.statistics.wilson import wilson_size
 
 
 def test_interval_worked_by_hand():
@@ -21,3 +22,10 @@ def test_interval_agrees_with_scipy(successes, n, level):
 def test_impossible_proportion_is_an_error(successes, n):
     with pytest.raises(ValueError, match="a proportion needs"):
         wilson_interval(successes, n)
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 12), (3, 3.5), (50, 100), (990, 1000)])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_size_of_a_width_gives_that_width(successes, n, level):
+    low, high = wilson_interval(successes, n, level)
+    assert wilson_size(successes / n, high - low, level) == pytest.approx(n)

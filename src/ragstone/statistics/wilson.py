@@ -19,3 +19,15 @@ def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[fl
     low = 0.0 if successes == 0 else centre - half
     high = 1.0 if successes == n else centre + half
     return low, high
+
+
+def wilson_size(share: float, width: float, level: float = 0.95) -> float:
+    """Return how many observations with this share of successes give a Wilson interval of this width.
+
+    share: from 0 to 1; width: more than 0 and less than 1. May be fractional.
+    """
+    z_squared = NormalDist().inv_cdf(0.5 + level / 2) ** 2
+    # With u = 1 / n, width = 2 z / (1 + z² u) * sqrt(share (1 - share) u + z² u² / 4): quadratic when squared.
+    a = z_squared**2 * (1 - width**2)
+    b = z_squared * (4 * share * (1 - share) - 2 * width**2)
+    return float(2 * a / (math.sqrt(b * b + 4 * a * width**2) - b))
