@@ -90,8 +90,8 @@ def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str
     """Return the keys of a path of msgspec's, e.g. `.models[...].base_url`, and the keys that may follow.
 
     msgspec says `[...]` for any key of a mapping: the one is meant whose value does not fit. A path ends
-    at a list. Where it ends at a key that has a few values only, these are returned; so are those of the key
-    that tells members of a union apart.
+    at a list; the keys that may follow are those of its items. Where it ends at a key that has a few values
+    only, these are returned; so are those of the key that tells members of a union apart.
     """
     keys: list[str] = []
     for part in re.findall(r"[^.\[\]]+|\[\d+\]|\[\.\.\.\]", path):
@@ -99,6 +99,7 @@ def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str
             kind = get_args(kind)[1]
             part = next(key for key, value in table.items() if not _fits(value, kind))
         elif part.startswith("["):
+            kind = next(iter(get_args(kind)), kind)
             break
         elif part == _tag_field(kind):
             return [*keys, part], [str(member.__struct_config__.tag) for member in get_args(kind)]

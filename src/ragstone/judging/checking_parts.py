@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ragstone.judging.checking_keys import ONE_CALL
+
 if TYPE_CHECKING:
     from ragstone.judging.judge import Example, Judge
 
@@ -46,6 +48,8 @@ def problem_of_shots(judge: "Judge") -> str | None:
 
 def problem_of_examples(judge: "Judge") -> str | None:
     """Return what is wrong with the first wrong example, or None."""
+    if judge.kind not in ONE_CALL:
+        return None  # where examples mean nothing
     for number, example in enumerate(judge.examples, 1):
         problem = (
             _problem_of_texts(judge, example)
@@ -72,13 +76,13 @@ def _problem_of_texts(judge: "Judge", example: "Example") -> str | None:
 def _problem_of_expected(judge: "Judge", example: "Example") -> str | None:
     expected = example.expected
     if judge.kind == "boolean":
-        return None if isinstance(expected, bool) else f"expected = {expected!r}: write true or false."
+        return None if isinstance(expected, bool) else f"expected = {_toml(expected)}: write true or false."
     if judge.kind == "classify":
         labels = judge.labels or {}
         return (
             None
             if expected in labels
-            else f"expected = {expected!r} is none of the labels: {', '.join(labels)}."
+            else f"expected = {_toml(expected)} is none of the labels: {', '.join(labels)}."
         )
     if judge.kind == "rubric" and (len(judge.criteria) > 1 or isinstance(expected, Mapping)):
         return _problem_of_table(judge, expected, "expected") or next(
@@ -93,7 +97,7 @@ def _problem_of_score(judge: "Judge", score: object, criterion: str = "") -> str
     named = f"expected.{criterion}" if criterion else "expected"
     whole = isinstance(score, int | float) and not isinstance(score, bool) and float(score).is_integer()
     if not whole or not low <= float(str(score)) <= high:
-        return f"{named} = {score!r}: write a whole number from {low:g} to {high:g}."
+        return f"{named} = {_toml(score)}: write a whole number from {low:g} to {high:g}."
     return None
 
 
@@ -124,3 +128,14 @@ def _problem_of_table(judge: "Judge", given: object, key: str) -> str | None:
 
 def _items(given: object) -> list[tuple[str, object]]:
     return list(given.items()) if isinstance(given, Mapping) else []
+
+
+def _toml(value: object) -> str:
+    """Return a value as the file has it."""
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else repr(value)
+    )
