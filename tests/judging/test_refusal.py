@@ -5,6 +5,9 @@ from ragstone.judging import Means, judge_answer, load_judge
 from ragstone.judging.refusal import no_refusal
 from ragstone.records import Answer
 
+LISTED = read_library("ragstone.judging", "words/refusals.toml")
+TEN = {"ar", "de", "en", "es", "hi", "ru", "th", "tr", "vi", "zh"}
+
 
 @pytest.mark.parametrize(
     ("answer", "score"),
@@ -30,12 +33,24 @@ def test_no_refusal_by_hand(answer, score):
 
 
 def test_every_phrase_of_the_list_is_found_alone_and_in_a_sentence():
-    listed = read_library("ragstone.judging", "words/refusals.toml")
-    assert {"ar", "de", "en", "es", "hi", "ru", "th", "tr", "vi", "zh"} <= set(listed)
-    for phrases in listed.values():
-        for phrase in phrases:
-            said = phrase.replace("*", "7")
+    for table in LISTED.values():
+        for phrase in table["phrases"]:
+            said = phrase.replace(" * ", " 7 ").replace("*", "")
             assert no_refusal(said) == no_refusal(f"2025: {said} (7).") == 0.0, phrase
+
+
+def test_ten_languages_have_negations_near_matters_in_either_order():
+    assert {lang for lang, table in LISTED.items() if "matters" in table} == TEN
+    for lang in TEN:
+        for negation in LISTED[lang]["negations"]:
+            # a stem such as "*miyor" stands for a whole word
+            no, known = negation.replace("*", "xx"), LISTED[lang]["matters"][0].replace("*", "")
+            assert no_refusal(f"{no} 7 {known}") == no_refusal(f"{known} 7 {no}") == 0.0, (lang, negation)
+
+
+def test_a_negation_far_from_what_it_could_deny_is_no_refusal():
+    assert no_refusal("No 1 2 3 4 5 6 7 8 answer") == 0.0  # eight words in between
+    assert no_refusal("No 1 2 3 4 5 6 7 8 9 answer") == 1.0
 
 
 async def test_the_baseline_of_answered_reads_the_answer_alone():

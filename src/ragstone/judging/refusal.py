@@ -1,7 +1,8 @@
-"""Whether an answer is a plain refusal, by phrases of refusal in several languages; no model is asked."""
+"""Whether an answer is a plain refusal, by words of several languages; no model is asked."""
 
 import functools
 import re
+from collections.abc import Iterable, Sequence
 
 from ragstone.config import read_library
 from ragstone.retrieval import tokenize
@@ -17,26 +18,51 @@ WITHOUT_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 def no_refusal(answer: str) -> float:
     """0 if the answer begins with a refusal, or says nothing, else 1.
 
-    Begins: a phrase of words/refusals.toml starts within its first 30 words (80 letters of a script without
-    spaces). An answer that first owns up to a doubt and then answers counts as a refusal too.
+    A refusal is a phrase of words/refusals.toml, or a negation with at most eight words between it and a
+    word for knowing, telling or a source, before or after it. It must start within the first 30 words (80
+    letters of a script without spaces). An answer that first owns up to a doubt and then answers counts as
+    a refusal too.
     """
     words = tokenize(answer)
     if not any(character.isalnum() for character in answer):
         return 0.0
     most = WITHIN_LETTERS if WITHOUT_SPACES.search(answer) else WITHIN
-    head = f" {' '.join(words[: most + 8])} "
-    found = _phrases().search(head)
-    return float(found is None or head.count(" ", 0, found.start() + 1) > most)
+    said = f" {' '.join(words)} "
+    found = (pattern.search(said) for pattern in _patterns())
+    return float(not any(one and said.count(" ", 0, one.start() + 1) <= most for one in found))
 
 
 @functools.cache
-def _phrases() -> re.Pattern[str]:
-    """Return a pattern of all phrases, to be searched in words that stand between single spaces."""
-    listed = read_library("ragstone.judging", "words/refusals.toml")
-    patterns = {_pattern(phrase) for phrases in listed.values() for phrase in phrases}
-    return re.compile("|".join(sorted(patterns)))
+def _patterns() -> list[re.Pattern[str]]:
+    """Return what to search for in words that stand between single spaces, one pattern for each language."""
+    return [
+        re.compile(
+            "|".join(
+                [
+                    _any(table["phrases"]),
+                    *([_near(table["negations"], table["matters"])] if "matters" in table else []),
+                ]
+            )
+        )
+        for table in read_library("ragstone.judging", "words/refusals.toml").values()
+    ]
+
+
+def _near(negations: Sequence[str], matters: Sequence[str]) -> str:
+    """Return a pattern for one of the negations near one of the matters, whichever comes first."""
+    negated, meant = _any(negations), _any(matters)
+    return f"{negated}{GAP[:-1]}(?<= ){meant[1:]}|{meant}{GAP[:-1]}(?<= ){negated[1:]}"
+
+
+def _any(phrases: Iterable[str]) -> str:
+    """Return a pattern for any of the phrases, between spaces: it begins with one and ends behind one."""
+    return f" (?:{'|'.join(sorted({_pattern(phrase) for phrase in phrases}, key=len, reverse=True))})"
 
 
 def _pattern(phrase: str) -> str:
-    parts = [" ".join(map(re.escape, tokenize(part))) for part in phrase.split("*")]
-    return " " + f" {GAP}".join(parts) + " "
+    """Return a phrase as a pattern, without the space before it and with the one behind it."""
+    parts = []
+    for part in phrase.split(" * "):
+        stems = [" ".join(tokenize(stem)) if stem else "" for stem in part.split("*")]
+        parts.append(r"\S*".join(map(re.escape, stems)) + " ")
+    return GAP.join(parts)
