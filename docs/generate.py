@@ -156,6 +156,7 @@ SECTIONS = {
     "translate.http": config.HttpTranslator,
     "bench.retrievers": config.RetrieversBench,
     "bench.languages": config.LanguagesBench,
+    "bench.judges": config.JudgesBench,
     "retrievers.dense": config.DenseSettings,
     "retrievers.hybrid": config.HybridSettings,
     "retrievers.rerank": config.RerankSettings,

@@ -235,7 +235,7 @@ def _constant(
     value = mean_estimate(np.abs(worth), answers.clusters, seed=answers.seed, resamples=answers.resamples)
     if value is None:
         return []
-    name = f"always '{grade_name(metric, grade)}'"
+    name = f"always '{grade_name(metric, grade)}'" if exact else f"always {grade:g}"
     n = len(answers.keys)
     return [
         Candidate(

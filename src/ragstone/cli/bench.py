@@ -108,6 +108,58 @@ def languages(
         raise typer.Exit(UNSCORED)
 
 
+def judges(
+    *,
+    config: Config = None,
+    limit: Limit = None,
+    seed: SeedOfRun = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Measure every judge, model and way to ask that [bench.judges] declares on one labelled sheet."""
+    from ragstone.config import choose, load_settings
+    from ragstone.engine.judge_bench import bench_judges, judge_bench_folder
+    from ragstone.engine.judge_bench_forecast import forecast_judge_bench
+    from ragstone.llm import parse_caps
+    from ragstone.report.judge_bench_terminal import terminal_judge_bench
+
+    parse_caps(budget, deadline)  # a mistake in them is told before anything is read
+    settings = limit_sheet(choose(load_settings(config), "run", seed=seed), limit)
+    if forecast or not offline:
+        tell_forecast(forecast_judge_bench(settings), only=forecast, yes=yes, json=json)
+    summary = bench_judges(
+        settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
+    )
+    if json:
+        show_json(summary)
+    else:
+        show(terminal_judge_bench(summary))
+    say(f"Report: {judge_bench_folder(settings) / 'report.html'}")
+    board = summary.board
+    if summary.calls:
+        statuses = [*cut_off(summary.calls), *(each for row in board.standings for each in row.statuses)]
+        leave(statuses, summary.calls, strict=strict)
+    if strict and board.failed:
+        raise typer.Exit(UNSCORED)
+
+
+def limit_sheet(settings: "Settings", limit: int | None) -> "Settings":
+    """Return the settings with another limit of the labelled sheet, if one is given."""
+    import msgspec
+
+    from ragstone.config import choose
+
+    if limit is None:
+        return settings
+    return choose(settings, "bench", judges=msgspec.structs.replace(settings.bench.judges, limit=limit))
+
+
 def _settings(config: Path | None, limit: int | None, seed: int | None) -> "Settings":
     from ragstone.config import choose, load_settings
 
@@ -117,3 +169,4 @@ def _settings(config: Path | None, limit: int | None, seed: int | None) -> "Sett
 
 bench.command("retrievers")(told_plainly(retrievers))
 bench.command("languages")(told_plainly(languages))
+bench.command("judges")(told_plainly(judges))

@@ -1,0 +1,113 @@
+"""Points with intervals, upwards by a measure and to the right by a price: where they stand in a drawing."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+WIDTH, HEIGHT = 640, 320
+LEFT, RIGHT, TOP, BOTTOM = 48, 32, 12, 36  # as in template/scatter.html
+NOTHING = 56  # to the right of where points stand that have no price at all
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be drawn. x: 0 where it costs nothing. value, low, high: the measure and its interval."""
+
+    place: int
+    name: str
+    verdict: str
+    x: float
+    value: float
+    low: float | None
+    high: float | None
+
+
+class Dot(msgspec.Struct, frozen=True):
+    """A point in the drawing: where it stands, and the ends of its interval."""
+
+    place: int
+    name: str
+    verdict: str
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """A line of the chart's grid, and what it is called."""
+
+    at: float
+    label: str
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """A measure against a price, in the units of the drawing."""
+
+    dots: list[Dot]
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+
+
+def draw_scatter(points: Sequence[Point], decade: Callable[[int], str], nothing: str = "0") -> Chart:
+    """Return the chart: x on a logarithmic scale, the measure upwards.
+
+    decade: a power of ten -> what it is called. nothing: what points with x = 0 are called; they stand at
+    the left, before the scale begins.
+    """
+    free = any(point.x == 0 for point in points)
+    left = LEFT + (NOTHING if free else 0)
+    low, high = _powers([point.x for point in points if point.x > 0])
+    ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
+    step = _step(max(ends) - min(ends))
+    floor, ceiling = math.floor(min(ends) / step + 1e-9), max(math.ceil(max(ends) / step - 1e-9), 1)
+    floor = min(floor, ceiling - 1)
+
+    def x_of(value: float) -> float:
+        if value == 0:
+            return LEFT + NOTHING / 3
+        share = (math.log10(value) - low) / (high - low)
+        return round(left + share * (WIDTH - left - RIGHT), 1)
+
+    def y_of(value: float) -> float:
+        share = (value / step - floor) / (ceiling - floor)
+        return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP), 1)
+
+    ticks = [Tick(x_of(10.0**power), decade(power)) for power in range(low, high + 1)]
+    return Chart(
+        dots=[
+            Dot(
+                place=point.place,
+                name=point.name,
+                verdict=point.verdict.partition(" ")[0],
+                x=x_of(point.x),
+                y=y_of(point.value),
+                low=y_of(point.value if point.low is None else point.low),
+                high=y_of(point.value if point.high is None else point.high),
+            )
+            for point in points
+        ],
+        x_ticks=[*([Tick(x_of(0), nothing)] if free else []), *ticks],
+        y_ticks=[Tick(y_of(n * step), _told(n * step, step)) for n in range(floor, ceiling + 1)],
+    )
+
+
+def _told(value: float, step: float) -> str:
+    text = f"{value:z.1f}" if step < 1 else f"{value:,.0f}"
+    return text.replace("-", "−")
+
+
+def _powers(values: Sequence[float]) -> tuple[int, int]:
+    """Return the powers of ten that hold all values."""
+    if not values:
+        return 0, 1
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    return low, max(high, low + 1)
+
+
+def _step(span: float) -> float:
+    """Return the distance of the lines: 0.1 for shares, else 1, 2 or 5 times a power of ten."""
+    if span <= 1:
+        return 0.1
+    power = 10.0 ** math.floor(math.log10(span / 8))
+    return next(power * n for n in (1, 2, 5, 10) if span / (power * n) <= 10)
