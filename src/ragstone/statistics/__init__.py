@@ -31,6 +31,7 @@ from ragstone.statistics.krippendorff import (
 from ragstone.statistics.mcnemar import mcnemar_p
 from ragstone.statistics.mean import difference_estimates, mean_estimate, mean_estimates
 from ragstone.statistics.newcombe import difference_interval
+from ragstone.statistics.ppi import PredictionPowered, prediction_powered_mean
 from ragstone.statistics.signflip import flips_for, sign_flip_p_values
 from ragstone.statistics.tau import kendall_tau, tau_of_cells
 from ragstone.statistics.wilson import wilson_interval
@@ -42,6 +43,7 @@ __all__ = [
     "Disagreement",
     "Estimate",
     "Floats",
+    "PredictionPowered",
     "Statistic",
     "alpha_of_cells",
     "alpha_of_coincidences",
@@ -73,6 +75,7 @@ __all__ = [
     "nominal",
     "pearson",
     "pearson_of_cells",
+    "prediction_powered_mean",
     "quadratic",
     "reliability_bins",
     "resampled_totals",

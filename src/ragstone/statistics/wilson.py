@@ -27,7 +27,7 @@ def wilson_size(share: float, width: float, level: float = 0.95) -> float:
     share: from 0 to 1; width: more than 0 and less than 1. May be fractional.
     """
     z_squared = NormalDist().inv_cdf(0.5 + level / 2) ** 2
-    # With u = 1 / n, width = 2 z / (1 + z² u) * sqrt(share (1 - share) u + z² u² / 4): quadratic when squared.
+    # The width, 2 z / (1 + z² u) * sqrt(share (1 - share) u + z² u² / 4), u = 1 / n: quadratic when squared.
     a = z_squared**2 * (1 - width**2)
     b = z_squared * (4 * share * (1 - share) - 2 * width**2)
     return float(2 * a / (math.sqrt(b * b + 4 * a * width**2) - b))
