@@ -53,7 +53,7 @@ def judged(
 
 
 def test_a_smaller_window_takes_more_calls(project: Settings, fake_openai: FakeOpenAI) -> None:
-    # 4 x some 3,700 characters: calls with three texts and with one, beside the one that takes the answer apart
+    # texts of some 3,700 characters: a call takes the answer apart, one shows three texts, one the last
     [row], n_calls = judged(project, fake_openai, "faithfulness")
     assert (row.score, n_calls) == (0.0, 3)
     # 4096 - 1200 - 300 tokens of 3 bytes, less some 1,500 of prompts: one text fits a call, two do not
