@@ -52,12 +52,12 @@ def _lines(shown: list[FitFigures], cheap: str, dear: str) -> list[tuple[str, li
     """Return the lines of the table: what each is, and its value in each column."""
     return [
         ("the cascade", [_agreement(one.cascade) for one in shown]),
-        ("  on what the cheap one decides", [_agreement(one.decided) for one in shown]),
+        ("cheap, where sure", [_agreement(one.decided) for one in shown]),
         (f"{cheap} alone", [_agreement(one.cheap) for one in shown]),
         (f"{dear} alone", [_agreement(one.dear) for one in shown]),
         ("cascade minus cheap", [_agreement(one.cascade_minus_cheap) for one in shown]),
         ("cascade minus dear", [_agreement(one.cascade_minus_dear) for one in shown]),
-        ("decided by the cheap one", [_percent(one.n_decided, one.n_answers) for one in shown]),
+        ("decided by the cheap", [_percent(one.n_decided, one.n_answers) for one in shown]),
         ("answers", [count(one.n_answers) for one in shown]),
         ("questions", [count(one.n_questions) for one in shown]),
     ]
