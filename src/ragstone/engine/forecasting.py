@@ -12,7 +12,7 @@ from ragstone.engine.ranking import corpus_of
 from ragstone.engine.session import Session, open_forecast
 from ragstone.engine.sheet import asked_questions, sheet_rows
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
-from ragstone.judging import Judge
+from ragstone.judging import Judge, cascade
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import Answer
@@ -134,6 +134,8 @@ async def _judge_sampled(
     asking = [judge for judge in judges if judge.needs_model]
     if any(judge.kind == "statements" for judge in asking):
         forecaster.assumptions[ASSUMPTION] = None
+    if any(judge.kind == "cascade" for judge in asking):
+        forecaster.assumptions[cascade.ASSUMPTION] = None
     async for _judgement in judge_rows(lambda: answers, asking, session, len(answers)):
         pass
 
