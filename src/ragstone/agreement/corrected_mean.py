@@ -6,7 +6,7 @@ from ragstone.statistics import Estimate
 
 RANDOM_SAMPLE = (
     "Corrected means hold if the labelled answers are a random sample of each system's answers, "
-    "such as `ragstone agree --next` draws."
+    "such as `ragstone label` draws."
 )
 
 

@@ -14,6 +14,8 @@ from ragstone.cli.doctor import doctor
 from ragstone.cli.import_ import import_
 from ragstone.cli.ingest import ingest
 from ragstone.cli.judge import judge
+from ragstone.cli.judges import judges
+from ragstone.cli.label import label
 from ragstone.cli.ledger import ledger
 from ragstone.cli.new import new
 from ragstone.cli.report import report
@@ -45,6 +47,7 @@ for command in (
     retrieve,
     answer,
     judge,
+    label,
     agree,
     attack,
     report,
@@ -52,6 +55,7 @@ for command in (
 ):
     app.command()(told_plainly(command))
 app.command("import")(told_plainly(import_))
+app.add_typer(judges)
 app.add_typer(ledger)
 app.add_typer(bench)
 app.add_typer(build)

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError, MissingExtra
-from ragstone.records import AnyRow, Usage
+from ragstone.records import Row, Usage
 from ragstone.tables.columns import fields_of
 from ragstone.tables.holding import held
 
-Write = Callable[[AnyRow], None]
+Write = Callable[[Row], None]
 
 # Objects of any shape: carried as JSON text in the formats whose columns have one type.
 FREE_FORM = frozenset({"metadata", "tags", "scores"})
@@ -84,7 +84,7 @@ def open_rows(path: Path | str, row_type: type, *, force: bool = False) -> Itera
         ) from None
 
 
-def write_rows(path: Path | str, rows: Iterable[AnyRow], row_type: type, *, force: bool = False) -> int:
+def write_rows(path: Path | str, rows: Iterable[Row], row_type: type, *, force: bool = False) -> int:
     """Write all rows and return how many there were."""
     n = 0
     with open_rows(path, row_type, force=force) as write:

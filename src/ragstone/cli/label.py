@@ -1,0 +1,48 @@
+"""`ragstone label`: judgements -> a sheet of answers that people are to label."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.cli.console import say
+from ragstone.cli.options import Force, Seed
+
+
+def label(
+    judgements: Annotated[Path, typer.Argument(help="What the judges said.")],
+    labels: Annotated[Path | None, typer.Argument(help="Labels that are there already.")] = None,
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")] = Path(
+        "to-label.jsonl"
+    ),
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many answers.")] = 100,
+    metric: Annotated[
+        str | None, typer.Option("--metric", help="What is to be labelled, if judges measure several things.")
+    ] = None,
+    sheet: Annotated[
+        Path | None, typer.Option("--sheet", help="The answer sheet: adds the texts to read.")
+    ] = None,
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Choose the answers that people should label next: at random, spread over the judge's scores."""
+    from ragstone.agreement import ToLabel, next_to_label
+    from ragstone.records import Answer, Judgement, Label
+    from ragstone.tables import check_output, keep_sources, read_rows, write_rows
+
+    check_output(output, force)
+    keep_sources([output], [path for path in (judgements, labels, sheet) if path])
+    chosen = next_to_label(
+        (row for row in read_rows(judgements, Judgement) if metric in (None, row.metric)),
+        read_rows(labels, Label) if labels else (),
+        n=count,
+        answers=read_rows(sheet, Answer) if sheet else (),
+        seed=seed,
+    )
+    write_rows(output, chosen, ToLabel, force=force)
+    fewer = f" No more are left: {len(chosen)} in place of {count}." if len(chosen) < count else ""
+    say(
+        f"{output}: {len(chosen)} answers to label for {chosen[0].metric}, in random order.{fewer} "
+        "Fill in `score` from the top, and delete the rows that you do not get to."
+    )

@@ -1,0 +1,41 @@
+import json
+
+from tests.support.command import ragstone
+
+
+def test_label_writes_a_sheet_that_becomes_labels(project):
+    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    ran = ragstone("label", "judgements.jsonl", "-n", "4", "--sheet", "answers.jsonl", "-o", "to-label.jsonl")
+    assert (ran.code, "4 answers to label for correctness" in ran.err) == (0, True)
+    rows = [json.loads(line) for line in (project / "to-label.jsonl").read_text().splitlines()]
+    assert [row["score"] for row in rows] == [None] * 4
+    assert all(row["answer"].startswith("It is number") and row["question"] for row in rows)
+    done = "".join(json.dumps({**row, "score": 1}) + "\n" for row in rows)
+    (project / "mine.jsonl").write_text(done)
+    assert "4 labelled answers" in ragstone("agree", "judgements.jsonl", "mine.jsonl").out
+    ran = ragstone("label", "judgements.jsonl", "mine.jsonl", "-o", "more.csv")
+    assert "2 answers to label" in ran.err
+    assert "No more are left: 2 in place of 100." in ran.err
+    assert (project / "more.csv").read_text().splitlines()[0].startswith("question_id,system,score,metric")
+
+
+def test_label_replaces_nothing_unasked_and_obeys_seed_and_metric(project):
+    ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "context_overlap")
+    ragstone("label", "judgements.jsonl", "-n", "3")
+    first = (project / "to-label.jsonl").read_text()
+    assert "exists and was not touched" in ragstone("label", "judgements.jsonl", "-n", "3").err
+    ran = ragstone(
+        "label", "judgements.jsonl", "-n", "3", "--seed", "1", "--metric", "faithfulness", "--force"
+    )
+    second = (project / "to-label.jsonl").read_text()
+    assert (ran.code, first != second, '"metric":"faithfulness"' in second) == (0, True, True)
+    assert (
+        "would be replaced" in ragstone("label", "judgements.jsonl", "-o", "judgements.jsonl", "--force").err
+    )
+
+
+def test_a_sheet_that_is_not_filled_in_names_the_line(project):
+    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    ragstone("label", "judgements.jsonl", "-n", "2")
+    ran = ragstone("agree", "judgements.jsonl", "to-label.jsonl")
+    assert (ran.code, "to-label.jsonl:1: field 'score'" in ran.err) == (2, True)
