@@ -8,6 +8,9 @@ from ragstone.records import Answer, Status
 # A judge that has nothing to say hands the answer on. One that could not be asked does not: while its
 # endpoint is down, or its calls wait for their batch, no row is sent to the dear judge for that.
 NOTHING_SAID: tuple[Status, ...] = ("not_applicable", "abstained", "refused", "unparsable")
+ASSUMPTION = (
+    "A cascade is counted as if a judge in it that asks a model handed every row on: it may take fewer calls."
+)
 
 
 async def judge_by_cascade(judge: Judge, answer: Answer, _inputs: dict[str, str], means: Means) -> Finding:
