@@ -187,7 +187,7 @@ def _agreement(row: Comparison, answers: Answers) -> dict[str, Estimate]:
     """Return the measures that mean something, the bench's first."""
     clusters, seed, resamples = answers.clusters, answers.seed, answers.resamples
     found = agreement_estimates(row, clusters, seed=seed, resamples=resamples)
-    if row.same_unit:
+    if row.same_unit and len(row.categories) != 2:  # of two grades it is what exact agreement lacks to 1
         difference = mean_estimate(np.abs(row.judge - row.human), clusters, seed=seed, resamples=resamples)
         found |= {"difference": difference} if difference else {}
     lead = answers.measure

@@ -118,13 +118,20 @@ PRICES: dict[Price, Callable[[JudgeStanding], float]] = {"cost": _usd, "seconds"
 
 
 def price_of(rows: Sequence[JudgeStanding]) -> Price | None:
-    """Return by what these can be called cheaper: cost, else seconds, else tokens; None if none is known."""
+    """Return by what some of these are cheaper: cost, else seconds, else tokens, the first that tells.
+
+    A price that is unknown for one of them does not tell, nor one that is the same for all, as the cost of
+    models in this process is. Where none tells it is the first that is known; None if there is none.
+    """
+    known: list[Price] = []
     if all(row.spent.usd_each is not None for row in rows):
-        return "cost"
+        known.append("cost")
     if all(row.spent.seconds_each is not None for row in rows):
-        return "seconds"
-    counted = all(row.spent.input + row.spent.output or not row.spent.n_calls for row in rows)
-    return "tokens" if counted else None
+        known.append("seconds")
+    if all(row.spent.input + row.spent.output or not row.spent.n_calls for row in rows):
+        known.append("tokens")
+    telling = (price for price in known if len({PRICES[price](row) for row in rows}) > 1)
+    return next(telling, known[0] if known else None)
 
 
 Against = Callable[[JudgeStanding, JudgeStanding], CellComparison]

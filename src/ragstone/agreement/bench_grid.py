@@ -132,7 +132,7 @@ def _variants(
         except ConfigError as mistake:
             if options == fixed:  # what the user named cannot be had: no matter of the grid
                 raise
-            left_out[varied] = str(mistake)
+            left_out[f"{file.name}@{said}"] = str(mistake)
 
 
 def _is_own(file: Judge, key: str, value: str) -> bool:

@@ -30,8 +30,8 @@ def render_judge_bench(summary: JudgeBenchSummary) -> str:
             board=board,
             choice=summary.choice,
             span=_span(board),
-            cost=draw_price(board, lambda row: row.spent.usd_each, _decade_usd),
-            time=draw_price(board, lambda row: row.spent.seconds_each, decade_s),
+            cost=draw_price(board, lambda row: row.spent.usd_each, _decade_usd, "0 USD"),
+            time=draw_price(board, lambda row: row.spent.seconds_each, decade_s, "no model"),
             css=safe(css),
             policy=policy(css),
         )
@@ -39,9 +39,15 @@ def render_judge_bench(summary: JudgeBenchSummary) -> str:
 
 
 def draw_price(
-    board: JudgeBoard, price: Callable[[JudgeStanding], float | None], decade: Callable[[int], str]
+    board: JudgeBoard,
+    price: Callable[[JudgeStanding], float | None],
+    decade: Callable[[int], str],
+    nothing: str,
 ) -> Chart | None:
-    """Return agreement against the price of a judgement; None unless a price above 0 is known."""
+    """Return agreement against the price of a judgement; None unless a price above 0 is known.
+
+    decade, nothing: see draw_scatter.
+    """
     known = [(row, price(row)) for row in board.standings]
     points = [
         Point(
@@ -56,7 +62,7 @@ def draw_price(
         for row, x in known
         if x is not None
     ]
-    return draw_scatter(points, decade, "no model") if any(point.x for point in points) else None
+    return draw_scatter(points, decade, nothing) if any(point.x for point in points) else None
 
 
 def _span(board: JudgeBoard) -> tuple[float, float]:

@@ -1,23 +1,29 @@
 """A bench of judges as the terminal shows it, in 100 columns."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragstone.agreement.bench_choice import Contrast
 from ragstone.report import wording
 from ragstone.report.bench_terminal import STYLES, new_table, text
 from ragstone.report.judge_bench import JudgeBenchSummary
 from ragstone.report.judge_bench_words import (
+    changed_told,
     columns,
     contrast_told,
     contrast_where,
-    cost_each,
     examples_told,
     fit_told,
+    in_one_line,
     mark,
     n_failed,
+    number3,
     ordered_by,
     recommendation,
+    repeated,
+    runs_told,
     seconds_each,
-    spread_told,
+    usd_for_1000,
 )
 from ragstone.report.wording import interval, number
 
@@ -27,7 +33,8 @@ if TYPE_CHECKING:
 
 SHOWN_COLUMNS = ("quadratic kappa", "kappa", "Spearman", "signed error")
 MOST_COLUMNS = 2  # of them
-MOST_ANSWERS = 8  # to one question; the page has all
+MOST_ANSWERS = 15  # to one question; the page has all
+MOST_CONTRASTS = 3  # in one way
 SHORT = {"quadratic kappa": "q. kappa", "signed error": "signed", "exact agreement": "exact"}
 
 
@@ -36,7 +43,7 @@ def terminal_judge_bench(summary: JudgeBenchSummary) -> "Group":
     from rich.console import Group
 
     board = summary.board
-    apart = [*board.failed, *board.left_out]
+    apart = in_one_line([*board.failed, *board.left_out])
     parts: list[RenderableType] = [
         text(f"{summary.name}: {board.metric}; {wording.counted(summary.counts)}", "bold"),
         _standings(summary),
@@ -70,7 +77,7 @@ def _standings(summary: JudgeBenchSummary) -> "Table":
         ("interval", True),
         *((SHORT.get(name, name), True) for name in shown),
         *([("no score", True)] if failing else []),
-        ("cost", True),
+        ("USD/1000", True),
         ("time", True),
     )
     for row in board.standings:
@@ -80,7 +87,7 @@ def _standings(summary: JudgeBenchSummary) -> "Table":
             *(text(number(row.value.value), "bold"), text(interval(row.value))),
             *(text(number(row.agreement[name].value) if name in row.agreement else "") for name in shown),
             *([text(n_failed(row), "yellow")] if failing else []),
-            *(text(cost_each(row), "dim"), text(seconds_each(row), "dim")),
+            *(text(usd_for_1000(row), "dim"), text(seconds_each(row), "dim")),
         )
     return table
 
@@ -92,15 +99,25 @@ def _answers(summary: JudgeBenchSummary) -> "list[RenderableType]":
         return []
     return [
         *_answered("Does the judge fit the model?", [f"{one.cell}: {fit_told(one)}" for one in choice.fits]),
-        *_answered(
-            "Which is better for the same judge?",
-            [f"{contrast_told(one)}; {contrast_where(one)}" for one in choice.contrasts],
-        ),
+        *_answered("Which is better for the same judge?", _contrasts(choice.contrasts)),
         *_answered(
             "Is the cheaper one with examples as good as the dear one without?",
             [examples_told(one) for one in choice.examples],
         ),
     ]
+
+
+def _contrasts(contrasts: Sequence[Contrast]) -> list[str]:
+    """Return the first contrasts of each axis, those that are shown to differ before the others."""
+    said = []
+    for axis in dict.fromkeys(one.axis for one in contrasts):
+        mine = sorted(
+            (one for one in contrasts if one.axis == axis), key=lambda one: one.verdict == "cannot tell"
+        )
+        said += [f"{contrast_told(one)}; {contrast_where(one)}" for one in mine[:MOST_CONTRASTS]]
+        if len(mine) > MOST_CONTRASTS:
+            said.append(f"{axis}: {len(mine) - MOST_CONTRASTS} more, in the report")
+    return said
 
 
 def _answered(question: str, answers: list[str]) -> "list[RenderableType]":
@@ -115,10 +132,12 @@ def _answered(question: str, answers: list[str]) -> "list[RenderableType]":
 
 
 def _spreads(summary: JudgeBenchSummary) -> "list[RenderableType]":
-    if summary.repeats == 1:
+    rows = repeated(summary.board)
+    if not rows:
         return []
-    rows = [row for row in summary.board.standings if row.spread]
-    return [
-        text("The same again", "bold", before=1),
-        *(text(f"- {row.cell.name}: {spread_told(row)}") for row in rows),
-    ]
+    table = new_table(("", False), ("runs", False), ("sd", True), ("scores changed", True))
+    for row in rows:
+        if row.spread:
+            runs, sd = runs_told(row.spread), number3(row.spread.sd)
+            table.add_row(*(text(said) for said in (row.cell.name, runs, sd, changed_told(row.spread))))
+    return [text("The same again", "bold", before=1), table]

@@ -1,8 +1,11 @@
 """What a bench of judges says in words, the same on its page and in the terminal."""
 
+from collections.abc import Sequence
+
 from ragstone.agreement.bench_board import CellComparison, JudgeBoard, JudgeStanding, Place
+from ragstone.agreement.bench_cells import Spread
 from ragstone.agreement.bench_choice import CheaperWithExamples, Choice, Contrast, Fit, Price
-from ragstone.agreement.bench_grid import NO_MODEL
+from ragstone.agreement.bench_grid import LeftOut
 from ragstone.report.bench_words import seconds
 from ragstone.report.judge_bench import JudgeBenchSummary
 from ragstone.report.wording import count, interval, number, plural, statuses, usd
@@ -133,7 +136,17 @@ def cost_each(row: JudgeStanding) -> str:
     if not row.spent.n_calls:
         return NOTHING
     each = row.spent.usd_each
-    return "unknown" if each is None else f"{usd(1000 * each)} for 1,000"
+    if each is None:
+        return "unknown"
+    return f"{usd(1000 * each)} for 1,000" if each else "0 USD"
+
+
+def usd_for_1000(row: JudgeStanding) -> str:
+    """Return US dollars for a thousand judgements with two digits, for a narrow column."""
+    if not row.spent.n_calls:
+        return NOTHING
+    each = row.spent.usd_each
+    return "unknown" if each is None else f"{float(f'{1000 * each:.2g}'):,g}"
 
 
 def seconds_each(row: JudgeStanding) -> str:
@@ -163,13 +176,21 @@ def n_failed(row: JudgeStanding) -> str:
     return f"{count(lost)} of {count(n)}" if lost else ""
 
 
-def spread_told(row: JudgeStanding) -> str:
-    """Return how far the runs of a cell differ, or why there is nothing to differ."""
-    if row.spread is None:
-        return "not needed: it asks no model" if row.cell.model == NO_MODEL else "judged once"
-    changed = 100 * row.spread.changed.value
-    runs = ", ".join(number3(value) for value in row.spread.values)
-    return f"{runs}; standard deviation {number3(row.spread.sd)}; {changed:.1f} % of scores changed"
+def repeated(board: JudgeBoard) -> list[JudgeStanding]:
+    """Return the cells that were judged several times."""
+    return [row for row in board.standings if row.spread]
+
+
+def runs_told(spread: Spread) -> str:
+    """Return the measure of each run."""
+    return ", ".join(number3(value) for value in spread.values)
+
+
+def changed_told(spread: Spread) -> str:
+    """Return the share of answers whose score changed, in percent, with its interval."""
+    low, high = spread.changed.low, spread.changed.high
+    ends = f" ({100 * low:.1f} to {100 * high:.1f})" if low is not None and high is not None else ""
+    return f"{100 * spread.changed.value:.1f} %{ends}"
 
 
 def number3(value: float) -> str:
@@ -194,23 +215,41 @@ def contrast_told(one: Contrast) -> str:
     """Return which of two cells is better that differ in one way alone."""
     first, second = one.values
     if one.verdict == "cannot tell":
-        there = with_interval(one.comparison.difference)
-        return f"{one.axis} {first} or {second}: cannot tell (difference {there})"
+        return f"{one.axis} {first} or {second}: cannot tell ({difference(one.comparison)})"
     better, worse = (first, second) if one.verdict == "better" else (second, first)
     return f"{one.axis} {better} is better than {worse} by {by(one.comparison)}"
 
 
+def difference(comparison: CellComparison) -> str:
+    """Return how large a difference is, or that nothing tells the two apart."""
+    there = comparison.difference
+    if there.low is None and not there.value:
+        return "alike on every answer"
+    return f"difference {with_interval(there)}"
+
+
 def contrast_where(one: Contrast) -> str:
-    """Return the two cells of a contrast."""
-    return f"{one.first} and {one.second}"
+    """Return what is the same in both cells of a contrast: the judge, and the model unless that differs."""
+    judge, _, model = one.first.partition(" · ")
+    base, _, said = judge.partition("@")
+    kept = ",".join(part for part in said.split(",") if part and not part.startswith(f"{one.axis}="))
+    judge = f"{base}@{kept}" if kept else base
+    return judge if one.axis == "model" or not model else f"{judge} by {model}"
+
+
+def in_one_line(apart: Sequence[LeftOut]) -> list[LeftOut]:
+    """Return what was not measured, those with the same reason as one."""
+    names: dict[str, list[str]] = {}
+    for one in apart:
+        names.setdefault(one.reason, []).append(one.name)
+    return [LeftOut(name="; ".join(alike), reason=reason) for reason, alike in names.items()]
 
 
 def examples_told(one: CheaperWithExamples) -> str:
     """Return whether a cheaper model with examples does as well as a dearer one without."""
-    less = "at no price" if one.ratio is None else f"{number(one.ratio)} times cheaper ({one.price})"
+    less = "at no price" if one.ratio is None else f"{one.ratio:,.1f} times cheaper ({one.price})"
     if one.verdict == "cannot tell":
-        there = with_interval(one.comparison.difference)
-        said = f"cannot be told apart (difference {there})"
+        said = f"cannot be told apart ({difference(one.comparison)})"
     else:
         said = f"{one.verdict} by {by(one.comparison)}"
     return f"{one.cheaper}, {less}, against {one.dearer}: {said}"

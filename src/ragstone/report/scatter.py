@@ -7,7 +7,7 @@ import msgspec
 
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 48, 32, 12, 36  # as in template/scatter.html
-NOTHING = 56  # to the right of where points stand that have no price at all
+NOTHING = 80  # to the right of where points stand that have no price at all
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def draw_scatter(points: Sequence[Point], decade: Callable[[int], str], nothing:
 
     def x_of(value: float) -> float:
         if value == 0:
-            return LEFT + NOTHING / 3
+            return LEFT + 24.0
         share = (math.log10(value) - low) / (high - low)
         return round(left + share * (WIDTH - left - RIGHT), 1)
 
