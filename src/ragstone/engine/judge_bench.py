@@ -16,8 +16,8 @@ from ragstone.engine.judge_meter import Meter
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
+from ragstone.engine.stages import judge_rows
 from ragstone.errors import ConfigError, DataError, RagstoneError
-from ragstone.judging import Means, judge_answer
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Judgement, Label
 from ragstone.report.judge_bench import BENCH, JudgeBenchSummary
@@ -150,13 +150,8 @@ async def judge_cell(
     runs = []
     for run in range(n_runs):
         metered = meter.metered(means, run)
-
-        async def work(answer: Answer, metered: Means = metered) -> list[Judgement]:
-            return await judge_answer(judge, answer, metered)
-
-        title = f"judge {cell.name}" + (f", run {run + 1}" if n_runs > 1 else "")
-        found = await session.each(title, work, answers)
-        runs.append([row for rows in found for row in rows])
+        judged = judge_rows(lambda: answers, [judge], session, len(answers), means=metered)
+        runs.append([row async for row in judged])
     tried = [row for rows in runs for row in rows if row.metric == judge.measures]
     n_judged = sum(row.status not in ("not_applicable", "app_error") for row in tried)
     return JudgedCell(runs=runs, spent=meter.spent(n_judged))

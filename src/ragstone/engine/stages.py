@@ -15,7 +15,7 @@ from ragstone.engine.local import map_in_order
 from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session
 from ragstone.errors import ModelError, RagstoneError
-from ragstone.judging import Judge, load_judge
+from ragstone.judging import Judge, Means, load_judge
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.retrieval import build_search
 from ragstone.retrieval.rerank import asks_a_model
@@ -133,20 +133,22 @@ def judge_rows(
     judges: Sequence[Judge],
     session: Session,
     n_answers: int | None = None,
+    *,
+    means: Means | None = None,
 ) -> AsyncIterator[Judgement]:
     """Yield every judge's judgements of every answer: all answers by the first judge, then by the next.
 
     A judge with several criteria gives a judgement for each, and one for its score. One judge after the other
     keeps the fixed part of its prompt in the model's cache; with `one_call` in `[judge]`, those whose replies
     fit into one are asked together. So `answers` is a function that gives the rows anew each time; they may
-    come from a file and need not fit into memory. Raises DataError where a judge compares systems, and no
-    question was answered by two.
+    come from a file and need not fit into memory. means: in place of those of the session. Raises DataError
+    where a judge compares systems, and no question was answered by two.
     """
     asking = [judge for judge in judges if judge.needs_model]
     return in_rounds(
-        lambda: _judge_rows(answers, judges, session, n_answers),
+        lambda: _judge_rows(answers, judges, session, n_answers, means),
         session,
-        asking=lambda: _judge_rows(answers, asking, session, n_answers),
+        asking=lambda: _judge_rows(answers, asking, session, n_answers, means),
     )
 
 
@@ -155,8 +157,9 @@ async def _judge_rows(
     judges: Sequence[Judge],
     session: Session,
     n_answers: int | None,
+    means: Means | None,
 ) -> AsyncIterator[Judgement]:
-    means = await session.means(judges)
+    means = means or await session.means(judges)
     one_call = session.settings.judge.one_call
     for task in plan_tasks(answers, judges, means, n_answers, one_call=one_call):
 
