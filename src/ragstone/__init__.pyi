@@ -36,6 +36,8 @@ from .engine import run as run
 from .engine import sample_log as sample_log
 from .engine import tag as tag
 from .engine import translate as translate
+from .engine.cascade_file import write_cascade as write_cascade
+from .engine.fitting import fit_cascade as fit_cascade
 from .errors import ConfigError as ConfigError
 from .errors import DataError as DataError
 from .errors import MissingExtra as MissingExtra
@@ -48,6 +50,7 @@ from .judging import MetricSummary as MetricSummary
 from .judging import judge_names as judge_names
 from .judging import load_judge as load_judge
 from .judging import summarise as summarise
+from .judging.savings import cascade_savings as cascade_savings
 from .records import Answer as Answer
 from .records import Chunk as Chunk
 from .records import Context as Context
