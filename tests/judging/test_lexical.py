@@ -1,17 +1,21 @@
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.judging import Means, judge_answer, load_judge
 from ragstone.judging.lexical import (
     MEASURES,
     alternatives,
     chrf,
     containment,
     context_overlap,
+    coverage,
     rouge_l,
     token_f1,
     words,
 )
+from ragstone.records import Answer
 
 
 def test_words_have_no_case_no_punctuation_and_no_english_articles():
@@ -65,6 +69,35 @@ def test_chrf_by_hand():
 def test_context_overlap_by_hand():
     assert context_overlap("apply water early", "Water is applied; apply it.") == pytest.approx(2 / 3)
     assert context_overlap("...", "anything") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "score"),
+    [
+        ("Bronze is tin with copper.", "copper and tin", 2 / 3),  # in any order; "and" is missing
+        (
+            "Bronze is old.",
+            "bronze of copper",
+            0.0,
+        ),  # "bronze" is the question's; of "of copper" none is there
+        ("Bronze.", "bronze", 1.0),  # nothing but the question's words: all of them count
+        ("...", "++", 0.0),  # no word in the reference: compared as it is
+        ("C++", "++", 1.0),
+    ],
+)
+def test_coverage_by_hand(answer, reference, score):
+    assert coverage(answer, reference, "What is bronze made from?") == score
+
+
+async def test_coverage_takes_the_best_alternative_and_needs_the_question():
+    judge = load_judge("coverage")
+    answer = Answer(question_id="q", question="Who won?", answer="Ann won.", reference="Ben/Ann")
+    [row] = await judge_answer(judge, answer, Means())
+    assert (row.score, row.metric) == (1.0, "correctness")
+    [without] = await judge_answer(judge, msgspec.structs.replace(answer, question=None), Means())
+    assert without.rationale == "the row has no question"
+    [nothing] = await judge_answer(judge, msgspec.structs.replace(answer, reference=[" "]), Means())
+    assert (nothing.status, nothing.rationale) == ("not_applicable", "the row has no reference")
 
 
 def test_alternatives_are_parted_at_the_separator_and_the_whole_is_kept():

@@ -9,7 +9,7 @@ from ragstone.judging.contexts import judge_parts
 from ragstone.judging.finding import Finding, FindingOf, Means
 from ragstone.judging.judge import Judge, Kind
 from ragstone.judging.jury import judge_by_jury
-from ragstone.judging.lexical import MEASURES, OF_ANSWER, OF_QUESTION, alternatives
+from ragstone.judging.lexical import BESIDE_QUESTION, MEASURES, OF_ANSWER, OF_QUESTION, alternatives
 from ragstone.judging.one_call import judge_in_one_call
 from ragstone.judging.samples import judge_in_samples
 from ragstone.judging.statements import judge_statements
@@ -28,13 +28,16 @@ async def judge_lexically(judge: Judge, answer: Answer, inputs: dict[str, str], 
         if found is None:
             return Finding(score=None, status="not_applicable", rationale="the answer is too short to tell")
         return Finding(score=found)
-    measure = MEASURES[name]
     if "contexts" in inputs:
-        return Finding(score=measure(answer.answer, inputs["contexts"]))
-    given = references(answer)
+        return Finding(score=MEASURES[name](answer.answer, inputs["contexts"]))
+    given = alternatives(references(answer), judge.separator)
     if not given:
         return Finding(score=None, status="not_applicable", rationale="the row has no reference")
-    return Finding(score=max(measure(answer.answer, text) for text in alternatives(given, judge.separator)))
+    if name in BESIDE_QUESTION:
+        return Finding(
+            score=max(BESIDE_QUESTION[name](answer.answer, text, inputs["question"]) for text in given)
+        )
+    return Finding(score=max(MEASURES[name](answer.answer, text) for text in given))
 
 
 async def judge_similarity(_judge: Judge, answer: Answer, _inputs: dict[str, str], means: Means) -> Finding:

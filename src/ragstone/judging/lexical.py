@@ -84,6 +84,20 @@ def context_overlap(answer: str, context: str) -> float:
     return sum(word in held for word in found) / len(found) if found else 0.0
 
 
+def coverage(answer: str, reference: str, question: str) -> float:
+    """Share of the reference's words, those of the question left out, that stand in the answer; in [0, 1].
+
+    Words that the question holds are in most answers, right or wrong, so they say nothing; where the
+    reference has no others (a choice between two) all of its words count. Recall of words was found to agree
+    best with people among such measures (Adlakha et al. 2023); leaving out the question's is ours.
+    """
+    wanted = [word for word in words(reference) if word not in words(question)] or words(reference)
+    found = frozenset(words(answer))
+    if not wanted:
+        return float(reference.strip() in answer)
+    return sum(word in found for word in wanted) / len(wanted)
+
+
 MEASURES: dict[str, Callable[[str, str], float]] = {
     "containment": containment,
     "token_f1": token_f1,
@@ -92,10 +106,12 @@ MEASURES: dict[str, Callable[[str, str], float]] = {
     "context_overlap": context_overlap,
 }
 
+# Measures against a reference that look at the question too.
+BESIDE_QUESTION: dict[str, Callable[[str, str, str], float]] = {"coverage": coverage}
 # Measures of an answer that need neither reference nor contexts; None where it cannot be told.
 OF_ANSWER: dict[str, Callable[[str], float]] = {"no_refusal": no_refusal}
 OF_QUESTION: dict[str, Callable[[str, str], float | None]] = {"language_match": language_match}
-KNOWN = (*MEASURES, *OF_ANSWER, *OF_QUESTION)
+KNOWN = (*MEASURES, *BESIDE_QUESTION, *OF_ANSWER, *OF_QUESTION)
 
 
 def _f_score(common: int, n_found: int, n_wanted: int, beta: float) -> float:
