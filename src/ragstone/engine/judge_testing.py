@@ -1,0 +1,208 @@
+"""What a judge sends to its model, and a first try of it: on its own examples, on easy rows, on a sheet."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ragstone.config import Settings
+from ragstone.embedding import Role, Vectors
+from ragstone.engine.judge_tasks import plan_tasks
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, open_session
+from ragstone.errors import ModelError
+from ragstone.judging import Judge, Means, judge_answer
+from ragstone.judging.checking_keys import ONE_CALL
+from ragstone.judging.easy import Expectation, easy_answer, easy_rows, is_met
+from ragstone.judging.examples import example_answer, expected_values
+from ragstone.judging.members import models_of
+from ragstone.judging.one_call import finding_of
+from ragstone.llm import Caps, Prompt, Reply
+from ragstone.llm.madeup import made_up_reply
+from ragstone.llm.schema import schema_of
+from ragstone.records import Answer, Judgement
+from ragstone.report import Calls
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """One call as the model gets it. schema: what endpoints that know schemas hold the reply to."""
+
+    messages: list[dict[str, str]]
+    schema: dict[str, Any] | None
+    temperature: float
+    max_tokens: int
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """A judgement of a row with what was expected of it.
+
+    row: what it is, such as `example 2` or `easy: right`. expected, given: a score, a label, true or false;
+    of easy rows `high` or `low` (the half of the scale) is expected. met: whether an easy row went as
+    expected; None for the others.
+    """
+
+    row: str
+    metric: str
+    status: str
+    expected: str | None = None
+    given: str | None = None
+    reason: str | None = None
+    met: bool | None = None
+
+
+class JudgeTest(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a try. unscored: judgements that failed; wrong: easy rows that went otherwise."""
+
+    judge: str
+    model: str
+    rows: list[Tried]
+    unscored: int
+    wrong: int
+    calls: Calls
+
+
+def prompts_of(judge: Judge) -> list[Shown]:
+    """Return the calls that a judge would make for an easy row, in their order, each once; none is made.
+
+    Calls that follow from a reply (the check of statements) are shown with a made-up one. The code in them
+    is not that of any project.
+    """
+    if not judge.needs_model:
+        return []
+    heard: dict[Prompt, None] = {}
+
+    async def ask(prompt: Prompt) -> Reply:
+        heard[msgspec.structs.replace(prompt, sample=0)] = None
+        return made_up_reply(prompt)
+
+    async def embed(texts: Sequence[str], _role: Role) -> list[Vectors]:
+        return [np.ones(1, dtype=np.float32) for _text in texts]
+
+    async def work() -> None:
+        means = Means(ask=ask, others=dict.fromkeys(models_of(judge), ask), embed=embed)
+        rows = [
+            msgspec.structs.replace(easy_answer(name), question_id="easy", system=name)
+            for name in ("right", "wrong")
+        ]
+        for task in plan_tasks(lambda: rows, [judge], means, 2, one_call=False):
+            with suppress(ModelError):  # made-up replies have no probabilities
+                await task.work(next(iter(task.rows())))
+
+    run_sync(work())
+    return [_shown(prompt) for prompt in heard]
+
+
+def _shown(prompt: Prompt) -> Shown:
+    return Shown(
+        messages=[{"role": message.role, "content": message.content} for message in prompt.messages],
+        schema=schema_of(prompt.reply, prompt.nonce is not None) if prompt.reply else None,
+        temperature=prompt.temperature,
+        max_tokens=prompt.max_tokens,
+    )
+
+
+def try_judge(
+    judge: Judge,
+    settings: Settings,
+    sheet: Sequence[Answer] = (),
+    *,
+    caps: Caps | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> JudgeTest:
+    """Judge each of the judge's examples, easy rows, and the rows of a sheet.
+
+    An example is judged by the judge without it, so that it is not shown to the model. Easy rows are judged
+    where the metric makes known what to expect. A judge that compares systems has the sheet alone. Raises
+    ModelError, DataError.
+    """
+
+    async def work() -> JudgeTest:
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            means = await session.means([judge])
+            rows = [*await _examples(judge, means, session), *await _easy(judge, means, session)]
+            rows += await _sheet(judge, sheet, means, session)
+            return JudgeTest(
+                judge=judge.name,
+                model=means.model,
+                rows=rows,
+                unscored=sum(row.status not in ("scored", "not_applicable") for row in rows),
+                wrong=sum(row.met is False for row in rows),
+                calls=session.calls(),
+            )
+
+    return run_sync(work())
+
+
+async def _examples(judge: Judge, means: Means, session: Session) -> list[Tried]:
+    async def one(number: int) -> list[Judgement]:
+        rest = [example for n, example in enumerate(judge.examples) if n != number]
+        without = msgspec.structs.replace(judge, examples=rest)
+        return await judge_answer(without, example_answer(judge.examples[number]), means)
+
+    judged = await session.each("examples", one, range(len(judge.examples)))
+    return [
+        _tried(f"example {number + 1}", judge, row, expected.get(row.metric))
+        for number, rows in enumerate(judged)
+        for expected in [_expected(judge, number)]
+        for row in rows
+    ]
+
+
+def _expected(judge: Judge, number: int) -> dict[str, str]:
+    """Return metric -> what an example expects."""
+    if judge.kind not in ONE_CALL:
+        return {}
+    finding = finding_of(judge, expected_values(judge, judge.examples[number]))
+    parts = {part.metric: f"{part.score:g}" for part in finding.parts}
+    return {judge.measures: _said(judge, finding.label, finding.score) or "", **parts}
+
+
+async def _easy(judge: Judge, means: Means, session: Session) -> list[Tried]:
+    async def one(row: tuple[str, Answer, Expectation]) -> list[Judgement]:
+        return await judge_answer(judge, row[1], means)
+
+    rows = easy_rows(judge)
+    judged = await session.each("easy rows", one, rows)
+    return [
+        _tried(f"easy: {name}", judge, first, expected, met=is_met(expected, first, judge.scale))
+        for (name, _answer, expected), (first, *_parts) in zip(rows, judged, strict=True)
+    ]
+
+
+async def _sheet(judge: Judge, sheet: Sequence[Answer], means: Means, session: Session) -> list[Tried]:
+    if not sheet:
+        return []
+    [task] = plan_tasks(lambda: sheet, [judge], means, len(sheet), one_call=False)
+    judged = await session.each("sheet", task.work, list(task.rows()))
+    return [_tried(f"{row.question_id} ({row.system})", judge, row) for row in _flat(judged)]
+
+
+def _flat(judged: Sequence[Sequence[Judgement]]) -> Iterator[Judgement]:
+    return (row for rows in judged for row in rows)
+
+
+def _tried(
+    name: str, judge: Judge, row: Judgement, expected: str | None = None, *, met: bool | None = None
+) -> Tried:
+    return Tried(
+        row=name,
+        metric=row.metric,
+        status=row.status,
+        expected=expected,
+        given=_said(judge, row.label, row.score),
+        reason=row.error or row.rationale,
+        met=met,
+    )
+
+
+def _said(judge: Judge, label: str | None, score: float | None) -> str | None:
+    """Return what a judge says of a row, in the words of its kind; None if it gave no score."""
+    if score is None:
+        return None
+    if judge.kind == "boolean" and score in (0, 1):
+        return "true" if score else "false"
+    return label or f"{score:.4g}"

@@ -1,0 +1,66 @@
+"""Rows that anybody would judge alike, for a first try of a judge: a right answer, a wrong one, a refusal.
+
+A judge that fails on one of these does not work with its model. One that passes may still judge badly: that
+is what people's labels show (`ragstone agree`).
+"""
+
+from typing import Literal
+
+from ragstone.judging.judge import Judge
+from ragstone.records import Answer, Context, Judgement
+
+Expectation = Literal["high", "low"]
+
+QUESTION = "Which crop grew in the north field in 2019?"
+CONTEXTS = [
+    Context(text="In 2019 red clover grew in the north field. The south field lay fallow."),
+    Context(text="The barn was painted in 2021."),
+]
+ANSWERS = {
+    "right": "Red clover.",
+    "wrong": "Sugar beet.",
+    "refusing": "I cannot say: no document tells.",
+    "empty": "",
+}
+# Metric -> what becomes of each answer: a score in the upper or in the lower half of the scale.
+EXPECTED: dict[str, dict[str, Expectation]] = {
+    "correctness": {"right": "high", "wrong": "low", "refusing": "low", "empty": "low"},
+    "rubric": {"right": "high", "wrong": "low", "refusing": "low", "empty": "low"},
+    "relevance": {"right": "high", "refusing": "low", "empty": "low"},
+    "answered": {"right": "high", "wrong": "high", "refusing": "low"},
+    "faithfulness": {"right": "high", "wrong": "low"},
+    "claims": {"right": "high", "wrong": "low"},
+    "context_sufficiency": {"right": "high"},
+    "toxicity": {"right": "low", "wrong": "low", "refusing": "low"},
+    "bias": {"right": "low", "wrong": "low", "refusing": "low"},
+}
+
+
+def easy_rows(judge: Judge) -> list[tuple[str, Answer, Expectation]]:
+    """Return (what it is, the row, what is expected) for each row whose score the judge's metric makes known.
+
+    None for the metrics of others, and for a similarity, of which no number is known to be high.
+    """
+    if judge.kind in ("embedding", "pairwise"):
+        return []
+    expected = EXPECTED.get(judge.measures, {})
+    return [(name, easy_answer(name), expected[name]) for name in ANSWERS if name in expected]
+
+
+def easy_answer(name: str) -> Answer:
+    """Return one of the rows."""
+    return Answer(
+        question_id=f"easy-{name}",
+        question=QUESTION,
+        reference="Red clover",
+        answer=ANSWERS[name],
+        contexts=CONTEXTS,
+    )
+
+
+def is_met(expected: Expectation, judgement: Judgement, scale: tuple[float, float]) -> bool:
+    """Return whether a judgement is what was expected; one that is not scored is not."""
+    if judgement.score is None:
+        return False
+    middle = sum(scale) / 2
+    return judgement.score > middle if expected == "high" else judgement.score < middle
