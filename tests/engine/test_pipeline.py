@@ -83,7 +83,7 @@ def test_the_manifest_names_what_decided_the_outcome_and_no_key(settings, tmp_pa
     text = (tmp_path / "runs" / "starter" / "manifest.json").read_text()
     manifest = json.loads(text)
     assert manifest["models"]["judge"].startswith("openai/fake@127.0.0.1:")
-    assert manifest["judges"]["correctness"]["version"] == 1
+    assert manifest["judges"]["correctness"]["version"] == 2
     assert manifest["prompt"]["name"] == "strict"
     assert set(manifest["files"]) >= {"documents.jsonl", "answers.jsonl"}
     every = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
