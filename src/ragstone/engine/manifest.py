@@ -10,6 +10,7 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.errors import DataError
 from ragstone.judging import Judge
+from ragstone.judging.members import identities
 from ragstone.llm.keys import without_password
 from ragstone.systems import load_prompt
 from ragstone.version import __version__
@@ -55,7 +56,8 @@ def write_manifest(
         "settings": _settings(settings),
         "models": models,
         "judges": {
-            judge.name: {"version": judge.version, "digest": _digest(_encode(judge))} for judge in judges
+            judge.name: {"version": judge.version, "digest": _digest(_encode(judge))}
+            for judge in identities(judges)
         },
         "files": {file.name: _digest(file.read_bytes()) for file in sorted(folder.glob("*.jsonl"))},
     }
