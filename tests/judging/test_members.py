@@ -5,7 +5,7 @@ from tests.judging.combined import ANSWER, TONE, Saying, means_of, whole, write_
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import judge_answer, load_judge, parse_judge, question_digest
 from ragstone.judging.judge import Member
-from ragstone.judging.members import asks_default, leaves, members_of, model_name, models_of
+from ragstone.judging.members import asks_default, identities, leaves, members_of, model_name, models_of
 
 JURY = """
 name = "panel"
@@ -79,6 +79,18 @@ def test_a_jury_of_baselines_needs_no_model():
     judge = whole("jury", Member(judge="containment"), Member(judge="token_f1"))
     assert not judge.needs_model
     assert model_name(judge, "openai/default") == "none"
+
+
+def test_what_decides_a_judgement_is_the_same_wherever_the_files_lie(tmp_path):
+    found = []
+    for place in ("here", "there"):
+        write_judge(tmp_path / place / "tone.toml")
+        jury = load_judge(jury_file(tmp_path / place / "panel.toml", "relevance", "tone.toml"))
+        found.append(list(identities([jury])))
+    assert found[0] == found[1]
+    assert [judge.name for judge in found[0]] == ["panel", "relevance", "tone"]
+    write_judge(tmp_path / "there" / "tone.toml", TONE.replace("polite", "rude"))
+    assert list(identities([jury])) != found[1]
 
 
 def test_a_jury_that_contains_itself_is_refused(tmp_path):

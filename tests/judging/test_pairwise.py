@@ -1,4 +1,6 @@
 import asyncio
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -70,6 +72,18 @@ def test_swapping_the_systems_mirrors_the_score_and_a_flip_is_always_a_tie(when_
     assert (row.label, mirrored.system) == (mirrored.label, "B vs A")
     if row.metadata["flip"]:
         assert (row.score, row.label) == (0.5, "tie")
+
+
+async def test_the_prompt_reads_as_it_did():
+    ask = Comparing("1", "2")
+    await compared(ONE, OTHER, ask)
+    words = (
+        "\n\n".join(f"--- {message.role}\n{message.content}" for message in ask.prompts[0].messages) + "\n"
+    )
+    golden = Path(__file__).parent.parent / "golden" / "prompts" / "pairwise.txt"
+    if os.environ.get("RAGSTONE_UPDATE_GOLDEN"):
+        golden.write_text(words, encoding="utf-8")
+    assert words == golden.read_text(encoding="utf-8")
 
 
 async def test_both_answers_are_fenced_and_stand_once_in_each_place():

@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,18 @@ def leaves(judge: Judge, model: str | None = None) -> Iterator[tuple[Judge, str 
         yield judge, model
     for inner, member in members_of(judge):
         yield from leaves(inner, member.model or model)
+
+
+def identities(judges: Iterable[Judge]) -> Iterator[Judge]:
+    """Yield the judges and, after each, its members at any depth; members are named, wherever files lie.
+
+    Together they are all that decides a judgement: the same on any machine, and another if a member changes.
+    """
+    for judge in judges:
+        inner = members_of(judge)
+        named = [msgspec.structs.replace(member, judge=one.name) for one, member in inner]
+        yield msgspec.structs.replace(judge, members=named) if named else judge
+        yield from identities(one for one, _member in inner)
 
 
 def asks_default(judge: Judge) -> bool:
