@@ -11,6 +11,7 @@ from ragstone.judging.lexical import (
     containment,
     context_overlap,
     coverage,
+    grounding,
     rouge_l,
     token_f1,
     words,
@@ -98,6 +99,14 @@ async def test_coverage_takes_the_best_alternative_and_needs_the_question():
     assert without.rationale == "the row has no question"
     [nothing] = await judge_answer(judge, msgspec.structs.replace(answer, reference=[" "]), Means())
     assert (nothing.status, nothing.rationale) == ("not_applicable", "the row has no reference")
+
+
+def test_grounding_by_hand():
+    # 2 of 3 words stand there, 1 does not: 2/3 / (1 + 1/10) = 20/33
+    assert grounding("apply water early", "Water is applied; apply it.") == pytest.approx(20 / 33)
+    assert grounding("water", "Water is applied.") == 1.0
+    # of two answers with the same share the longer one has more without support: 20/30 / (1 + 10/10) = 1/3
+    assert grounding("apply water early " * 10, "Water is applied; apply it.") == pytest.approx(1 / 3)
 
 
 def test_alternatives_are_parted_at_the_separator_and_the_whole_is_kept():

@@ -15,6 +15,7 @@ ARTICLES = frozenset({"a", "an", "the"})
 NOT_A_SEPARATOR = re.compile(r"\b\d{1,2}/\d{1,2}\b|\d\s*[a-z]{1,8}/[a-z]{1,5}\b|\b[Aa]nd/or\b")
 CHRF_ORDER = 6
 CHRF_BETA = 2.0
+PATIENCE_WORDS = 10  # unsupported words that halve the share of the others
 
 
 @functools.lru_cache(maxsize=4096)  # one reference is compared with the answers of many systems
@@ -84,6 +85,17 @@ def context_overlap(answer: str, context: str) -> float:
     return sum(word in held for word in found) / len(found) if found else 0.0
 
 
+def grounding(answer: str, context: str) -> float:
+    """context_overlap / (1 + n / 10), where n words of the answer stand nowhere in the context; in [0, 1].
+
+    An answer is unfaithful if any part of it is, so what counts is how many words are not supported as well
+    as their share: a long answer has more room for a slip.
+    """
+    held = set(words(context))
+    missing = sum(word not in held for word in words(answer))
+    return context_overlap(answer, context) / (1 + missing / PATIENCE_WORDS)
+
+
 def coverage(answer: str, reference: str, question: str) -> float:
     """Share of the reference's words, those of the question left out, that stand in the answer; in [0, 1].
 
@@ -104,6 +116,7 @@ MEASURES: dict[str, Callable[[str, str], float]] = {
     "rouge_l": rouge_l,
     "chrf": chrf,
     "context_overlap": context_overlap,
+    "grounding": grounding,
 }
 
 # Measures against a reference that look at the question too.
