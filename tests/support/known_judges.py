@@ -34,7 +34,8 @@ reason     = "It says the same."
 def labelled_sheet(path, n=80, n_bad=30, contained=20):
     """Write n answers, the first n_bad of them bad, as one sheet with labels.
 
-    The references of the `contained` first good answers stand in them: containment hits these and all bad ones.
+    Of the first `contained` good answers the reference stands in them: containment is right on these and on
+    all bad ones.
     """
     rows = []
     for at in range(n):
