@@ -53,6 +53,7 @@ async def test_score_is_supported_over_statements_made():
     assert row.score == 0.5
     assert [(v.id, v.statement, v.supported) for v in row.verdicts] == [(1, "A.", True), (2, "B.", False)]
     assert (row.usage.calls, row.cost_usd) == (2, 1.0)
+    assert row.rationale == "the contexts support 1 of 2 statements"
 
 
 # ---- one verdict for each statement, whatever the model says

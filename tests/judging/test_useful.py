@@ -24,7 +24,7 @@ def said(*verdicts):
 
 async def test_score_is_the_share_of_contexts_that_are_of_use():
     row, ask = await judged(["a USEFUL one", "b", "c", "USEFUL too"])
-    assert (row.score, row.rationale) == (0.5, "2 of 4 contexts are of use for the question")
+    assert (row.score, row.rationale) == (0.5, "of use for the question: 2 of 4 contexts")
     assert len(ask.prompts) == 1
     assert [(one.id, one.context, one.of, one.supported) for one in row.verdicts] == [
         (1, 1, "contexts", True),

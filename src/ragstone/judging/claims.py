@@ -12,6 +12,7 @@ from ragstone.judging.finding import Finding, Means, Part, add_costs
 from ragstone.judging.judge import CLAIM_PARTS, Judge
 from ragstone.judging.lexical import token_f1
 from ragstone.judging.statements import NOTHING_STATED, nothing_to_check
+from ragstone.judging.verdicts import share_of
 from ragstone.llm import Reply
 from ragstone.records import Answer, Verdict, references
 
@@ -78,7 +79,7 @@ def _share(metric: str, side: str, verdicts: list[Verdict]) -> Part:
     return Part(
         metric=metric,
         score=n_supported / len(verdicts),
-        rationale=f"the {other} supports {n_supported} of {len(verdicts)} statements of the {side}",
+        rationale=f"the {other} supports {share_of(n_supported, len(verdicts), 'statement')} of the {side}",
     )
 
 

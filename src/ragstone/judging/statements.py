@@ -11,6 +11,7 @@ from ragstone.judging.atomic import check_statements, take_apart
 from ragstone.judging.contexts import texts_of
 from ragstone.judging.finding import Finding, Means, add_costs
 from ragstone.judging.judge import Input, Judge
+from ragstone.judging.verdicts import share_of
 from ragstone.llm import Reply
 from ragstone.records import Answer, Verdict
 
@@ -51,7 +52,7 @@ async def judge_statements(judge: Judge, answer: Answer, inputs: dict[str, str],
     spent = add_costs(replies)
     return Finding(
         score=n_supported / len(verdicts),
-        rationale=f"{n_supported} of {len(verdicts)} statements are supported by the contexts",
+        rationale=f"the contexts support {share_of(n_supported, len(verdicts), 'statement')}",
         verdicts=verdicts,
         usage=spent.usage,
         cost_usd=spent.cost_usd,

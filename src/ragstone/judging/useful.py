@@ -11,7 +11,7 @@ from ragstone.judging.finding import Finding, Means, add_costs, ask_model
 from ragstone.judging.judge import Judge
 from ragstone.judging.render import render_prompt
 from ragstone.judging.statements import nothing_to_check
-from ragstone.judging.verdicts import Said, one_verdict_each, verdicts_form, verdicts_reply
+from ragstone.judging.verdicts import Said, one_verdict_each, share_of, verdicts_form, verdicts_reply
 from ragstone.llm import Reply
 from ragstone.records import Answer, Verdict
 
@@ -49,7 +49,7 @@ async def judge_contexts(judge: Judge, answer: Answer, inputs: dict[str, str], m
     spent = add_costs(replies)
     return Finding(
         score=n_useful / len(texts),
-        rationale=f"{n_useful} of {len(texts)} contexts are of use for the question",
+        rationale=f"of use for the question: {share_of(n_useful, len(texts), 'context')}",
         verdicts=list(found.values()),
         usage=spent.usage,
         cost_usd=spent.cost_usd,

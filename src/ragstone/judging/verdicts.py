@@ -68,6 +68,11 @@ def numbered_lines(numbered: Mapping[int, str]) -> str:
     return "\n".join(f"{number}. {' '.join(text.split())}" for number, text in numbered.items())
 
 
+def share_of(n: int, n_all: int, thing: str) -> str:
+    """Return `2 of 3 statements`."""
+    return f"{n} of {n_all} {thing}{'' if n_all == 1 else 's'}"
+
+
 @functools.lru_cache(maxsize=256)
 def verdicts_reply(
     ids: tuple[int, ...], contexts: tuple[int, ...] | None = None, name: str = "supported"
