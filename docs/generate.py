@@ -21,6 +21,7 @@ import ragstone
 from ragstone import config, errors, records
 from ragstone.cli.app import app
 from ragstone.judging import Judge, judge_names, load_judge
+from ragstone.judging.judge import Criterion, Example, Member
 from ragstone.tables.columns import ALIASES, columns_of, fields_of
 
 DOCS = Path(__file__).parent
@@ -152,6 +153,9 @@ SECTIONS = {
     "models": config.ModelSettings,
     "price_usd_per_million": config.Price,
     "judge_file": Judge,
+    "judge_file.criteria": Criterion,
+    "judge_file.examples": Example,
+    "judge_file.members": Member,
     "build.facts": config.FactsSection,
     "translate.http": config.HttpTranslator,
     "bench.retrievers": config.RetrieversBench,

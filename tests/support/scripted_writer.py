@@ -26,7 +26,10 @@ def writer(critic: Callable[[str], int] = lambda _question: 5) -> Script:
         prompt = prompt_of(body)
         if "questions" in fields:
             return _said(fields, questions=_drafts(schema, prompt))
-        if any(name.endswith("score") for name in fields):
+        scores = [field for name, field in fields.items() if name.endswith("score")]
+        if scores and all(
+            field["maximum"] >= 5 for field in scores
+        ):  # else it is a rubric's, or several judges'
             score = critic(fenced("question", prompt))
             return _said(fields, **{name: score for name in fields if name.endswith("score")})
         return fit_schema(body)
