@@ -16,8 +16,8 @@ from ragstone.judging.verdicts import share_of
 from ragstone.llm import Reply
 from ragstone.records import Answer, Verdict, references
 
+NOT_STATED = NOTHING_STATED.format(text="answer")
 UNANSWERABLE = "the question cannot be answered, so no reference states a claim"
-NO_CLAIM = "the reference states nothing that could be checked"
 
 
 async def judge_claims(judge: Judge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
@@ -36,14 +36,14 @@ async def judge_claims(judge: Judge, answer: Answer, inputs: dict[str, str], mea
     replies: list[Reply] = []
     wanted = await take_apart(judge, swapped, "answer", means, replies)
     if not wanted:
-        return nothing_to_check(NO_CLAIM, replies)
+        return nothing_to_check(NOTHING_STATED.format(text="reference"), replies)
     made = await take_apart(judge, inputs, "answer", means, replies)
     of_answer = await _check(judge, inputs, means, replies, dict(enumerate(made, 1)))
     if made:
         of_reference = await _check(judge, swapped, means, replies, dict(enumerate(wanted, len(made) + 1)))
     else:
         of_reference = [
-            Verdict(id=n, statement=text, supported=False, reason=NOTHING_STATED)
+            Verdict(id=n, statement=text, supported=False, reason=NOT_STATED)
             for n, text in enumerate(wanted, 1)
         ]
     sides = {"answer": of_answer, "reference": of_reference}
@@ -54,7 +54,7 @@ async def judge_claims(judge: Judge, answer: Answer, inputs: dict[str, str], mea
     said = [part.rationale for part in parts if part.rationale]
     return Finding(
         score=_f1(*(part.score for part in parts)) if len(parts) > 1 else 0.0,
-        rationale="; ".join(said if made else [NOTHING_STATED, *said]),
+        rationale="; ".join(said if made else [NOT_STATED, *said]),
         verdicts=[msgspec.structs.replace(one, of=side) for side, ones in sides.items() for one in ones],
         usage=spent.usage,
         cost_usd=spent.cost_usd,

@@ -16,10 +16,10 @@ from ragstone.llm import Reply
 from ragstone.records import Answer, Verdict
 
 NO_CONTEXT = "nothing was retrieved that could support it"
-NOTHING_STATED = "the answer states nothing that could be checked"
+NOTHING_STATED = "the {text} states nothing that could be checked"
 BY_DEFINITION = (
     f"{NOTHING_STATED}, and nothing was retrieved: by the definition of the method the score is 1, which "
-    "says nothing of the answer"
+    "says nothing of it"
 )
 
 
@@ -36,9 +36,8 @@ async def judge_statements(judge: Judge, answer: Answer, inputs: dict[str, str],
     contexts = texts_of(answer.contexts)
     retrieved = any(text.strip() for text in contexts)
     if not statements:
-        return nothing_to_check(
-            NOTHING_STATED if retrieved else BY_DEFINITION, replies, by_definition=not retrieved
-        )
+        why = NOTHING_STATED if retrieved else BY_DEFINITION
+        return nothing_to_check(why.format(text=taken), replies, by_definition=not retrieved)
     if retrieved:
         verdicts = await check_statements(
             judge, inputs, means, replies, statements=statements, against="contexts", texts=contexts
