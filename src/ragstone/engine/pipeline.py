@@ -28,6 +28,7 @@ from ragstone.engine.stages import (
 from ragstone.errors import ConfigError
 from ragstone.experiments import found_and_right
 from ragstone.judging import Judge, summarise
+from ragstone.judging.pairwise import unpaired_notes
 from ragstone.judging.savings import cascade_savings
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
@@ -188,6 +189,7 @@ def _summarise(
             *plain_notes(metrics, cards, rows.corpus.skipped, missing),
             *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
+            *unpaired_notes(checked_judges(settings), rows.answers),
         ],
         cascades=cascade_savings(rows.judgements),
     )

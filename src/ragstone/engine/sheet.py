@@ -16,6 +16,7 @@ from ragstone.engine.session import open_session
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, Tally
+from ragstone.judging.pairwise import unpaired_notes
 from ragstone.judging.savings import CascadeTally
 from ragstone.llm import Caps
 from ragstone.records import Answer, Judgement, Question, Status
@@ -79,7 +80,7 @@ def judge_sheet(
             metrics=metrics,
             cards=[],
             calls=session.calls(),
-            notes=plain_notes(metrics),
+            notes=[*plain_notes(metrics), *unpaired_notes(judges, answers())],
             cascades=cascades.savings(),
         )
 
