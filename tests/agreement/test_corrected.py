@@ -1,4 +1,3 @@
-
 import msgspec
 import numpy as np
 import pytest
@@ -132,7 +131,7 @@ def test_clusters_of_questions_widen_the_interval():
 
 def test_few_labels_are_said_to_be_few():
     [mean] = corrected_means(*rows(100, 15))
-    assert mean.notes == ["default: only 15 labels, so the interval is a rough one."]
+    assert mean.notes == ["rubric of default: only 15 labels, so the interval is a rough one."]
 
 
 def test_sentence_says_what_people_would_give_and_what_would_help():

@@ -247,3 +247,15 @@ def test_a_terminal_that_is_not_in_utf8_gets_marks_for_what_it_lacks_and_json_es
 def test_help_shows_the_names_of_tables_in_brackets():
     assert "[retrievers]" in ragstone("retrieve", "--help").out
     assert "[bench.retrievers]" in ragstone("bench", "retrievers", "--help").out
+
+
+def test_agree_shows_corrected_means_where_some_answers_have_no_label(project):
+    ragstone("judge", "answers.jsonl", "--judge", "containment")
+    lines = (project / "labels.jsonl").read_text().splitlines()
+    (project / "some.jsonl").write_text("\n".join(lines[:4]) + "\n")
+    assert "What people would give" not in ragstone("agree", "judgements.jsonl", "labels.jsonl").out
+    ran = ragstone("agree", "judgements.jsonl", "some.jsonl")
+    assert re.search(r"mine +0\.50 .* 4 of 6", ran.out)
+    [card] = json.loads(ragstone("agree", "judgements.jsonl", "some.jsonl", "--json").out)
+    [mean] = card["corrected"]
+    assert (mean["system"], mean["n_labelled"], mean["n_rows"], mean["human"]["value"]) == ("mine", 4, 6, 0.5)

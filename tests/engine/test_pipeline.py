@@ -190,3 +190,42 @@ def test_a_question_about_a_dropped_duplicate_is_answered_by_the_one_that_was_ke
     assert dropped.retrieval[0].measures["recall@1"].value == 1.0
     assert [note for note in dropped.notes if "new repeats old: they were left out" in note]
     assert not any("corpus lacks" in note for note in dropped.notes)
+
+
+def _labelled_sheet(folder, agree):
+    """A sheet of 120 answers; containment calls those with an even number right, and people all but 10."""
+    sheet = "".join(
+        f'{{"id": "{n}", "answer": "{n}", "reference": "{n if n % 2 else "x"}"}}\n' for n in range(120)
+    )
+    (folder / "sheet.jsonl").write_text(sheet)
+    labels = "".join(f'{{"id": "{n}", "score": {int(n % 4 != 0)}}}\n' for n in range(60))
+    (folder / "labels.jsonl").write_text(labels)
+    (folder / "ragstone.toml").write_text(
+        f'[answer]\nsheet = "sheet.jsonl"\n[judge]\njudges = ["containment"]\n[agree]\n{agree}\n'
+    )
+    return ragstone.run(load_settings(folder / "ragstone.toml"))
+
+
+def test_labels_of_some_of_the_runs_answers_correct_its_means(tmp_path):
+    summary = _labelled_sheet(tmp_path, 'labels = "labels.jsonl"')
+    [mean] = summary.corrected
+    assert (mean.judge, mean.system, mean.n_labelled, mean.n_rows) == ("containment", "default", 60, 120)
+    assert mean.raw == summary.metrics[0].estimate
+    # People say 0.75 and the judge 0.5, of the labelled as of all answers: nothing is moved.
+    assert (mean.raw.value, mean.human.value, mean.corrected.value) == (0.5, 0.75, 0.75)
+    assert any("random sample" in note for note in summary.notes)
+    written = json.loads((tmp_path / "runs" / "run" / "summary.json").read_text())
+    assert written["corrected"][0]["corrected"]["value"] == 0.75
+    page = (tmp_path / "runs" / "run" / "report.html").read_text()
+    assert "What people would give" in page
+    assert "60 of 120" in page
+
+
+def test_labels_of_other_answers_correct_nothing_and_the_run_says_so(tmp_path):
+    (tmp_path / "other.jsonl").write_text(
+        "".join(f'{{"id": "{n}", "answer": "{n}", "reference": "{n}", "score": 1}}\n' for n in range(30))
+    )
+    summary = _labelled_sheet(tmp_path, 'sheet = "other.jsonl"')
+    assert len(summary.cards) == 1
+    assert summary.corrected == []
+    assert any("they measure the judges, and correct no score" in note for note in summary.notes)

@@ -144,9 +144,9 @@ def _mean(
 
 def _notes(mean: CorrectedMean, one: Measured, rows: Sequence[Judgement], *, first: bool) -> list[str]:
     """Return what to know before trusting a mean; first: of its judge, so that it speaks for all of them."""
-    notes = []
+    notes, whose = [], f"{mean.judge} of {mean.system}"
     if mean.n_labelled < FEW_LABELS:
-        notes.append(f"{mean.system}: only {mean.n_labelled} labels, so the interval is a rough one.")
+        notes.append(f"{whose}: only {mean.n_labelled} labels, so the interval is a rough one.")
     ours = [row for row in rows if row.system == mean.system]
     tuned = sum(map(is_tuned, ours))
     labelled = [
@@ -160,7 +160,7 @@ def _notes(mean: CorrectedMean, one: Measured, rows: Sequence[Judgement], *, fir
     }
     left_out = [f"{n:,} {reason}" for reason, n in reasons.items() if n]
     if left_out:
-        notes.append(f"{mean.system}: left out are {', '.join(left_out)}.")
+        notes.append(f"{whose}: left out are {', '.join(left_out)}.")
     named = {system for _, system in one.pairs.labelled}
     bare = [system for system in dict.fromkeys(row.system for row in rows) if system not in named]
     if first and bare:

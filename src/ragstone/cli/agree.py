@@ -1,12 +1,16 @@
 """`ragstone agree`: judgements + people's labels -> the judge's report card."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli.console import show, show_json
 from ragstone.cli.options import AsJson, Seed
+
+if TYPE_CHECKING:
+    from ragstone.agreement import CorrectedMean, ReportCard
 
 
 def agree(
@@ -36,28 +40,34 @@ def agree(
     json: AsJson = False,
 ) -> None:
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines."""
-    from ragstone.agreement import report_cards
+    from ragstone.agreement import corrected_means, report_cards
     from ragstone.records import Judgement, Label
-    from ragstone.report import terminal_card, write_cards
+    from ragstone.report import terminal_card, terminal_corrected, write_cards
     from ragstone.tables import read_rows
 
     judged = [row for row in read_rows(judgements, Judgement) if metric in (None, row.metric)]
-    cards = report_cards(
-        judged,
-        read_rows(labels, Label),
-        threshold=_numbers(threshold, "--threshold"),
-        mapping={float(label): score for label, score in _numbers(mapping, "--map").items()} or None,
-        by=by or (),
-        seed=seed,
-    )
+    said = list(read_rows(labels, Label))
+    thresholds = _numbers(threshold, "--threshold")
+    mapped = {float(label): score for label, score in _numbers(mapping, "--map").items()} or None
+    cards = report_cards(judged, said, threshold=thresholds, mapping=mapped, by=by or (), seed=seed)
+    corrected = corrected_means(judged, said, threshold=thresholds, mapping=mapped, seed=seed)
     if page:
         write_cards(page, cards)
     if json:
-        show_json(cards)
+        show_json([_with_corrected(card, corrected) for card in cards])
     else:
         show(*(terminal_card(card) for card in cards))
+        if corrected:
+            show(terminal_corrected(corrected))
         if page:
             show(f"Report cards: {page}")
+
+
+def _with_corrected(card: "ReportCard", corrected: "Sequence[CorrectedMean]") -> dict[str, object]:
+    """Return a report card's fields, and the means of its judge that labels have corrected."""
+    key = (card.judge, card.metric, card.model, card.prompt_version)
+    ours = [m for m in corrected if (m.judge, m.metric, m.model, m.prompt_version) == key]
+    return {name: getattr(card, name) for name in card.__struct_fields__} | {"corrected": ours}
 
 
 def _numbers(given: list[str] | None, option: str) -> dict[str, float]:

@@ -1,10 +1,10 @@
 """How good the judges of a run are: measured on people's labels of this run, or of a labelled sheet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ragstone.agreement import ReportCard, report_cards
+from ragstone.agreement import CorrectedMean, ReportCard, corrected_means, report_cards
 from ragstone.config import Settings
 from ragstone.engine.session import Session
 from ragstone.engine.stages import judge_rows
@@ -19,6 +19,25 @@ def cards_of_run(settings: Settings, judgements: Sequence[Judgement]) -> list[Re
     if settings.agree.labels is None:
         return []
     return _cards(settings, judgements, settings.agree.labels)
+
+
+def corrected_of_run(
+    settings: Settings, judgements: Sequence[Judgement], clusters: Mapping[str, str]
+) -> list[CorrectedMean]:
+    """Return the means corrected by `[agree] labels`; none without them.
+
+    Labels of `[agree] sheet` are of other answers: they can measure a judge, and correct nothing here.
+    clusters: question id -> what it shares with others.
+    """
+    if settings.agree.labels is None:
+        return []
+    return corrected_means(
+        judgements,
+        _labels(settings, settings.agree.labels),
+        threshold=settings.agree.thresholds,
+        clusters=clusters,
+        seed=settings.run.seed,
+    )
 
 
 async def cards_of_sheet(settings: Settings, judges: Sequence[Judge], session: Session) -> list[ReportCard]:
@@ -42,9 +61,13 @@ def measured_judges(settings: Settings, judges: Sequence[Judge]) -> list[Judge]:
 
 
 def _cards(settings: Settings, judgements: Sequence[Judgement], path: str) -> list[ReportCard]:
+    labels = _labels(settings, path)
+    return report_cards(judgements, labels, threshold=settings.agree.thresholds, seed=settings.run.seed)
+
+
+def _labels(settings: Settings, path: str) -> list[Label]:
     metric = settings.agree.metric
-    labels = [
+    return [
         msgspec.structs.replace(label, metric=label.metric or metric)
         for label in read_rows(settings.path(path), Label)
     ]
-    return report_cards(judgements, labels, threshold=settings.agree.thresholds, seed=settings.run.seed)

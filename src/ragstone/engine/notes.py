@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from ragstone.agreement import ReportCard
-from ragstone.config import RetrieveSection
+from ragstone.agreement import CorrectedMean, ReportCard
+from ragstone.agreement.corrected_mean import RANDOM_SAMPLE
+from ragstone.config import AgreeSection, RetrieveSection
 from ragstone.corpus import Duplicate, Skipped
 from ragstone.judging import MetricSummary
 from ragstone.records import Question, Ranking
@@ -44,6 +45,18 @@ def plain_notes(
             "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
         )
     return notes
+
+
+def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection) -> list[str]:
+    """Return what to know of corrected means; where only a labelled sheet is given, how to get some."""
+    if declared.sheet and not declared.labels:
+        return [
+            "The labels of [agree] sheet are of other answers: they measure the judges, and correct no score "
+            "of this run. Labels of some of its own answers would, as `labels` of [agree]; "
+            "`ragstone label` chooses which."
+        ]
+    notes = [RANDOM_SAMPLE] if corrected else []
+    return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
 
 
 def duplicate_notes(duplicates: Sequence[Duplicate], done: str) -> list[str]:

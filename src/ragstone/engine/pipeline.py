@@ -8,12 +8,12 @@ import msgspec
 
 from ragstone.agreement import ReportCard
 from ragstone.config import Settings
-from ragstone.engine.calibration import cards_of_run, cards_of_sheet
+from ragstone.engine.calibration import cards_of_run, cards_of_sheet, corrected_of_run
 from ragstone.engine.certificate import copy_certificate
 from ragstone.engine.judge_tasks import count_planned
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
-from ragstone.engine.notes import duplicate_notes, plain_notes, ranking_notes
+from ragstone.engine.notes import correction_notes, duplicate_notes, plain_notes, ranking_notes
 from ragstone.engine.output import make_folder, write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
@@ -167,6 +167,7 @@ def _summarise(
         question.id: min(question.document_ids) for question in rows.questions if question.document_ids
     }
     metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
+    corrected = corrected_of_run(settings, rows.judgements, clusters)
     ks = sorted({1, 3, 5, 10, settings.retrieve.k})
     same = same_documents(documents, settings.documents.copies)
     lengths = {document.id: len(document.text) for document in documents}
@@ -184,9 +185,11 @@ def _summarise(
         retrieval=retrieval,
         metrics=metrics,
         cards=cards,
+        corrected=corrected,
         calls=calls,
         notes=[
             *plain_notes(metrics, cards, rows.corpus.skipped, missing),
+            *correction_notes(corrected, settings.agree),
             *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
             *unpaired_notes(checked_judges(settings), rows.answers),

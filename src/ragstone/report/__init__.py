@@ -8,6 +8,7 @@ from ragstone.report.card_terminal import terminal_card
 from ragstone.report.certificate import write_certificate
 from ragstone.report.certificate_terminal import terminal_certificate
 from ragstone.report.certified import read_certificate
+from ragstone.report.corrected import terminal_corrected
 from ragstone.report.findings import headlines
 from ragstone.report.page import write_report
 from ragstone.report.run import read_summary
@@ -29,6 +30,7 @@ __all__ = [
     "read_summary",
     "terminal_card",
     "terminal_certificate",
+    "terminal_corrected",
     "terminal_judged",
     "terminal_leaderboard",
     "terminal_retrieval",

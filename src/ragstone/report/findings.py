@@ -5,6 +5,7 @@ import msgspec
 from ragstone.agreement import ReportCard
 from ragstone.experiments import FoundAndRight
 from ragstone.judging.summary import MetricSummary
+from ragstone.report.corrected import corrected_of
 from ragstone.report.run import SHOWN_RANKS
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
@@ -88,9 +89,15 @@ def _right(summary: RunSummary) -> Finding:
     if len(leads) > SHOWN_FIGURES:
         sentences.append(f"{plural(len(leads) - SHOWN_FIGURES, 'further system')} below.")
     sentences += dict.fromkeys(_weight(lead, summary) for lead in leads)
+    sentences += [_corrected(lead, summary, several) for lead in leads[:SHOWN_FIGURES]]
     if not leads:
         sentences.append("No judge has seen the answers.")
-    return Finding("Is it right?", figures, sentences)
+    return Finding("Is it right?", figures, [sentence for sentence in sentences if sentence])
+
+
+def _corrected(metric: MetricSummary, summary: RunSummary, several: bool) -> str:
+    mean = corrected_of(metric, summary)
+    return f"{mean.system}: {mean.sentence}" if mean and several else mean.sentence if mean else ""
 
 
 def _mean_figure(metric: MetricSummary, several: bool) -> Figure:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ragstone.agreement import ReportCard
+from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.experiments import FoundAndRight
 from ragstone.judging.savings import CascadeSavings
 from ragstone.judging.summary import MetricSummary
@@ -35,7 +35,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     models: role (`answer`, `judge`, `embedder`) -> name. counts: rows of each kind. notes: what a reader
     must know before trusting the numbers, in plain sentences. blame: one table a system, by the judge of its
     headline metric (see findings.headlines); empty where no question names its relevant documents. cascades:
-    what each cascade among the judges has saved.
+    what each cascade among the judges has saved. corrected: means with labels of this run's answers carried
+    into them, for the judges and systems that such labels speak of.
     """
 
     name: str
@@ -49,3 +50,4 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
     blame: list[FoundAndRight] = []
     cascades: list[CascadeSavings] = []
+    corrected: list[CorrectedMean] = []

@@ -6,6 +6,7 @@ from ragstone.agreement import ReportCard
 from ragstone.judging.summary import MetricSummary
 from ragstone.report import wording
 from ragstone.report.cascades import savings_line
+from ragstone.report.corrected import corrected_line, corrected_of
 from ragstone.report.findings import findings, rank_bars, told
 from ragstone.report.retrieval import Grouping, groupings, headline_measures, remarks
 from ragstone.report.summary import RunSummary
@@ -156,7 +157,12 @@ def _name(metric: MetricSummary) -> str:
 
 def _metric_cells(metric: MetricSummary, summary: RunSummary) -> list[tuple[str, str]]:
     estimate, warning = metric.estimate, wording.caution(metric, summary)
-    others = [statuses(metric.statuses), f"† {warning}" if warning else ""]
+    corrected = corrected_of(metric, summary)
+    others = [
+        corrected_line(corrected) if corrected else "",
+        statuses(metric.statuses),
+        f"† {warning}" if warning else "",
+    ]
     return [
         (number(estimate.value) if estimate else "none", "bold"),
         (interval(estimate) if estimate else "", ""),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ragstone.agreement import ReportCard
+from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status
 from ragstone.report.summary import Calls, RunSummary
@@ -97,7 +97,7 @@ def measured(row: RetrievalSummary) -> str:
     return plural(row.n_questions, "question") + (f"; left out: {reasons}" if reasons else "")
 
 
-def judge_name(row: MetricSummary | ReportCard) -> str:
+def judge_name(row: MetricSummary | ReportCard | CorrectedMean) -> str:
     """Return the judge, with its metric where that has another name."""
     return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
 

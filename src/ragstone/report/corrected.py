@@ -1,0 +1,69 @@
+"""Means with people's labels carried into them: found for a mean, in words, and in the terminal."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
+from ragstone.judging.summary import MetricSummary
+from ragstone.report.summary import RunSummary
+from ragstone.report.wording import count, interval, judge_name, number
+
+if TYPE_CHECKING:
+    from rich.console import Group, RenderableType
+
+SHOWN_SENTENCES = 3
+SYSTEM_WIDTH = 20  # beside two means with their intervals, in 80 columns
+
+
+def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | None:
+    """Return the corrected mean that belongs to a mean, None where no label speaks of it."""
+    key = metric.judge, metric.metric, metric.model, metric.system
+    return next((m for m in summary.corrected if (m.judge, m.metric, m.model, m.system) == key), None)
+
+
+def corrected_line(mean: CorrectedMean) -> str:
+    """Return the corrected mean, its interval and its labels, on one line."""
+    value = f"{number(mean.corrected.value)} ({interval(mean.corrected)})"
+    return f"corrected by {count(mean.n_labelled)} labels: {value}"
+
+
+def halving(mean: CorrectedMean) -> str:
+    """Return how many labels in all would halve the interval, in few words."""
+    if mean.corrected.low is None:
+        return ""
+    return "out of reach" if mean.to_halve is None else count(mean.to_halve)
+
+
+def labelled_share(mean: CorrectedMean) -> str:
+    """Return `100 of 600`, the labelled answers and all."""
+    return f"{count(mean.n_labelled)} of {count(mean.n_rows)}"
+
+
+def terminal_corrected(means: Sequence[CorrectedMean]) -> "Group":
+    """Return what `ragstone agree` shows of the corrected means: each beside the judge's and people's own."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table.add_column(Text("system"), max_width=SYSTEM_WIDTH, overflow="fold")
+    for head in ("judge", "corrected", "labels alone", "labelled"):
+        table.add_column(Text(head), justify="right", overflow="fold")
+    for judge in dict.fromkeys(map(judge_name, means)):
+        table.add_row(Text(judge))
+        for mean in means:
+            if judge_name(mean) == judge:
+                raw = number(mean.raw.value) + ("" if mean.same_unit else "*")
+                cells = (raw, _with_interval(mean, "corrected"), _with_interval(mean, "human"))
+                table.add_row(*(Text(cell) for cell in (f"  {mean.system}", *cells, labelled_share(mean))))
+    parts: list[RenderableType] = [Text("What people would give", style="bold"), table]
+    if not all(mean.same_unit for mean in means):
+        parts.append(Text("* on another scale than the labels"))
+    parts += [Text(f"{mean.judge}, {mean.system}: {mean.sentence}") for mean in means[:SHOWN_SENTENCES]]
+    notes = dict.fromkeys([RANDOM_SAMPLE, *(note for mean in means for note in mean.notes)])
+    return Group(*parts, *(Text(f"- {note}") for note in notes), Text(""))
+
+
+def _with_interval(mean: CorrectedMean, which: str) -> str:
+    estimate = mean.corrected if which == "corrected" else mean.human
+    return f"{number(estimate.value)}  {interval(estimate)}"

@@ -1,0 +1,88 @@
+import msgspec
+import pytest
+from rich.console import Console
+from tests.report.conftest import MODEL, interval
+
+from ragstone.agreement.corrected_mean import CorrectedMean, sentence_of
+from ragstone.report.corrected import corrected_line, corrected_of, halving, terminal_corrected
+from ragstone.report.findings import findings
+from ragstone.report.terminal import terminal_summary
+
+
+def mean(**changed):
+    made = CorrectedMean(
+        judge="correctness",
+        metric="correctness",
+        model=MODEL,
+        prompt_version=1,
+        system="rag",
+        raw=interval(0.9, 0.86, 0.93, 600),
+        corrected=interval(0.8, 0.75, 0.84, 600),
+        human=interval(0.79, 0.7, 0.86, 100),
+        same_unit=True,
+        threshold=None,
+        n_labelled=100,
+        n_rows=600,
+        weight=0.7,
+        worth=231.4,
+        to_halve=420,
+        sentence="",
+        notes=["correctness of rag: left out are 2 answers on which annotators tied."],
+    )
+    made = msgspec.structs.replace(made, **changed)
+    return msgspec.structs.replace(made, sentence=sentence_of(made))
+
+
+def shown(group):
+    console = Console(width=80, color_system=None)
+    with console.capture() as capture:
+        console.print(group)
+    return capture.get()
+
+
+def test_corrected_mean_stands_between_the_judges_and_that_of_the_labels():
+    text = shown(terminal_corrected([mean()]))
+    row = next(line for line in text.splitlines() if "600" in line)
+    assert " ".join(row.split()) == "rag 0.90 0.80 0.75 to 0.84 0.79 0.70 to 0.86 100 of 600"
+    assert "the judge gives 0.900, which is too high. With the judge, 100" in " ".join(text.split())
+    assert "annotators tied" in text
+    assert "random sample" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_scores_on_another_scale_are_marked():
+    text = shown(terminal_corrected([mean(raw=interval(63, 60, 66, 600), same_unit=False)]))
+    assert "63.0*" in text
+    assert "* on another scale than the labels" in text
+
+
+def test_few_of_many_sentences_are_shown_and_every_mean():
+    text = shown(terminal_corrected([mean(system=f"system {n}") for n in range(6)]))
+    assert text.count("People would give") == 3
+    assert text.count("100 of 600") == 6
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [({}, "420"), ({"to_halve": None}, "out of reach"), ({"corrected": interval(1, None, None, 9)}, "")],
+)
+def test_halving_in_few_words(changed, says):
+    assert halving(mean(**changed)) == says
+
+
+def test_mean_without_interval_says_why():
+    text = mean(corrected=interval(1, None, None, 9), to_halve=None).sentence
+    assert text.startswith("People would give 1.000 (no interval: all labels are alike, or of one question)")
+    assert "halve" not in text
+
+
+def test_each_mean_of_a_run_has_its_corrected_one_beside_it(summary):
+    found = mean()
+    with_labels = msgspec.structs.replace(summary, corrected=[found])
+    ours = [metric for metric in summary.metrics if corrected_of(metric, with_labels)]
+    assert [(one.judge, one.system) for one in ours] == [("correctness", "rag")]
+    assert corrected_line(found) == "corrected by 100 labels: 0.80 (0.75 to 0.84)"
+    text = shown(terminal_summary(with_labels))
+    assert "corrected by 100 labels" in text
+    assert "corrected by" not in shown(terminal_summary(summary))
+    assert found.sentence in findings(with_labels)[0].sentences
