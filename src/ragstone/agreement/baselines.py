@@ -7,14 +7,14 @@ import numpy as np
 from ragstone.agreement.card import Baseline, grade_name
 from ragstone.agreement.comparison import Comparison
 from ragstone.agreement.pairing import Key
-from ragstone.statistics import Estimate, Floats, exact_matches, mean_estimate
+from ragstone.statistics import Clusters, Estimate, Floats, exact_matches, mean_estimate
 
 Hits = Mapping[Key, float]
 """Answer -> 1 if a judge gave the human grade, else 0."""
 
 
 def constant_baseline(
-    comparison: Comparison, clusters: Sequence[str], metric: str, *, seed: int, resamples: int
+    comparison: Comparison, clusters: Clusters, metric: str, *, seed: int, resamples: int
 ) -> Baseline | None:
     """Return the rival that always gives the most frequent human grade (the lowest of several).
 
@@ -56,7 +56,7 @@ def best_rival(
 
 
 def _baseline(
-    name: str, judge: Floats, rival: Floats, clusters: Sequence[str], *, seed: int, resamples: int
+    name: str, judge: Floats, rival: Floats, clusters: Clusters, *, seed: int, resamples: int
 ) -> Baseline | None:
     agreement = mean_estimate(rival, clusters, seed=seed, resamples=resamples)
     difference = mean_estimate(judge - rival, clusters, seed=seed, resamples=resamples)

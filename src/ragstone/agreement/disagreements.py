@@ -1,7 +1,7 @@
 """Which disagreements teach most: far apart, from every system, and with reasons on both sides."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,20 +15,20 @@ LONGEST = 600  # characters of a text that are kept
 
 
 def instructive_disagreements(comparison: Comparison, pairs: Pairs) -> list[Disagreement]:
-    """Return at most ten answers on which judge and people differ.
+    """Return at most ten answers on which judge and people differ, the largest distance first.
 
-    The largest distance first; of equal ones those of systems that were shown less often, then those on which
-    people agree with each other, then those that come with both reasons. Without a common unit the distance
-    is that of the ranks, and answers less than half of the range apart are left out.
+    Distances are compared in tenths of the largest. Where they are equal, systems take turns, and with them
+    the lenient and the harsh; a question is shown once as long as there are others; answers on which people
+    agree with each other, and those that come with both reasons, are preferred. With a threshold the distance
+    is that of the score from it; without a common unit it is that of the ranks, from half of their range on.
     """
-    if comparison.same_unit:
-        distances = np.abs(comparison.judge - comparison.human)
-        least = 0.0
-    else:
-        distances = np.abs(_ranks(comparison.raw) - _ranks(comparison.human))
-        least = 0.5
-    places = [int(place) for place in np.flatnonzero(distances > least)]
-    return [_told(pairs, place) for place in _chosen(distances, pairs, places)]
+    apart = comparison.judge - comparison.human
+    if not comparison.same_unit:
+        apart = _ranks(comparison.raw) - _ranks(comparison.human)
+        apart[np.abs(apart) <= 0.5] = 0
+    elif comparison.threshold is not None:
+        apart = np.sign(apart) * (1e-9 + np.abs(comparison.raw - comparison.threshold))
+    return [_told(pairs, place) for place in _chosen(apart, pairs)]
 
 
 def _ranks(values: Floats) -> Floats:
@@ -37,34 +37,37 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray(((np.cumsum(counts) - counts / 2) / len(values))[codes])
 
 
-def _chosen(distances: Floats, pairs: Pairs, places: Sequence[int]) -> list[int]:
-    """Return the places of at most ten, taking turns among the systems where distances are equal."""
-    by_distance: dict[float, list[int]] = defaultdict(list)
-    for place in places:
-        by_distance[round(float(distances[place]), 9)].append(place)
+def _chosen(apart: Floats, pairs: Pairs) -> list[int]:
+    """Return the places of at most ten, in the order in which they are shown."""
+    distances = np.abs(apart)
+    tenths = np.ceil(10 * distances / (distances.max() or 1.0) - 1e-6)
     chosen: list[int] = []
-    for distance in sorted(by_distance, reverse=True):
-        chosen += _in_turns(by_distance[distance], pairs, chosen)
-        if len(chosen) >= MOST:
-            break
-    return chosen[:MOST]
+    for tenth in np.unique(tenths)[::-1]:
+        waiting = [int(place) for place in np.flatnonzero((tenths == tenth) & (distances > 0))]
+        waiting.sort(key=lambda place: _worth(pairs, place))
+        while waiting and len(chosen) < MOST:
+            chosen.append(_next(waiting, apart, pairs, chosen))
+            waiting.remove(chosen[-1])
+    return chosen
 
 
-def _in_turns(places: Sequence[int], pairs: Pairs, chosen: Sequence[int]) -> Iterator[int]:
-    shown: dict[str, int] = defaultdict(int)
-    for place in chosen:
-        shown[pairs.systems[place]] += 1
-    waiting: dict[str, list[int]] = defaultdict(list)
-    for place in sorted(places, key=lambda place: _worth(pairs, place), reverse=True):
-        waiting[pairs.systems[place]].append(place)
-    for _ in range(min(MOST, len(places))):
-        system = min((name for name in waiting if waiting[name]), key=lambda name: (shown[name], name))
-        shown[system] += 1
-        yield waiting[system].pop()
+def _next(waiting: Sequence[int], apart: Floats, pairs: Pairs, chosen: Sequence[int]) -> int:
+    """Return the first of those whose question, then system, then side was shown least often."""
+    questions = Counter(pairs.clusters[place] for place in chosen)
+    systems = Counter(pairs.systems[place] for place in chosen)
+    sides = Counter(apart[place] > 0 for place in chosen)
+    return min(
+        waiting,
+        key=lambda place: (
+            questions[pairs.clusters[place]],
+            systems[pairs.systems[place]],
+            sides[apart[place] > 0],
+        ),
+    )
 
 
 def _worth(pairs: Pairs, place: int) -> tuple[bool, bool, tuple[str, str]]:
-    """Return what orders answers of one distance and one system, the best last taken first."""
+    """Return what orders answers of one distance, the best first."""
     human = pairs.humans[place]
     n_reasons = bool(_reasons(human)) + bool(pairs.rows[place].rationale)
     return _divided(human), n_reasons < 2, pairs.keys[place]

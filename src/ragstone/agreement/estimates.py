@@ -8,6 +8,7 @@ import numpy as np
 
 from ragstone.agreement.comparison import MAX_GRADES, YES_NO, Comparison
 from ragstone.statistics import (
+    Clusters,
     Codes,
     Estimate,
     Floats,
@@ -24,9 +25,11 @@ from ragstone.statistics import (
     coincidence_columns,
     correlation_columns,
     exact_matches,
+    join_columns,
     kappa_of_cells,
     linear,
     matches_within_one,
+    mean_columns,
     mean_estimate,
     nominal,
     pearson_of_cells,
@@ -41,7 +44,7 @@ Found = dict[str, Estimate | None]
 
 def agreement_estimates(
     comparison: Comparison,
-    clusters: Sequence[str],
+    clusters: Clusters,
     grades: Sequence[Sequence[float]] | None = None,
     *,
     seed: int,
@@ -55,31 +58,61 @@ def agreement_estimates(
     two grades nominal, ordinal and interval; for values too many to count interval alone), signed error.
     For labels of yes and no: ROC AUC. Always: Pearson, Spearman, Kendall tau-b.
     """
+    if not comparison.categories:
+        return _without_grades(comparison, clusters, grades, seed=seed, resamples=resamples)
     human, judge, categories = comparison.human, comparison.judge, comparison.categories
     drawn = partial(bootstrap_estimates, seed=seed, resamples=resamples)
     mean = partial(mean_estimate, clusters=clusters, seed=seed, resamples=resamples)
     codes = cluster_codes(clusters, len(human))
-    estimates: Found = {}
-    one_grade = grades is None or all(len(given) == 1 for given in grades)
-    if categories:
-        estimates["exact agreement"] = mean(exact_matches(human, judge))
-        if len(categories) > 2:
-            estimates["within one"] = mean(matches_within_one(human, judge, categories))
-        totals = table_totals(human, judge, categories, clusters)
-        found = drawn(totals, _of_tables(categories, alphas=one_grade), len(human))
-    else:
-        columns, statistics = correlation_columns(human, judge)
-        found = drawn(cluster_totals(columns, codes), statistics, len(human))
-    if comparison.same_unit and not (categories and one_grade):
-        raters = [[*given, score] for given, score in zip(grades or human[:, None], judge, strict=True)]
-        found = alpha_estimates(raters, codes, seed=seed, resamples=resamples) | found
+    one_grade = _one_each(grades)
+    estimates: Found = {"exact agreement": mean(exact_matches(human, judge))}
+    if len(categories) > 2:
+        estimates["within one"] = mean(matches_within_one(human, judge, categories))
+    totals = table_totals(human, judge, categories, clusters)
+    found = drawn(totals, _of_tables(categories, alphas=one_grade), len(human))
+    if not one_grade:
+        found = alpha_estimates(_raters(comparison, grades), codes, seed=seed, resamples=resamples) | found
     estimates |= dict(sorted(found.items(), key=lambda item: _place(item[0])))
     if np.isin(human, YES_NO).all():
         columns, auc = auc_columns(human, comparison.raw)
         estimates |= drawn(cluster_totals(columns, codes), {"ROC AUC": auc}, len(human))
-    if comparison.same_unit:
-        estimates["signed error"] = mean(judge - human)
+    estimates["signed error"] = mean(judge - human)
     return {name: estimate for name, estimate in estimates.items() if estimate}
+
+
+def _without_grades(
+    comparison: Comparison,
+    clusters: Clusters,
+    grades: Sequence[Sequence[float]] | None,
+    *,
+    seed: int,
+    resamples: int,
+) -> dict[str, Estimate]:
+    """Return what can be measured of scores that are not compared grade by grade, from one draw."""
+    human, judge = comparison.human, comparison.judge
+    parts = [correlation_columns(human, judge)]
+    if comparison.same_unit:
+        parts.insert(0, alpha_columns(_raters(comparison, grades)))
+    if np.isin(human, YES_NO).all():
+        columns, auc = auc_columns(human, comparison.raw)
+        parts.append((columns, {"ROC AUC": auc}))
+    if comparison.same_unit:
+        columns, mean = mean_columns(judge - human)
+        parts.append((columns, {"signed error": mean}))
+    columns, statistics = join_columns(parts)
+    totals = cluster_totals(columns, cluster_codes(clusters, len(human)))
+    found = bootstrap_estimates(totals, statistics, len(human), seed=seed, resamples=resamples)
+    return {name: estimate for name, estimate in found.items() if estimate}
+
+
+def _one_each(grades: Sequence[Sequence[float]] | None) -> bool:
+    return grades is None or all(len(given) == 1 for given in grades)
+
+
+def _raters(comparison: Comparison, grades: Sequence[Sequence[float]] | None) -> list[list[float]]:
+    """Return every value that each answer was given: people's, and the judge's last."""
+    people = grades or [[grade] for grade in comparison.human.tolist()]
+    return [[*given, score] for given, score in zip(people, comparison.judge.tolist(), strict=True)]
 
 
 def _place(name: str) -> int:
@@ -95,22 +128,22 @@ def alpha_estimates(
     raters: the values of each answer, as many as it has. codes: the cluster of each answer. An estimate's n
     is the number of answers with two values or more.
     """
+    columns, statistics = alpha_columns(raters)
+    n = sum(len(given) > 1 for given in raters)
+    return bootstrap_estimates(cluster_totals(columns, codes), statistics, n, seed=seed, resamples=resamples)
+
+
+def alpha_columns(raters: Sequence[Sequence[float]]) -> tuple[Floats, dict[str, Statistic]]:
+    """Return columns (answers, k) and Krippendorff's alphas as functions of their totals."""
     values = np.fromiter(chain.from_iterable(raters), dtype=np.float64)
     items = np.repeat(np.arange(len(raters)), [len(given) for given in raters])
     known = [float(value) for value in np.unique(values)]
-    if len(known) <= MAX_GRADES:
-        columns, statistics = coincidence_columns(values, items, known), _alphas(known, alpha_of_coincidences)
-    else:
-        columns, statistics = value_columns(values, items), {"interval alpha": alpha_of_values}
-    n = sum(len(given) > 1 for given in raters)
-    return bootstrap_estimates(
-        cluster_totals(columns, codes[: len(columns)]), statistics, n, seed=seed, resamples=resamples
-    )
+    if len(known) > MAX_GRADES:
+        return value_columns(values, items), {"interval alpha": alpha_of_values}
+    return coincidence_columns(values, items, known), _alphas(known, alpha_of_coincidences)
 
 
-def table_totals(
-    first: Floats, second: Floats, categories: Sequence[float], clusters: Sequence[str]
-) -> Floats:
+def table_totals(first: Floats, second: Floats, categories: Sequence[float], clusters: Clusters) -> Floats:
     """Return the contingency table of each cluster, its k * k cells row by row: (clusters, k * k)."""
     cells = cell_codes(first, second, categories)
     return cell_totals(cells, len(categories) ** 2, cluster_codes(clusters, len(cells)))

@@ -10,6 +10,7 @@ from ragstone.agreement.comparison import YES_NO, Comparison, Scale
 from ragstone.records import Judgement
 from ragstone.statistics import (
     BINS,
+    Clusters,
     Codes,
     Estimate,
     Floats,
@@ -25,14 +26,15 @@ LONGEST_NAME = 24
 
 
 def grade_agreements(
-    comparison: Comparison, clusters: Sequence[str], *, seed: int, resamples: int
+    comparison: Comparison, clusters: Clusters, *, seed: int, resamples: int
 ) -> list[GradeAgreement]:
     """Return recall and precision of each grade; empty where grades cannot be compared."""
     human, judge = comparison.human, comparison.judge
+    codes = cluster_codes(clusters, len(human))
 
     def share(of: Floats, among: Floats, grade: float) -> Estimate | None:
         at = np.flatnonzero(among == grade)
-        inside = [clusters[place] for place in at.tolist()]
+        inside = codes[at]
         return mean_estimate((of[at] == grade).astype(float), inside, seed=seed, resamples=resamples)
 
     return [
@@ -71,7 +73,7 @@ def _is_word(label: str) -> bool:
 
 
 def calibration_of(
-    comparison: Comparison, scale: Scale, clusters: Sequence[str], *, seed: int, resamples: int
+    comparison: Comparison, scale: Scale, clusters: Clusters, *, seed: int, resamples: int
 ) -> Calibration | None:
     """Return how far the judge's scores hold as probabilities; None unless they can be read so.
 
@@ -82,13 +84,14 @@ def calibration_of(
     if probabilities is None or set(np.unique(labels)) != set(YES_NO):
         return None
     columns, statistics = calibration_columns(probabilities, labels)
-    totals = cluster_totals(columns, cluster_codes(clusters, len(labels)))
+    codes = cluster_codes(clusters, len(labels))
+    totals = cluster_totals(columns, codes)
     found = bootstrap_estimates(totals, statistics, len(labels), seed=seed, resamples=resamples)
     error, brier = found["expected calibration error"], found["Brier score"]
     if error is None or brier is None:
         return None
-    codes = reliability_bins(probabilities)
-    bin_of = partial(_bin, codes, probabilities, labels, clusters=clusters, seed=seed, resamples=resamples)
+    bins = reliability_bins(probabilities)
+    bin_of = partial(_bin, bins, probabilities, labels, clusters=codes, seed=seed, resamples=resamples)
     return Calibration(
         bins=[made for number in range(BINS) if (made := bin_of(number))],
         error=error,
@@ -106,19 +109,17 @@ def _probabilities(raw: Floats, scale: Scale) -> Floats | None:
 
 
 def _bin(
-    codes: Codes,
+    bins: Codes,
     probabilities: Floats,
     labels: Floats,
     number: int,
     *,
-    clusters: Sequence[str],
+    clusters: Codes,
     seed: int,
     resamples: int,
 ) -> ReliabilityBin | None:
-    at = np.flatnonzero(codes == number)
-    right = mean_estimate(
-        labels[at], [clusters[place] for place in at.tolist()], seed=seed, resamples=resamples
-    )
+    at = np.flatnonzero(bins == number)
+    right = mean_estimate(labels[at], clusters[at], seed=seed, resamples=resamples)
     if right is None:
         return None
     mean = float(probabilities[at].mean())

@@ -26,7 +26,7 @@ from ragstone.agreement.ranks import rank_systems
 from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grade_only, verdict
 from ragstone.errors import DataError
 from ragstone.records import Judgement, Label
-from ragstone.statistics import RESAMPLES, Estimate, contingency_table
+from ragstone.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
 
 FEW_CLUSTERS = 20
 
@@ -137,11 +137,12 @@ def report_card(
     card = _empty_card(one, people)
     if comparison is None:
         return card
-    clusters, drawn = pairs.clusters, {"seed": seed, "resamples": resamples}
+    clusters = cluster_codes(pairs.clusters, len(pairs.keys))
+    drawn = {"seed": seed, "resamples": resamples}
     grades = [human.grades for human in pairs.humans]
     agreement = agreement_estimates(comparison, clusters, grades, **drawn)
     constant = constant_baseline(comparison, clusters, one.judge.metric, **drawn)
-    own_clusters = dict(zip(pairs.keys, clusters, strict=True))
+    own_clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
     no_model = best_rival(hits(one), rivals, own_clusters, **drawn)
     ranking = None
     if one.judge.metric != PREFERENCE:

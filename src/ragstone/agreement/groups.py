@@ -1,7 +1,7 @@
 """The judge beside people on parts of the answers: system by system, language by language, tag by tag."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -12,16 +12,21 @@ from ragstone.agreement.estimates import table_totals
 from ragstone.agreement.pairing import Pairs
 from ragstone.records import Metadata
 from ragstone.statistics import (
+    Codes,
     Estimate,
+    Floats,
+    Statistic,
     bootstrap_estimates,
     cluster_codes,
     cluster_totals,
-    correlation_columns,
     exact_matches,
+    join_columns,
     kappa_of_cells,
+    mean_columns,
     mean_estimate,
     nominal,
     quadratic,
+    spearman_columns,
 )
 
 USUAL = ("lang", "language", "subset", "dataset")  # fields that are grouped by without being asked
@@ -31,10 +36,7 @@ UNTOLD = "(not given)"
 
 def by_system(comparison: Comparison, pairs: Pairs, *, seed: int, resamples: int) -> list[Group]:
     """Return a group for each system, in order of first appearance."""
-    return [
-        _group(name, comparison, pairs, at, seed=seed, resamples=resamples)
-        for name, at in _places(pairs.systems).items()
-    ]
+    return _groups(_places(pairs.systems), comparison, pairs, seed=seed, resamples=resamples)
 
 
 def by_tags(
@@ -46,58 +48,43 @@ def by_tags(
     and what stands in its `tags`. All tags there are grouped by, the usual fields (lang, language, subset,
     dataset) and those wanted. Answers without a value are a group of their own.
     """
-    told = [_tags(pairs, place) for place in range(len(pairs.keys))]
-    in_tags = dict.fromkeys(chain.from_iterable(found.tags for found in told))
+    told = _told(pairs)
+    in_tags = dict.fromkeys(tag for fields in told for one in fields if "tags" in one for tag in _tags(one))
     found: dict[str, list[Group]] = {}
     for tag in dict.fromkeys([*USUAL, *in_tags, *wanted]):
-        values = [one.value(tag) for one in told]
-        places = _places([value or UNTOLD for value in values])
-        if len(set(values)) < 2:
+        places = _places([_value(fields, tag) or UNTOLD for fields in told])
+        if len(places) < 2:
             continue
-        largest = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_GROUPS]
-        found[tag] = [
-            _group(name, comparison, pairs, at, seed=seed, resamples=resamples) for name, at in largest
-        ]
+        largest = dict(sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_GROUPS])
+        found[tag] = _groups(largest, comparison, pairs, seed=seed, resamples=resamples)
     return found
 
 
 def has_field(pairs: Pairs, name: str) -> bool:
     """Return whether any row of these pairs has a value to group by."""
-    return any(_tags(pairs, place).value(name) is not None for place in range(len(pairs.keys)))
+    return any(_value(fields, name) for fields in _told(pairs))
 
 
-class _Told(msgspec.Struct, frozen=True):
-    """What the rows of an answer say of it, the label's metadata first."""
-
-    fields: list[Metadata]
-    tags: Metadata
-
-    def value(self, name: str) -> str | None:
-        given = (metadata.get(name) for metadata in (self.tags, *self.fields))
-        return next((_text(value) for value in given if isinstance(value, str | int | float)), None)
+def _told(pairs: Pairs) -> list[list[Metadata]]:
+    """Return what the rows of each answer say of it, the labels first."""
+    return [
+        [found for found in (*(label.metadata for label in human.labels), row.metadata) if found]
+        for human, row in zip(pairs.humans, pairs.rows, strict=True)
+    ]
 
 
-def _tags(pairs: Pairs, place: int) -> _Told:
-    fields = list(_metadata(pairs, place))
-    tags: Metadata = {}
-    for metadata in reversed(fields):
-        inside = metadata.get("tags")
-        if isinstance(inside, Mapping):
-            tags |= inside
-    return _Told(fields, tags)
+def _tags(metadata: Metadata) -> Metadata:
+    inside = metadata.get("tags")
+    return inside if isinstance(inside, dict) else {}
 
 
-def _metadata(pairs: Pairs, place: int) -> Iterator[Metadata]:
-    for label in pairs.humans[place].labels:
-        if label.metadata:
-            yield label.metadata
-    judged = pairs.rows[place].metadata
-    if judged:
-        yield judged
-
-
-def _text(value: str | float) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _value(fields: Sequence[Metadata], name: str) -> str | None:
+    """Return the first value of a tag, or else of a field, that can be the name of a group."""
+    for metadata in fields:
+        value = _tags(metadata).get(name, metadata.get(name))
+        if isinstance(value, str | int | float):
+            return f"{value:g}" if isinstance(value, float) else str(value)
+    return None
 
 
 def _places(names: Sequence[str]) -> dict[str, list[int]]:
@@ -107,43 +94,88 @@ def _places(names: Sequence[str]) -> dict[str, list[int]]:
     return places
 
 
-def _group(
-    name: str, comparison: Comparison, pairs: Pairs, at: list[int], *, seed: int, resamples: int
-) -> Group:
-    judge, human = comparison.judge[at], comparison.human[at]
-    clusters = [pairs.clusters[place] for place in at]
-    part = msgspec.structs.replace(comparison, human=human, judge=judge, raw=comparison.raw[at])
-    agreement = _agreement(part, clusters, seed=seed, resamples=resamples)
-    bias = None
-    if comparison.same_unit:
-        bias = mean_estimate(judge - human, clusters, seed=seed, resamples=resamples)
-    return Group(
-        name=name,
-        n=len(at),
-        agreement={measure: estimate for measure, estimate in agreement.items() if estimate},
-        judge=float(np.mean(judge)),
-        human=float(np.mean(human)),
-        bias=bias,
-    )
+Measured = tuple[dict[str, Estimate | None], Estimate | None]
+"""What is measured of a group: its measures of agreement by name, and its bias."""
 
 
-def _agreement(
-    part: Comparison, clusters: Sequence[str], *, seed: int, resamples: int
-) -> dict[str, Estimate | None]:
-    """Return the one or two measures that a table of groups has room for."""
+def _groups(
+    places: Mapping[str, list[int]], comparison: Comparison, pairs: Pairs, *, seed: int, resamples: int
+) -> list[Group]:
+    """Return the groups at these places."""
+    codes = cluster_codes(pairs.clusters, len(pairs.keys))
+    parts = {
+        name: msgspec.structs.replace(
+            comparison, human=comparison.human[at], judge=comparison.judge[at], raw=comparison.raw[at]
+        )
+        for name, at in places.items()
+    }
+    if comparison.categories:
+        measured = {
+            name: _graded(part, codes[places[name]], seed=seed, resamples=resamples)
+            for name, part in parts.items()
+        }
+    else:
+        measured = _ungraded(parts, places, codes, seed=seed, resamples=resamples)
+    return [
+        Group(
+            name=name,
+            n=len(part.human),
+            agreement={measure: estimate for measure, estimate in measured[name][0].items() if estimate},
+            judge=float(np.mean(part.judge)),
+            human=float(np.mean(part.human)),
+            bias=measured[name][1],
+        )
+        for name, part in parts.items()
+    ]
+
+
+def _graded(part: Comparison, codes: Codes, *, seed: int, resamples: int) -> Measured:
+    """Return exact agreement, a kappa and the bias of one group."""
     human, judge, categories = part.human, part.judge, part.categories
-    if not categories:
-        columns, statistics = correlation_columns(human, judge)
-        totals = cluster_totals(columns, cluster_codes(clusters, len(human)))
-        statistics = {"Spearman": statistics["Spearman"]}
-        return bootstrap_estimates(totals, statistics, len(human), seed=seed, resamples=resamples)
-    exact = mean_estimate(exact_matches(human, judge), clusters, seed=seed, resamples=resamples)
+    mean = partial(mean_estimate, clusters=codes, seed=seed, resamples=resamples)
     name, weights = ("quadratic kappa", quadratic) if len(categories) > 2 else ("kappa", nominal)
     kappa = bootstrap_estimates(
-        table_totals(human, judge, categories, clusters),
+        table_totals(human, judge, categories, codes),
         {name: kappa_of_cells(categories, weights)},
         len(human),
         seed=seed,
         resamples=resamples,
     )
-    return {"exact agreement": exact, **kappa}
+    return {"exact agreement": mean(exact_matches(human, judge)), **kappa}, mean(judge - human)
+
+
+def _ungraded(
+    parts: Mapping[str, Comparison],
+    places: Mapping[str, list[int]],
+    codes: Codes,
+    *,
+    seed: int,
+    resamples: int,
+) -> dict[str, Measured]:
+    """Return Spearman and, in a common unit, the bias of every group, from one draw of resamples.
+
+    A group has columns of its own, 0 where an answer is not of it.
+    """
+    joined: list[tuple[Floats, dict[str, Statistic]]] = []
+    for name, part in parts.items():
+        ranks, spearman = spearman_columns(part.human, part.judge)
+        joined.append((_spread(ranks, places[name], len(codes)), {f"{name}: Spearman": spearman}))
+        if part.same_unit:
+            errors, mean = mean_columns(part.judge - part.human)
+            joined.append((_spread(errors, places[name], len(codes)), {f"{name}: bias": mean}))
+    columns, statistics = join_columns(joined)
+    found = bootstrap_estimates(
+        cluster_totals(columns, codes), statistics, len(codes), seed=seed, resamples=resamples
+    )
+
+    def of(name: str, measure: str) -> Estimate | None:
+        estimate = found.get(f"{name}: {measure}")
+        return estimate and msgspec.structs.replace(estimate, n=len(parts[name].human))
+
+    return {name: ({"Spearman": of(name, "Spearman")}, of(name, "bias")) for name in parts}
+
+
+def _spread(columns: Floats, at: list[int], n: int) -> Floats:
+    whole = np.zeros((n, columns.shape[1]))
+    whole[at] = columns
+    return whole

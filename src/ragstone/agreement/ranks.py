@@ -1,15 +1,15 @@
 """Do the systems stand in the same order when the judge takes people's place?"""
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from ragstone.agreement.card import Reversal, SystemRanking
 from ragstone.statistics import (
-    Estimate,
+    Clusters,
     Floats,
+    Statistic,
     bootstrap_estimates,
     cluster_codes,
     cluster_totals,
@@ -22,7 +22,7 @@ def rank_systems(
     human: Floats,
     judge: Floats,
     systems: Sequence[str],
-    clusters: Sequence[str],
+    clusters: Clusters,
     *,
     seed: int,
     resamples: int,
@@ -43,15 +43,18 @@ def rank_systems(
     people, judged = (_means(totals.sum(axis=0)[None, :], side)[0] for side in (0, 1))
     drawn = resampled_totals(totals, seed=seed, resamples=resamples)
     drawn = drawn[(drawn[:, 2 * len(names) :] > 0).all(axis=1)]
-    estimate = partial(_gap, totals, len(human), seed=seed, resamples=resamples)
+    gaps = _reversed_pairs(people, judged)
+    found = bootstrap_estimates(
+        totals,
+        {f"{side} {pair}": _gap(side, pair, len(names)) for pair in gaps for side in (0, 1)},
+        len(human),
+        seed=seed,
+        resamples=resamples,
+    )
     reversals = [
-        Reversal(
-            better=names[first],
-            worse=names[second],
-            human=estimate(0, first, second),
-            judge=estimate(1, first, second),
-        )
-        for first, second in _reversed_pairs(people, judged)
+        Reversal(better=names[pair[0]], worse=names[pair[1]], human=by_people, judge=by_judge)
+        for pair in gaps
+        if (by_people := found[f"0 {pair}"]) and (by_judge := found[f"1 {pair}"])
     ]
     return SystemRanking(
         by_people=[names[at] for at in np.argsort(-people, kind="stable")],
@@ -82,20 +85,17 @@ def _reversed_pairs(people: Floats, judged: Floats) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairs if people[a] > people[b] and judged[a] < judged[b]]
 
 
-def _gap(
-    totals: Floats, n: int, side: int, first: int, second: int, *, seed: int, resamples: int
-) -> Estimate:
-    """Return the mean of one system minus that of another, by people or by the judge."""
-    k = totals.shape[1] // 3
-    part = totals[:, [side * k + first, side * k + second, 2 * k + first, 2 * k + second]]
-    found = bootstrap_estimates(part, {"gap": _difference_of_means}, n, seed=seed, resamples=resamples)["gap"]
-    if found is None:
-        raise ValueError("a system without answers has no mean")
-    return found
+def _gap(side: int, pair: tuple[int, int], k: int) -> Statistic:
+    """Return the difference of two systems' means as a function of the totals of k systems.
 
+    side: 0 by people, 1 by the judge. NaN in a resample that lacks one of the two.
+    """
+    sums, counts = [side * k + system for system in pair], [2 * k + system for system in pair]
 
-def _difference_of_means(totals: Floats) -> Floats:
-    """Return the difference from (m, 4): both sums, both counts. NaN in a resample that lacks one system."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(totals[:, 2:] > 0, totals[:, :2] / totals[:, 2:], np.nan)
-    return np.asarray(means[:, 0] - means[:, 1])
+    def statistic(totals: Floats) -> Floats:
+        there = totals[:, counts]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = np.where(there > 0, totals[:, sums] / there, np.nan)
+        return np.asarray(means[:, 0] - means[:, 1])
+
+    return statistic

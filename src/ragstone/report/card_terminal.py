@@ -9,6 +9,7 @@ from ragstone.report.card_words import (
     calibration_told,
     disagreement_head,
     leading,
+    measures,
     names,
     people_told,
     precise,
@@ -54,7 +55,7 @@ def _measures(card: ReportCard) -> "Table":
     rivals = [rival for rival in (card.constant, card.no_model) if rival]
     beside = [(rival.name, rival.exact_agreement) for rival in rivals]
     beside += [(f"person with person: {name}", estimate) for name, estimate in people_told(card)]
-    for style, shown in (("bold", list(card.agreement.items())), ("dim", beside)):
+    for style, shown in (("bold", list(measures(card).items())), ("dim", beside)):
         for name, estimate in shown:
             cells = (precise(estimate.value), interval(estimate))
             table.add_row(text(f"  {name}"), *(text(cell, style) for cell in cells))

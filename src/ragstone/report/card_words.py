@@ -2,7 +2,7 @@
 
 from ragstone.agreement import Disagreement, Group, ReportCard
 from ragstone.agreement.card import Reversal, SystemRanking, grade_name
-from ragstone.report.wording import NO_MODEL, interval, judge_name, number, plural
+from ragstone.report.wording import NO_MODEL, interval, judge_name, number
 from ragstone.statistics import Estimate
 
 MEANINGS = {
@@ -47,6 +47,12 @@ def human_grade(card: ReportCard, value: float) -> str:
     return grade(card, value)
 
 
+def measures(card: ReportCard) -> dict[str, Estimate]:
+    """Return the measures to show: of two grades all correlations are one, so one of them."""
+    alike = ("Pearson", "Kendall tau-b") if len(card.categories) == 2 else ()
+    return {name: estimate for name, estimate in card.agreement.items() if name not in alike}
+
+
 def precise(value: float) -> str:
     """Return a value with three decimals, two from 20 on."""
     text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.3f}"
@@ -86,8 +92,8 @@ def ranking_told(ranking: SystemRanking) -> list[str]:
 def reversal_told(one: Reversal) -> str:
     """Return a reversed pair with both differences."""
     return (
-        f"{one.better} before {one.worse} by people ({with_interval(one.human)} apart), "
-        f"after it by the judge ({with_interval(one.judge)})"
+        f"{one.better} before {one.worse}: by people {with_interval(one.human)}, "
+        f"by the judge {with_interval(one.judge)}"
     )
 
 
@@ -119,8 +125,3 @@ def disagreement_head(card: ReportCard, one: Disagreement) -> str:
     if not one.divided:
         return said
     return f"{said}; people differ: {', '.join(human_grade(card, given) for given in one.grades)}"
-
-
-def shown(n: int, of: int, noun: str) -> str:
-    """Return `3 of 10 answers`, or `3 answers` where these are all."""
-    return plural(n, noun) if n == of else f"{n} of {plural(of, noun)}"

@@ -3,7 +3,7 @@
 from ragstone.statistics.auc import auc_columns, roc_auc
 from ragstone.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates, resampled_totals
 from ragstone.statistics.calibration import BINS, calibration_columns, reliability_bins
-from ragstone.statistics.clusters import Codes, Floats, cell_totals, cluster_codes, cluster_totals
+from ragstone.statistics.clusters import Clusters, Codes, Floats, cell_totals, cluster_codes, cluster_totals
 from ragstone.statistics.contingency import (
     cell_codes,
     contingency_table,
@@ -15,6 +15,7 @@ from ragstone.statistics.correlation import (
     pearson,
     pearson_of_cells,
     spearman,
+    spearman_columns,
     spearman_of_cells,
 )
 from ragstone.statistics.estimate import Estimate
@@ -31,6 +32,7 @@ from ragstone.statistics.krippendorff import (
 from ragstone.statistics.mcnemar import mcnemar_p
 from ragstone.statistics.mean import difference_estimates, mean_estimate, mean_estimates
 from ragstone.statistics.newcombe import difference_interval
+from ragstone.statistics.pairs import join_columns, mean_columns
 from ragstone.statistics.ppi import PredictionPowered, prediction_powered_mean
 from ragstone.statistics.signflip import flips_for, sign_flip_p_values
 from ragstone.statistics.tau import kendall_tau, tau_of_cells
@@ -39,6 +41,7 @@ from ragstone.statistics.wilson import wilson_interval
 __all__ = [
     "BINS",
     "RESAMPLES",
+    "Clusters",
     "Codes",
     "Disagreement",
     "Estimate",
@@ -64,12 +67,14 @@ __all__ = [
     "exact_matches",
     "flips_for",
     "holm",
+    "join_columns",
     "kappa_of_cells",
     "kendall_tau",
     "krippendorff_alpha",
     "linear",
     "matches_within_one",
     "mcnemar_p",
+    "mean_columns",
     "mean_estimate",
     "mean_estimates",
     "nominal",
@@ -82,6 +87,7 @@ __all__ = [
     "roc_auc",
     "sign_flip_p_values",
     "spearman",
+    "spearman_columns",
     "spearman_of_cells",
     "tau_of_cells",
     "value_columns",

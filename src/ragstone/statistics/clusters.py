@@ -7,17 +7,22 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+Clusters = Sequence[Hashable] | Codes
+"""What each row belongs to: equal keys are one cluster."""
 
 
-def cluster_codes(clusters: Sequence[Hashable] | None, n: int) -> Codes:
+def cluster_codes(clusters: Clusters | None, n: int) -> Codes:
     """Return the cluster of each of n rows as a number from 0, in order of first appearance.
 
-    clusters: one key a row; None if every row stands alone.
+    clusters: one key a row, or the codes of some of these rows; None if every row stands alone.
     """
     if clusters is None:
         return np.arange(n, dtype=np.intp)
     if len(clusters) != n:
         raise ValueError(f"{len(clusters)} clusters for {n} values: give one for each")
+    if isinstance(clusters, np.ndarray):
+        _, first, places = np.unique(clusters, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[places]
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in clusters], dtype=np.intp)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.statistics.bootstrap import Statistic
 from ragstone.statistics.clusters import Codes, Floats
-from ragstone.statistics.pairs import kinds_of_pairs, levels, one_hot, share_above
+from ragstone.statistics.pairs import join_columns, kinds_of_pairs, levels, one_hot, share_above
 from ragstone.statistics.tau import tau_moments, tau_of_cells, tau_of_moments
 
 
@@ -52,21 +52,19 @@ def correlation_columns(first: Floats, second: Floats) -> tuple[Floats, dict[str
             "Spearman": spearman_of_cells(in_a, in_b),
             "Kendall tau-b": tau_of_cells(in_a, in_b),
         }
-    parts = (
-        ("Pearson", _value_moments(first, second), _pearson_of_moments),
-        ("Spearman", _rank_moments(first, second, codes_a, codes_b), _spearman_of_moments),
-        ("Kendall tau-b", tau_moments(codes_a, codes_b), tau_of_moments),
+    return join_columns(
+        [
+            (_value_moments(first, second), {"Pearson": _pearson_of_moments}),
+            (_rank_moments(first, second, codes_a, codes_b), {"Spearman": _spearman_of_moments}),
+            (tau_moments(codes_a, codes_b), {"Kendall tau-b": tau_of_moments}),
+        ]
     )
-    columns = np.concatenate([moments for _, moments, _ in parts], axis=1)
-    statistics, at = {}, 0
-    for name, moments, statistic in parts:
-        statistics[name] = _of_columns(statistic, at, at + moments.shape[1])
-        at += moments.shape[1]
-    return columns, statistics
 
 
-def _of_columns(statistic: Statistic, start: int, end: int) -> Statistic:
-    return lambda totals: statistic(totals[:, start:end])
+def spearman_columns(first: Floats, second: Floats) -> tuple[Floats, Statistic]:
+    """Return columns (pairs, 4) and Spearman's correlation as a function of their totals (see pairs.py)."""
+    (_, codes_a), (_, codes_b) = levels(first), levels(second)
+    return _rank_moments(first, second, codes_a, codes_b), _spearman_of_moments
 
 
 def pearson_of_cells(first: Floats, second: Floats) -> Statistic:

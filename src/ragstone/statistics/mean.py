@@ -1,18 +1,18 @@
 """The one place where a mean, or a difference of means, is taken and given its interval."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ragstone.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates
-from ragstone.statistics.clusters import Codes, Floats, cluster_codes, cluster_totals, n_clusters
+from ragstone.statistics.clusters import Clusters, Codes, Floats, cluster_codes, cluster_totals, n_clusters
 from ragstone.statistics.estimate import Estimate
 from ragstone.statistics.wilson import wilson_interval
 
 
 def mean_estimate(
     values: Sequence[float] | Floats,
-    clusters: Sequence[Hashable] | None = None,
+    clusters: Clusters | None = None,
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -32,7 +32,7 @@ def mean_estimate(
 
 def mean_estimates(
     columns: Mapping[str, Sequence[float] | Floats],
-    clusters: Sequence[Hashable] | None = None,
+    clusters: Clusters | None = None,
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -66,7 +66,7 @@ def mean_estimates(
 def difference_estimates(
     columns: Floats,
     pairs: Sequence[tuple[int, int]],
-    clusters: Sequence[Hashable] | None = None,
+    clusters: Clusters | None = None,
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,

@@ -5,8 +5,11 @@ two, a mean over pairs of items, is replaced by its first-order expansion, the e
 is exact for the data itself, and what it leaves out of a resample is of order 1 / n.
 """
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from ragstone.statistics.bootstrap import Statistic
 from ragstone.statistics.clusters import Codes, Floats
 
 EXACT_CELLS = 256  # up to so many distinct pairs of values, every resample is measured anew
@@ -42,3 +45,33 @@ def share_above(codes: Codes, worth: Floats) -> Floats:
     """Return for each item the worth of those above it, equals counted half, as a share of n items."""
     sums = np.bincount(codes, weights=worth)
     return np.asarray(((sums.sum() - np.cumsum(sums) + sums / 2) / len(codes))[codes])
+
+
+def join_columns(
+    parts: Sequence[tuple[Floats, Mapping[str, Statistic]]],
+) -> tuple[Floats, dict[str, Statistic]]:
+    """Return the columns of several parts side by side, and each part's statistics on its own columns.
+
+    All parts are of the same rows; names of statistics differ. One draw of resamples then serves all.
+    """
+    statistics: dict[str, Statistic] = {}
+    at = 0
+    for columns, found in parts:
+        end = at + columns.shape[1]
+        statistics |= {name: _of_columns(statistic, at, end) for name, statistic in found.items()}
+        at = end
+    return np.concatenate([columns for columns, _ in parts], axis=1), statistics
+
+
+def _of_columns(statistic: Statistic, start: int, end: int) -> Statistic:
+    return lambda totals: statistic(totals[:, start:end])
+
+
+def mean_columns(values: Floats) -> tuple[Floats, Statistic]:
+    """Return columns (rows, 2) and the mean of the values as a function of their totals; NaN without rows."""
+    return np.stack([values, np.ones_like(values)], axis=1), _mean
+
+
+def _mean(totals: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(totals[:, 1] > 0, totals[:, 0] / totals[:, 1], np.nan)
