@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 import ragstone
-from ragstone.config import ModelSettings, RetrieveSection
+from ragstone.config import ModelSettings, RetrieveSection, choose
 from ragstone.engine.forecasting import forecast_judging
 from ragstone.engine.session import open_session
 from ragstone.engine.sheet import judge_sheet
 from ragstone.errors import ModelError
-from ragstone.judging import Judge, cascade
+from ragstone.judging import Judge, cascade, load_judge
 from ragstone.judging.judge import Member
 from ragstone.records import Answer, Usage
 from ragstone.tables import write_rows
@@ -112,3 +112,21 @@ def test_by_batch_only_unsure_rows_reach_the_dear_judge(fake_openai, settings, t
     assert [row.status for row in rows] == ["scored"] * 4
     assert rows[-1].usage.calls == 2
     assert all(row.usage is None for row in rows[:3])
+
+
+def test_what_a_member_was_asked_alone_is_not_asked_again(fake_openai, settings):
+    judged(settings, "relevance", model="openai/small")
+    n_requests = fake_openai.n_requests
+    jury = whole("jury", Member(judge="relevance", model="openai/small"), Member(judge="containment"))
+    judged(settings, jury)
+    assert fake_openai.n_requests == n_requests == len(ANSWERS)
+
+
+def test_systems_are_compared_pair_by_pair_and_lone_questions_are_noted(settings, tmp_path):
+    rivals = [msgspec.structs.replace(row, system="rival", answer="Who knows?") for row in ANSWERS[1:]]
+    write_rows(tmp_path / "both.jsonl", [*ANSWERS, *rivals], Answer)
+    chosen = choose(settings, "judge", model="openai/small")
+    judges = [load_judge("pairwise")]
+    summary = judge_sheet(tmp_path / "both.jsonl", tmp_path / "preferences.jsonl", judges, chosen)
+    assert [(metric.system, metric.n_rows) for metric in summary.metrics] == [("default vs rival", 3)]
+    assert any("1 question was answered by one system alone" in note for note in summary.notes)

@@ -9,7 +9,7 @@ from tests.judging.combined import answered, means_of
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import judge_answer, load_judge, parse_judge
-from ragstone.judging.pairwise import count_unpaired, judge_pair, pair_answers
+from ragstone.judging.pairwise import judge_pair, pair_answers, unpaired_notes
 from ragstone.llm import CallFailed, Reply
 from ragstone.llm.schema import validate
 from ragstone.records import Answer, Usage
@@ -153,7 +153,10 @@ def test_every_two_systems_meet_on_each_question_in_order_of_appearance():
     rows = [row("q2", "B"), row("q1", "A"), row("q1", "C"), row("q1", "B"), row("q2", "A"), row("q3", "A")]
     pairs = [(one.question_id, one.system, two.system) for one, two in pair_answers(rows)]
     assert pairs == [("q2", "B", "A"), ("q1", "B", "A"), ("q1", "B", "C"), ("q1", "A", "C")]
-    assert count_unpaired(rows) == 1
+    assert unpaired_notes([PAIRWISE], rows) == [
+        "1 question was answered by one system alone: pairwise has no pair of them to compare."
+    ]
+    assert unpaired_notes([PAIRWISE], rows[:-1]) == unpaired_notes([load_judge("containment")], rows) == []
 
 
 def test_a_sheet_of_one_system_and_one_without_common_questions_have_no_pairs():

@@ -6,7 +6,7 @@ its taste for a place never becomes a win (compare Zheng et al. 2023, Judging LL
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Literal
 
@@ -50,9 +50,18 @@ def pair_answers(rows: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
         yield from combinations((given[system] for system in systems if system in given), 2)
 
 
-def count_unpaired(rows: Iterable[Answer]) -> int:
-    """Return how many questions one system alone has answered: no pair is made of them."""
-    return sum(len(given) == 1 for given in _by_question(rows)[0].values())
+def unpaired_notes(judges: Sequence[Judge], rows: Iterable[Answer]) -> list[str]:
+    """Return the note that questions were answered by one system alone, so that no pair is made of them.
+
+    Empty where there are none, and without a judge that compares systems: then the rows are not looked at.
+    """
+    names = [judge.name for judge in judges if judge.kind == "pairwise"]
+    given = _by_question(rows)[0].values() if names else []
+    n_alone = sum(len(systems) == 1 for systems in given)
+    if not n_alone:
+        return []
+    questions = "1 question was" if n_alone == 1 else f"{n_alone:,} questions were"
+    return [f"{questions} answered by one system alone: {', '.join(names)} has no pair of them to compare."]
 
 
 def _by_question(rows: Iterable[Answer]) -> tuple[dict[str, dict[str, Answer]], dict[str, None]]:
