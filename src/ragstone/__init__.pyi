@@ -26,6 +26,7 @@ from .engine import EvaluationSet as EvaluationSet
 from .engine import Sample as Sample
 from .engine import Translation as Translation
 from .engine import answer as answer
+from .engine import bench_judges as bench_judges
 from .engine import bench_languages as bench_languages
 from .engine import bench_retrievers as bench_retrievers
 from .engine import build_facts as build_facts
@@ -68,6 +69,7 @@ from .report import StudySummary as StudySummary
 from .report import read_certificate as read_certificate
 from .report import read_summary as read_summary
 from .report import write_report as write_report
+from .report.judge_bench import JudgeBenchSummary as JudgeBenchSummary
 from .retrieval import RetrievalSummary as RetrievalSummary
 from .retrieval import evaluate_rankings as evaluate_rankings
 from .retrieval import measure_queries as measure_queries

@@ -80,17 +80,50 @@ def make_board(
     A cell with a score for fewer than half of the labelled answers joins those that failed, with the reason.
     Raises DataError if no label speaks of the metric, or no answer has a score of all cells.
     """
-    mapped = bool(declared.mapping)
     humans = _humans(labels, grid.metric, declared.mapping)
     labelled = {key for key, human in humans.items() if human.score is not None}
     wanted = labelled - tuned_keys(judged)
     able, failed = _able(judged, wanted, failed)
+    answers, rows, why = _compare(able, humans, wanted, declared, seed, resamples)
+    found = [_candidate(one, row, answers, wanted) for one, row in zip(able, rows, strict=True)]
+    placed = [one for one in found if isinstance(one, Candidate)]
+    constant = _constant(answers, grid.metric, rows, placed)
+    standings, comparisons = _order([*placed, *constant], answers)
+    return JudgeBoard(
+        metric=grid.metric,
+        measure=answers.measure,
+        why=why,
+        n=len(answers.keys),
+        n_questions=len(set(answers.clusters)),
+        n_tuned=len(labelled) - len(wanted),
+        n_tied=len(humans) - len(labelled),
+        n_unscored=len(wanted) - len(answers.keys),
+        standings=standings,
+        comparisons=comparisons,
+        aside=[one for one in found if isinstance(one, Aside)],
+        failed=failed,
+        left_out=grid.left_out,
+        notes=footing_notes(answers.footing, answers.human),
+    )
+
+
+def _compare(
+    able: Sequence[Judged],
+    humans: Mapping[Key, Human],
+    wanted: set[Key],
+    declared: JudgesBench,
+    seed: int,
+    resamples: int,
+) -> tuple[Answers, list[Comparison], str]:
+    """Return the answers to compare on and how, each cell's scores beside people's, and why by this measure."""
     keys = _common_keys(able, wanted)
     human = np.array([humans[key].score for key in keys], dtype=np.float64)
-    footing = choose_footing([one.cell for one in able], human, mapped=mapped)
+    footing = choose_footing([one.cell for one in able], human, mapped=bool(declared.mapping))
     rows = [compare_cell(one.cell, _column(one, 0, keys), human, footing) for one in able]
     asked = [row for row, one in zip(rows, able, strict=True) if not one.cell.added]
-    measure, why = choose_measure(asked or rows, declared.measure)
+    # Where no judge that was asked for is left, a baseline without a threshold decides nothing either.
+    deciding = asked or [row for row in rows if row.categories] or rows
+    measure, why = choose_measure(deciding, declared.measure)
     answers = Answers(
         keys=keys,
         clusters=[humans[key].cluster for key in keys],
@@ -100,26 +133,7 @@ def make_board(
         seed=seed,
         resamples=resamples,
     )
-    found = [_candidate(one, row, answers, wanted) for one, row in zip(able, rows, strict=True)]
-    placed = [one for one in found if isinstance(one, Candidate)]
-    constant = _constant(answers, grid.metric, rows, placed)
-    standings, comparisons = _order([*placed, *constant], answers)
-    return JudgeBoard(
-        metric=grid.metric,
-        measure=measure,
-        why=why,
-        n=len(keys),
-        n_questions=len(set(answers.clusters)),
-        n_tuned=len(labelled) - len(wanted),
-        n_tied=len(humans) - len(labelled),
-        n_unscored=len(wanted) - len(keys),
-        standings=standings,
-        comparisons=comparisons,
-        aside=[one for one in found if isinstance(one, Aside)],
-        failed=failed,
-        left_out=grid.left_out,
-        notes=footing_notes(footing, human),
-    )
+    return answers, rows, why
 
 
 def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) -> dict[Key, Human]:

@@ -124,8 +124,7 @@ def judges(
 ) -> None:
     """Measure every judge, model and way to ask that [bench.judges] declares on one labelled sheet."""
     from ragstone.config import choose, load_settings
-    from ragstone.engine.judge_bench import bench_judges, judge_bench_folder
-    from ragstone.engine.judge_bench_forecast import forecast_judge_bench
+    from ragstone.engine import bench_judges, forecast_judge_bench, judge_bench_folder
     from ragstone.llm import parse_caps
     from ragstone.report.judge_bench_terminal import terminal_judge_bench
 

@@ -15,6 +15,8 @@ from ragstone.engine.facts import (
     with_changes,
 )
 from ragstone.engine.forecasting import forecast_answering, forecast_judging, forecast_run
+from ragstone.engine.judge_bench import bench_judges, judge_bench_folder
+from ragstone.engine.judge_bench_forecast import forecast_judge_bench
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.pipeline import run, run_folder
 from ragstone.engine.progress import Advance, Progress, State, silent
@@ -73,6 +75,7 @@ __all__ = [
     "answer_rows",
     "answer_to_file",
     "bench_folder",
+    "bench_judges",
     "bench_languages",
     "bench_retrievers",
     "build_fact_rows",
@@ -85,6 +88,7 @@ __all__ = [
     "forecast_answering",
     "forecast_bench",
     "forecast_facts",
+    "forecast_judge_bench",
     "forecast_judging",
     "forecast_questions",
     "forecast_run",
@@ -92,6 +96,7 @@ __all__ = [
     "forecast_tagging",
     "forecast_translating",
     "judge",
+    "judge_bench_folder",
     "judge_rows",
     "judge_sheet",
     "load_corpus",

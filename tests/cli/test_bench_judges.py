@@ -1,0 +1,103 @@
+"""`ragstone bench judges`: as a user types it."""
+
+import json
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.known_judges import JUDGE, judging, labelled_sheet
+from tests.support.scripts import fail
+
+
+@pytest.fixture
+def grid(folder, fake_openai):
+    """A folder with eighty labelled answers, a judge and two models, one of them much better."""
+    labelled_sheet(folder / "labelled.jsonl")
+    (folder / "mine.toml").write_text(JUDGE.replace("NAME", "mine"))
+    (folder / "ragstone.toml").write_text(
+        '[bench.judges]\nsheet = "labelled.jsonl"\njudges = ["mine.toml"]\nshots = [0]\n'
+        'models = ["openai/good", "openai/poor"]\n'
+        + fake_openai.toml("openai/good")
+        + fake_openai.toml("openai/poor")
+    )
+    fake_openai.script = judging({"good": 0.03, "poor": 0.5})
+    return folder
+
+
+def test_bench_is_shown_and_its_report_named(grid):
+    ran = ragstone("bench", "judges")
+    assert ran.code == 0, ran.err
+    assert "mine@shots=0 · openai/good agrees best with people" in ran.out
+    assert "Which is better for the same judge?" in ran.out
+    assert "runs/run-judges/report.html" in ran.err
+    assert (grid / "runs/run-judges/report.html").is_file()
+    assert "160 made" in ran.out
+    assert "160 from the ledger" in ragstone("bench", "judges").out
+
+
+def test_bench_as_json_is_one_document(grid):
+    ran = ragstone("bench", "judges", "--json", "--limit", 40, "--seed", 3)
+    found = json.loads(ran.out)
+    assert found["counts"]["answers"] == 40
+    assert found["choice"]["best"] == "mine@shots=0 · openai/good"
+    assert found["calls"]["made"] == 80
+
+
+def test_another_seed_asks_for_force(grid):
+    assert ragstone("bench", "judges").code == 0
+    refused = ragstone("bench", "judges", "--seed", 4)
+    assert (refused.code, "--force" in refused.err) == (2, True)
+    assert ragstone("bench", "judges", "--seed", 4, "--force").code == 0
+
+
+def test_forecast_asks_nobody(grid, fake_openai):
+    ran = ragstone("bench", "judges", "--forecast")
+    assert (ran.code, fake_openai.n_requests) == (0, 0)
+    assert "about 160 calls" in ran.out
+    assert not (grid / "runs").exists()
+
+
+def test_budget_ends_with_four_and_failures_with_five_if_strict(grid, fake_openai):
+    assert ragstone("bench", "judges", "--budget", "100calls").code == 4
+    fake_openai.models = {"good"}
+    ran = ragstone("bench", "judges", "--force")
+    assert (ran.code, "was not measured" in ran.out) == (0, True)
+    assert ragstone("bench", "judges", "--strict").code == 5
+
+
+def test_judgements_without_a_score_end_with_five_if_strict(grid, fake_openai):
+    good = judging({"good": 0.03, "poor": 0.5})
+    fake_openai.script = lambda body: fail(400, "cannot") if "case 7 is" in str(body) else good(body)
+    assert ragstone("bench", "judges").code == 0
+    assert ragstone("bench", "judges", "--strict").code == 5
+
+
+def test_deadline_that_cuts_calls_off_ends_with_four(grid, fake_openai):
+    fake_openai.latency_s = 30
+    ran = ragstone("bench", "judges", "--deadline", "1s")
+    assert ran.code == 4
+    assert "containment agrees best" in ran.out or "always" in ran.out
+
+
+def test_offline_only_baselines_are_measured(grid, fake_openai):
+    ran = ragstone("bench", "judges", "--offline")
+    assert (ran.code, fake_openai.n_requests) == (0, 0)
+    assert "No judge that asks a model could be measured." in ran.out
+
+
+def test_wrong_use_is_told_in_one_message(grid):
+    (grid / "ragstone.toml").write_text("[bench.judges]\njudges = []\n")
+    ran = ragstone("bench", "judges")
+    assert (ran.code, ran.out) == (2, "")
+    assert "judges is empty: name at least one" in ran.err
+    (grid / "ragstone.toml").write_text("[bench.judges]\nrepeat = 2\n")
+    assert "unknown key 'repeat'" in ragstone("bench", "judges").err
+    (grid / "ragstone.toml").write_text("[bench.judges]\nmapping = { 0 = 2 }\n")
+    assert ragstone("bench", "judges").code == 2
+    assert "budget" in ragstone("bench", "judges", "--budget", "much").err
+
+
+def test_a_folder_that_cannot_be_made_is_said_before_anything_is_asked(grid, fake_openai):
+    (grid / "runs").write_text("")
+    ran = ragstone("bench", "judges")
+    assert (ran.code, "runs/run-judges: the folder cannot be made" in ran.err) == (2, True), ran.err
+    assert fake_openai.n_requests == 0
