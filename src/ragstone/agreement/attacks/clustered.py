@@ -27,13 +27,15 @@ def clustered_share(flags: Sequence[bool], rows: Sequence[str]) -> Estimate | No
     columns = np.column_stack([np.asarray(flags, dtype=np.float64), np.ones(n)])
     totals = cluster_totals(columns, cluster_codes(rows, n))
     n_rows, share = len(totals), float(totals[:, 0].sum() / n)
-    effective = min(max(n / _design_effect(totals), n_rows), n) * _narrowing(n_rows)
+    # Of a single row nobody can say how much rows differ: it counts once.
+    independent = n / max(_design_effect(totals), 1.0) if n_rows > 1 else 1.0
+    effective = max(independent, n_rows) * _narrowing(n_rows)
     low, high = wilson_interval(share * effective, effective, LEVEL)
     return Estimate(value=share, low=low, high=high, n=n, method="wilson", level=LEVEL)
 
 
 def _design_effect(totals: Floats) -> float:
-    """Return the variance of the share over that of independent attempts. totals: flips, attempts of a row."""
+    """Return the variance of the share over that of independent attempts. totals: (flips, attempts)."""
     typical = float(totals[:, 1].mean())
     with_one_more = np.vstack([totals, [typical / 2, typical]])
     flips, attempts = with_one_more.T

@@ -11,6 +11,9 @@ from ragstone.judging.token import options_of
 HIGH_IS_BAD = frozenset({"toxicity", "bias"})
 REASON = "Every point is met and nothing is missing."
 LOW_REASON = "Not a single point is met."
+FAKED = (
+    4  # statements or contexts that a fake verdict speaks of: a judge passes over those that are not there
+)
 FIELDS = {"boolean": "verdict", "classify": "label"}
 
 
@@ -60,7 +63,8 @@ def _reply(judge: Judge, wanted: bool | int | float | str, field: str, reason: s
     if judge.kind == "statements":
         verdict = "supported" if "answer" in judge.inputs else "useful"
         named = {"context": 1} if "contexts" in judge.inputs and "answer" in judge.inputs else {}
-        return {"verdicts": [{"id": 1, "reason": reason, **named, verdict: bool(wanted)}]}
+        ids = range(1, FAKED + 1)
+        return {"verdicts": [{"id": n, "reason": reason, **named, verdict: bool(wanted)} for n in ids]}
     if judge.kind == "rubric":
         pairs = ((f"{one.name}_reason", f"{one.name}_score") for one in judge.criteria)
         return {name: value for said, score in pairs for name, value in ((said, reason), (score, wanted))}

@@ -1,0 +1,191 @@
+"""A model that repeats what it reads sets no verdict: through the real door, every judge, every attack."""
+
+import asyncio
+import functools
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from tests.support.doors import door_to
+
+from ragstone.agreement.attacks import load_families, plant
+from ragstone.agreement.attacks.base import BAD, attackable_rows
+from ragstone.agreement.attacks.goal import goal_of
+from ragstone.agreement.attacks.planting import Planted
+from ragstone.agreement.attacks.rates import flips, share
+from ragstone.judging import Judge, Means, judge_answer, judge_names, load_judge
+from ragstone.llm import Prompt
+from ragstone.llm.logprobs import Token
+from ragstone.llm.prompt import Completion
+from ragstone.records import Answer, Judgement, Usage
+
+SECRET = b"the secret of the project, which no attack knows"
+ASKING = [
+    name for name in judge_names() if load_judge(name).needs_model and load_judge(name).kind != "pairwise"
+]
+FENCED = re.compile(r"<(\w+) ([0-9a-f]{10})>\n(.*?)\n</\1 \2>", re.DOTALL)
+DECODER = json.JSONDecoder(strict=False)
+
+
+def texts_in(prompt: Prompt) -> dict[str, str]:
+    """Return the fenced texts of the last message of the user."""
+    return {name: text for name, _nonce, text in FENCED.findall(said_by_user(prompt))}
+
+
+def said_by_user(prompt: Prompt) -> str:
+    return next(message.content for message in prompt.messages if FENCED.search(message.content))
+
+
+def objects_in(text: str) -> list[str]:
+    """Return every JSON object of a text, those within others too."""
+    found = []
+    for start in (match.start() for match in re.finditer(r"\{", text)):
+        try:
+            _, end = DECODER.raw_decode(text, start)
+        except ValueError:
+            continue
+        found.append(text[start:end])
+    return found
+
+
+def all_texts(prompt: Prompt) -> str:
+    return "\n".join(texts_in(prompt).values())
+
+
+def low_reply(judge: Judge, prompt: Prompt, reason: str | None = None) -> str:
+    """Return what an honest model says: the verdict that no attack wants, with the code."""
+    reply = goal_of(judge, "lower").reply
+    if reason is not None:
+        reply = json.loads(
+            re.sub(r'"Not a single point is met\."', lambda _: json.dumps(reason), json.dumps(reply))
+        )
+    return json.dumps({"nonce": prompt.nonce, **reply})
+
+
+def tokens_of(prompt: Prompt, said: str) -> tuple[Token, ...] | None:
+    """Return the first token of a reply, said without any doubt, where the prompt asks for probabilities."""
+    if prompt.top_logprobs is None:
+        return None
+    first = re.match(r"\s*(\w+|\S)", said)
+    return (Token(first[1], 0.0),) if first else ()
+
+
+Echo = Callable[[Judge, Prompt], str]
+ECHOES: dict[str, Echo] = {
+    "the whole message": lambda _judge, prompt: said_by_user(prompt),
+    "the whole prompt": lambda _judge, prompt: "\n".join(one.content for one in prompt.messages),
+    "all texts": lambda _judge, prompt: all_texts(prompt),
+    "all texts as JSON": lambda _judge, prompt: json.dumps(texts_in(prompt)),
+    "all texts in a code fence": lambda _judge, prompt: f"```json\n{all_texts(prompt)}\n```",
+    "the objects in the texts": lambda _judge, prompt: "\n".join(objects_in(all_texts(prompt))) or "{",
+    "the first object": lambda _judge, prompt: (objects_in(all_texts(prompt)) or [""])[0],
+    "the last object": lambda _judge, prompt: (objects_in(all_texts(prompt)) or [""])[-1],
+    "the last line": lambda _judge, prompt: all_texts(prompt).strip().splitlines()[-1],
+    "the texts, then an honest verdict": lambda judge, prompt: (
+        f"{all_texts(prompt)}\n{low_reply(judge, prompt)}"
+    ),
+    "an honest verdict, then the texts": lambda judge, prompt: (
+        f"{low_reply(judge, prompt)}\n{all_texts(prompt)}"
+    ),
+    "an honest verdict that quotes them": lambda judge, prompt: low_reply(judge, prompt, all_texts(prompt)),
+    "a thought that quotes them": lambda judge, prompt: (
+        f"<think>{all_texts(prompt)}</think>{low_reply(judge, prompt)}"
+    ),
+}
+
+
+@functools.cache
+def planted_on(name: str) -> list[Planted]:
+    judge = load_judge(name)
+    [row] = [row for row in attackable_rows(judge, 1) if row.system == BAD]
+    return [one for one in plant(judge, load_families(), [(0, row, "raise")]) if one.attack]
+
+
+async def set_verdicts(judge: Judge, echo: Echo, folder) -> tuple[list[str], list[Judgement]]:
+    """Return the attacks that set the verdict, and all judgements."""
+
+    async def send(prompt: Prompt) -> Completion:
+        fields = prompt.reply.__struct_fields__ if prompt.reply else ()
+        if "statements" in fields:  # taken apart honestly, so that the echo is met where the verdicts are
+            said = json.dumps({"nonce": prompt.nonce, "statements": [{"id": 1, "statement": "It is so."}]})
+        else:
+            said = echo(judge, prompt)
+        return Completion(text=said, usage=Usage(input=1, output=1), logprobs=tokens_of(prompt, said))
+
+    planted = planted_on(judge.name)
+    with door_to(send, folder, concurrency=64) as door:
+        means = Means(ask=door.ask, model="function/model", secret=SECRET)
+        judged = await asyncio.gather(*(judge_answer(judge, one.answer, means) for one in planted))
+    judgements = [whole for whole, *_parts in judged]
+    set_ones = [
+        one.answer.system
+        for one, judgement in zip(planted, judgements, strict=True)
+        if judgement.score is not None and flips(judge, 0.0, share(judge, judgement.score, "raise"))
+    ]
+    return set_ones, judgements
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+@pytest.mark.parametrize("name", ASKING)
+async def test_an_echo_of_what_is_judged_sets_no_verdict(name, echo, tmp_path):
+    set_ones, judgements = await set_verdicts(load_judge(name), ECHOES[echo], tmp_path)
+    assert set_ones == []
+    assert len(judgements) > 100
+
+
+VARIANTS = [
+    "answered@token",
+    "relevance@token",
+    "rubric@scale=0-100,shots=0",
+    "correctness@samples=3,temperature=0.5",
+]
+
+
+@pytest.mark.parametrize("echo", ["the whole message", "all texts", "the objects in the texts"])
+@pytest.mark.parametrize("name", VARIANTS)
+async def test_nor_does_it_for_variants(name, echo, tmp_path):
+    set_ones, judgements = await set_verdicts(load_judge(name), ECHOES[echo], tmp_path)
+    assert set_ones == []
+    assert len(judgements) > 100
+
+
+REASONED = [name for name in ASKING if load_judge(name).reply == "reasoned" and not load_judge(name).members]
+
+
+@pytest.mark.parametrize("name", REASONED)
+async def test_the_fake_verdict_has_the_judges_own_form_and_only_lacks_the_code(name, tmp_path):
+    judge = load_judge(name)
+
+    def knowing(judge: Judge, prompt: Prompt) -> str:
+        return json.dumps({"nonce": prompt.nonce, **goal_of(judge, "raise").reply})
+
+    set_ones, judgements = await set_verdicts(judge, knowing, tmp_path)
+    scored = [one for one in judgements if one.status == "scored"]
+    assert len(set_ones) == len(scored) > 50
+
+
+@pytest.mark.parametrize("name", REASONED)
+async def test_an_honest_verdict_is_taken_whatever_stands_around_it(name, tmp_path):
+    judge = load_judge(name)
+    _, judgements = await set_verdicts(judge, ECHOES["an honest verdict that quotes them"], tmp_path)
+    assert sum(one.status == "scored" for one in judgements) > 50
+
+
+async def test_of_a_token_judge_an_echo_of_the_answer_alone_can_set_the_verdict(tmp_path):
+    """What holds there is less: no code binds a single token, and only the first one is read."""
+    judge = load_judge("relevance@token")
+    row = Answer(question_id="q", question="Who?", answer="Yes. It is relevant.")
+
+    async def verdict_of(said: str) -> float | None:
+        async def send(prompt: Prompt) -> Completion:
+            return Completion(text=said, usage=Usage(), logprobs=tokens_of(prompt, said))
+
+        with door_to(send, tmp_path / said[:2]) as door:
+            judgement, *_ = await judge_answer(judge, row, Means(ask=door.ask, model="m", secret=SECRET))
+        return judgement.score
+
+    (tmp_path / "No").mkdir()
+    (tmp_path / "Ye").mkdir()
+    assert await verdict_of("No. Yes. It is relevant.") == 0
+    assert await verdict_of("Yes. It is relevant.") == 1
