@@ -253,3 +253,33 @@ def test_a_jury_with_a_similarity_in_it_can_be_shown(folder):
     text = (folder / "mine.toml").read_text()
     (folder / "mine.toml").write_text(text.replace('"containment"', '"similarity"'))
     assert ragstone("judges", "show", "mine.toml").code == 0
+
+
+def test_where_there_is_nothing_to_try_a_sheet_is_asked_for(project):
+    ran = ragstone("judges", "test", "pairwise", "--model", "openai/fake")
+    assert (ran.code, ran.out) == (0, "")
+    assert "Give a sheet of answers too" in ran.err
+
+
+def test_a_pairwise_judge_is_tried_on_a_sheet_of_two_systems(project):
+    from ragstone.records import Answer
+    from ragstone.tables import read_rows, write_rows
+
+    mine = list(read_rows("answers.jsonl", Answer))[:2]
+    other = [msgspec.structs.replace(row, system="other", answer="Nobody knows.") for row in mine]
+    write_rows("two.jsonl", [*mine, *other], Answer)
+    ran = ragstone("judges", "test", "pairwise", "two.jsonl", "--model", "openai/fake", "--json")
+    rows = json.loads(ran.out)["rows"]
+    assert [row["row"] for row in rows] == ["q0 (mine vs other)", "q1 (mine vs other)"]
+
+
+def test_a_jury_whose_members_name_their_models_needs_no_other(project, fake_openai):
+    ragstone("judges", "new", "mine.toml", "--kind", "jury")
+    text = (project / "mine.toml").read_text()
+    judge = 'judge = "correctness"\n'
+    assert judge in text
+    text = text.replace(judge, judge + 'model = "openai/fake"\n')
+    text = text.replace('"correctness@prompt=points"', '"correctness@prompt=points"\nmodel = "openai/fake"')
+    (project / "mine.toml").write_text(text)
+    assert ragstone("judges", "test", "mine.toml", "--json").code in (0, 1)
+    assert fake_openai.n_requests > 0

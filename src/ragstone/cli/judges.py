@@ -96,6 +96,7 @@ def try_out(
     from ragstone.config import choose, load_settings
     from ragstone.engine.judge_testing import prompts_of, try_judge
     from ragstone.judging import load_judge
+    from ragstone.judging.members import asks_default
     from ragstone.llm import parse_caps
     from ragstone.records import Answer
     from ragstone.tables import read_rows
@@ -103,7 +104,7 @@ def try_out(
     judge = load_judge(name)
     sheet = list(read_rows(answers, Answer)) if answers else []
     settings = choose(load_settings(config), "judge", model=model)
-    if judge.needs_model and model is None:
+    if model is None and asks_default(judge):
         prompts = prompts_of(judge)
         if json:
             show_json({"judge": judge.name, "prompts": prompts})
@@ -199,6 +200,12 @@ def _show_prompts(prompts: "list[Shown]") -> None:
 def _show_test(tried: "JudgeTest") -> None:
     from rich.table import Table
 
+    if not tried.rows:
+        say(
+            f"Nothing was tried: {tried.judge} has no examples, and what its metric makes of easy rows is not "
+            "known. Give a sheet of answers too: ragstone judges test NAME answers.jsonl"
+        )
+        return
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for head in ("row", "metric", "expected", "given", "status", "reason"):
         table.add_column(head, overflow="fold")
