@@ -202,8 +202,8 @@ def _show_test(tried: "JudgeTest") -> None:
 
     if not tried.rows:
         say(
-            f"Nothing was tried: {tried.judge} has no examples, and what its metric makes of easy rows is not "
-            "known. Give a sheet of answers too: ragstone judges test NAME answers.jsonl"
+            f"Nothing was tried: {tried.judge} has no examples, and what its metric makes of easy rows "
+            "is not known. Give a sheet of answers too: ragstone judges test NAME answers.jsonl"
         )
         return
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
