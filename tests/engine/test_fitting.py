@@ -219,6 +219,28 @@ def test_what_cannot_be_fitted_is_told(options, error, says):
         fit_cascade(judgements, labels, **options)
 
 
+def test_an_answer_that_was_judged_twice_is_told():
+    judgements, labels = given()
+    with pytest.raises(DataError, match="'q0', system 'mine': judged twice by 'containment'"):
+        fit_cascade([*judgements, judgement(0, "containment", 1)], labels, cheap="containment", agreement=0.9)
+
+
+def test_a_jury_of_several_models_may_be_the_cheap_judge(tmp_path):
+    members = "".join(f"[[members]]\njudge = 'correctness'\nmodel = 'openai/{name}'\n" for name in "ab")
+    text = "name = 'panel'\nversion = 1\nkind = 'jury'\nmetric = 'correctness'\nscale = [0, 1]\n"
+    (tmp_path / "panel.toml").write_text(f"{text}inputs = ['reference', 'answer']\nsource = 'x'\n{members}")
+    judgements, labels = given()
+    judgements = [
+        msgspec.structs.replace(row, judge="panel", model="openai/a + openai/b")
+        if row.judge == "containment"
+        else row
+        for row in judgements
+    ]
+    fit = fit_cascade(judgements, labels, cheap=tmp_path / "panel.toml", agreement=0.9)
+    assert [member.model for member in fit.judge.members] == [None, "openai/big"]
+    assert fit.in_sample.cascade.value == 1.0
+
+
 def test_a_third_judge_makes_the_dear_one_a_question():
     judgements, labels = given()
     third = [judgement(n, "token_f1", 0.5) for n in range(N)]

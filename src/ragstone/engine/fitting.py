@@ -23,7 +23,7 @@ from ragstone.judging.expected import (
 )
 from ragstone.judging.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
 from ragstone.judging.judge import Member
-from ragstone.judging.members import NO_MODEL, asks_default, member_name, placed_name
+from ragstone.judging.members import NO_MODEL, asks_default, placed_name
 from ragstone.records import Judgement, Label, Usage
 
 DEFAULT_AGREEMENT = 0.95
@@ -31,11 +31,16 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class _Judged(msgspec.Struct, frozen=True, eq=False):
-    """A judge, what it is as a member, and its judgements by answer."""
+    """A judge, what it is as a member, and its judgements, all by one model."""
 
     judge: Judge
     member: Member
-    rows: dict[Key, Judgement]
+    rows: Sequence[Judgement]
+
+    def at(self, keys: Iterable[Key]) -> list[Judgement]:
+        """Return its judgements of some answers."""
+        wanted = set(keys)
+        return [row for row in self.rows if (row.question_id, row.system) in wanted]
 
 
 def fit_cascade(
@@ -72,8 +77,8 @@ def fit_cascade(
     crossed, n_folds_out = cross_validate(fitted, agreement, seed)
     _, decided = decide(thresholds, answers.cheap, answers.dear)
     handed_on = [key for key, sure in zip(keys, decided, strict=True) if not sure]
-    spent = _spent([*(first.rows[key] for key in keys), *(second.rows[key] for key in handed_on)])
-    alone = _spent([second.rows[key] for key in keys])
+    spent = _spent([*first.at(keys), *second.at(handed_on)])
+    alone = _spent(second.at(keys))
     return CascadeFit(
         judge=_cascade(name, first, second, thresholds, [questions[n] for n in np.flatnonzero(~aside)]),
         agreement=agreement,
@@ -122,19 +127,14 @@ def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _Judg
     [(model, rows)] = found.items()
     named = model if asks_default(judge) and " + " not in model else None
     member = Member(judge=placed_name(name if by else given), model=named)
-    return _Judged(judge, member, {(row.question_id, row.system): row for row in _once(rows)})
-
-
-def _once(rows: Sequence[Judgement]) -> Sequence[Judgement]:
-    """Return the rows. Raises DataError if an answer was judged twice."""
-    pair(rows, {})
-    return rows
+    return _Judged(judge, member, rows)
 
 
 def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _Judged) -> str:
     """Return the name of the only judge beside the first."""
-    names = {one.judge if one.model == NO_MODEL else f"{one.judge} by {one.model}" for one in rows_of}
-    others = sorted(names - {first.judge.name, member_name(first.judge, first.member)})
+    own = (first.judge.name, first.rows[0].model)
+    ids = {(one.judge, one.model) for one in rows_of} - {own}
+    others = sorted(judge if model == NO_MODEL else f"{judge} by {model}" for judge, model in ids)
     if len(others) != 1:
         listed = f"it holds {', '.join(others)}" if others else "it holds no other"
         raise ConfigError(
@@ -149,7 +149,7 @@ def _labelled(
     """Return the answers with two scores and a label, their keys, their questions, and how many lack one."""
     metric = second.judge.measures
     humans = human_scores(_as_yes_no(labels, metric, yes_from), metric)
-    one, other = pair(first.rows.values(), humans), pair(second.rows.values(), humans)
+    one, other = pair(first.rows, humans), pair(second.rows, humans)
     scores = dict(zip(other.keys, other.judge, strict=True))
     kept = np.array([key in scores for key in one.keys], dtype=np.bool_)
     keys = [key for key in one.keys if key in scores]

@@ -1,6 +1,7 @@
 """From scores and people's yes or no: from which score on a judge says yes, and where it is unsure."""
 
 import math
+from bisect import bisect_left
 from itertools import pairwise
 from statistics import NormalDist
 
@@ -90,8 +91,9 @@ def fit_unsure(scores: Floats, yes: Flags, cut: float, agreement: float) -> tupl
 
 def most_agreement(scores: Floats, yes: Flags, cut: float) -> float:
     """Return the highest agreement, in steps of 0.005, for which fit_unsure finds an interval; 0 if none."""
-    steps = (step / 200 for step in range(199, 0, -1))
-    return next((step for step in steps if fit_unsure(scores, yes, cut, step) is not None), 0.0)
+    # The more is asked for, the fewer intervals are enough: so the steps that reach it come first.
+    n_reached = bisect_left(range(1, 200), True, key=lambda n: fit_unsure(scores, yes, cut, n / 200) is None)
+    return n_reached / 200
 
 
 def _reached(n: npt.NDArray[np.int64], n_right: Floats, agreement: float) -> Flags:

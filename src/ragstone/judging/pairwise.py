@@ -70,11 +70,12 @@ def _by_question(rows: Iterable[Answer]) -> tuple[dict[str, dict[str, Answer]], 
     systems: dict[str, None] = {}
     for row in rows:
         systems[row.system] = None
-        if by_question[row.question_id].setdefault(row.system, row) is not row:
+        if row.system in by_question[row.question_id]:
             raise DataError(
                 f"question {row.question_id!r}: system {row.system!r} answers it twice. Keep one of the "
                 "answers, or give the second one another system."
             )
+        by_question[row.question_id][row.system] = row
     return by_question, systems
 
 
