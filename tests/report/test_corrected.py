@@ -81,8 +81,11 @@ def test_each_mean_of_a_run_has_its_corrected_one_beside_it(summary):
     with_labels = msgspec.structs.replace(summary, corrected=[found])
     ours = [metric for metric in summary.metrics if corrected_of(metric, with_labels)]
     assert [(one.judge, one.system) for one in ours] == [("correctness", "rag")]
-    assert corrected_line(found) == "corrected by 100 labels: 0.80 (0.75 to 0.84)"
+    assert corrected_line(found) == "corrected: 0.80 (0.75 to 0.84)"
     text = shown(terminal_summary(with_labels))
-    assert "corrected by 100 labels" in text
-    assert "corrected by" not in shown(terminal_summary(summary))
-    assert found.sentence in findings(with_labels)[0].sentences
+    assert "corrected: 0.80" in text
+    assert "corrected:" not in shown(terminal_summary(summary))
+    first = (
+        "People would give 0.800 (95 % interval 0.750 to 0.840); the judge gives 0.900, which is too high."
+    )
+    assert first in findings(with_labels)[0].sentences

@@ -43,7 +43,12 @@ class CorrectedMean(msgspec.Struct, frozen=True, kw_only=True):
 
 def sentence_of(mean: CorrectedMean) -> str:
     """Return what people would say of these answers, how sure that is, and what would make it surer."""
-    return " ".join([f"{_estimate(mean)}; {_beside(mean)}.", _gain(mean), _more(mean)]).strip()
+    return " ".join([people_would_give(mean), _gain(mean), _more(mean)]).strip()
+
+
+def people_would_give(mean: CorrectedMean) -> str:
+    """Return the first sentence of it: the corrected mean beside the judge's."""
+    return f"{_estimate(mean)}; {_beside(mean)}."
 
 
 def _estimate(mean: CorrectedMean) -> str:

@@ -7,9 +7,11 @@ from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import count, interval, judge_name, number
+from ragstone.statistics import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
+    from rich.table import Table
 
 SHOWN_SENTENCES = 3
 SYSTEM_WIDTH = 20  # beside two means with their intervals, in 80 columns
@@ -22,9 +24,8 @@ def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | 
 
 
 def corrected_line(mean: CorrectedMean) -> str:
-    """Return the corrected mean, its interval and its labels, on one line."""
-    value = f"{number(mean.corrected.value)} ({interval(mean.corrected)})"
-    return f"corrected by {count(mean.n_labelled)} labels: {value}"
+    """Return the corrected mean and its interval, on one line."""
+    return f"corrected: {number(mean.corrected.value)} ({interval(mean.corrected)})"
 
 
 def halving(mean: CorrectedMean) -> str:
@@ -42,21 +43,12 @@ def labelled_share(mean: CorrectedMean) -> str:
 def terminal_corrected(means: Sequence[CorrectedMean]) -> "Group":
     """Return what `ragstone agree` shows of the corrected means: each beside the judge's and people's own."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    table.add_column(Text("system"), max_width=SYSTEM_WIDTH, overflow="fold")
-    for head in ("judge", "corrected", "labels alone", "labelled"):
-        table.add_column(Text(head), justify="right", overflow="fold")
+    parts: list[RenderableType] = [Text("What people would give", style="bold")]
     for judge in dict.fromkeys(map(judge_name, means)):
-        table.add_row(Text(judge))
-        for mean in means:
-            if judge_name(mean) == judge:
-                raw = number(mean.raw.value) + ("" if mean.same_unit else "*")
-                cells = (raw, _with_interval(mean, "corrected"), _with_interval(mean, "human"))
-                table.add_row(*(Text(cell) for cell in (f"  {mean.system}", *cells, labelled_share(mean))))
-    parts: list[RenderableType] = [Text("What people would give", style="bold"), table]
+        ours = [mean for mean in means if judge_name(mean) == judge]
+        parts += [Text(judge, style="dim"), _table(ours, heads=len(parts) == 1)]
     if not all(mean.same_unit for mean in means):
         parts.append(Text("* on another scale than the labels"))
     parts += [Text(f"{mean.judge}, {mean.system}: {mean.sentence}") for mean in means[:SHOWN_SENTENCES]]
@@ -64,6 +56,20 @@ def terminal_corrected(means: Sequence[CorrectedMean]) -> "Group":
     return Group(*parts, *(Text(f"- {note}") for note in notes), Text(""))
 
 
-def _with_interval(mean: CorrectedMean, which: str) -> str:
-    estimate = mean.corrected if which == "corrected" else mean.human
+def _table(means: Sequence[CorrectedMean], *, heads: bool) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", show_header=heads)
+    table.add_column("", min_width=SYSTEM_WIDTH, max_width=SYSTEM_WIDTH, overflow="fold")
+    for head, width in (("judge", 5), ("corrected", 18), ("labels alone", 18), ("labelled", 10)):
+        table.add_column(head, justify="right", min_width=width, overflow="fold")
+    for mean in means:
+        raw = number(mean.raw.value) + ("" if mean.same_unit else "*")
+        cells = (f"  {mean.system}", raw, _one(mean.corrected), _one(mean.human), labelled_share(mean))
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _one(estimate: Estimate) -> str:
     return f"{number(estimate.value)}  {interval(estimate)}"

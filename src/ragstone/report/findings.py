@@ -3,6 +3,7 @@
 import msgspec
 
 from ragstone.agreement import ReportCard
+from ragstone.agreement.corrected_mean import people_would_give
 from ragstone.experiments import FoundAndRight
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.corrected import corrected_of
@@ -97,7 +98,9 @@ def _right(summary: RunSummary) -> Finding:
 
 def _corrected(metric: MetricSummary, summary: RunSummary, several: bool) -> str:
     mean = corrected_of(metric, summary)
-    return f"{mean.system}: {mean.sentence}" if mean and several else mean.sentence if mean else ""
+    if mean is None:
+        return ""
+    return (f"{mean.system}: " if several else "") + people_would_give(mean)
 
 
 def _mean_figure(metric: MetricSummary, several: bool) -> Figure:
