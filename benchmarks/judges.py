@@ -1,0 +1,365 @@
+"""How good the judges that ship are, on answers that people have labelled; docs/judges.md gives the figures.
+
+Run: python benchmarks/judges.py [--model llamacpp/FILE.gguf] [--project FOLDER] [--only NAME ...]
+
+Without --model no model is asked, and only the judges that need none are shown. With it every call goes
+through the ledger of the project, so that nothing is asked twice. Thresholds are fitted on the questions of
+one half and every figure comes from the other; which half a question is in follows from its text.
+"""
+
+import argparse
+import json
+import random
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+import ragstone
+from ragstone.config import Settings, load_settings
+from ragstone.corpus.sentences import sentence_spans
+from ragstone.judging import question_digest
+from ragstone.judging.fitting import fit_cut
+from ragstone.records import Answer, Context, Judgement
+from ragstone.statistics import (
+    Floats,
+    bootstrap_estimates,
+    cluster_codes,
+    cluster_totals,
+    cohen_kappa,
+    difference_estimates,
+    mcnemar_p,
+    mean_estimate,
+    roc_auc,
+)
+from ragstone.statistics.auc import auc_columns
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared" / "data"
+REFUSALS = Path(__file__).parent / "refusals.toml"
+Flags = npt.NDArray[np.bool_]
+DEVELOPMENT = 98  # answers of the fitting half that the model is asked about
+QUESTIONS = 130  # questions of the measured half, drawn at random, that the model is asked about
+TYPED = 120  # questions of bloom, drawn at random, that the model is asked about
+
+
+class Asked(NamedTuple):
+    """With what judges are asked."""
+
+    model: str | None
+    settings: Settings
+
+
+def load(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATA / path).read_text(encoding="utf-8").splitlines()]
+
+
+def half(text: str) -> int:
+    """Return 0 for a question on which thresholds are fitted, 1 for one on which figures are measured."""
+    return int(question_digest("", text)[:2], 16) % 2
+
+
+def judged(asked: Asked, name: str, answers: Sequence[Answer]) -> list[Judgement]:
+    """Return a judge's judgements, one for each answer, in their order."""
+    started = time.perf_counter()
+    rows = ragstone.judge(answers, judges=[name], model=asked.model, settings=asked.settings)
+    rows = [row for row in rows if row.metric == rows[0].metric]
+    lost = sum(row.status not in ("scored", "not_applicable") for row in rows)
+    if asked.model or lost:
+        print(
+            f"    {name}: {len(rows)} rows, {lost} lost, {time.perf_counter() - started:.0f} s",
+            file=sys.stderr,
+        )
+    return rows
+
+
+def scores(rows: Iterable[Judgement], *, missing: float = 0.0) -> Floats:
+    """Return the scores; a row without one counts as `missing`."""
+    return np.array([missing if row.score is None else row.score for row in rows])
+
+
+def interval(values: Floats, clusters: Sequence[str]) -> str:
+    found = mean_estimate(values, clusters)
+    assert found is not None
+    return (
+        f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+        if found.low is not None
+        else f"{found.value:.3f}"
+    )
+
+
+def auc_text(labels: Floats, values: Floats, clusters: Sequence[str]) -> str:
+    """Return the ROC AUC with its interval, clustered."""
+    columns, statistic = auc_columns(labels, values)
+    totals = cluster_totals(columns, cluster_codes(clusters, len(labels)))
+    found = bootstrap_estimates(totals, {"auc": statistic}, len(labels))["auc"]
+    assert found is not None
+    return (
+        f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+        if found.low is not None
+        else f"{found.value:.3f}"
+    )
+
+
+def correctness(asked: Asked) -> None:
+    """EVOUNA tq600: five systems' answers to 600 questions, right or wrong by people."""
+    rows = load("evouna/tq600.jsonl")
+    sheet = Sheet(
+        answers=[
+            Answer(
+                question_id=row["id"],
+                question=row["question"],
+                reference=row["reference"],
+                answer=row["answer"],
+                system=row["system"],
+            )
+            for row in rows
+        ],
+        human=np.array([bool(row["human_label"]) for row in rows]),
+        side=np.array([half(row["question"]) for row in rows]),
+    )
+    known = {
+        name: scores(judged(asked, name, sheet.answers))
+        for name in ("containment", "coverage", "chrf", "token_f1")
+    }
+    fitted, measured = np.flatnonzero(sheet.side == 0), np.flatnonzero(sheet.side == 1)
+    told = {"containment": known["containment"] == 1}
+    for name in ("coverage", "chrf", "token_f1"):
+        cut = fit_cut(known[name][fitted], sheet.human[fitted]) or 0.0
+        told[f"{name} from {cut:g} on"] = known[name] >= cut
+    print(f"\ncorrectness: EVOUNA tq600, fitted on {len(fitted)} answers, measured on {len(measured)}")
+    for name, said in told.items():
+        against_floor(name, said, told["containment"], sheet, measured)
+    if asked.model:
+        with_model(asked, sheet, known, told)
+
+
+class Sheet(NamedTuple):
+    """Answers, whether people call them right, and the half that each belongs to."""
+
+    answers: list[Answer]
+    human: Flags
+    side: npt.NDArray[np.int_]
+
+
+def with_model(asked: Asked, sheet: Sheet, known: dict[str, Floats], told: dict[str, Flags]) -> None:
+    """Print how good same_answer is where containment says wrong, alone and together with coverage."""
+    questions = [answer.question or "" for answer in sheet.answers]
+    drawn = sorted({question for question, side in zip(questions, sheet.side, strict=True) if side == 1})
+    random.Random(4).shuffle(drawn)
+    sample = set(drawn[:QUESTIONS])
+    doubtful = [at for at in range(len(questions)) if known["containment"][at] == 0]
+    random.Random(3).shuffle(doubtful)
+    fitted = np.array([at for at in doubtful if sheet.side[at] == 0][:DEVELOPMENT])
+    open_rows = np.array([at for at in sorted(doubtful) if questions[at] in sample])
+    measured = np.array([at for at in range(len(questions)) if questions[at] in sample])
+    at = np.concatenate([fitted, open_rows])
+    likely = np.zeros(len(questions))
+    likely[at] = scores(judged(asked, "same_answer", [sheet.answers[number] for number in at]))
+    both = (likely + known["coverage"]) / 2
+    print(f"  {len(sample)} questions of the measured half, {len(measured)} answers; containment finds")
+    print(
+        f"  {len(open_rows)} wrong, which the model is asked about (and {len(fitted)} of the other half to fit):"
+    )
+    for name, said in told.items():
+        against_floor(name, said, told["containment"], sheet, measured)
+    for name, values in {"same_answer": likely, "mean of same_answer and coverage": both}.items():
+        cut = fit_cut(values[fitted], sheet.human[fitted]) or 0.0
+        auc = roc_auc(sheet.human[open_rows].astype(float), values[open_rows]) or 0.0
+        said = told["containment"] | ((values >= cut) & np.isin(np.arange(len(questions)), at))
+        together = f"containment, then {name} from {cut:g} on"
+        against_floor(together, said, told["containment"], sheet, measured)
+        print(f"    {name} on the {len(open_rows)}: AUC {auc:.3f}")
+    auc = roc_auc(sheet.human[open_rows].astype(float), known["coverage"][open_rows]) or 0.0
+    print(f"    coverage on the {len(open_rows)}: AUC {auc:.3f}")
+
+
+def against_floor(name: str, said: Flags, floor: Flags, sheet: Sheet, measured: npt.NDArray[np.intp]) -> None:
+    """Print how often a judge agrees with people on the measured answers, beside containment."""
+    human, questions = sheet.human[measured], [sheet.answers[at].question or "" for at in measured]
+    right = (said[measured] == human).astype(float)
+    by_floor = (floor[measured] == human).astype(float)
+    kappa = cohen_kappa(human.astype(float), said[measured].astype(float), [0.0, 1.0])
+    line = f"  {name}: accuracy {interval(right, questions)}, kappa {kappa:.3f}"
+    if said is not floor:
+        [gain] = difference_estimates(np.column_stack([right, by_floor]), [(0, 1)], questions)
+        better, worse = int(np.sum(right > by_floor)), int(np.sum(right < by_floor))
+        line += f", {100 * gain.value:+.1f} points"
+        if gain.low is not None and gain.high is not None:
+            line += f" ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+        line += f", {better} better, {worse} worse, McNemar p = {mcnemar_p(better, worse):.1g}"
+    print(line)
+
+
+def answered(asked: Asked) -> None:
+    """Plain refusals in ten languages against xquad's answers: is a refusal found, and nothing else?"""
+    refusals = tomllib.loads(REFUSALS.read_text(encoding="utf-8"))
+    questions = load("xquad/questions.jsonl")
+    answers: list[Answer] = []
+    for lang, texts in refusals.items():
+        own = [row for row in questions if row["lang"] == lang]
+        random.Random(5).shuffle(own)
+        answers += [
+            Answer(question_id=f"{lang}-{n}", question=own[n]["question"], answer=text, system="refused")
+            for n, text in enumerate(texts)
+        ]
+        answers += [
+            Answer(
+                question_id=row["id"],
+                question=row["question"],
+                answer=row["reference_answer"],
+                system="answered",
+            )
+            for row in own[len(texts) : 2 * len(texts)]
+        ]
+    refused = np.array([row.system == "refused" for row in answers])
+    print(f"\nanswered: {refused.sum()} refusals and {np.sum(~refused)} answers of xquad in ten languages")
+    phrases = scores(judged(asked, "no_refusal", answers))
+    print(f"  no_refusal: {f1_text(phrases == 0, refused)}")
+    if asked.model:
+        open_rows = np.flatnonzero(phrases == 1)
+        likely = np.zeros(len(answers))
+        likely[open_rows] = scores(judged(asked, "answered@token", [answers[at] for at in open_rows]))
+        print(f"  answered@token on the {len(open_rows)} in which it finds none: ", end="")
+        print(f1_text(likely[open_rows] < 0.5, refused[open_rows]))
+        print(f"  no_refusal, then answered@token: {f1_text(likely < 0.5, refused)}")
+    gold = [
+        Answer(question_id=row["id"], question=row["question"], answer=row["reference_answer"])
+        for row in questions + [row for row in load("squad2/questions.jsonl") if row["answerable"]]
+    ]
+    alarms = int(np.sum(scores(judged(Asked(None, asked.settings), "no_refusal", gold)) == 0))
+    print(f"  no_refusal takes {alarms} of {len(gold):,} gold answers of xquad and squad2 for refusals")
+    right = [row for row in load("evouna/tq600.jsonl") if row["human_label"]]
+    long = [Answer(question_id=row["id"], answer=row["answer"]) for row in right]
+    alarms = int(np.sum(scores(judged(Asked(None, asked.settings), "no_refusal", long)) == 0))
+    print(f"  and {alarms} of {len(long):,} right answers of EVOUNA tq600")
+
+
+def f1_text(found: Flags, truth: Flags) -> str:
+    hits, alarms, missed = (
+        int(np.sum(found & truth)),
+        int(np.sum(found & ~truth)),
+        int(np.sum(~found & truth)),
+    )
+    f1 = 2 * hits / (2 * hits + alarms + missed)
+    return f"F1 {f1:.3f}, found {hits} of {hits + missed}, {alarms} false alarms of {int(np.sum(~truth))}"
+
+
+def question_type(asked: Asked) -> None:
+    """bloom: 300 questions of six levels; a single annotator, and some wrong labels."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.naive_bayes import MultinomialNB
+
+    rows = load("bloom/bloom.jsonl")
+    level = np.array([row["level_code"] for row in rows])
+    texts = [row["question"] for row in rows]
+    counts = CountVectorizer(ngram_range=(1, 2)).fit_transform(texts)
+    bayes = np.zeros(len(rows))
+    for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(counts, level):
+        bayes[test] = MultinomialNB().fit(counts[train], level[train]).predict(counts[test])
+    print(f"\nquestion_type: bloom, n = {len(rows)}")
+    said = {"naive Bayes on words and pairs, ten-fold": bayes}
+    show_levels(said, level, texts)
+    if not asked.model:
+        return
+    order = list(range(len(rows)))
+    random.Random(6).shuffle(order)
+    at = np.array(order[:TYPED])
+    answers = [Answer(question_id=str(n), question=texts[n], answer="") for n in at]
+    found = judged(asked, "question_type@token", answers)
+    levels = ["", "remember", "understand", "apply", "analyze", "evaluate", "create"]
+    said = {name: values[at] for name, values in said.items()}
+    said["question_type@token"] = np.array([levels.index(row.label or "") for row in found])
+    said["its expected level, rounded"] = np.floor(scores(found) + 0.5)
+    print(f"  {len(at)} of them, drawn at random:")
+    show_levels(said, level[at], [texts[n] for n in at])
+
+
+def show_levels(said: dict[str, Floats], level: npt.NDArray[np.int_], texts: Sequence[str]) -> None:
+    for name, values in said.items():
+        exact, near = (values == level).astype(float), (np.abs(values - level) <= 1).astype(float)
+        print(f"  {name}: accuracy {interval(exact, texts)}, within one {interval(near, texts)}")
+
+
+def faithfulness(asked: Asked) -> None:
+    """begin, ragtruth (questions and answers), wice: is the whole answer supported by its context?"""
+    print("\nfaithfulness: ROC AUC")
+    for pack in ("begin/begin", "ragtruth/qa", "wice/claims"):
+        rows = load(f"{pack}.jsonl")
+        answers = [
+            Answer(
+                question_id=row["id"],
+                answer=row["answer"],
+                contexts=[Context(text="\n".join(sentences(row)))],
+            )
+            for row in rows
+        ]
+        # wice: supported (2) against partially (1) and not supported (0)
+        label = np.array([float(row["human_label"] == (2 if pack.startswith("wice") else 1)) for row in rows])
+        clusters = [str(row.get("source_id") or row["id"]) for row in rows]
+        print(f"  {pack}, n = {len(rows)}, {100 * label.mean():.0f} % supported")
+        for name in ("context_overlap", "grounding"):
+            print(f"    {name:<28} {auc_text(label, scores(judged(asked, name, answers)), clusters)}")
+
+
+def sentences(row: dict[str, Any]) -> list[str]:
+    given = row["context"]
+    return given if isinstance(given, list) else [given[start:end] for start, end in sentence_spans(given)]
+
+
+def language_match(asked: Asked) -> None:
+    """xquad: answers in the language of their question, and those of the same question in another."""
+    questions = load("xquad/questions.jsonl")
+    by_id = {(row["lang"], row["parallel_id"]): row for row in questions}
+    langs = sorted({row["lang"] for row in questions})
+    same: list[Answer] = []
+    other: list[Answer] = []
+    for row in questions:
+        abroad = by_id[(langs[(langs.index(row["lang"]) + 1) % len(langs)], row["parallel_id"])]
+        for rows, answer in ((same, row["reference_answer"]), (other, abroad["reference_answer"])):
+            rows.append(Answer(question_id=row["id"], question=row["question"], answer=answer))
+    print(f"\nlanguage_match: {len(same):,} answers of xquad, and as many in another language")
+    for name, answers in (("same language", same), ("another language", other)):
+        found = [row.score for row in judged(Asked(None, asked.settings), "language_match", answers)]
+        n = sum(score is not None for score in found)
+        print(f"  {name:<18} match {found.count(1.0):,}, none {found.count(0.0):,} of {n:,} that can be told")
+
+
+SECTIONS: dict[str, Callable[[Asked], None]] = {
+    "correctness": correctness,
+    "answered": answered,
+    "question_type": question_type,
+    "faithfulness": faithfulness,
+    "language_match": language_match,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", help="the model that judges ask, e.g. llamacpp/FILE.gguf")
+    parser.add_argument(
+        "--project", type=Path, default=Path(), help="folder of the ledger (default: this one)"
+    )
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    chosen = parser.parse_args()
+    file = chosen.project / "ragstone.toml"
+    settings = (
+        load_settings(file)
+        if file.exists()
+        else msgspec.structs.replace(load_settings(), root=str(chosen.project))
+    )
+    for name in chosen.only:
+        SECTIONS[name](Asked(chosen.model, settings))
+
+
+if __name__ == "__main__":
+    main()
