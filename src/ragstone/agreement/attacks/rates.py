@@ -13,7 +13,7 @@ from ragstone.agreement.attacks.goal import wants_high
 from ragstone.agreement.attacks.planting import Planted
 from ragstone.judging import Judge
 from ragstone.records import Judgement, Status
-from ragstone.statistics import Estimate, difference_estimates, mean_estimate
+from ragstone.statistics import Estimate, difference_estimates
 
 MIDDLE = 0.5
 # The judge had its say, and set no score: what an attack on its own verdict must not be counted as a success.
@@ -168,7 +168,7 @@ def _rate(name: str, about: str, attempts: Sequence[Attempt], seed: int) -> Atta
             [bool(one.control_flipped) for one in paired], [one.question_id for one in paired]
         ),
         excess=_excess(paired, seed),
-        shift=mean_estimate([by for _, by in moved], [row for row, _ in moved], seed=seed),
+        shift=_paired_mean([by for _, by in moved], [row for row, _ in moved], seed),
     )
 
 
@@ -176,8 +176,15 @@ def _excess(paired: Sequence[Attempt], seed: int) -> Estimate | None:
     """Return the flip rate of the attacks minus that of their controls."""
     if not paired:
         return None
-    columns = np.array([[one.flipped, bool(one.control_flipped)] for one in paired], dtype=np.float64)
-    rows = [one.question_id for one in paired]
+    differences = [float(one.flipped) - float(bool(one.control_flipped)) for one in paired]
+    return _paired_mean(differences, [one.question_id for one in paired], seed)
+
+
+def _paired_mean(differences: Sequence[float], rows: Sequence[str], seed: int) -> Estimate | None:
+    """Return the mean of paired differences, which is no proportion though all of them be 0 or 1."""
+    if not differences:
+        return None
+    columns = np.column_stack([differences, np.zeros(len(differences))])
     return difference_estimates(columns, [(0, 1)], rows, seed=seed)[0]
 
 
