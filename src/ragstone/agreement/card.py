@@ -51,6 +51,7 @@ class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """The judge beside people on some of the answers: those of one system, one language, one value of a tag.
 
+    n: answers; n_questions: different questions among them, the unit that intervals rest on.
     agreement: by name, the exact agreement and a kappa (quadratic for more than two grades), or Spearman
     where grades cannot be compared; those that are undefined are left out. judge, human: their means; bias:
     mean of judge minus human, for grades 0 and 1 the difference of the two rates; None without a common unit.
@@ -58,6 +59,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     n: int
+    n_questions: int
     agreement: dict[str, Estimate]
     judge: float
     human: float

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragstone.agreement.card import Disagreement
-from ragstone.agreement.comparison import Comparison
+from ragstone.agreement.comparison import YES_NO, Comparison
 from ragstone.agreement.pairing import Human, Pairs
 from ragstone.statistics import Floats
 
@@ -20,11 +20,13 @@ def instructive_disagreements(comparison: Comparison, pairs: Pairs) -> list[Disa
     Distances are compared in tenths of the largest. Where they are equal, systems take turns, and with them
     the lenient and the harsh; a question is shown once as long as there are others; answers on which people
     agree with each other, and those that come with both reasons, are preferred. With a threshold the distance
-    is that of the score from it; without a common unit it is that of the ranks, from half of their range on.
+    is that of the score from it; without a common unit it is that of the rank from people's rank, or from
+    their 0 or 1, from half of the range on.
     """
     apart = comparison.judge - comparison.human
     if not comparison.same_unit:
-        apart = _ranks(comparison.raw) - _ranks(comparison.human)
+        yes_no = np.isin(comparison.human, YES_NO).all()
+        apart = _ranks(comparison.raw) - (comparison.human if yes_no else _ranks(comparison.human))
         apart[np.abs(apart) <= 0.5] = 0
     elif comparison.threshold is not None:
         apart = np.sign(apart) * (1e-9 + np.abs(comparison.raw - comparison.threshold))

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from ragstone.agreement.baselines import Hits, best_rival, constant_baseline
-from ragstone.agreement.card import Baseline, HumanAgreement, ReportCard, SystemRanking, grade_name
+from ragstone.agreement.card import (
+    Baseline,
+    Group,
+    HumanAgreement,
+    ReportCard,
+    SystemRanking,
+    grade_name,
+)
 from ragstone.agreement.comparison import YES_NO, Comparison
 from ragstone.agreement.disagreements import instructive_disagreements
 from ragstone.agreement.estimates import agreement_estimates
@@ -29,6 +36,7 @@ from ragstone.records import Judgement, Label
 from ragstone.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
 
 FEW_CLUSTERS = 20
+SHOWN_GROUPS = 5
 
 
 def report_cards(
@@ -147,6 +155,7 @@ def report_card(
     ranking = None
     if one.judge.metric != PREFERENCE:
         ranking = rank_systems(comparison.human, comparison.judge, pairs.systems, clusters, **drawn)
+    systems, tags = by_system(comparison, pairs, **drawn), by_tags(comparison, pairs, by, **drawn)
     baselines = [baseline for baseline in (constant, no_model) if baseline]
     better, words = _conclusion(one, agreement, baselines, people, ranking)
     return msgspec.structs.replace(
@@ -160,13 +169,13 @@ def report_card(
         calibration=calibration_of(comparison, one.scale, clusters, **drawn),
         constant=constant,
         no_model=no_model,
-        by_system=by_system(comparison, pairs, **drawn),
-        by=by_tags(comparison, pairs, by, **drawn),
+        by_system=systems,
+        by=tags,
         ranking=ranking,
         disagreements=instructive_disagreements(comparison, pairs),
         better_than_baseline=better,
         verdict=words,
-        notes=_notes(comparison, pairs, agreement),
+        notes=_notes(comparison, pairs, agreement, [systems, *tags.values()]),
     )
 
 
@@ -223,7 +232,12 @@ def _confusion(comparison: Comparison | None) -> list[list[int]]:
     return [[int(n) for n in row] for row in table]
 
 
-def _notes(comparison: Comparison, pairs: Pairs, agreement: Mapping[str, Estimate]) -> list[str]:
+def _notes(
+    comparison: Comparison,
+    pairs: Pairs,
+    agreement: Mapping[str, Estimate],
+    tables: Sequence[Sequence[Group]],
+) -> list[str]:
     notes = [*comparison.notes, *_tuned(pairs)]
     if comparison.categories and "kappa" not in agreement:
         notes.append("Kappa is undefined: people and the judge gave one and the same grade throughout.")
@@ -232,6 +246,15 @@ def _notes(comparison: Comparison, pairs: Pairs, agreement: Mapping[str, Estimat
     n_clusters = len(set(pairs.clusters))
     if n_clusters < FEW_CLUSTERS:
         notes.append(f"Only {n_clusters} different questions: intervals from so few are too narrow.")
+        return notes
+    small = [
+        one.name for groups in tables if len(groups) > 1 for one in groups if one.n_questions < FEW_CLUSTERS
+    ]
+    if small:
+        named = ", ".join(small[:SHOWN_GROUPS]) + (", …" if len(small) > SHOWN_GROUPS else "")
+        notes.append(
+            f"Groups of fewer than {FEW_CLUSTERS} questions have intervals that are too narrow: {named}."
+        )
     return notes
 
 

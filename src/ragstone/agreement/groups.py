@@ -120,6 +120,7 @@ def _groups(
         Group(
             name=name,
             n=len(part.human),
+            n_questions=len(np.unique(codes[places[name]])),
             agreement={measure: estimate for measure, estimate in measured[name][0].items() if estimate},
             judge=float(np.mean(part.judge)),
             human=float(np.mean(part.human)),

@@ -28,7 +28,9 @@ def verdict(
     verdict speaks of the order of the answers only. yes: what grade 1 is called if grades are 0 and 1.
     """
     if "exact agreement" not in agreement:
-        return " ".join(text for text in (_on_order(agreement.get("Spearman")), _order(ranking)) if text)
+        leaning = _leaning(agreement.get("signed error"), yes)
+        sentences = [_on_order(agreement.get("Spearman")), leaning, _order(ranking), _people(humans)]
+        return " ".join(text for text in sentences if text)
     exact = agreement["exact agreement"]
     sentences = [f"{_headline(baselines)}: it agrees with people on {_share(exact)} of {exact.n:,} answers"]
     sentences[0] += "".join(f", {_rival(baseline)}" for baseline in baselines) + "."
