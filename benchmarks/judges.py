@@ -163,7 +163,7 @@ def with_model(asked: Asked, sheet: Sheet, known: dict[str, Floats], told: dict[
     likely = np.zeros(len(questions))
     likely[at] = scores(judged(asked, "same_answer", [sheet.answers[number] for number in at]))
     both = (likely + known["coverage"]) / 2
-    print(f"  {len(sample)} questions of the measured half, {len(measured)} answers; containment finds")
+    print(f"  {len(sample)} questions of that half, {len(measured)} answers; of these containment finds")
     print(
         f"  {len(open_rows)} wrong, which the model is asked about (and {len(fitted)} of the other half to fit):"
     )
