@@ -27,6 +27,7 @@ from .engine import Sample as Sample
 from .engine import Translation as Translation
 from .engine import answer as answer
 from .engine import bench_judges as bench_judges
+from .engine import attack as attack
 from .engine import bench_languages as bench_languages
 from .engine import bench_retrievers as bench_retrievers
 from .engine import build_facts as build_facts
@@ -63,6 +64,7 @@ from .records import Question as Question
 from .records import Ranking as Ranking
 from .records import RankingItem as RankingItem
 from .records import Verdict as Verdict
+from .report import AttackSummary as AttackSummary
 from .report import BenchSummary as BenchSummary
 from .report import RunSummary as RunSummary
 from .report import StudySummary as StudySummary

@@ -4,6 +4,7 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.scripts import always, prompt_of, say, schema_in
 
+import ragstone as ragstone_package
 from ragstone.records import Answer, Judgement
 from ragstone.tables import read_rows
 
@@ -51,12 +52,8 @@ def test_every_row_and_judgement_stands_in_a_file(project, fake_openai):
 
 
 def test_the_page_shows_hostile_text_as_text(project, fake_openai):
-    fake_openai.script = lambda body: verdict(
-        body, true="</answer" in str(body), reason="<script>alert(1)</script>"
-    )
-    (project / "sheet.jsonl").write_text(
-        '{"question_id": "<img src=x onerror=alert(2)>", "question": "Who\\u202e?", "answer": "</td><script>"}\n'
-    )
+    row = {"question_id": "<img src=x onerror=alert(2)>", "question": "Who\u202e?", "answer": "</td><script>"}
+    (project / "sheet.jsonl").write_text(json.dumps(row))
     fake_openai.script = lambda body: verdict(
         body, true="grader" in prompt_of(body).partition("<answer")[2], reason="<script>alert(1)</script>"
     )
@@ -210,9 +207,7 @@ def test_wrong_use_is_answered_with_the_fix(project, arguments, said):
 
 
 def test_from_python_it_returns_the_numbers_and_writes_nothing_unasked(project):
-    from ragstone.engine.attacking import attack
-
-    summary = attack(["containment"], families=["leaked_reference"], limit=2)
+    summary = ragstone_package.attack(["containment"], families=["leaked_reference"], limit=2)
     assert summary.judges[0].overall is not None
     assert summary.judges[0].overall.n_flips == 6
     assert not (project / "attack").exists()

@@ -1,6 +1,7 @@
 """Where stages run, and the functions that `import ragstone` offers."""
 
 from ragstone.engine.api import answer, judge, retrieve
+from ragstone.engine.attacking import attack
 from ragstone.engine.bench import bench_folder, bench_retrievers
 from ragstone.engine.bench_forecast import forecast_bench, forecast_study
 from ragstone.engine.build_rows import read_sources
@@ -74,6 +75,7 @@ __all__ = [
     "answer",
     "answer_rows",
     "answer_to_file",
+    "attack",
     "bench_folder",
     "bench_judges",
     "bench_languages",

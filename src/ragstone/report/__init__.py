@@ -1,5 +1,6 @@
 """A run -> the page and the terminal summary that people read; all numbers come from summary.json."""
 
+from ragstone.report.attack import AttackSummary
 from ragstone.report.bench import BenchSummary, read_leaderboard
 from ragstone.report.bench_page import write_leaderboard
 from ragstone.report.bench_terminal import terminal_leaderboard
@@ -19,6 +20,7 @@ from ragstone.report.summary import Calls, RunSummary
 from ragstone.report.terminal import terminal_judged, terminal_retrieval, terminal_summary
 
 __all__ = [
+    "AttackSummary",
     "BenchSummary",
     "Calls",
     "RunSummary",
