@@ -26,8 +26,8 @@ from .engine import EvaluationSet as EvaluationSet
 from .engine import Sample as Sample
 from .engine import Translation as Translation
 from .engine import answer as answer
-from .engine import bench_judges as bench_judges
 from .engine import attack as attack
+from .engine import bench_judges as bench_judges
 from .engine import bench_languages as bench_languages
 from .engine import bench_retrievers as bench_retrievers
 from .engine import build_facts as build_facts
