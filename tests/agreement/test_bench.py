@@ -291,3 +291,20 @@ def test_worse_one_is_said_from_the_side_of_the_cheaper():
     ]
     [one] = choose(board_of(human, *cells)).examples
     assert (one.verdict, one.comparison.first) == ("worse", "cheap2")
+
+
+def test_few_percentages_that_reach_the_top_of_the_scale_are_of_it():
+    human = [0.0, 50.0, 100.0] * 10
+    board = board_of(human, judged(cell("a", scale=(0, 100)), [10.0, 50.0, 90.0] * 10))
+    assert (board.measure, row_of(board, "a").value.value) == ("difference", pytest.approx(20 / 3))
+    low = board_of([0.0, 20.0, 30.0] * 10, judged(cell("a", scale=(0, 100)), [10.0, 50.0, 90.0] * 10))
+    assert low.measure == "Spearman"
+    assert "give a mapping" in low.notes[0]
+    assert "`mapping`" in low.notes[1]
+
+
+def test_judge_of_one_score_stands_aside_where_the_order_is_compared():
+    human = [0, 1, 2, 3] * 5
+    cells = judged(cell("a", scale=(0, 3)), human), judged(cell("b", scale=(0, 3)), [1] * 20)
+    [aside] = board_of(human, *cells, measure="Spearman").aside
+    assert (aside.cell.name, aside.reason) == ("b", "it gave one and the same score throughout")

@@ -103,7 +103,7 @@ def make_board(
         aside=[one for one in found if isinstance(one, Aside)],
         failed=failed,
         left_out=grid.left_out,
-        notes=footing_notes(answers.footing, answers.human),
+        notes=footing_notes(answers.footing, _asked(able, rows) or rows, answers.measure),
     )
 
 
@@ -115,14 +115,13 @@ def _compare(
     seed: int,
     resamples: int,
 ) -> tuple[Answers, list[Comparison], str]:
-    """Return the answers to compare on and how, each cell's scores beside people's, and why by this measure."""
+    """Return the answers to compare on, each cell's scores beside people's, and why by this measure."""
     keys = _common_keys(able, wanted)
     human = np.array([humans[key].score for key in keys], dtype=np.float64)
     footing = choose_footing([one.cell for one in able], human, mapped=bool(declared.mapping))
     rows = [compare_cell(one.cell, _column(one, 0, keys), human, footing) for one in able]
-    asked = [row for row, one in zip(rows, able, strict=True) if not one.cell.added]
     # Where no judge that was asked for is left, a baseline without a threshold decides nothing either.
-    deciding = asked or [row for row in rows if row.categories] or rows
+    deciding = _asked(able, rows) or [row for row in rows if row.categories] or rows
     measure, why = choose_measure(deciding, declared.measure)
     answers = Answers(
         keys=keys,
@@ -134,6 +133,11 @@ def _compare(
         resamples=resamples,
     )
     return answers, rows, why
+
+
+def _asked(able: Sequence[Judged], rows: Sequence[Comparison]) -> list[Comparison]:
+    """Return the rows of cells that somebody asked for."""
+    return [row for row, one in zip(rows, able, strict=True) if not one.cell.added]
 
 
 def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) -> dict[Key, Human]:
@@ -183,7 +187,7 @@ def _candidate(one: Judged, row: Comparison, answers: Answers, wanted: set[Key])
     agreement = _agreement(row, answers)
     if worth is None or (answers.measure == "Spearman" and "Spearman" not in agreement):
         same = "it gave one and the same score throughout"
-        reason = " ".join(row.notes) or (same if answers.measure == "Spearman" else "on another scale")
+        reason = same if answers.measure == "Spearman" else " ".join(row.notes) or "it is on another scale"
         return Aside(cell=one.cell, reason=reason, agreement=agreement, file=one.file)
     return Candidate(
         cell=one.cell,
@@ -249,7 +253,7 @@ def _constant(
     value = mean_estimate(np.abs(worth), answers.clusters, seed=answers.seed, resamples=answers.resamples)
     if value is None:
         return []
-    name = f"always '{grade_name(metric, grade)}'" if exact else f"always {grade:g}"
+    name = f"always '{grade_name(metric, grade)}'" if exact else f"always {grade:.3g}"
     n = len(answers.keys)
     return [
         Candidate(

@@ -37,10 +37,13 @@ def choose_footing(cells: Iterable[JudgeCell], human: Floats, *, mapped: bool) -
     return Footing(mapped=mapped, mixed=len(fitting) > 1 and not yes_no and not mapped)
 
 
-def footing_notes(footing: Footing, human: Floats) -> list[str]:
-    """Return what a reader must know of the footing."""
+def footing_notes(footing: Footing, rows: Sequence[Comparison], measure: AgreementMeasure) -> list[str]:
+    """Return what keeps more than the order from being compared, and what to do; rows: at least one."""
+    human = rows[0].human
     if not footing.mixed:
-        return []
+        told = dict.fromkeys(row.notes[0] for row in rows if row.notes and not row.same_unit)
+        hint = "In [bench.judges] that is `thresholds` for labels of 0 and 1, else `mapping`."
+        return [*told, hint] if told and measure == "Spearman" else []
     return [
         "The judges' scales differ, and the labels may be of any of them: only the order of the answers is "
         "compared. Say what the labels mean in [bench.judges], e.g. "
@@ -80,7 +83,16 @@ def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, footing: Footin
         # Grades of several scales meet on a line: that two of them are equal there is chance.
         return msgspec.structs.replace(found, categories=[])
     found = compare(human, scores, cell.scale, mapped=False, threshold=cell.threshold)
+    if _on_its_scale(found, cell):
+        return msgspec.structs.replace(found, same_unit=True, notes=[])
     return msgspec.structs.replace(found, categories=[], same_unit=False) if footing.mixed else found
+
+
+def _on_its_scale(found: Comparison, cell: JudgeCell) -> bool:
+    """Return whether few labels, such as 0, 50 and 100, are of a wide scale: they reach its highest score."""
+    human, (low, high) = found.human, cell.scale
+    yes_no = bool(np.isin(human, YES_NO).all())
+    return not found.same_unit and not yes_no and low <= human.min() and float(human.max()) == high
 
 
 def worths(comparison: Comparison, measure: AgreementMeasure) -> Floats | None:
@@ -116,7 +128,9 @@ def choose_measure(
 
     if declared is not None:
         if not any(able(declared)):
-            told = " ".join(next((row.notes for row in rows if row.notes), []))
+            told = " ".join(
+                next((row.notes for row in rows if row.notes), ["Their scales differ: give mapping."])
+            )
             raise DataError(f"[bench.judges] measure = {declared!r}: no judge can be compared so. {told}")
         return declared, "as measure of [bench.judges] says"
     if all(able("exact agreement")):

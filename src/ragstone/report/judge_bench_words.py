@@ -115,8 +115,8 @@ def _against_baseline(choice: Choice) -> list[str]:
     if choice.beats_baseline == "worse" or reach.high is None:
         return [f"No judge that asks a model is better than {choice.baseline}, which asks none."]
     return [
-        f"No judge that asks a model is shown to be better than {choice.baseline}, which asks none: the best "
-        f"of them, {choice.judge}, differs by {with_interval(reach)}. More labels may tell."
+        f"No judge that asks a model is shown to be better than {choice.baseline}, which asks none: the "
+        f"difference of the best of them, {choice.judge}, is {with_interval(reach)}. More labels may tell."
     ]
 
 
