@@ -1,0 +1,282 @@
+"""How often each interval that Ragstone shows holds the true value, in simulation: it should be 95 of 100.
+
+Run: python benchmarks/coverage.py [quick]
+
+A whole run takes some minutes on one core, `quick` some ten seconds. Each line is one way the data may be;
+columns are its size. A star marks what lies outside 95 ± 1.5, beyond what the number of simulations can tell.
+"""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ragstone.agreement.comparison import compare
+from ragstone.agreement.estimates import agreement_estimates
+from ragstone.statistics import (
+    Estimate,
+    Floats,
+    PredictionPowered,
+    difference_estimates,
+    mean_estimate,
+    prediction_powered_mean,
+    wilson_interval,
+)
+
+QUICK = sys.argv[1:] == ["quick"]
+SIMULATIONS = 100 if QUICK else 1000
+RESAMPLES = 400 if QUICK else 1000
+CLUSTERS = (10, 20, 50, 200)
+CLUSTER_SIZE = 5
+AIM, ALLOWED = 95.0, 1.5
+Held = tuple[Estimate | None, float]
+Draw = Callable[[np.random.Generator], Sequence[Held]]
+Pairs = Callable[[int, np.random.Generator], tuple[Floats, Floats]]
+
+
+def holds(found: Estimate | None, truth: float) -> bool:
+    """An interval that cannot be given holds nothing."""
+    if found is None or found.low is None or found.high is None:
+        return False
+    return found.low <= truth <= found.high
+
+
+def shares(draw: Draw, seed: int) -> list[float]:
+    """Return for each estimate that `draw` makes how often its interval held the truth, in percent."""
+    rng = np.random.default_rng(seed)
+    held = [[holds(*one) for one in draw(rng)] for _ in range(SIMULATIONS)]
+    return [float(share) for share in 100 * np.mean(held, axis=0)]
+
+
+def line(name: str, values: Sequence[float], n: int = SIMULATIONS) -> str:
+    """A star for what 1.96 standard errors of n simulations cannot explain."""
+    noise = 196 * math.sqrt(0.95 * 0.05 / n) if n else 0.0
+    marks = ["*" if abs(value - AIM) > ALLOWED + noise else " " for value in values]
+    return f"  {name:<44}" + "".join(
+        f"{value:>8.1f}{mark}" for value, mark in zip(values, marks, strict=True)
+    )
+
+
+def head(title: str, columns: Sequence[object]) -> None:
+    print(f"\n{title}")
+    print(" " * 46 + "".join(f"{column:>8} " for column in columns))
+
+
+def proportions() -> None:
+    """Wilson's interval: no simulation, the binomial distribution itself."""
+    sizes = (10, 20, 30, 50, 100, 300, 1000)
+    head("Proportion of independent rows (Wilson), exact", sizes)
+    for share in (0.5, 0.7, 0.8, 0.9, 0.95):
+        print(line(f"share {share:g}", [exact(share, n) for n in sizes], n=0))
+    average = [float(np.mean([exact(share, n) for share in np.linspace(0.05, 0.95, 181)])) for n in sizes]
+    print(line("average over shares from 0.05 to 0.95", average, n=0))
+
+
+def exact(share: float, n: int) -> float:
+    total = 0.0
+    for k in range(n + 1):
+        low, high = wilson_interval(k, n)
+        if low <= share <= high:
+            log = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+            total += math.exp(log + k * math.log(share) + (n - k) * math.log(1 - share))
+    return 100 * total
+
+
+def grades(n_clusters: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """Return a hidden quality, human grades 0 to 2 and the judge's, clusters of five in a row."""
+    shared = np.repeat(rng.normal(size=n_clusters), CLUSTER_SIZE)
+    quality = shared + rng.normal(size=shared.size)
+    human = np.digitize(quality + 0.5 * rng.normal(size=shared.size), [-0.8, 0.8]).astype(float)
+    lean = np.repeat(0.3 * rng.normal(size=n_clusters), CLUSTER_SIZE)
+    noise = 0.7 * rng.normal(size=shared.size)
+    return quality, human, np.digitize(quality + 0.2 + lean + noise, [-0.8, 0.8]).astype(float)
+
+
+def yes_and_percent(n_clusters: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return human labels 0 and 1 and a judge's whole numbers from 0 to 100."""
+    quality, human, _ = grades(n_clusters, rng)
+    percent = 100 / (1 + np.exp(-(quality + 0.7 * rng.normal(size=quality.size))))
+    return np.minimum(human, 1), np.round(percent / 5) * 5
+
+
+def means() -> None:
+    """The bootstrap (BCa) of means and of paired differences, clustered and not."""
+    head(f"Means and differences (BCa), clusters of {CLUSTER_SIZE}", CLUSTERS)
+    _, human, judge = grades(80_000, np.random.default_rng(1))
+    truth, bias = float(human.mean()), float((judge - human).mean())
+    found = []
+    for n in CLUSTERS:
+        clusters = np.repeat(np.arange(n), CLUSTER_SIZE).tolist()
+
+        def draw(rng: np.random.Generator, n: int = n, of: list[int] = clusters) -> Sequence[Held]:
+            _, people, scores = grades(n, rng)
+            yes = (people == 2).astype(float)
+            difference = difference_estimates(
+                np.column_stack([scores, people]), [(0, 1)], of, resamples=RESAMPLES
+            )[0]
+            skewed = mean_estimate(rng.lognormal(sigma=0.7, size=n), resamples=RESAMPLES)
+            return [
+                (mean_estimate(people, of, resamples=RESAMPLES), truth),
+                (mean_estimate(yes, of, resamples=RESAMPLES), float(np.mean(human == 2))),
+                (difference, bias),
+                (skewed, math.exp(0.7**2 / 2)),
+            ]
+
+        found.append(shares(draw, n))
+    names = ("grades 0 to 2", "yes or no", "paired difference", "log-normal, each row alone")
+    for at, name in enumerate(names):
+        print(line(name, [one[at] for one in found]))
+
+
+def agreement() -> None:
+    """Every measure of a report card."""
+    kinds: dict[str, tuple[Pairs, tuple[float, float]]] = {
+        "grades 0 to 2 from both": (lambda n, rng: grades(n, rng)[1:], (0, 2)),
+        "people yes or no, judge 0 to 100": (yes_and_percent, (0, 100)),
+    }
+    for title, (made, scale) in kinds.items():
+
+        def measured(
+            n: int,
+            rng: np.random.Generator,
+            resamples: int,
+            made: Pairs = made,
+            scale: tuple[float, float] = scale,
+        ) -> dict[str, Estimate]:
+            clusters = np.repeat(np.arange(n), CLUSTER_SIZE).tolist()
+            human, judge = made(n, rng)
+            compared = compare(human, judge, scale, mapped=False, threshold=None)
+            return agreement_estimates(compared, clusters, seed=0, resamples=resamples)
+
+        truth = {name: one.value for name, one in measured(40_000, np.random.default_rng(2), 2).items()}
+        head(f"Report card, {title}; clusters of {CLUSTER_SIZE}", CLUSTERS)
+        found = []
+        for n in CLUSTERS:
+
+            def draw(rng: np.random.Generator, n: int = n, truth: dict[str, float] = truth) -> Sequence[Held]:
+                ours = measured(n, rng, RESAMPLES)
+                return [(ours.get(name), value) for name, value in truth.items()]
+
+            found.append(shares(draw, n))
+        for at, name in enumerate(truth):
+            print(line(name, [one[at] for one in found]))
+
+
+Judge = Callable[[Floats, np.random.Generator], Floats]
+Made = Callable[[np.random.Generator], tuple[Floats, float]]
+
+
+def erring(share: float) -> Judge:
+    return lambda people, rng: np.where(rng.random(people.size) < share, 1 - people, people)
+
+
+JUDGES: dict[str, Judge] = {
+    "errs in 2 %": erring(0.02),
+    "errs in 10 %": erring(0.1),
+    "errs in 30 %": erring(0.3),
+    "calls a third of the wrong right": lambda people, rng: np.maximum(
+        people, rng.random(people.size) < 1 / 3
+    ),
+    "gives percentages": lambda people, rng: 50 * people + 50 * rng.random(people.size) ** 0.5,
+    "tells nothing": lambda people, rng: (rng.random(people.size) < 0.6).astype(float),
+}
+GRADERS: dict[str, Judge] = {
+    "is a grade off in a third": lambda people, rng: np.clip(
+        people + rng.choice([-1, 0, 0, 0, 0, 1], size=people.size), 0, 3
+    ),
+    "gives 5 % the top grade unseen": lambda people, rng: np.where(rng.random(people.size) < 0.05, 3, people),
+    "tells nothing": lambda people, rng: 3 * rng.random(people.size),
+}
+
+
+def corrected() -> None:
+    """Prediction-powered means: coverage, that of the labels alone, and the widths of the two."""
+    sizes = (20, 30, 100, 300)
+    for share in (0.7, 0.9):
+
+        def yes(rng: np.random.Generator, share: float = share) -> tuple[Floats, float]:
+            return (rng.random(1000) < share).astype(float), share
+
+        head(f"Corrected mean: people say yes to {share:.0%} of 1,000 answers; labels", sizes)
+        for name, judge in JUDGES.items():
+            told(name, [simulated(yes, judge, n, (0, 1)) for n in sizes])
+
+    def skewed(rng: np.random.Generator) -> tuple[Floats, float]:
+        return rng.choice(4, size=1000, p=[0.05, 0.1, 0.25, 0.6]).astype(float), 2.4
+
+    head("Corrected mean: people give grades 0 to 3, mostly 3, to 1,000 answers; labels", sizes)
+    for name, judge in GRADERS.items():
+        told(name, [simulated(skewed, judge, n, (0, 3)) for n in sizes])
+    clusters = (20, 50, 100)
+    head(f"Corrected mean: clusters of {CLUSTER_SIZE}, of 200 so many are labelled", clusters)
+    told("is that of the report cards", [clustered(n, lambda _, judge, __: judge) for n in clusters])
+    told("tells nothing", [clustered(n, lambda _, judge, rng: rng.permutation(judge)) for n in clusters])
+
+
+class Simulated(NamedTuple):
+    """How often the corrected interval and that of the labels alone held, in percent; ratio of the widths."""
+
+    corrected: float
+    alone: float
+    width: float
+    widest: float
+
+
+def told(judge: str, found: Sequence[Simulated]) -> None:
+    print(line(f"judge {judge}", [one.corrected for one in found]))
+    print(line("    labels alone", [one.alone for one in found]))
+    for name, ratios in (("mean", [one.width for one in found]), ("largest", [one.widest for one in found])):
+        print(f"      {f'its width, labels alone = 1: {name}':<40}" + "".join(f"{r:>8.2f} " for r in ratios))
+
+
+def simulated(made: Made, judge: Judge, n: int, bounds: tuple[float, float]) -> Simulated:
+    rng = np.random.default_rng(n)
+    found = []
+    for _ in range(SIMULATIONS):
+        people, truth = made(rng)
+        scores = judge(people, rng)
+        found.append((prediction_powered_mean(people[:n], scores[:n], scores[n:], bounds=bounds), truth))
+    return summed(found)
+
+
+def clustered(n: int, change: Callable[[Floats, Floats, np.random.Generator], Floats]) -> Simulated:
+    rng = np.random.default_rng(n)
+    truth = float(grades(80_000, np.random.default_rng(1))[1].mean())
+    clusters = np.repeat(np.arange(200), CLUSTER_SIZE).tolist()
+    found, at = [], n * CLUSTER_SIZE
+    for _ in range(SIMULATIONS):
+        _, people, judge = grades(200, rng)
+        scores = change(people, judge, rng)
+        one = prediction_powered_mean(people[:at], scores[:at], scores[at:], clusters, bounds=(0, 2))
+        found.append((one, truth))
+    return summed(found)
+
+
+def summed(found: Sequence[tuple[PredictionPowered, float]]) -> Simulated:
+    ratios = [width(one.corrected) / width(one.human) for one, _ in found]
+    return Simulated(
+        corrected=100 * float(np.mean([holds(one.corrected, truth) for one, truth in found])),
+        alone=100 * float(np.mean([holds(one.human, truth) for one, truth in found])),
+        width=float(np.mean(ratios)),
+        widest=max(ratios),
+    )
+
+
+def width(found: Estimate) -> float:
+    assert found.low is not None
+    assert found.high is not None
+    return found.high - found.low
+
+
+def main() -> None:
+    start = time.perf_counter()
+    for part in (proportions, means, agreement, corrected):
+        part()
+    print(f"\n{SIMULATIONS:,} simulations, {time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
