@@ -1,0 +1,142 @@
+"""The report card as a page and in the terminal: whole, self-contained, escaped, and in 100 columns."""
+
+import io
+import re
+
+import msgspec
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from tests.report.test_page import EVIL, Page
+
+from ragstone.agreement import ReportCard, report_cards
+from ragstone.records import Judgement, Label
+from ragstone.report import terminal_card, write_cards
+from ragstone.report.card_page import bias_line, dots, render_cards, shade
+
+
+def cards(words: str = "b", top: float = 1) -> list[ReportCard]:
+    """Cards of a judge on two systems and two languages, with two annotators and reasons."""
+    judgements, labels = [], []
+    for i in range(40):
+        for system, score in (("a", (i % 5 < 3) * top), (words, (i % 5 < 2) * top)):
+            judgements.append(
+                Judgement(
+                    question_id=f"q{i} {words}",
+                    system=system,
+                    judge="judge",
+                    metric="correctness",
+                    status="scored",
+                    model=words,
+                    prompt_version=1,
+                    score=score if top == 1 else score * (0.5 + i / 100),
+                    scale=(0, top),
+                    rationale=f"judge: {words}",
+                )
+            )
+            for who, grade in (("x", float(i % 5 < 3)), ("y", float(i % 5 < 3 and i != 1))):
+                labels.append(
+                    Label(
+                        question_id=f"q{i} {words}",
+                        system=system,
+                        score=grade,
+                        annotator=who,
+                        rationale=f"person: {words}",
+                        metadata={"question": f"{i} {words}", "answer": words, "lang": ("en", words)[i % 2]},
+                    )
+                )
+    return report_cards(judgements, labels, resamples=200)
+
+
+def shown(card: ReportCard) -> str:
+    out = io.StringIO()
+    Console(file=out, width=100, color_system=None).print(terminal_card(card))
+    return out.getvalue()
+
+
+def test_terminal_says_the_verdict_first_and_stays_within_100_columns():
+    text = shown(cards()[0])
+    assert all(cell_len(line) <= 100 for line in text.splitlines())
+    verdict, measures, matrix = (
+        text.index(words) for words in ("Better than", "exact agreement   ", "people \\ judge")
+    )
+    assert verdict < measures < matrix
+    for words in (
+        "person with person: alpha",
+        "ROC AUC",
+        "recall",
+        "precision",
+        "by system",
+        "by lang",
+        "By people and by the judge: a > b.",
+        "Most instructive disagreements",
+        "people right, judge wrong",
+        "people: person: b",
+        "judge: judge: b",
+    ):
+        assert words in text, words
+    assert "Pearson" not in text  # of two grades it is what Spearman is
+
+
+def test_terminal_shows_calibration_where_scores_are_percentages():
+    assert "Expected calibration error" in shown(cards(top=100)[0])
+
+
+def test_page_holds_the_whole_card(tmp_path):
+    page = Page(write_cards(tmp_path / "card.html", cards()).read_text(encoding="utf-8"))
+    for words in (
+        "judge: correctness by b",
+        "People with each other, on 80 answers",
+        "People (rows) and the judge (columns) wrong right recall",
+        "By lang",
+        "Does the order of the systems survive?",
+        "The most instructive disagreements",
+        "people right, judge wrong",
+        "The judge judge: b",
+    ):
+        assert words in page.text, words
+
+
+def test_page_draws_calibration_and_biases():
+    card = cards(top=100)[0]
+    assert card.calibration is not None
+    html = render_cards([card])
+    assert html.count("<circle") == len(card.calibration.bins)  # no common unit, so no bias is drawn
+    found = dots(card.calibration)
+    assert all(dot.high <= dot.y <= dot.low for dot in found)  # upwards is less
+    assert render_cards(cards()).count('class="bias"') == 4
+
+
+def test_biases_share_a_scale_that_holds_0():
+    groups = cards()[0].by_system
+    lines = [bias_line(group.bias, groups) for group in groups if group.bias]
+    assert len({line.zero for line in lines}) == 1
+    assert all(8 <= place <= 232 for line in lines for place in (line.zero, line.low, line.at, line.high))
+
+
+def test_shade_is_the_share_of_peoples_grade():
+    assert [shade(n, [0, 5, 15]) for n in (0, 5, 15)] == [0, 1, 4]
+    assert shade(0, [0, 0]) == 0
+
+
+def test_several_judges_have_a_list_of_contents():
+    card = cards()[0]
+    page = Page(render_cards([card, msgspec.structs.replace(card, judge="other")]))
+    links = [value for name, value in page.attributes if name == "href"]
+    assert [link for link in links if link and link.startswith("#card-")] == ["#card-1", "#card-2"]
+
+
+def test_page_asks_nothing_of_any_network():
+    html = render_cards(cards())
+    links = [value or "" for name, value in Page(html).attributes if name in ("href", "src", "action")]
+    assert all(link.startswith("#") or link == "data:," for link in links)
+    assert "url(" not in html
+    assert "<script" not in html
+    assert re.search(r'Content-Security-Policy" content="default-src &#39;none&#39;', html)
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_texts_from_outside_are_escaped(text):
+    tame, evil = render_cards(cards()), render_cards(cards(text))
+    assert Page(evil).tags == Page(tame).tags
+    assert "window.pwned=1</script>" not in evil
