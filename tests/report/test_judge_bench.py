@@ -13,7 +13,13 @@ from ragstone.errors import DataError
 from ragstone.report.judge_bench import JudgeBenchSummary, read_judge_bench
 from ragstone.report.judge_bench_page import draw_price, render_judge_bench
 from ragstone.report.judge_bench_terminal import terminal_judge_bench
-from ragstone.report.judge_bench_words import contrast_where, in_one_line, recommendation
+from ragstone.report.judge_bench_words import (
+    contrast_where,
+    in_one_line,
+    measure_name,
+    ordered_by,
+    recommendation,
+)
 from ragstone.report.scatter import Point, draw_scatter
 
 HUMAN = [0, 1] * 40
@@ -181,3 +187,15 @@ def test_lines_of_a_chart_hold_all_values(values, labels):
         for at, value in enumerate(values)
     ]
     assert [tick.label for tick in draw_scatter(points, str).y_ticks] == labels
+
+
+def test_difference_of_percentages_is_called_so():
+    human = [float(value) for value in range(0, 100, 5)] * 4
+    percentage = judged(cell("a", scale=(0, 100)), [value + 2 for value in human])
+    board = board_of(human, percentage)
+    assert measure_name(board) == "percentage difference from people"
+    assert "the lower the better" in ordered_by(board)
+    mapped = board_of(human, percentage, mapping={"0": 0.0, "100": 1.0})
+    assert measure_name(mapped) == "mean difference from people"
+    assert "compared from 0 to 1 as the mapping says" in ordered_by(mapped)
+    assert mapped.standings[0].value.value == pytest.approx(0.02)

@@ -93,6 +93,7 @@ def make_board(
         metric=grid.metric,
         measure=answers.measure,
         why=why,
+        mapped=answers.footing.mapped,
         n=len(answers.keys),
         n_questions=len(set(answers.clusters)),
         n_tuned=len(labelled) - len(wanted),

@@ -65,7 +65,8 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True):
 class JudgeBoard(msgspec.Struct, frozen=True, kw_only=True):
     """The grid in order of one measure, on the same answers for all.
 
-    measure, why: what cells are ordered by, and what decided for it. n: answers that all were compared on,
+    measure, why: what cells are ordered by, and what decided for it. mapped: labels and scores are compared
+    from 0 to 1, as a mapping says. n: answers that all were compared on,
     of n_questions questions; left out and counted are n_tuned (a judge of the grid was made with them),
     n_tied (annotators tied) and n_unscored (some cell has no score). comparisons: every pair of standings,
     the better one first; Holm's correction is over all of them. left_out: combinations that no judge can do.
@@ -75,6 +76,7 @@ class JudgeBoard(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     measure: AgreementMeasure
     why: str
+    mapped: bool
     n: int
     n_questions: int
     n_tuned: int

@@ -32,8 +32,11 @@ def columns(board: JudgeBoard) -> list[str]:
 
 
 def measure_name(board: JudgeBoard) -> str:
-    """Return the leading measure in words."""
-    return "mean difference from people" if board.measure == "difference" else board.measure
+    """Return the leading measure in words; a difference of percentages is called so."""
+    if board.measure != "difference":
+        return board.measure
+    percent = not board.mapped and all(row.cell.scale == (0, 100) for row in board.standings)
+    return "percentage difference from people" if percent else "mean difference from people"
 
 
 def direction(board: JudgeBoard) -> str:
@@ -44,7 +47,8 @@ def direction(board: JudgeBoard) -> str:
 def ordered_by(board: JudgeBoard) -> str:
     """Return what decided for the measure, and what the bench rests on."""
     lower = f" ({direction(board)})" if direction(board) else ""
-    why = f"Ordered by {measure_name(board)}{lower}: {board.why}."
+    mapped = ", compared from 0 to 1 as the mapping says" if board.mapped else ""
+    why = f"Ordered by {measure_name(board)}{lower}: {board.why}{mapped}."
     return f"{why} Measured on {based_on(board)}. {family(board)}"
 
 
