@@ -11,10 +11,23 @@ import numpy as np
 
 from ragstone.agreement import report_cards
 from ragstone.records import Judgement, Label
-from ragstone.statistics import Estimate, Floats, cohen_kappa, mean_estimate, quadratic, spearman
+from ragstone.statistics import (
+    Estimate,
+    Floats,
+    cohen_kappa,
+    kendall_tau,
+    krippendorff_alpha,
+    mean_estimate,
+    pearson,
+    quadratic,
+    roc_auc,
+    spearman,
+)
 
 GRADES = [0.0, 1.0, 2.0]
 SIMULATIONS = 300
+SYSTEMS = 5
+LANGS = ("de", "en", "fr")
 
 
 def grades(n_clusters: int, size: int, rng: np.random.Generator) -> tuple[Floats, Floats, list[int]]:
@@ -34,7 +47,7 @@ def rows(
     judgements = [
         Judgement(
             question_id=f"q{i}",
-            system="a",
+            system=f"system {i % SYSTEMS}",
             judge="rubric",
             metric="m",
             status="scored",
@@ -47,7 +60,10 @@ def rows(
     ]
     labels = [
         Label(
-            question_id=f"q{i}", system="a", score=float(score), metadata={"question": f"question {cluster}"}
+            question_id=f"q{i}",
+            system=f"system {i % SYSTEMS}",
+            score=float(score),
+            metadata={"question": f"question {cluster}", "lang": LANGS[i % len(LANGS)]},
         )
         for i, (score, cluster) in enumerate(zip(human, clusters, strict=True))
     ]
@@ -55,21 +71,28 @@ def rows(
 
 
 def timing() -> None:
+    """Whole cards with 10,000 resamples: by five systems and three languages, beside every measure."""
     rng = np.random.default_rng(0)
-    print(f"{'report card':<44}{'pairs':>9}{'clusters':>10}{'seconds':>9}{'peak MB':>9}")
+    print(f"{'report card':<44}{'pairs':>9}{'clusters':>10}{'seconds':>9}{'CPU s':>9}{'peak MB':>9}")
     for n_clusters, size in ((600, 5), (20_000, 5), (100_000, 1)):
         human, judge, clusters = grades(n_clusters, size, rng)
-        continuous = np.round(50 * judge / 2 + 50 * rng.random(judge.size), 3)
-        for name, ours, theirs, top in (
-            ("grades 0 to 2", human, judge, 2),
-            ("labels 0/1, judge 0 to 100: rank only", np.minimum(human, 1), continuous, 100),
+        percent: Floats = np.round(50 * judge / 2 + 50 * rng.random(judge.size), 3)
+        people: Floats = np.round(np.clip(percent + 10 * rng.normal(size=judge.size), 0, 100), 3)
+        yes: Floats = np.minimum(human, 1.0)
+        thirds: Floats = np.minimum(human + (human > 1) * rng.integers(0, 2, human.size), 3)
+        for name, ours, theirs, top, threshold in (
+            ("grades 0 to 3", thirds, judge, 3, None),
+            ("labels 0/1, judge 0 to 100", yes, percent, 100, None),
+            ("labels 0/1, judge 0 to 100, threshold", yes, percent, 100, 50),
+            ("labels 0/1, judge 0 to 100 in whole numbers", yes, np.round(percent), 100, None),
+            ("both 0 to 100", people, percent, 100, None),
         ):
             judgements, labels = rows(ours, theirs, clusters, top)
-            start = time.perf_counter()
-            report_cards(judgements, labels)
-            seconds = time.perf_counter() - start
+            start, cpu = time.perf_counter(), time.process_time()
+            report_cards(judgements, labels, threshold=threshold)
+            seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            print(f"{name:<44}{judge.size:>9,}{n_clusters:>10,}{seconds:>9.2f}{peak:>9,.0f}")
+            print(f"{name:<44}{judge.size:>9,}{n_clusters:>10,}{seconds:>9.2f}{cpu:>9.2f}{peak:>9,.0f}")
 
 
 def coverage() -> None:
@@ -79,7 +102,12 @@ def coverage() -> None:
         "exact agreement": float(np.mean(human == judge)),
         "kappa": cohen_kappa(human, judge, GRADES),
         "quadratic kappa": cohen_kappa(human, judge, GRADES, quadratic),
+        "ordinal alpha": krippendorff_alpha(
+            np.concatenate([human, judge]), np.tile(np.arange(human.size), 2), "ordinal"
+        ),
+        "Pearson": pearson(human, judge),
         "Spearman": spearman(human, judge),
+        "Kendall tau-b": kendall_tau(human, judge),
         "signed error": float(np.mean(judge - human)),
     }
     print(
@@ -97,8 +125,34 @@ def coverage() -> None:
             held[name].append(100 * n / SIMULATIONS)
     for name, shares in held.items():
         print(f"{name:<44}" + "".join(f"{share:>9.1f}" for share in shares))
+    continuous(rng)
     skewed = [_mean_holds(rng) for _ in range(SIMULATIONS)]
     print(f"{'mean of 50 skewed values (log-normal)':<44}{100 * np.mean(skewed):>9.1f}")
+
+
+def continuous(rng: np.random.Generator) -> None:
+    """Percentages, 200 answers to 40 questions: the intervals that rest on a first-order expansion."""
+
+    def draw(n_clusters: int) -> tuple[Floats, Floats, list[int]]:
+        cluster = np.repeat(np.arange(n_clusters), 5)
+        quality = rng.normal(size=n_clusters)[cluster] + rng.normal(size=cluster.size)
+        yes = (quality + 0.5 * rng.normal(size=cluster.size) > 0).astype(float)
+        return yes, np.clip(50 + 20 * quality + 10 * rng.normal(size=cluster.size), 0, 100), cluster.tolist()
+
+    human, judge, _ = draw(80_000)
+    truth = {
+        "Pearson": pearson(human, judge),
+        "Spearman": spearman(human, judge),
+        "Kendall tau-b": kendall_tau(human, judge),
+        "ROC AUC": roc_auc(human, judge),
+    }
+    inside = dict.fromkeys(truth, 0)
+    for _ in range(SIMULATIONS):
+        card = report_cards(*rows(*draw(40), 100), resamples=1000)[0]
+        for name, value in truth.items():
+            inside[name] += _holds(card.agreement[name], value)
+    for name, n in inside.items():
+        print(f"{name + ', labels 0/1, percentages, 40 x 5':<44}{100 * n / SIMULATIONS:>9.1f}")
 
 
 def _mean_holds(rng: np.random.Generator) -> bool:

@@ -76,8 +76,16 @@ def agreement_estimates(
     if np.isin(human, YES_NO).all():
         columns, auc = auc_columns(human, comparison.raw)
         estimates |= drawn(cluster_totals(columns, codes), {"ROC AUC": auc}, len(human))
-    estimates["signed error"] = mean(judge - human)
+    estimates["signed error"] = mean_difference(judge - human, codes, seed=seed, resamples=resamples)
     return {name: estimate for name, estimate in estimates.items() if estimate}
+
+
+def mean_difference(differences: Floats, clusters: Clusters, *, seed: int, resamples: int) -> Estimate | None:
+    """Return the mean of judge minus human. It is no proportion: where all are 0 it has no interval."""
+    columns, mean = mean_columns(differences)
+    totals = cluster_totals(columns, cluster_codes(clusters, len(differences)))
+    found = bootstrap_estimates(totals, {"": mean}, len(differences), seed=seed, resamples=resamples)
+    return found[""]
 
 
 def _without_grades(

@@ -1,14 +1,13 @@
 """The judge beside people on parts of the answers: system by system, language by language, tag by tag."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 
 import msgspec
 import numpy as np
 
 from ragstone.agreement.card import Group
 from ragstone.agreement.comparison import Comparison
-from ragstone.agreement.estimates import table_totals
+from ragstone.agreement.estimates import mean_difference, table_totals
 from ragstone.agreement.pairing import Pairs
 from ragstone.records import Metadata
 from ragstone.statistics import (
@@ -133,7 +132,7 @@ def _groups(
 def _graded(part: Comparison, codes: Codes, *, seed: int, resamples: int) -> Measured:
     """Return exact agreement, a kappa and the bias of one group."""
     human, judge, categories = part.human, part.judge, part.categories
-    mean = partial(mean_estimate, clusters=codes, seed=seed, resamples=resamples)
+    exact = mean_estimate(exact_matches(human, judge), codes, seed=seed, resamples=resamples)
     name, weights = ("quadratic kappa", quadratic) if len(categories) > 2 else ("kappa", nominal)
     kappa = bootstrap_estimates(
         table_totals(human, judge, categories, codes),
@@ -142,7 +141,8 @@ def _graded(part: Comparison, codes: Codes, *, seed: int, resamples: int) -> Mea
         seed=seed,
         resamples=resamples,
     )
-    return {"exact agreement": mean(exact_matches(human, judge)), **kappa}, mean(judge - human)
+    bias = mean_difference(judge - human, codes, seed=seed, resamples=resamples)
+    return {"exact agreement": exact, **kappa}, bias
 
 
 def _ungraded(
