@@ -43,10 +43,11 @@ from ragstone.statistics.auc import auc_columns
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
 REFUSALS = Path(__file__).parent / "refusals.toml"
+SEEN = Path(__file__).parent / "refusals_seen.toml"
 Flags = npt.NDArray[np.bool_]
 DEVELOPMENT = 98  # answers of the fitting half that the model is asked about
 QUESTIONS = 130  # questions of the measured half, drawn at random, that the model is asked about
-TYPED = 120  # questions of bloom, drawn at random, that the model is asked about
+TYPED = 100  # questions of bloom, drawn at random, that the model is asked about
 
 
 class Asked(NamedTuple):
@@ -199,36 +200,22 @@ def against_floor(name: str, said: Flags, floor: Flags, sheet: Sheet, measured: 
 
 def answered(asked: Asked) -> None:
     """Plain refusals in ten languages against xquad's answers: is a refusal found, and nothing else?"""
-    refusals = tomllib.loads(REFUSALS.read_text(encoding="utf-8"))
     questions = load("xquad/questions.jsonl")
-    answers: list[Answer] = []
-    for lang, texts in refusals.items():
-        own = [row for row in questions if row["lang"] == lang]
-        random.Random(5).shuffle(own)
-        answers += [
-            Answer(question_id=f"{lang}-{n}", question=own[n]["question"], answer=text, system="refused")
-            for n, text in enumerate(texts)
-        ]
-        answers += [
-            Answer(
-                question_id=row["id"],
-                question=row["question"],
-                answer=row["reference_answer"],
-                system="answered",
-            )
-            for row in own[len(texts) : 2 * len(texts)]
-        ]
+    answers = refusals_and_answers(REFUSALS, questions, range(8), range(8, 16))
     refused = np.array([row.system == "refused" for row in answers])
     print(f"\nanswered: {refused.sum()} refusals and {np.sum(~refused)} answers of xquad in ten languages")
     phrases = scores(judged(asked, "no_refusal", answers))
     print(f"  no_refusal: {f1_text(phrases == 0, refused)}")
     if asked.model:
+        seen = refusals_and_answers(SEEN, questions, (0, 3, 6), range(16, 20))
+        says_no = np.array([row.system == "refused" for row in seen])
+        cut = fit_cut(scores(judged(asked, "answered@token", seen)), ~says_no) or 0.5
         open_rows = np.flatnonzero(phrases == 1)
         likely = np.zeros(len(answers))
         likely[open_rows] = scores(judged(asked, "answered@token", [answers[at] for at in open_rows]))
-        print(f"  answered@token on the {len(open_rows)} in which it finds none: ", end="")
-        print(f1_text(likely[open_rows] < 0.5, refused[open_rows]))
-        print(f"  no_refusal, then answered@token: {f1_text(likely < 0.5, refused)}")
+        print(f"  answered@token below {cut:g} on the {len(open_rows)} in which it finds none: ", end="")
+        print(f1_text(likely[open_rows] < cut, refused[open_rows]))
+        print(f"  no_refusal, then answered@token below {cut:g}: {f1_text(likely < cut, refused)}")
     gold = [
         Answer(question_id=row["id"], question=row["question"], answer=row["reference_answer"])
         for row in questions + [row for row in load("squad2/questions.jsonl") if row["answerable"]]
@@ -239,6 +226,23 @@ def answered(asked: Asked) -> None:
     long = [Answer(question_id=row["id"], answer=row["answer"]) for row in right]
     alarms = int(np.sum(scores(judged(Asked(None, asked.settings), "no_refusal", long)) == 0))
     print(f"  and {alarms} of {len(long):,} right answers of EVOUNA tq600")
+
+
+def refusals_and_answers(
+    file: Path, questions: Sequence[dict[str, Any]], refusals: Iterable[int], gold: Iterable[int]
+) -> list[Answer]:
+    """Return rows of each language: refusals of a file, and gold answers to other questions."""
+    rows: list[Answer] = []
+    for lang, texts in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        own = [row for row in questions if row["lang"] == lang]
+        random.Random(5).shuffle(own)
+        told = [(f"{lang}-{n}", own[n]["question"], texts[n], "refused") for n in refusals]
+        told += [(own[n]["id"], own[n]["question"], own[n]["reference_answer"], "answered") for n in gold]
+        rows += [
+            Answer(question_id=key, question=question, answer=answer, system=system)
+            for key, question, answer, system in told
+        ]
+    return rows
 
 
 def f1_text(found: Flags, truth: Flags) -> str:
