@@ -165,9 +165,7 @@ def with_model(asked: Asked, sheet: Sheet, known: dict[str, Floats], told: dict[
     likely[at] = scores(judged(asked, "same_answer", [sheet.answers[number] for number in at]))
     both = (likely + known["coverage"]) / 2
     print(f"  {len(sample)} questions of that half, {len(measured)} answers; of these containment finds")
-    print(
-        f"  {len(open_rows)} wrong, which the model is asked about (and {len(fitted)} of the other half to fit):"
-    )
+    print(f"  {len(open_rows)} wrong: the model is asked about these, and {len(fitted)} of the other half:")
     for name, said in told.items():
         against_floor(name, said, told["containment"], sheet, measured)
     for name, values in {"same_answer": likely, "mean of same_answer and coverage": both}.items():
