@@ -83,8 +83,8 @@ def _pairs(judge: Judge, answers: Rows, means: Means) -> JudgeTask:
         judge.name,
         lambda: pair_answers(answers()),
         None,
-        lambda pair: judge_pair(judge, *pair, means),
-        lambda pair, error: failed_judgements(judge, as_pair(*pair), means, "error", error),
+        lambda pair: judge_pair(judge, pair[0], pair[1], means),
+        lambda pair, error: failed_judgements(judge, as_pair(pair[0], pair[1]), means, "error", error),
     )
 
 
