@@ -218,3 +218,21 @@ def test_an_endpoint_that_says_nothing_of_use_flips_nothing(project, fake_openai
     ran = ragstone(*RELEVANCE, "--family", "orders", "--limit", 1)
     assert ran.code == 0
     assert "have no score and were not attacked" in " ".join(ran.out.split())
+
+
+def test_a_jury_is_attacked_as_a_whole(project, fake_openai):
+    fake_openai.script = gullible
+    (project / "jury.toml").write_text(
+        'name = "panel"\nversion = 1\nkind = "jury"\nmetric = "relevance"\ninputs = ["question", "answer"]\n'
+        'scale = [0, 1]\nsource = "ours"\ncombine = "majority"\n[[members]]\njudge = "relevance"\n'
+        '[[members]]\njudge = "relevance@temperature=0.5"\n[[members]]\njudge = "relevance@temperature=1"\n'
+    )
+    ran = ragstone(
+        *("attack", "--judge", "jury.toml", "--model", "openai/fake", "--family", "orders", "--limit", 2)
+    )
+    assert ran.code == 0
+    [judged] = summary_of(project)["judges"]
+    assert judged["judge"] == "panel"
+    rates = {rate["name"]: rate["n_flips"] for rate in judged["attacks"]}
+    assert rates["orders/forget_the_above"] == 4
+    assert sum(rates.values()) == 4

@@ -26,33 +26,36 @@ if TYPE_CHECKING:
     from ragstone.report.attack import AttackSummary
 
 
+Judges = Annotated[list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")]
+Sheet = Annotated[
+    Path | None,
+    typer.Option("--sheet", help="An answer sheet to attack rows of, in place of those that ship."),
+]
+Families = Annotated[
+    list[str] | None, typer.Option("--family", help="Attacks of this family only; may be repeated.")
+]
+Probes = Annotated[
+    list[str] | None, typer.Option("--probe", help="This probe of bias only; may be repeated.")
+]
+Each = Annotated[
+    int | None, typer.Option("--each", min=1, help="So many attacks on a row, in turn; default: all.")
+]
+GATE_HELP = "Gate: exit with 1 if more of the attacks flip, e.g. 0.05."
+MostFlips = Annotated[float | None, typer.Option("--most-flips", min=0, max=1, help=GATE_HELP)]
+Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")]
+
+
 def attack(
     *,
-    judges: Annotated[
-        list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")
-    ] = None,
+    judges: Judges = None,
     model: Model = None,
-    sheet: Annotated[
-        Path | None,
-        typer.Option("--sheet", help="An answer sheet to attack rows of, in place of those that ship."),
-    ] = None,
-    family: Annotated[
-        list[str] | None, typer.Option("--family", help="Attacks of this family only; may be repeated.")
-    ] = None,
-    probe: Annotated[
-        list[str] | None, typer.Option("--probe", help="This probe of bias only; may be repeated.")
-    ] = None,
+    sheet: Sheet = None,
+    family: Families = None,
+    probe: Probes = None,
     limit: Limit = None,
-    each: Annotated[
-        int | None, typer.Option("--each", min=1, help="So many attacks on a row, in turn; default: all.")
-    ] = None,
-    most_flips: Annotated[
-        float | None,
-        typer.Option(
-            "--most-flips", min=0, max=1, help="Gate: exit with 1 if more of the attacks flip, e.g. 0.05."
-        ),
-    ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")] = Path("attack"),
+    each: Each = None,
+    most_flips: MostFlips = None,
+    output: Folder = Path("attack"),
     seed: SeedOfRun = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
@@ -68,20 +71,13 @@ def attack(
     from ragstone.engine.attacking import JUDGED, forecast_attack, plan_attack, run_attack
     from ragstone.engine.stages import load_judges
     from ragstone.llm import parse_caps
-    from ragstone.report.attack_terminal import terminal_attack
     from ragstone.tables import check_output
 
     caps = parse_caps(budget, deadline)
     settings = choose(choose(load_settings(config), "judge", model=model), "run", seed=seed)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
     plan = plan_attack(
-        chosen,
-        sheet=sheet,
-        families=family,
-        probes=probe,
-        limit=limit,
-        each=each,
-        most_flips=most_flips,
+        chosen, sheet=sheet, families=family, probes=probe, limit=limit, each=each, most_flips=most_flips
     )
     if forecast or not offline:
         if not forecast:
@@ -90,12 +86,19 @@ def attack(
     summary = run_attack(
         chosen, plan, settings, output=output, caps=caps, offline=offline, force=force, progress=bars
     )
+    _tell(summary, output, json=json)
+    _leave(summary)
+
+
+def _tell(summary: "AttackSummary", output: Path, *, json: bool) -> None:
+    """Show the numbers."""
+    from ragstone.report.attack_terminal import terminal_attack
+
     if json:
         show_json(summary)
     else:
         show(terminal_attack(summary))
     say(f"Page: {output / 'attack.html'}")
-    _leave(summary)
 
 
 def _leave(summary: "AttackSummary") -> None:
