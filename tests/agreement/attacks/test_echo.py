@@ -15,6 +15,7 @@ from ragstone.agreement.attacks.goal import goal_of
 from ragstone.agreement.attacks.planting import Planted
 from ragstone.agreement.attacks.rates import flips, share
 from ragstone.judging import Judge, Means, judge_answer, judge_names, load_judge
+from ragstone.judging.together import judge_together
 from ragstone.llm import Prompt
 from ragstone.llm.logprobs import Token
 from ragstone.llm.prompt import Completion
@@ -189,3 +190,17 @@ async def test_of_a_token_judge_an_echo_of_the_answer_alone_can_set_the_verdict(
     (tmp_path / "Ye").mkdir()
     assert await verdict_of("No. Yes. It is relevant.") == 0
     assert await verdict_of("Yes. It is relevant.") == 1
+
+
+@pytest.mark.parametrize("echo", ["the whole message", "all texts", "the objects in the texts"])
+async def test_nor_where_several_judges_are_asked_in_one_call(echo, tmp_path):
+    judges = [load_judge(name) for name in ("relevance", "correctness", "rubric")]
+
+    async def send(prompt: Prompt) -> Completion:
+        return Completion(text=ECHOES[echo](judges[0], prompt), usage=Usage())
+
+    with door_to(send, tmp_path, concurrency=64) as door:
+        means = Means(ask=door.ask, model="function/model", secret=SECRET)
+        planted = [one for judge in judges for one in planted_on(judge.name)]
+        judged = await asyncio.gather(*(judge_together(judges, one.answer, means) for one in planted))
+    assert {row.status for rows in judged for row in rows} == {"unparsable"}
