@@ -45,6 +45,8 @@ DATA = ROOT.parent / "shared" / "data"
 REFUSALS = Path(__file__).parent / "refusals.toml"
 SEEN = Path(__file__).parent / "refusals_seen.toml"
 Flags = npt.NDArray[np.bool_]
+TEN = ("en", "de", "es", "ru", "tr", "vi", "ar", "hi", "th", "zh")
+FIVE = TEN[:5]  # of which answers are judged to fit the model's threshold
 DEVELOPMENT = 98  # answers of the fitting half that the model is asked about
 QUESTIONS = 130  # questions of the measured half, drawn at random, that the model is asked about
 TYPED = 100  # questions of bloom, drawn at random, that the model is asked about
@@ -152,9 +154,9 @@ class Sheet(NamedTuple):
 def with_model(asked: Asked, sheet: Sheet, known: dict[str, Floats], told: dict[str, Flags]) -> None:
     """Print how good same_answer is where containment says wrong, alone and together with coverage."""
     questions = [answer.question or "" for answer in sheet.answers]
-    drawn = sorted({question for question, side in zip(questions, sheet.side, strict=True) if side == 1})
-    random.Random(4).shuffle(drawn)
-    sample = set(drawn[:QUESTIONS])
+    pool = sorted({question for question, side in zip(questions, sheet.side, strict=True) if side == 1})
+    random.Random(4).shuffle(pool)
+    sample = set(pool[:QUESTIONS])
     doubtful = [at for at in range(len(questions)) if known["containment"][at] == 0]
     random.Random(3).shuffle(doubtful)
     fitted = np.array([at for at in doubtful if sheet.side[at] == 0][:DEVELOPMENT])
@@ -199,13 +201,13 @@ def against_floor(name: str, said: Flags, floor: Flags, sheet: Sheet, measured: 
 def answered(asked: Asked) -> None:
     """Plain refusals in ten languages against xquad's answers: is a refusal found, and nothing else?"""
     questions = load("xquad/questions.jsonl")
-    answers = refusals_and_answers(REFUSALS, questions, range(8), range(8, 16))
+    answers = refusals_of(REFUSALS, questions, range(8), TEN) + gold_answers(questions, range(8), TEN)
     refused = np.array([row.system == "refused" for row in answers])
     print(f"\nanswered: {refused.sum()} refusals and {np.sum(~refused)} answers of xquad in ten languages")
     phrases = scores(judged(asked, "no_refusal", answers))
     print(f"  no_refusal: {f1_text(phrases == 0, refused)}")
     if asked.model:
-        seen = refusals_and_answers(SEEN, questions, (0, 3, 6), range(16, 20))
+        seen = refusals_of(SEEN, questions, (0, 3, 6), FIVE) + gold_answers(questions, range(16, 20), FIVE, 5)
         says_no = np.array([row.system == "refused" for row in seen])
         cut = fit_cut(scores(judged(asked, "answered@token", seen)), ~says_no) or 0.5
         open_rows = np.flatnonzero(phrases == 1)
@@ -226,21 +228,42 @@ def answered(asked: Asked) -> None:
     print(f"  and {alarms} of {len(long):,} right answers of EVOUNA tq600")
 
 
-def refusals_and_answers(
-    file: Path, questions: Sequence[dict[str, Any]], refusals: Iterable[int], gold: Iterable[int]
+def refusals_of(
+    file: Path, questions: Sequence[dict[str, Any]], numbers: Iterable[int], langs: Iterable[str]
 ) -> list[Answer]:
-    """Return rows of each language: refusals of a file, and gold answers to other questions."""
-    rows: list[Answer] = []
-    for lang, texts in tomllib.loads(file.read_text(encoding="utf-8")).items():
-        own = [row for row in questions if row["lang"] == lang]
-        random.Random(5).shuffle(own)
-        told = [(f"{lang}-{n}", own[n]["question"], texts[n], "refused") for n in refusals]
-        told += [(own[n]["id"], own[n]["question"], own[n]["reference_answer"], "answered") for n in gold]
-        rows += [
-            Answer(question_id=key, question=question, answer=answer, system=system)
-            for key, question, answer, system in told
-        ]
-    return rows
+    """Return refusals of a file, each to a question of xquad in its language."""
+    told = tomllib.loads(file.read_text(encoding="utf-8"))
+    asked = {lang: drawn(questions, lang, 5) for lang in langs}
+    return [
+        Answer(
+            question_id=f"{lang}-{n}",
+            question=asked[lang][n]["question"],
+            answer=told[lang][n],
+            system="refused",
+        )
+        for lang in asked
+        for n in numbers
+    ]
+
+
+def gold_answers(
+    questions: Sequence[dict[str, Any]], numbers: Sequence[int], langs: Iterable[str], seed: int | None = None
+) -> list[Answer]:
+    """Return gold answers of xquad; without a seed each language has questions of its own."""
+    found = [drawn(questions, lang, lang if seed is None else seed)[n] for lang in langs for n in numbers]
+    return [
+        Answer(
+            question_id=row["id"], question=row["question"], answer=row["reference_answer"], system="answered"
+        )
+        for row in found
+    ]
+
+
+def drawn(questions: Sequence[dict[str, Any]], lang: str, seed: int | str) -> list[dict[str, Any]]:
+    """Return the questions in a language in an order drawn at random."""
+    own = [row for row in questions if row["lang"] == lang]
+    random.Random(seed).shuffle(own)
+    return own
 
 
 def f1_text(found: Flags, truth: Flags) -> str:
