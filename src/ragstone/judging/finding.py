@@ -38,7 +38,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome for one answer; `score` is None if and only if the status is not `scored`.
 
     parts: of a judge with several criteria, one for each, in their order; each becomes a judgement of its
-    own. usage, cost_usd: of all its calls. error: what went wrong, where a member of a jury or cascade failed.
+    own. usage, cost_usd: of all its calls. error: what went wrong, where a member of a jury or cascade
+    failed.
     metadata: what else a reader may want to see beside the score.
     """
 
