@@ -77,8 +77,8 @@ def timing() -> None:
     for n_clusters, size in ((600, 5), (20_000, 5), (100_000, 1)):
         human, judge, clusters = grades(n_clusters, size, rng)
         percent: Floats = np.round(50 * judge / 2 + 50 * rng.random(judge.size), 3)
-        people: Floats = np.round(np.clip(percent + 10 * rng.normal(size=judge.size), 0, 100), 3)
-        yes: Floats = np.minimum(human, 1.0)
+        people = np.round(np.clip(percent + 10 * rng.normal(size=judge.size), 0.0, 100.0), 3)
+        yes = np.minimum(human, np.float64(1))
         thirds: Floats = np.minimum(human + (human > 1) * rng.integers(0, 2, human.size), 3)
         for name, ours, theirs, top, threshold in (
             ("grades 0 to 3", thirds, judge, 3, None),
@@ -87,7 +87,7 @@ def timing() -> None:
             ("labels 0/1, judge 0 to 100 in whole numbers", yes, np.round(percent), 100, None),
             ("both 0 to 100", people, percent, 100, None),
         ):
-            judgements, labels = rows(ours, theirs, clusters, top)
+            judgements, labels = rows(np.asarray(ours, np.float64), theirs, clusters, top)
             start, cpu = time.perf_counter(), time.process_time()
             report_cards(judgements, labels, threshold=threshold)
             seconds, cpu = time.perf_counter() - start, time.process_time() - cpu

@@ -13,6 +13,8 @@ from ragstone.statistics.bootstrap import Statistic
 from ragstone.statistics.clusters import Codes, Floats
 
 EXACT_CELLS = 256  # up to so many distinct pairs of values, every resample is measured anew
+MANY = 5_000  # items beyond which the expansion is as good, and so many cells slow
+CELLS_OF_MANY = 32
 
 
 def levels(values: Floats) -> tuple[Floats, Codes]:
@@ -22,10 +24,13 @@ def levels(values: Floats) -> tuple[Floats, Codes]:
 
 
 def kinds_of_pairs(first: Codes, second: Codes) -> tuple[Codes, Codes, Codes] | None:
-    """Return the levels of both of each distinct pair, and the kind of each pair; None beyond 256 kinds."""
+    """Return the levels of both of each distinct pair, and the kind of each pair.
+
+    None beyond 256 kinds, or 32 where there are more than 5,000 pairs.
+    """
     width = int(second.max(initial=0)) + 1
     kinds, kind_of_pair = np.unique(first * width + second, return_inverse=True)
-    if len(kinds) > EXACT_CELLS:
+    if len(kinds) > (EXACT_CELLS if len(first) <= MANY else min(EXACT_CELLS, CELLS_OF_MANY)):
         return None
     return kinds // width, kinds % width, kind_of_pair
 
