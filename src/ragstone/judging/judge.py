@@ -75,7 +75,7 @@ class Judge(Section, frozen=True, kw_only=True):
 
     metric: what it measures, so that judges of one thing stand beside each other (default: its name).
     inputs: what it reads of a row; a row that lacks one is `not_applicable`. scale: the lowest and the
-    highest score. prompt: what the model is told; `{name}` stands for an input, whose text follows at the
+    highest score. best: which end of it is the good one. prompt: what the model is told; `{name}` stands for an input, whose text follows at the
     end, fenced. prompts: other wordings of it by name, see variant.py. verify: the second prompt of kind
     `statements`. labels: label -> score, for `classify`. criteria and aggregate: for `rubric`; the score is
     the weighted mean of the criteria, or that mean rounded to the nearest whole number, halves up.
@@ -92,6 +92,7 @@ class Judge(Section, frozen=True, kw_only=True):
     inputs: list[Input]
     scale: tuple[float, float]
     source: str
+    best: Literal["highest", "lowest"] = "highest"
     metric: Name | None = None
     prompt: str | None = None
     prompts: dict[Name, str] = {}

@@ -7,8 +7,6 @@ from ragstone.judging import Judge
 from ragstone.judging.members import leaves
 from ragstone.judging.token import options_of
 
-# The judges that ship whose high score is the bad one: the verdict that an attacker wants is the low one.
-HIGH_IS_BAD = frozenset({"toxicity", "bias"})
 REASON = "Every point is met and nothing is missing."
 LOW_REASON = "Not a single point is met."
 FAKED = (
@@ -31,7 +29,7 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 
 def wants_high(judge: Judge, aim: Aim) -> bool:
     """Return whether the attack wants the high end of the judge's scale."""
-    return (aim == "raise") != (judge.measures in HIGH_IS_BAD)
+    return (aim == "raise") != (judge.best == "lowest")
 
 
 def goal_of(judge: Judge, aim: Aim) -> Goal:
