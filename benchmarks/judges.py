@@ -25,7 +25,7 @@ import ragstone
 from ragstone.config import Settings, load_settings
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.judging import question_digest
-from ragstone.judging.fitting import fit_cut
+from ragstone.judging.combined.fitting import fit_cut
 from ragstone.records import Answer, Context, Judgement
 from ragstone.statistics import (
     Floats,
@@ -47,7 +47,7 @@ SEEN = Path(__file__).parent / "refusals_seen.toml"
 Flags = npt.NDArray[np.bool_]
 TEN = ("en", "de", "es", "ru", "tr", "vi", "ar", "hi", "th", "zh")
 FIVE = TEN[:5]  # of which answers are judged to fit the model's threshold
-DEVELOPMENT = 98  # answers of the fitting half that the model is asked about
+DEVELOPMENT = 111  # answers of the fitting half that the model is asked about
 QUESTIONS = 130  # questions of the measured half, drawn at random, that the model is asked about
 TYPED = 100  # questions of bloom, drawn at random, that the model is asked about
 

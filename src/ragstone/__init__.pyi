@@ -52,7 +52,7 @@ from .judging import MetricSummary as MetricSummary
 from .judging import judge_names as judge_names
 from .judging import load_judge as load_judge
 from .judging import summarise as summarise
-from .judging.savings import cascade_savings as cascade_savings
+from .judging.combined.savings import cascade_savings as cascade_savings
 from .records import Answer as Answer
 from .records import Chunk as Chunk
 from .records import Context as Context

@@ -9,7 +9,7 @@ from ragstone.engine.cascade_file import write_cascade
 from ragstone.engine.fitting import fit_cascade
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Means, judge_answer, load_judge, parse_judge, question_digest
-from ragstone.judging.expected import FOLDS
+from ragstone.judging.combined.expected import FOLDS
 from ragstone.records import Answer, Judgement, Label, Usage
 
 N = 400

@@ -8,7 +8,7 @@ import pytest
 from tests.support.known_judges import ANSWER, JUDGE, judging, labelled_sheet
 from tests.support.scripts import always, fail, prompt_of, sometimes
 
-from ragstone.agreement.bench_choice import choose
+from ragstone.agreement.bench.choice import choose
 from ragstone.config import BenchSection, load_settings
 from ragstone.engine.judge_bench import bench_judges, judge_bench_folder
 from ragstone.engine.judge_bench_forecast import forecast_judge_bench

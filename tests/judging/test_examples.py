@@ -5,7 +5,7 @@ import pytest
 from tests.support.scripted_judge import Scripted
 
 from ragstone.judging import Means, judge_answer, judge_names, load_judge
-from ragstone.judging.checking_keys import ONE_CALL
+from ragstone.judging.checking.keys import ONE_CALL
 from ragstone.judging.examples import example_answer, example_reply
 from ragstone.judging.judge import Example
 from ragstone.judging.one_call import one_call_prompt, reply_fields, reply_type

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from ragstone.judging import judge_names, load_judge
-from ragstone.judging.checking_keys import ONE_CALL
+from ragstone.judging.checking.keys import ONE_CALL
 from ragstone.judging.one_call import finding_of, one_call_prompt, reply_fields
 from ragstone.judging.render import gather_inputs
 from ragstone.llm.schema import schema_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis.strategies import sampled_from, text
-from tests.judging.combined import answered, means_of
+from tests.judging.combined.sheets import answered, means_of
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import judge_answer, load_judge, parse_judge

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.judging import judge_names, load_judge
-from ragstone.judging.checking_keys import ONE_CALL
+from ragstone.judging.checking.keys import ONE_CALL
 from ragstone.judging.one_call import one_call_prompt
 from ragstone.judging.render import gather_inputs
 from ragstone.records import Answer, Context

@@ -212,7 +212,7 @@ def test_a_judge_that_one_token_cannot_answer_is_refused(name, problem):
 
 
 def test_a_scale_of_two_digits_and_too_many_labels_are_refused():
-    from ragstone.judging.checking import problem_of
+    from ragstone.judging.checking.problems import problem_of
 
     assert "one-digit grades" in problem_of(msgspec.structs.replace(GRADED, scale=(0, 10)))
     many = {f"l{n}": 1.0 for n in range(21)}

@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from ragstone.judging.expected import CascadeFit, FitFigures
+from ragstone.judging.combined.expected import CascadeFit, FitFigures
+from ragstone.judging.combined.savings import CascadeSavings, MemberWork
 from ragstone.judging.judge import Judge, Member
-from ragstone.judging.savings import CascadeSavings, MemberWork
 from ragstone.records import Usage
 from ragstone.report.cascades import savings_line, terminal_fit
 from ragstone.statistics import Estimate

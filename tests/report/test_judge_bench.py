@@ -3,12 +3,12 @@ import re
 import msgspec
 import pytest
 from rich.cells import cell_len
-from tests.agreement.bench_cells import board_of, cell, judged, spent
+from tests.agreement.bench.rows_of_cells import board_of, cell, judged, spent
 from tests.report.test_bench_page import shown
 from tests.report.test_page import EVIL, Page, without_style_and_script
 
-from ragstone.agreement.bench_choice import choose
-from ragstone.agreement.bench_grid import LeftOut
+from ragstone.agreement.bench.choice import choose
+from ragstone.agreement.bench.grid import LeftOut
 from ragstone.errors import DataError
 from ragstone.report.judge_bench import JudgeBenchSummary, read_judge_bench
 from ragstone.report.judge_bench_page import draw_price, render_judge_bench

@@ -96,7 +96,7 @@ def try_out(
     from ragstone.config import choose, load_settings
     from ragstone.engine.judge_testing import prompts_of, try_judge
     from ragstone.judging import load_judge
-    from ragstone.judging.members import asks_default
+    from ragstone.judging.combined.members import asks_default
     from ragstone.llm import parse_caps
     from ragstone.records import Answer
     from ragstone.tables import read_rows

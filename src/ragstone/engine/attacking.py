@@ -30,7 +30,7 @@ from ragstone.engine.session import Session, open_forecast, open_session
 from ragstone.engine.stages import judge_rows, load_judges
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge
-from ragstone.judging.members import model_name
+from ragstone.judging.combined.members import model_name
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Judgement, count_statuses

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ragstone.config.library import ENDING
 from ragstone.errors import ConfigError
-from ragstone.judging.expected import CascadeFit
-from ragstone.judging.members import FILE
+from ragstone.judging.combined.expected import CascadeFit
+from ragstone.judging.combined.members import FILE
 from ragstone.tables.writing import check_place
 
 

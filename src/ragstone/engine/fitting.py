@@ -13,7 +13,7 @@ from ragstone.agreement.measured import JudgeId, by_judge
 from ragstone.agreement.pairing import Key, human_scores, pair
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge, load_judge, question_digest
-from ragstone.judging.expected import (
+from ragstone.judging.combined.expected import (
     CascadeFit,
     Scored,
     cross_validate,
@@ -21,9 +21,9 @@ from ragstone.judging.expected import (
     fit_thresholds,
     outcomes_of,
 )
-from ragstone.judging.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
+from ragstone.judging.combined.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
+from ragstone.judging.combined.members import NO_MODEL, asks_default, placed_name
 from ragstone.judging.judge import Member
-from ragstone.judging.members import NO_MODEL, asks_default, placed_name
 from ragstone.records import Judgement, Label, Usage
 
 DEFAULT_AGREEMENT = 0.95

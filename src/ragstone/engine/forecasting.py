@@ -12,7 +12,8 @@ from ragstone.engine.ranking import corpus_of
 from ragstone.engine.session import Session, open_forecast
 from ragstone.engine.sheet import asked_questions, sheet_rows
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
-from ragstone.judging import Judge, cascade
+from ragstone.judging import Judge
+from ragstone.judging.combined import cascade
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import Answer

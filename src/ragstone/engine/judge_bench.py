@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.bench import make_board
-from ragstone.agreement.bench_cells import Judged, Spent
-from ragstone.agreement.bench_choice import choose
-from ragstone.agreement.bench_grid import NO_MODEL, JudgeCell, JudgeGrid, LeftOut, plan_judges
+from ragstone.agreement.bench.cells import Judged, Spent
+from ragstone.agreement.bench.choice import choose
+from ragstone.agreement.bench.grid import NO_MODEL, JudgeCell, JudgeGrid, LeftOut, plan_judges
+from ragstone.agreement.bench.making import make_board
 from ragstone.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.judge_meter import Meter

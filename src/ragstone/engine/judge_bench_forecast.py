@@ -2,7 +2,7 @@
 
 import contextlib
 
-from ragstone.agreement.bench_grid import plan_judges
+from ragstone.agreement.bench.grid import plan_judges
 from ragstone.config import Settings
 from ragstone.engine.bench_folder import forecast_of
 from ragstone.engine.judge_bench import judge_cell, read_labelled

@@ -4,7 +4,7 @@ import math
 
 import msgspec
 
-from ragstone.agreement.bench_cells import Spent
+from ragstone.agreement.bench.cells import Spent
 from ragstone.judging import Means
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import Usage

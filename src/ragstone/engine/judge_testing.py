@@ -15,10 +15,10 @@ from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ModelError
 from ragstone.judging import Judge, Means, judge_answer
-from ragstone.judging.checking_keys import ONE_CALL
+from ragstone.judging.checking.keys import ONE_CALL
+from ragstone.judging.combined.members import models_of
 from ragstone.judging.easy import Expectation, easy_answer, easy_rows, is_met
 from ragstone.judging.examples import example_answer, expected_values
-from ragstone.judging.members import models_of
 from ragstone.judging.one_call import finding_of
 from ragstone.llm import Caps, Prompt, Reply
 from ragstone.llm.madeup import made_up_reply

@@ -10,7 +10,7 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.errors import DataError
 from ragstone.judging import Judge
-from ragstone.judging.members import identities
+from ragstone.judging.combined.members import identities
 from ragstone.llm.keys import without_password
 from ragstone.systems import load_prompt
 from ragstone.version import __version__

@@ -28,8 +28,8 @@ from ragstone.engine.stages import (
 from ragstone.errors import ConfigError
 from ragstone.experiments import found_and_right
 from ragstone.judging import Judge, summarise
+from ragstone.judging.combined.savings import cascade_savings
 from ragstone.judging.pairwise import unpaired_notes
-from ragstone.judging.savings import cascade_savings
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report import Calls, RunSummary, headlines, write_report

@@ -16,8 +16,8 @@ from ragstone.engine.session import open_session
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, Tally
+from ragstone.judging.combined.savings import CascadeTally
 from ragstone.judging.pairwise import unpaired_notes
-from ragstone.judging.savings import CascadeTally
 from ragstone.llm import Caps
 from ragstone.records import Answer, Judgement, Question, Status
 from ragstone.report import Calls, RunSummary

@@ -8,7 +8,7 @@ import msgspec
 from ragstone.config import Section, convert_section, library_names, parse_toml, read_named
 from ragstone.config.loading import line_of
 from ragstone.errors import ConfigError
-from ragstone.judging.checking import key_and_problem
+from ragstone.judging.checking.problems import key_and_problem
 
 Kind = Literal[
     "rubric",
@@ -75,15 +75,16 @@ class Judge(Section, frozen=True, kw_only=True):
 
     metric: what it measures, so that judges of one thing stand beside each other (default: its name).
     inputs: what it reads of a row; a row that lacks one is `not_applicable`. scale: the lowest and the
-    highest score. best: which end of it is the good one. prompt: what the model is told; `{name}` stands for an input, whose text follows at the
-    end, fenced. prompts: other wordings of it by name, see variant.py. verify: the second prompt of kind
-    `statements`. labels: label -> score, for `classify`. criteria and aggregate: for `rubric`; the score is
-    the weighted mean of the criteria, or that mean rounded to the nearest whole number, halves up.
-    examples and shots: rows with the right reply, and how many of them the model is shown (default: all).
-    members: for `jury` and `cascade`. combine: for `jury`. measure and separator: for `lexical`, see
-    lexical.py. temperature, samples: how it is asked; the score of several samples is their mean. reply:
-    `token` reads the score from the probabilities of a single token. tuned_on: digests of the questions that
-    prompt or thresholds were fitted on (see tuned.py).
+    highest score. best: which end of it is the good one. prompt: what the model is told; `{name}` stands
+    for an input, whose text follows at the end, fenced. prompts: other wordings of it by name, see
+    variant.py. verify: the second prompt of kind `statements`. labels: label -> score, for `classify`.
+    criteria and aggregate: for `rubric`; the score is the weighted mean of the criteria, or that mean
+    rounded to the nearest whole number, halves up. examples and shots: rows with the right reply, and how
+    many of them the model is shown (default: all). members: for `jury` and `cascade`. combine: for
+    `jury`. measure and separator: for `lexical`, see lexical.py. temperature, samples: how it is asked;
+    the score of several samples is their mean. reply: `token` reads the score from the probabilities of a
+    single token. tuned_on: digests of the questions that prompt or thresholds were fitted on (see
+    tuned.py).
     """
 
     name: Name
@@ -116,7 +117,7 @@ class Judge(Section, frozen=True, kw_only=True):
     def needs_model(self) -> bool:
         """Whether a language model is asked, by itself or by a member."""
         if self.members:
-            from ragstone.judging.members import members_of  # which reads judges
+            from ragstone.judging.combined.members import members_of  # which reads judges
 
             return any(inner.needs_model for inner, _member in members_of(self))
         return self.kind not in WITHOUT_MODEL

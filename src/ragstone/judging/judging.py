@@ -1,9 +1,9 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
+from ragstone.judging.combined.members import model_name
 from ragstone.judging.finding import Finding, FindingOf, Means, Part
 from ragstone.judging.judge import Judge
 from ragstone.judging.kinds import find
-from ragstone.judging.members import model_name
 from ragstone.judging.render import gather_inputs
 from ragstone.judging.tuned import TUNED, is_tuned_on
 from ragstone.llm import DEADLINE, CallFailed

@@ -3,18 +3,18 @@
 import functools
 
 from ragstone.errors import ConfigError
-from ragstone.judging.cascade import judge_by_cascade
-from ragstone.judging.claims import judge_claims
-from ragstone.judging.contexts import judge_parts
+from ragstone.judging.combined.cascade import judge_by_cascade
+from ragstone.judging.combined.jury import judge_by_jury
 from ragstone.judging.finding import Finding, FindingOf, Means
 from ragstone.judging.judge import Judge, Kind
-from ragstone.judging.jury import judge_by_jury
 from ragstone.judging.lexical import BESIDE_QUESTION, MEASURES, OF_ANSWER, OF_QUESTION, alternatives
 from ragstone.judging.one_call import judge_in_one_call
 from ragstone.judging.samples import judge_in_samples
-from ragstone.judging.statements import judge_statements
+from ragstone.judging.statements.claims import judge_claims
+from ragstone.judging.statements.contexts import judge_parts
+from ragstone.judging.statements.supported import judge_statements
+from ragstone.judging.statements.useful import judge_contexts
 from ragstone.judging.token import judge_by_token
-from ragstone.judging.useful import judge_contexts
 from ragstone.records import Answer, references
 
 

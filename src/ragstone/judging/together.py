@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.judging.checking_keys import ONE_CALL
+from ragstone.judging.checking.keys import ONE_CALL
 from ragstone.judging.examples import examples_text, expected_values
 from ragstone.judging.finding import Finding, Means, ask_model
 from ragstone.judging.judge import Example, Judge

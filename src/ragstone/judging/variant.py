@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import ConfigError, nearest
-from ragstone.judging.checking import problem_of
+from ragstone.judging.checking.problems import problem_of
 from ragstone.judging.judge import Example, Judge, judge_names, read_judge
 
 OPTIONS = ("scale", "shots", "prompt", "token", "temperature", "samples")
@@ -29,7 +29,7 @@ def load_judge(name: str | Path) -> Judge:
     """
     judge = read_variant(name)
     if judge.members:
-        from ragstone.judging.members import check_members  # which reads the members by this module
+        from ragstone.judging.combined.members import check_members  # which reads the members by this module
 
         check_members(judge, name)
     return judge

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ragstone.judging.expected import CascadeFit, FitFigures
-from ragstone.judging.savings import CascadeSavings
+from ragstone.judging.combined.expected import CascadeFit, FitFigures
+from ragstone.judging.combined.savings import CascadeSavings
 from ragstone.records import Usage
 from ragstone.report.wording import count, plural
 from ragstone.statistics import Estimate

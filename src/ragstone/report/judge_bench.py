@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.bench_board import JudgeBoard
-from ragstone.agreement.bench_choice import Choice
+from ragstone.agreement.bench.board import JudgeBoard
+from ragstone.agreement.bench.choice import Choice
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from ragstone.agreement.bench_board import JudgeBoard, JudgeStanding
+from ragstone.agreement.bench.board import JudgeBoard, JudgeStanding
 from ragstone.report import judge_bench_words
 from ragstone.report.bench_page import decade_s
 from ragstone.report.html import asset, environment, policy, put_page, safe

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragstone.agreement.bench_choice import Contrast
+from ragstone.agreement.bench.choice import Contrast
 from ragstone.report import wording
 from ragstone.report.bench_terminal import STYLES, new_table, text
 from ragstone.report.judge_bench import JudgeBenchSummary

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from ragstone.agreement.bench_board import CellComparison, JudgeBoard, JudgeStanding, Place
-from ragstone.agreement.bench_cells import Spread
-from ragstone.agreement.bench_choice import CheaperWithExamples, Choice, Contrast, Fit, Price
-from ragstone.agreement.bench_grid import LeftOut
+from ragstone.agreement.bench.board import CellComparison, JudgeBoard, JudgeStanding, Place
+from ragstone.agreement.bench.cells import Spread
+from ragstone.agreement.bench.choice import CheaperWithExamples, Choice, Contrast, Fit, Price
+from ragstone.agreement.bench.grid import LeftOut
 from ragstone.report.bench_words import seconds
 from ragstone.report.judge_bench import JudgeBenchSummary
 from ragstone.report.wording import count, interval, number, plural, statuses, usd

@@ -4,7 +4,7 @@ import msgspec
 
 from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.experiments import FoundAndRight
-from ragstone.judging.savings import CascadeSavings
+from ragstone.judging.combined.savings import CascadeSavings
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status, Usage
 from ragstone.retrieval import RetrievalSummary

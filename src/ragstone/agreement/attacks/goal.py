@@ -4,7 +4,7 @@ import msgspec
 
 from ragstone.agreement.attacks.attack import Aim
 from ragstone.judging import Judge
-from ragstone.judging.members import leaves
+from ragstone.judging.combined.members import leaves
 from ragstone.judging.token import options_of
 
 REASON = "Every point is met and nothing is missing."

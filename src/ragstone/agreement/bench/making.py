@@ -1,0 +1,303 @@
+"""Cells judged on the same answers -> which agrees best with people, and which cannot be told apart."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import msgspec
+import numpy as np
+
+from ragstone.agreement.bench.board import Aside, CellComparison, JudgeBoard, JudgeStanding, Place
+from ragstone.agreement.bench.cells import (
+    Judged,
+    Spent,
+    Spread,
+    no_scores,
+    scores_of,
+    spread_of,
+    statuses_of,
+    tuned_keys,
+)
+from ragstone.agreement.bench.footing import (
+    Footing,
+    choose_footing,
+    choose_measure,
+    compare_cell,
+    footing_notes,
+    place_labels,
+    worths,
+)
+from ragstone.agreement.bench.grid import NO_MODEL, JudgeCell, JudgeGrid, LeftOut
+from ragstone.agreement.card import grade_name
+from ragstone.agreement.comparison import Comparison
+from ragstone.agreement.estimates import agreement_estimates
+from ragstone.agreement.pairing import Human, Key, human_scores
+from ragstone.config import AgreementMeasure, JudgesBench
+from ragstone.errors import DataError
+from ragstone.records import Label, Status
+from ragstone.statistics import RESAMPLES, Estimate, Floats, mean_estimate
+from ragstone.statistics.paired import paired_tests
+
+LEAST_SCORED = 0.5  # a cell with fewer of the answers scored would take too many from all others
+
+
+class Answers(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The answers that all cells are compared on, and how that is done."""
+
+    keys: list[Key]
+    clusters: list[str]
+    human: Floats
+    footing: Footing
+    measure: AgreementMeasure
+    seed: int
+    resamples: int
+
+
+class Candidate(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A cell that can be placed. worth: of each answer, see bench_footing."""
+
+    cell: JudgeCell
+    worth: Floats
+    value: Estimate
+    agreement: dict[str, Estimate]
+    statuses: dict[Status, int]
+    spent: Spent
+    spread: Spread | None = None
+    file: str | None = None
+
+
+def make_board(
+    judged: Sequence[Judged],
+    failed: Sequence[LeftOut],
+    labels: Sequence[Label],
+    grid: JudgeGrid,
+    declared: JudgesBench,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> JudgeBoard:
+    """Return the board of judged cells, with the constant baseline among them where there is one.
+
+    A cell with a score for fewer than half of the labelled answers joins those that failed, with the reason.
+    Raises DataError if no label speaks of the metric, or no answer has a score of all cells.
+    """
+    humans = _humans(labels, grid.metric, declared.mapping)
+    labelled = {key for key, human in humans.items() if human.score is not None}
+    wanted = labelled - tuned_keys(judged)
+    able, failed = _able(judged, wanted, failed)
+    answers, rows, why = _compare(able, humans, wanted, declared, seed, resamples)
+    found = [_candidate(one, row, answers, wanted) for one, row in zip(able, rows, strict=True)]
+    placed = [one for one in found if isinstance(one, Candidate)]
+    constant = _constant(answers, grid.metric, rows, placed)
+    standings, comparisons = _order([*placed, *constant], answers)
+    return JudgeBoard(
+        metric=grid.metric,
+        measure=answers.measure,
+        why=why,
+        mapped=answers.footing.mapped,
+        n=len(answers.keys),
+        n_questions=len(set(answers.clusters)),
+        n_tuned=len(labelled) - len(wanted),
+        n_tied=len(humans) - len(labelled),
+        n_unscored=len(wanted) - len(answers.keys),
+        standings=standings,
+        comparisons=comparisons,
+        aside=[one for one in found if isinstance(one, Aside)],
+        failed=failed,
+        left_out=grid.left_out,
+        notes=footing_notes(answers.footing, _asked(able, rows) or rows, answers.measure),
+    )
+
+
+def _compare(
+    able: Sequence[Judged],
+    humans: Mapping[Key, Human],
+    wanted: set[Key],
+    declared: JudgesBench,
+    seed: int,
+    resamples: int,
+) -> tuple[Answers, list[Comparison], str]:
+    """Return the answers to compare on, each cell's scores beside people's, and why by this measure."""
+    keys = _common_keys(able, wanted)
+    human = np.array([humans[key].score for key in keys], dtype=np.float64)
+    footing = choose_footing([one.cell for one in able], human, mapped=bool(declared.mapping))
+    rows = [compare_cell(one.cell, _column(one, 0, keys), human, footing) for one in able]
+    # Where no judge that was asked for is left, a baseline without a threshold decides nothing either.
+    deciding = _asked(able, rows) or [row for row in rows if row.categories] or rows
+    measure, why = choose_measure(deciding, declared.measure)
+    answers = Answers(
+        keys=keys,
+        clusters=[humans[key].cluster for key in keys],
+        human=human,
+        footing=footing,
+        measure=measure,
+        seed=seed,
+        resamples=resamples,
+    )
+    return answers, rows, why
+
+
+def _asked(able: Sequence[Judged], rows: Sequence[Comparison]) -> list[Comparison]:
+    """Return the rows of cells that somebody asked for."""
+    return [row for row, one in zip(rows, able, strict=True) if not one.cell.added]
+
+
+def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) -> dict[Key, Human]:
+    mine = [label for label in labels if label.metric in (None, metric)]
+    if not mine:
+        known = ", ".join(sorted({str(label.metric) for label in labels}))
+        raise DataError(
+            f"no label speaks of {metric!r}: they speak of {known}. Set metric in [bench.judges]."
+        )
+    return human_scores(place_labels(mine, mapping) if mapping else mine, metric)
+
+
+def _able(
+    judged: Sequence[Judged], wanted: set[Key], failed: Sequence[LeftOut]
+) -> tuple[list[Judged], list[LeftOut]]:
+    """Return the cells that can be compared, and all others with their reasons. Raises DataError."""
+    able, unable = [], list(failed)
+    for one in judged:
+        n_scored = len(wanted & scores_of(one.runs[0]).keys())
+        if n_scored and n_scored >= LEAST_SCORED * len(wanted):
+            able.append(one)
+        else:
+            told = no_scores(statuses_of(one, wanted), one.runs[0])
+            reason = f"only {n_scored} of {len(wanted)} labelled answers have a score ({told})"
+            unable.append(LeftOut(name=one.cell.name, reason=reason))
+    if not able:
+        raise DataError(f"no cell could be measured. {'; '.join(f'{o.name}: {o.reason}' for o in unable)}")
+    return able, unable
+
+
+def _common_keys(able: Sequence[Judged], wanted: set[Key]) -> list[Key]:
+    """Return the answers that all cells have scored, in the order of the first."""
+    common = wanted.intersection(*(scores_of(one.runs[0]) for one in able))
+    if not common:
+        raise DataError("no labelled answer has a score of every cell: leave out those that often fail.")
+    return [key for key in scores_of(able[0].runs[0]) if key in common]
+
+
+def _column(one: Judged, run: int, keys: Sequence[Key]) -> Floats:
+    scores = scores_of(one.runs[run])
+    return np.array([scores[key] for key in keys], dtype=np.float64)
+
+
+def _candidate(one: Judged, row: Comparison, answers: Answers, wanted: set[Key]) -> Candidate | Aside:
+    """Return a cell's measures, or why it has no place."""
+    worth = worths(row, answers.measure)
+    agreement = _agreement(row, answers)
+    if worth is None or (answers.measure == "Spearman" and "Spearman" not in agreement):
+        same = "it gave one and the same score throughout"
+        reason = same if answers.measure == "Spearman" else " ".join(row.notes) or "it is on another scale"
+        return Aside(cell=one.cell, reason=reason, agreement=agreement, file=one.file)
+    return Candidate(
+        cell=one.cell,
+        worth=worth,
+        value=agreement[answers.measure],
+        agreement=agreement,
+        statuses=statuses_of(one, wanted),
+        spent=one.spent,
+        spread=_spread(one, answers),
+        file=one.file,
+    )
+
+
+def _agreement(row: Comparison, answers: Answers) -> dict[str, Estimate]:
+    """Return the measures that mean something, the bench's first."""
+    clusters, seed, resamples = answers.clusters, answers.seed, answers.resamples
+    found = agreement_estimates(row, clusters, seed=seed, resamples=resamples)
+    if row.same_unit and len(row.categories) != 2:  # of two grades it is what exact agreement lacks to 1
+        difference = mean_estimate(np.abs(row.judge - row.human), clusters, seed=seed, resamples=resamples)
+        found |= {"difference": difference} if difference else {}
+    lead = answers.measure
+    return ({lead: found[lead]} if lead in found else {}) | found
+
+
+def _spread(one: Judged, answers: Answers) -> Spread | None:
+    """Return how far the runs of a cell differ; None for one run, or where a run has no measure."""
+    scores = [scores_of(rows) for rows in one.runs]
+    keys = [key for key in answers.keys if all(key in found for found in scores)]
+    if len(scores) < 2 or not keys:
+        return None
+    kept = dict(zip(answers.keys, answers.human.tolist(), strict=True))
+    human = np.array([kept[key] for key in keys])
+    values = []
+    for run in range(len(scores)):
+        worth = worths(
+            compare_cell(one.cell, _column(one, run, keys), human, answers.footing), answers.measure
+        )
+        if worth is None:
+            return None
+        values.append(float(abs(worth.mean()) if answers.measure == "difference" else worth.mean()))
+    changed = [float(len({found.get(key) for found in scores}) > 1) for key in answers.keys]
+    share = mean_estimate(changed, answers.clusters, seed=answers.seed, resamples=answers.resamples)
+    return spread_of(values, share, len(keys))
+
+
+def _constant(
+    answers: Answers, metric: str, rows: Sequence[Comparison], placed: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return the rival that always gives the same: the most frequent label, or for differences the median.
+
+    It is taken from the same labels, which favours it a little. None where only the order is compared.
+    """
+    if answers.measure == "Spearman" or not placed:
+        return []
+    grades, counts = np.unique(answers.human, return_counts=True)
+    exact = answers.measure == "exact agreement"
+    grade = float(grades[counts.argmax()] if exact else np.median(answers.human))
+    like = next(row for row in rows if worths(row, answers.measure) is not None)
+    row = msgspec.structs.replace(like, judge=np.full_like(answers.human, grade), threshold=None)
+    worth = worths(row, answers.measure)
+    if worth is None:
+        return []
+    value = mean_estimate(np.abs(worth), answers.clusters, seed=answers.seed, resamples=answers.resamples)
+    if value is None:
+        return []
+    name = f"always '{grade_name(metric, grade)}'" if exact else f"always {grade:.3g}"
+    n = len(answers.keys)
+    return [
+        Candidate(
+            cell=JudgeCell(
+                name=name, judge=name, base=name, model=NO_MODEL, scale=placed[0].cell.scale, added=True
+            ),
+            worth=worth,
+            value=value,
+            agreement={answers.measure: value},
+            statuses={"scored": n},
+            spent=Spent(n_judged=n, n_calls=0, input=0, output=0, seconds=0.0, cost_usd=0.0),
+        )
+    ]
+
+
+def _order(
+    candidates: Sequence[Candidate], answers: Answers
+) -> tuple[list[JudgeStanding], list[CellComparison]]:
+    """Return the cells best first, and every pair of them compared; of equal ones the first is the best."""
+    best_first = sorted(candidates, key=lambda one: -float(one.worth.mean()))
+    pairs = list(combinations(range(len(best_first)), 2))
+    columns = np.stack([one.worth for one in best_first], axis=1) if best_first else np.zeros((1, 0))
+    tests = paired_tests(columns, pairs, answers.clusters, seed=answers.seed) if pairs else []
+    comparisons = [
+        CellComparison(
+            first=best_first[a].cell.name, second=best_first[b].cell.name, **msgspec.structs.asdict(test)
+        )
+        for (a, b), test in zip(pairs, tests, strict=True)
+    ]
+    against_best = [None, *comparisons[: max(0, len(best_first) - 1)]]
+    standings = [
+        JudgeStanding(
+            place=place,
+            verdict=_verdict(comparison),
+            comparison=comparison,
+            **{name: getattr(one, name) for name in Candidate.__struct_fields__ if name != "worth"},
+        )
+        for place, (one, comparison) in enumerate(zip(best_first, against_best, strict=False), 1)
+    ]
+    return standings, comparisons
+
+
+def _verdict(comparison: CellComparison | None) -> Place:
+    if comparison is None:
+        return "best"
+    return "not distinguishable" if comparison.verdict == "cannot tell" else "worse"

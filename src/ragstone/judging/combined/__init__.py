@@ -1,0 +1,1 @@
+"""Judges made of judges: juries, cascades, and how a cascade is fitted to labels."""

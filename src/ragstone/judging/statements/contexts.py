@@ -1,0 +1,171 @@
+"""Contexts -> what one call can show of them: cut at sentence ends where they must be, nothing left out."""
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from ragstone.corpus.sentences import sentence_spans
+from ragstone.corpus.splitting import pack
+from ragstone.judging.finding import Finding, FindingOf, Means
+from ragstone.judging.judge import Judge
+from ragstone.judging.statements.verdicts import A_CALL
+from ragstone.records import Answer, Context, Usage
+from ragstone.retrieval.bm25 import rank_by_bm25
+
+# Of contexts in one call, in bytes of UTF-8: some 3,000 tokens of English. Larger windows exist, yet small
+# models overlook what stands in the middle of a long prompt (Liu et al. 2023), and a call costs little more.
+MOST_BYTES = 12_000
+LEAST_BYTES = 1_000  # where the other texts leave less, the endpoint itself says that they are too long
+BYTES_A_TOKEN = 3  # or more, in most scripts
+FRAME_TOKENS = 300  # what a prompt holds beside its texts: the form of the reply, tags, codes
+PARTS = 4  # of a call's room: parts of long contexts are so short that the best of several fit in one call
+LABEL = 10  # characters of a passage's number and of the gap after it
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """A context or a part of one. number: of the context, from 1. start: where it begins, in characters."""
+
+    number: int
+    start: int
+    text: str
+
+
+def room(
+    judge: Judge,
+    means: Means,
+    contexts: Sequence[str],
+    beside: Iterable[str] = (),
+    *,
+    most_bytes: int | None = MOST_BYTES,
+) -> int:
+    """Return how many characters of these contexts a call can show.
+
+    beside: the other texts in it. most_bytes: None allows all that the model's window leaves; where the
+    window is not known, MOST_BYTES hold all the same.
+    """
+    n_bytes = sum(len(text.encode("utf-8", "surrogatepass")) for text in contexts)
+    n_characters = sum(map(len, contexts))
+    if means.context_tokens is None:
+        left = MOST_BYTES
+    else:
+        told = [judge.prompt or "", judge.verify or "", *beside]
+        taken = sum(len(text.encode("utf-8", "surrogatepass")) for text in told)
+        tokens = means.context_tokens(means.model) - judge.max_tokens - FRAME_TOKENS
+        left = tokens * BYTES_A_TOKEN - taken
+    allowed = max(LEAST_BYTES, left if most_bytes is None else min(left, most_bytes))
+    return allowed * n_characters // n_bytes if n_bytes else allowed
+
+
+def texts_of(contexts: Sequence[Context] | None) -> list[str]:
+    """Return the texts, in their order, the blank ones among them."""
+    return [context.text for context in contexts or []]
+
+
+def cut_text(text: str, most: int) -> list[str]:
+    """Return the parts of a text, none longer than `most` characters, which joined are the text again.
+
+    A cut stands where a sentence ends, if one does; white space belongs to the part before it.
+    """
+    if len(text) <= most:
+        return [text]
+    starts = [start for start, _ in pack(text, sentence_spans(text), most, 0)]
+    edges = [0, *starts[1:], len(text)]
+    return [
+        text[at : min(at + most, end)]
+        for start, end in itertools.pairwise(edges)
+        for at in range(start, end, most)
+    ]
+
+
+def cut_contexts(texts: Sequence[str], most: int) -> list[Passage]:
+    """Return the contexts as passages that fit a call of `most` characters; a blank one gives none."""
+    found: list[Passage] = []
+    for number, text in enumerate(texts, 1):
+        start, fits = 0, len(text) + LABEL <= most
+        for part in cut_text(text, len(text) if fits else most // PARTS - LABEL) if text.strip() else []:
+            found.append(Passage(number, start, part))
+            start += len(part)
+    return found
+
+
+def show(passages: Iterable[Passage], *, numbered: bool = True) -> str:
+    """Return the passages as a call shows them: in their own order, each under its context's number."""
+    blocks: list[str] = []
+    end = (0, 0)
+    for passage in sorted(passages, key=lambda passage: (passage.number, passage.start)):
+        if end == (passage.number, passage.start):
+            blocks[-1] += passage.text
+        else:
+            blocks.append(f"[{passage.number}] {passage.text}" if numbered else passage.text)
+        end = (passage.number, passage.start + len(passage.text))
+    return "\n\n".join(blocks)
+
+
+async def take_best(
+    passages: Sequence[Passage], wanted: str, most: int
+) -> tuple[list[Passage], list[Passage]]:
+    """Return the passages for the next call, and those left for later ones.
+
+    Where not all fit, those that have most in common with `wanted` (BM25) come first.
+    """
+    if _size(passages) <= most:
+        return list(passages), []
+    [hits] = await rank_by_bm25([passage.text for passage in passages])([wanted], len(passages), None)
+    order = dict.fromkeys([*(place for place, _ in hits), *range(len(passages))])
+    taken: list[Passage] = []
+    for place in order:
+        if _size([*taken, passages[place]]) <= most or not taken:
+            taken.append(passages[place])
+    return taken, [passage for passage in passages if passage not in taken]
+
+
+def take_next(passages: Sequence[Passage], most: int) -> tuple[list[Passage], list[Passage]]:
+    """Return as many passages as one call can show and give verdicts on, in their order, and those left."""
+    n = 1
+    while n < min(len(passages), A_CALL) and _size(passages[: n + 1]) <= most:
+        n += 1
+    return list(passages[:n]), list(passages[n:])
+
+
+def _size(passages: Sequence[Passage]) -> int:
+    return sum(len(passage.text) + LABEL for passage in passages)
+
+
+async def judge_parts(
+    judge: Judge, answer: Answer, inputs: dict[str, str], means: Means, judge_one: FindingOf
+) -> Finding:
+    """Return the finding of a yes/no judge that reads contexts, which may be more than one call can show.
+
+    A judge of the contexts alone says no where there are none. Contexts that fit the model's window are
+    judged in one call. Others are shown part by part, those first that have most in common with the
+    question: yes if any part by itself gives a yes, so what only several parts together would give is not
+    seen; the metadata then hold `context_parts`, the number of calls made.
+    """
+    texts = texts_of(answer.contexts)
+    beside = [text for name, text in inputs.items() if name != "contexts"]
+    most = room(judge, means, texts, beside, most_bytes=None)
+    left = cut_contexts(texts, most)
+    if not left and "answer" not in inputs:
+        return Finding(score=0.0, rationale="nothing was retrieved", usage=Usage(calls=0), cost_usd=0.0)
+    found: list[Finding] = []
+    while left or not found:
+        shown, left = await take_best(left, " ".join(beside), most)
+        found.append(await judge_one(judge, answer, inputs | {"contexts": show(shown)}, means))
+        if found[-1].score and found[-1].score > 0.5:
+            break
+    if len(found) == 1 and not left:
+        return found[0]
+    return _highest(found)
+
+
+def _highest(found: Sequence[Finding]) -> Finding:
+    """Return the finding with the highest score, the first of equals, with what all of them took."""
+    best = max(found, key=lambda finding: -1.0 if finding.score is None else finding.score)
+    costs = [finding.cost_usd for finding in found if finding.cost_usd is not None]
+    return msgspec.structs.replace(
+        best,
+        usage=sum((finding.usage or Usage(calls=0) for finding in found), Usage(calls=0)),
+        cost_usd=sum(costs) if len(costs) == len(found) else None,
+        metadata=(best.metadata or {}) | {"context_parts": len(found)},
+    )
