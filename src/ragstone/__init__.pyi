@@ -1,6 +1,9 @@
 """The public API, by name. Each is documented where it is defined."""
 
+from .agreement import CorrectedMean as CorrectedMean
 from .agreement import ReportCard as ReportCard
+from .agreement import corrected_means as corrected_means
+from .agreement import next_to_label as next_to_label
 from .agreement import report_cards as report_cards
 from .config import Settings as Settings
 from .config import load_settings as load_settings
@@ -51,6 +54,7 @@ from .judging import Judge as Judge
 from .judging import MetricSummary as MetricSummary
 from .judging import judge_names as judge_names
 from .judging import load_judge as load_judge
+from .judging import question_digest as question_digest
 from .judging import summarise as summarise
 from .judging.combined.savings import cascade_savings as cascade_savings
 from .records import Answer as Answer
