@@ -67,3 +67,11 @@ def test_rival_is_compared_on_shared_answers_only():
 
 def test_no_shared_answer_no_rival():
     assert rival(hits([1, 1]), hits([1], start=9), {}) is None
+
+
+def test_one_answer_more_is_not_better():
+    # Right on all 100, the constant on 99: a single answer differs, which an exact McNemar test gives p = 1.
+    found = constant([1] * 99 + [0], [1] * 99 + [0])
+    assert found.difference.value == 0.01
+    assert found.difference.low == 0
+    assert found.better is None

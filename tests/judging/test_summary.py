@@ -1,3 +1,5 @@
+import msgspec
+
 from ragstone.judging import summarise
 from ragstone.records import Judgement
 
@@ -39,3 +41,12 @@ def test_rows_that_share_a_cluster_make_the_interval_wider():
     alone = summarise(rows)[0].estimate
     shared = summarise(rows, clusters={str(i): str(i % 20 // 5) for i in range(40)})[0].estimate
     assert shared.high - shared.low > alone.high - alone.low
+
+
+def test_grades_that_happen_to_be_0_and_1_are_no_proportion():
+    def graded(*scores):
+        rows = [msgspec.structs.replace(row(f"q{i}", score), scale=(0, 3)) for i, score in enumerate(scores)]
+        return summarise(rows)[0].estimate
+
+    assert graded(1.0, 1.0).high is None, "the next could have been 3"
+    assert graded(1.0, 0.0, 1.0).method != "wilson"

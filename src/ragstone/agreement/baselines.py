@@ -6,6 +6,7 @@ import numpy as np
 
 from ragstone.agreement.card import Baseline, grade_name
 from ragstone.agreement.comparison import Comparison
+from ragstone.agreement.estimates import mean_difference
 from ragstone.agreement.pairing import Key
 from ragstone.statistics import Clusters, Estimate, Floats, exact_matches, mean_estimate
 
@@ -59,7 +60,7 @@ def _baseline(
     name: str, judge: Floats, rival: Floats, clusters: Clusters, *, seed: int, resamples: int
 ) -> Baseline | None:
     agreement = mean_estimate(rival, clusters, seed=seed, resamples=resamples)
-    difference = mean_estimate(judge - rival, clusters, seed=seed, resamples=resamples)
+    difference = mean_difference(judge - rival, clusters, seed=seed, resamples=resamples)
     if agreement is None or difference is None:
         return None
     return Baseline(

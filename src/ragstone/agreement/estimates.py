@@ -81,7 +81,7 @@ def agreement_estimates(
 
 
 def mean_difference(differences: Floats, clusters: Clusters, *, seed: int, resamples: int) -> Estimate | None:
-    """Return the mean of judge minus human. It is no proportion: where all are 0 it has no interval."""
+    """Return the mean of judge minus human, or of other differences; no interval where all are the same."""
     columns, mean = mean_columns(differences)
     totals = cluster_totals(columns, cluster_codes(clusters, len(differences)))
     found = bootstrap_estimates(totals, {"": mean}, len(differences), seed=seed, resamples=resamples)

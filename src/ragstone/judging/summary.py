@@ -88,7 +88,9 @@ def _summarise(group: _Group, seed: int) -> MetricSummary:
         model=first.model,
         prompt_version=first.prompt_version,
         scale=first.scale,
-        estimate=mean_estimate(group.scores, group.clusters, seed=seed),
+        estimate=mean_estimate(
+            group.scores, group.clusters, seed=seed, proportion=first.scale is None or first.scale == (0, 1)
+        ),
         n_rows=group.statuses.total(),
         statuses={status: group.statuses[status] for status in STATUSES if group.statuses[status]},
         unsupported=group.unsupported,

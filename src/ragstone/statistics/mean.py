@@ -17,17 +17,22 @@ def mean_estimate(
     seed: int = 0,
     resamples: int = RESAMPLES,
     level: float = 0.95,
+    proportion: bool = True,
 ) -> Estimate | None:
     """Return the mean with its interval, None if there are no values.
 
     values: finite, in any unit; the mean has the same. clusters: one key a value, equal for values that
     are not independent (questions of one document); None if all are. Wilson if all values are 0 or 1 and
     no two share a cluster, else BCa bootstrap of whole clusters. If all are 0, or all 1, resamples cannot
-    vary: then Wilson with every cluster counted once, which errs on the wide side.
+    vary: then Wilson with every cluster counted once, which errs on the wide side. proportion: False for
+    values that could be other than 0 and 1 though none of these is (grades from 0 to 3): never Wilson.
     """
     if not len(values):
         return None
-    return mean_estimates({"": values}, clusters, seed=seed, resamples=resamples, level=level)[""]
+    found = mean_estimates(
+        {"": values}, clusters, seed=seed, resamples=resamples, level=level, proportion=proportion
+    )
+    return found[""]
 
 
 def mean_estimates(
@@ -37,6 +42,7 @@ def mean_estimates(
     seed: int = 0,
     resamples: int = RESAMPLES,
     level: float = 0.95,
+    proportion: bool = True,
 ) -> dict[str, Estimate]:
     """Return the mean of each column with its interval, as mean_estimate does; empty if there are no rows.
 
@@ -52,7 +58,7 @@ def mean_estimates(
     if not n or n == {0}:
         return {}
     codes = cluster_codes(clusters, n.pop())
-    estimates = {name: _wilson(array, codes, level) for name, array in arrays.items()}
+    estimates = {name: _wilson(array, codes, level) if proportion else None for name, array in arrays.items()}
     drawn = [name for name, estimate in estimates.items() if estimate is None]
     if drawn:
         totals = _totals(np.stack([arrays[name] for name in drawn], axis=1), codes)
