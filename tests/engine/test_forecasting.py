@@ -162,3 +162,10 @@ def test_wrong_settings_are_told_as_by_the_run_itself(project: Settings) -> None
         forecast_judging(project.path("answers.jsonl"), load_judges(["correctness"]), nobody)
     with pytest.raises(ConfigError, match=r"\[documents\] paths is missing"):
         forecast_run(replace(project, documents=DocumentsSection()))
+
+
+def test_judges_by_one_token_are_forecast(project: Settings, fake_openai: FakeOpenAI) -> None:
+    # Nobody has given probabilities yet: that says nothing against the endpoint.
+    sheet = project.path("answers.jsonl")
+    assert forecast_judging(sheet, load_judges(["same_answer", "relevance@token"]), project).calls == 16
+    assert fake_openai.n_requests == 0

@@ -23,9 +23,15 @@ ASSUMPTION = (
 
 
 def made_up_reply(prompt: Prompt) -> Reply:
-    """Return a reply of the prompt's type that cost nothing. Raises CallFailed where none can be made up."""
+    """Return a reply of the prompt's type that cost nothing. Raises CallFailed where none can be made up.
+
+    Where probabilities are asked for it has those of no token: an endpoint that gives them, and nothing said.
+    """
     value = None if prompt.reply is None else _made_up(prompt.reply)
-    return Reply(text=ANSWER, value=value, usage=Usage(calls=0), latency_s=0.0, cost_usd=None)
+    logprobs = None if prompt.top_logprobs is None else ()
+    return Reply(
+        text=ANSWER, value=value, usage=Usage(calls=0), latency_s=0.0, cost_usd=None, logprobs=logprobs
+    )
 
 
 @functools.lru_cache(maxsize=256)
