@@ -53,3 +53,33 @@ def test_rows_that_the_judge_was_made_with_are_refused(judged):
     (judged / "judgements.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl")
     assert (ran.code, "that judge 'containment' was made with" in ran.err) == (2, True)
+
+
+def test_page_does_not_replace_the_labels(judged):
+    before = (judged / "labels.jsonl").read_bytes()
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--page", "labels.jsonl")
+    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert (judged / "labels.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--map", "good=1"), "write LABEL=SCORE, both numbers"),
+        (("--map", "1=nan"), "write LABEL=SCORE, both numbers"),
+        (("--threshold", "containment=inf"), "write NAME=NUMBER"),
+        (("--threshold", "contanment=0.5"), "Did you mean 'containment'?"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(judged, given, said):
+    ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", *given)
+    assert (ran.code, said in ran.err) == (2, True)
+
+
+def test_threshold_of_a_variant(judged):
+    rows = (judged / "judgements.jsonl").read_text(encoding="utf-8")
+    (judged / "judgements.jsonl").write_text(rows.replace('"containment"', '"rubric@scale=0-10"'))
+    ran = ragstone(
+        "agree", "judgements.jsonl", "labels.jsonl", "--threshold", "rubric@scale=0-10=1", "--json"
+    )
+    assert ran.code == 0

@@ -261,3 +261,18 @@ def test_the_forecast_of_pairs_counts_both_orders(project):
         "judge", "two.jsonl", "--judge", "pairwise", "--model", "openai/fake", "--forecast", "--json"
     )
     assert sum(model["calls"] for model in json.loads(ran.out)["models"]) == 12
+
+
+def test_the_sheet_is_not_replaced_by_its_judgements(project):
+    before = (project / "answers.jsonl").read_bytes()
+    ran = ragstone("judge", "answers.jsonl", "--judge", "containment", "-o", "answers.jsonl", "--force")
+    assert (ran.code, "is what this command reads" in ran.err) == (2, True)
+    assert (project / "answers.jsonl").read_bytes() == before
+
+
+def test_two_different_judges_of_one_name_are_not_one(project):
+    ragstone("judges", "new", "containment.toml")
+    ran = ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "containment.toml")
+    assert (ran.code, "two different judges are named 'containment'" in ran.err) == (2, True)
+    twice = ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "containment")
+    assert twice.code == 0

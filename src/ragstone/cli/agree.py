@@ -1,5 +1,6 @@
 """`ragstone agree`: judgements + people's labels -> the judge's report card."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,12 +44,15 @@ def agree(
     from ragstone.agreement import corrected_means, report_cards
     from ragstone.records import Judgement, Label
     from ragstone.report import terminal_card, terminal_corrected, write_cards
-    from ragstone.tables import read_rows
+    from ragstone.tables import keep_sources, read_rows
 
+    if page:
+        keep_sources([page], [judgements, labels])
     judged = [row for row in read_rows(judgements, Judgement) if metric in (None, row.metric)]
     said = list(read_rows(labels, Label))
     thresholds = _numbers(threshold, "--threshold")
-    mapped = {float(label): score for label, score in _numbers(mapping, "--map").items()} or None
+    _check_known(thresholds, {row.judge for row in judged})
+    mapped = {_number(label, "--map"): score for label, score in _numbers(mapping, "--map").items()} or None
     cards = report_cards(judged, said, threshold=thresholds, mapping=mapped, by=by or (), seed=seed)
     corrected = corrected_means(judged, said, threshold=thresholds, mapping=mapped, seed=seed)
     if page:
@@ -72,13 +76,32 @@ def _with_corrected(card: "ReportCard", corrected: "Sequence[CorrectedMean]") ->
 
 def _numbers(given: list[str] | None, option: str) -> dict[str, float]:
     """Return NAME=NUMBER options as a dict. Raises ConfigError."""
-    from ragstone.errors import ConfigError
-
     found = {}
     for text in given or ():
-        name, _, number = text.partition("=")
-        try:
-            found[name.strip()] = float(number)
-        except ValueError:
-            raise ConfigError(f"{option} {text!r}: write NAME=NUMBER, e.g. correctness=50.") from None
+        name, _, number = text.rpartition("=")  # a variant's name holds one: rubric@shots=2
+        found[name.strip()] = _number(number, option, text)
     return found
+
+
+def _number(text: str, option: str, given: str | None = None) -> float:
+    """Return the number that a text is. Raises ConfigError, also for nan and inf."""
+    from ragstone.errors import ConfigError
+
+    example = "1=0.5" if option == "--map" else "correctness=50"
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        form = "LABEL=SCORE, both numbers" if option == "--map" else "NAME=NUMBER"
+        raise ConfigError(f"{option} {given or text!r}: write {form}, e.g. {example}.")
+    return number
+
+
+def _check_known(thresholds: dict[str, float], judges: set[str]) -> None:
+    """Check that each threshold is of a judge in the file. Raises ConfigError."""
+    from ragstone.errors import ConfigError, nearest
+
+    for name in thresholds:
+        if judges and name not in judges:
+            raise ConfigError(f"--threshold {name!r}: no judge of that name. {nearest(name, sorted(judges))}")

@@ -22,7 +22,7 @@ from ragstone.llm import Caps
 from ragstone.records import Answer, Judgement, Question, Status
 from ragstone.report import Calls, RunSummary
 from ragstone.systems import join_questions
-from ragstone.tables import check_output, read_rows
+from ragstone.tables import check_output, keep_sources, read_rows
 from ragstone.version import __version__
 
 
@@ -54,6 +54,7 @@ def judge_sheet(
     Raises DataError, ConfigError, ModelError.
     """
     check_output(output, force)
+    keep_sources([output], [path for path in (sheet, questions) if path])
     answers = sheet_rows(sheet, questions, limit)
     n_answers = sum(1 for _ in answers())
 

@@ -14,7 +14,7 @@ from ragstone.engine.judge_tasks import JudgeTask, plan_tasks
 from ragstone.engine.local import map_in_order
 from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session
-from ragstone.errors import ModelError, RagstoneError
+from ragstone.errors import ConfigError, ModelError, RagstoneError
 from ragstone.judging import Judge, Means, load_judge
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.retrieval import build_search
@@ -179,6 +179,13 @@ async def _judge_rows(
 
 
 def load_judges(names: Iterable[str | Path | Judge]) -> list[Judge]:
-    """Return judges by name, by path or as they are, each once. Raises ConfigError."""
-    judges = [name if isinstance(name, Judge) else load_judge(name) for name in names]
-    return list({judge.name: judge for judge in judges}.values())
+    """Return judges by name, by path or as they are, each once. Raises ConfigError for two of one name."""
+    found: dict[str, Judge] = {}
+    for name in names:
+        judge = name if isinstance(name, Judge) else load_judge(name)
+        if found.setdefault(judge.name, judge) != judge:
+            raise ConfigError(
+                f"two different judges are named {judge.name!r}, and their scores could not be told apart. "
+                "Give one of the files another `name`."
+            )
+    return list(found.values())
