@@ -18,7 +18,7 @@ from ragstone.judging.judge import Example, Judge
 from ragstone.judging.lexical import alternatives, chrf
 from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
 from ragstone.judging.rubric import grade_texts
-from ragstone.llm import Message, Prompt, Reply, row_nonce
+from ragstone.llm import Message, Prompt, Reply, defuse, row_nonce
 from ragstone.records import Answer, references
 
 TOP = 20  # the most that endpoints list
@@ -159,7 +159,7 @@ def _fenced(judge: Judge, texts: Mapping[str, str], secret: bytes) -> str:
     """
     *before, last = texts.values()
     nonce = row_nonce(secret, [judge.name, str(judge.version), *(before or [last])])
-    opened = "\n".join(f"<{name} {nonce}>\n{text}" for name, text in texts.items())
+    opened = "\n".join(f"<{name} {nonce}>\n{defuse(text)}" for name, text in texts.items())
     return f"{opened}\n</{[*texts][-1]} {nonce}>"
 
 

@@ -6,7 +6,7 @@ from ragstone.llm.fenced import MATERIAL, fenced_prompt
 from ragstone.llm.gguf import cached_models, resolve_gguf
 from ragstone.llm.ledger import Ledger
 from ragstone.llm.prompt import Ask, CallFailed, Message, Prompt, Reply
-from ragstone.llm.untrusted import fence, load_secret, row_nonce
+from ragstone.llm.untrusted import defuse, fence, load_secret, row_nonce
 
 __all__ = [
     "DEADLINE",
@@ -21,6 +21,7 @@ __all__ = [
     "Prompt",
     "Reply",
     "cached_models",
+    "defuse",
     "fence",
     "fenced_prompt",
     "ledger_path",

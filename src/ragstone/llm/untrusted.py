@@ -7,6 +7,7 @@ prompt cache still hit.
 
 import hmac
 import os
+import re
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,16 @@ from ragstone.errors import ConfigError
 
 NONCE_DIGITS = 10
 SECRET_BYTES = 32
+
+# How chat templates mark turns and ends. llama.cpp and others read them as such wherever they stand, so a
+# text that holds them could end its own turn and speak as the system or the assistant.
+CONTROL = re.compile(
+    r"""<\s*[|｜][^|｜<>\n]{1,60}[|｜]\s*>   # <|im_end|> <|eot_id|> <｜User｜>
+    | </?(?:s|bos|eos|pad|unk|(?:start|end)_of_turn|turn)>   # Llama, Gemma
+    | \[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\]   # Mistral
+    | <</?SYS>>""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def load_secret(folder: Path) -> bytes:
@@ -57,5 +68,13 @@ def row_nonce(secret: bytes, parts: Iterable[str]) -> str:
 
 
 def fence(name: str, text: str, nonce: str) -> str:
-    """Return the text between delimiters that carry the nonce."""
-    return f"<{name} {nonce}>\n{text}\n</{name} {nonce}>"
+    """Return the text between delimiters that carry the nonce, its control tokens defused."""
+    return f"<{name} {nonce}>\n{defuse(text)}\n</{name} {nonce}>"
+
+
+def defuse(text: str) -> str:
+    """Return the text with a space in each control token of a chat template: `< |im_end|>` ends no turn.
+
+    It can be read as before. A text without such tokens is returned as it is.
+    """
+    return CONTROL.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
