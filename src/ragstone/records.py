@@ -25,6 +25,9 @@ Status = Literal[
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
+NO_MODEL = "none"
+"""The `model` of a judgement for which no language model was asked: that of a baseline."""
+
 Metadata = dict[str, Any]
 
 

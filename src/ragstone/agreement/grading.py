@@ -20,7 +20,6 @@ from ragstone.agreement.grades import calibration_of, grade_agreements, grade_na
 from ragstone.agreement.groups import by_system, by_tags, has_field
 from ragstone.agreement.humans import human_agreement
 from ragstone.agreement.measured import (
-    NO_MODEL,
     PREFERENCE,
     JudgeId,
     Measured,
@@ -32,7 +31,7 @@ from ragstone.agreement.pairing import Pairs, human_scores
 from ragstone.agreement.ranks import rank_systems
 from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grade_only, verdict
 from ragstone.errors import DataError
-from ragstone.records import Judgement, Label
+from ragstone.records import NO_MODEL, Judgement, Label
 from ragstone.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
 
 FEW_CLUSTERS = 20

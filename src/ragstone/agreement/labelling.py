@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ragstone.agreement.measured import NO_MODEL, by_judge
+from ragstone.agreement.measured import by_judge
 from ragstone.agreement.pairing import Key, human_scores, is_tuned, pair
 from ragstone.errors import DataError
-from ragstone.records import Answer, Judgement, Label, Row
+from ragstone.records import NO_MODEL, Answer, Judgement, Label, Row
 
 
 class ToLabel(Row, frozen=True, kw_only=True):

@@ -9,8 +9,6 @@ from ragstone.agreement.pairing import Human, Key, Pairs, pair
 from ragstone.records import Judgement
 from ragstone.statistics import exact_matches
 
-NO_MODEL = "none"  # the `model` of a judge that asks no language model
-
 PREFERENCE = "preference"  # the metric of judges that say which of two answers is better
 
 

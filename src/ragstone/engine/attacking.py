@@ -33,7 +33,7 @@ from ragstone.judging import Judge
 from ragstone.judging.combined.members import model_name
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.records import Answer, Judgement, count_statuses
+from ragstone.records import NO_MODEL, Answer, Judgement, count_statuses
 from ragstone.report.attack import ATTACK, AttackSummary, JudgeAttacked
 from ragstone.report.attack_page import write_attack
 from ragstone.tables import check_output, held, read_rows, write_rows
@@ -216,7 +216,7 @@ async def _attack(
     return JudgeAttacked(
         judge=judge.name,
         metric=judge.measures,
-        model=model_name(judge, session.settings.judge.model or "none"),
+        model=model_name(judge, session.settings.judge.model or NO_MODEL),
         prompt_version=judge.version,
         scale=judge.scale,
         n_rows=len(rows) if single else 0,

@@ -22,9 +22,9 @@ from ragstone.judging.combined.expected import (
     outcomes_of,
 )
 from ragstone.judging.combined.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
-from ragstone.judging.combined.members import NO_MODEL, asks_default, placed_name
+from ragstone.judging.combined.members import asks_default, placed_name
 from ragstone.judging.judge import Member
-from ragstone.records import Judgement, Label, Usage
+from ragstone.records import NO_MODEL, Judgement, Label, Usage
 
 DEFAULT_AGREEMENT = 0.95
 NAME = re.compile(r"[a-z][a-z0-9_]*")

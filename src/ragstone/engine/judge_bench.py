@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.agreement.bench.cells import Judged, Spent
 from ragstone.agreement.bench.choice import choose
-from ragstone.agreement.bench.grid import NO_MODEL, JudgeCell, JudgeGrid, LeftOut, plan_judges
+from ragstone.agreement.bench.grid import JudgeCell, JudgeGrid, LeftOut, plan_judges
 from ragstone.agreement.bench.making import make_board
 from ragstone.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
@@ -19,7 +19,7 @@ from ragstone.engine.session import Session, open_session
 from ragstone.engine.stages import judge_rows
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.llm import Caps, parse_caps
-from ragstone.records import Answer, Judgement, Label
+from ragstone.records import NO_MODEL, Answer, Judgement, Label
 from ragstone.report.judge_bench import BENCH, JudgeBenchSummary
 from ragstone.report.judge_bench_page import write_judge_bench
 from ragstone.tables import read_rows, write_rows

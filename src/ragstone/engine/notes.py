@@ -9,10 +9,12 @@ from ragstone.agreement.corrected_mean import RANDOM_SAMPLE
 from ragstone.config import AgreeSection, RetrieveSection
 from ragstone.corpus import Duplicate, Skipped
 from ragstone.judging import MetricSummary
-from ragstone.records import Question, Ranking
+from ragstone.records import NO_MODEL, Question, Ranking
 from ragstone.retrieval.filters import question_tags
 
 SHOWN = 3
+# Metric -> the judge without a model that is named where none stands beside a language model.
+BASELINES = {"correctness": "containment", "faithfulness": "grounding", "answered": "no_refusal"}
 
 
 def plain_notes(
@@ -37,14 +39,28 @@ def plain_notes(
         )
     notes += [_failed(metric) for metric in metrics if _n_failed(metric)]
     carded = {(card.judge, card.model) for card in cards}
-    judged = {(m.judge, m.model) for m in metrics if m.model != "none" and m.estimate}
+    judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
     unmeasured = sorted({judge for judge, _ in judged - carded})
     if unmeasured:
         notes.append(
             f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "
             "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
         )
-    return notes
+    return [*notes, *_alone(metrics)]
+
+
+def _alone(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note if a language model alone has judged what a baseline could have judged too."""
+    asked = {metric.metric for metric in metrics if metric.model != NO_MODEL}
+    free = {metric.metric for metric in metrics if metric.model == NO_MODEL}
+    alone = [metric for metric in BASELINES if metric in asked - free]
+    if not alone:
+        return []
+    missing = " ".join(f"--judge {BASELINES[metric]}" for metric in alone)
+    return [
+        f"No baseline stands beside {', '.join(alone)}. {missing} asks no model and costs nothing: a "
+        "language model that does no better is not worth its calls."
+    ]
 
 
 def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection) -> list[str]:

@@ -12,14 +12,14 @@ from ragstone.engine.local import map_in_order
 from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means
-from ragstone.judging.combined.members import NO_MODEL, asks_default, leaves, models_of
+from ragstone.judging.combined.members import asks_default, leaves, models_of
 from ragstone.llm import Ask, Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
 from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
 from ragstone.llm.prices import ListPrice
 from ragstone.llm.transport import Endpoint
-from ragstone.records import Document
+from ragstone.records import NO_MODEL, Document
 from ragstone.report import Calls
 from ragstone.retrieval import Filter, SearchMeans
 

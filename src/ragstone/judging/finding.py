@@ -7,7 +7,7 @@ import msgspec
 from ragstone.embedding import EmbedSoon
 from ragstone.judging.judge import Judge
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
-from ragstone.records import Answer, Metadata, Status, Usage, Verdict
+from ragstone.records import NO_MODEL, Answer, Metadata, Status, Usage, Verdict
 
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     ask: Ask | None = None
-    model: str = "none"
+    model: str = NO_MODEL
     others: Mapping[str, Ask] = {}
     secret: bytes = b""
     embed: EmbedSoon | None = None

@@ -5,6 +5,7 @@ import unicodedata
 from ragstone.agreement.attacks import AttackRate
 from ragstone.agreement.attacks.shown import UNSEEN
 from ragstone.agreement.probes import ProbeEffect
+from ragstone.records import NO_MODEL
 from ragstone.report.attack import JudgeAttacked
 from ragstone.report.wording import count, interval, level, number, plural, statuses
 from ragstone.statistics import Estimate
@@ -15,7 +16,7 @@ PROBE_NAMES = {"own_model": "own model"}
 
 def judge_line(one: JudgeAttacked) -> str:
     """Return the judge and its model."""
-    return one.judge if one.model == "none" else f"{one.judge} by {one.model}"
+    return one.judge if one.model == NO_MODEL else f"{one.judge} by {one.model}"
 
 
 def verdict(one: JudgeAttacked) -> str:

@@ -2,7 +2,8 @@
 
 from ragstone.agreement import Disagreement, Group, ReportCard
 from ragstone.agreement.card import Reversal, SystemRanking, grade_name
-from ragstone.report.wording import NO_MODEL, interval, judge_name, number
+from ragstone.records import NO_MODEL
+from ragstone.report.wording import interval, judge_name, number
 from ragstone.statistics import Estimate
 
 MEANINGS = {

@@ -6,11 +6,11 @@ from ragstone.agreement import ReportCard
 from ragstone.agreement.corrected_mean import people_would_give
 from ragstone.experiments import FoundAndRight
 from ragstone.judging.summary import MetricSummary
+from ragstone.records import NO_MODEL
 from ragstone.report.corrected import corrected_of
 from ragstone.report.run import SHOWN_RANKS
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
-    NO_MODEL,
     card_of,
     count,
     denominator,

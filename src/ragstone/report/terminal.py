@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ragstone.agreement import ReportCard
 from ragstone.judging.summary import MetricSummary
+from ragstone.records import NO_MODEL
 from ragstone.report import wording
 from ragstone.report.cascades import savings_line
 from ragstone.report.corrected import corrected_line, corrected_of
@@ -11,7 +12,7 @@ from ragstone.report.findings import findings, rank_bars, told
 from ragstone.report.retrieval import Grouping, groupings, headline_measures, remarks
 from ragstone.report.summary import RunSummary
 from ragstone.report.unsupported import unsupported_lines
-from ragstone.report.wording import NO_MODEL, count, interval, judge_name, n_scored, number, plural, statuses
+from ragstone.report.wording import count, interval, judge_name, n_scored, number, plural, statuses
 from ragstone.retrieval import RetrievalSummary
 
 if TYPE_CHECKING:

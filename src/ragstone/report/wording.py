@@ -22,8 +22,6 @@ STATUS_WORDS: dict[Status, str] = {
     "error": "error",
 }
 
-NO_MODEL = "none"  # the `model` of a judge that asks no language model: a baseline
-
 
 def number(value: float) -> str:
     """Return a value with two decimals, one from 20 on, with a true minus sign."""

@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 
 from ragstone.agreement.bench.board import CellComparison, JudgeBoard, JudgeStanding
-from ragstone.agreement.bench.grid import NO_MODEL, JudgeCell
+from ragstone.agreement.bench.grid import JudgeCell
+from ragstone.records import NO_MODEL
 from ragstone.statistics.paired import Verdict
 
 Price = Literal["cost", "seconds", "tokens"]

@@ -11,8 +11,8 @@ from ragstone.errors import ConfigError, nearest
 from ragstone.judging import Judge, judge_names, load_judge
 from ragstone.judging.judge import read_judge
 from ragstone.judging.variant import options_of
+from ragstone.records import NO_MODEL
 
-NO_MODEL = "none"
 OWN = "own"  # as the judge's file says
 
 

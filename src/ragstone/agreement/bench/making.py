@@ -26,14 +26,14 @@ from ragstone.agreement.bench.footing import (
     place_labels,
     worths,
 )
-from ragstone.agreement.bench.grid import NO_MODEL, JudgeCell, JudgeGrid, LeftOut
+from ragstone.agreement.bench.grid import JudgeCell, JudgeGrid, LeftOut
 from ragstone.agreement.card import grade_name
 from ragstone.agreement.comparison import Comparison
 from ragstone.agreement.estimates import agreement_estimates
 from ragstone.agreement.pairing import Human, Key, human_scores
 from ragstone.config import AgreementMeasure, JudgesBench
 from ragstone.errors import DataError
-from ragstone.records import Label, Status
+from ragstone.records import NO_MODEL, Label, Status
 from ragstone.statistics import RESAMPLES, Estimate, Floats, mean_estimate
 from ragstone.statistics.paired import paired_tests
 

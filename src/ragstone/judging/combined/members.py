@@ -13,9 +13,8 @@ from ragstone.errors import ConfigError
 from ragstone.judging.finding import Finding, Means
 from ragstone.judging.judge import Judge, Member
 from ragstone.judging.tuned import TUNED
-from ragstone.records import Answer, Judgement, Usage
+from ragstone.records import NO_MODEL, Answer, Judgement, Usage
 
-NO_MODEL = "none"
 FILE = re.compile(r"(.*\.toml)(@.*)?")
 DIGITS = (
     9  # scores that are mapped from one scale to another are rounded to so many, so that equals stay equal
