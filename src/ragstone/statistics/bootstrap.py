@@ -13,6 +13,7 @@ import numpy as np
 
 from ragstone.statistics.clusters import Floats
 from ragstone.statistics.estimate import Estimate
+from ragstone.statistics.student import student_quantile
 
 RESAMPLES = 10_000
 Statistic = Callable[[Floats], Floats]
@@ -39,7 +40,7 @@ def bootstrap_estimates(
     totals: (clusters, k), at least one cluster. n: observations that they rest on. A statistic that is
     undefined for the data is None. Its interval is None if there is one cluster, if no resample differs
     from another, or if it is undefined in more than 5 % of them (fewer are left out). The order of the
-    clusters does not matter. With fewer than about 20 clusters every bootstrap interval is too narrow.
+    clusters does not matter. The quantiles are those of expanded_level.
 
     Beyond 10,000 clusters that are not alike, they are put together at random in at most 5,000 groups of
     equal size, and groups are drawn: 20 times as fast at 100,000, and intervals as wide but for 1 % by
@@ -59,10 +60,22 @@ def bootstrap_estimates(
         ends = None
         if drawn is not None:
             acceleration = _acceleration(_jackknife(statistic, whole, rows), counts)
-            ends = _bca(value, statistic(drawn), acceleration, level)
+            ends = _bca(value, statistic(drawn), acceleration, expanded_level(level, len(totals)))
         low, high = ends or (None, None)
         estimates[name] = Estimate(value=value, low=low, high=high, n=n, method="bootstrap", level=level)
     return estimates
+
+
+def expanded_level(level: float, n_clusters: int) -> float:
+    """Return the level of the quantiles to read, so that few clusters hold what is promised; at least 2.
+
+    Resamples of n clusters vary too little, by sqrt((n - 1) / n), and the normal distribution behind a
+    bootstrap interval has too little tails: Student's quantile, made wider by that, is read in place of the
+    normal one (Hesterberg 2015, doi:10.1080/00031305.2015.1089789, section 4.2). With 10 clusters that lifts
+    coverage from 91 to 95 %, with 20 from 93 to 95 %; from 200 on it changes next to nothing.
+    """
+    quantile = student_quantile(0.5 + level / 2, n_clusters - 1) * math.sqrt(n_clusters / (n_clusters - 1))
+    return min(2 * NormalDist().cdf(quantile) - 1, 1 - 1e-9)  # of 2 or 3 clusters: all that resamples reach
 
 
 def resampled_totals(totals: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
