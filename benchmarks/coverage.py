@@ -29,7 +29,7 @@ from ragstone.statistics import (
 QUICK = sys.argv[1:] == ["quick"]
 SIMULATIONS = 100 if QUICK else 1000
 RESAMPLES = 400 if QUICK else 1000
-CLUSTERS = (10, 20, 50, 200)
+CLUSTERS = (5, 10, 20, 50, 200)
 CLUSTER_SIZE = 5
 AIM, ALLOWED = 95.0, 1.5
 Held = tuple[Estimate | None, float]

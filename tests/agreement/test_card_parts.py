@@ -84,9 +84,15 @@ def test_small_groups_are_named_in_a_note():
     judgements, labels = sheets([1, 0] * 15, [1, 0] * 15)
     labels = [*told(labels[:25], lang="en"), *told(labels[25:], lang="fr")]
     assert (
-        "Groups of fewer than 20 questions have intervals that are too narrow: fr."
+        "Groups of fewer than 10 questions have intervals that are too narrow: fr."
         in card_of(judgements, labels).notes
     )
+
+
+@pytest.mark.parametrize(("n", "warned"), [(9, True), (10, False)])
+def test_a_card_of_fewer_than_ten_questions_says_that_its_intervals_are_too_narrow(n, warned):
+    notes = card_of(*sheets(([1, 0] * n)[:n], ([1, 0] * n)[:n])).notes
+    assert (f"Only {n} different questions: intervals from so few are too narrow." in notes) == warned
 
 
 def test_ranking_that_survives():

@@ -1,8 +1,20 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis.extra.numpy import arrays
+from hypothesis.strategies import integers
 from numpy.typing import ArrayLike
+from scipy import stats
 
-from ragstone.statistics import Estimate, bootstrap, bootstrap_estimates, resampled_totals
+from ragstone.statistics import (
+    Estimate,
+    bootstrap,
+    bootstrap_estimates,
+    kappa_of_cells,
+    quadratic,
+    resampled_totals,
+)
+from ragstone.statistics.bootstrap import expanded_level
 from ragstone.statistics.clusters import Floats
 
 
@@ -108,3 +120,36 @@ def test_resampled_totals_are_those_of_whole_clusters():
     assert set(drawn[:, 1]) == {3.0}
     # Three draws of 1, 10 and 100: the digits of the sum say how often each was drawn.
     assert {sum(map(int, str(int(total)))) for total in drawn[:, 0]} == {3}
+
+
+@pytest.mark.parametrize("n", [5, 8, 15, 40])
+def test_interval_of_a_mean_without_skew_is_students(n):
+    values = stats.norm.ppf((np.arange(n) + 0.5) / n)  # symmetric, so BCa corrects nothing
+    found = estimate(totals_of(values))
+    expected = stats.t.interval(0.95, n - 1, loc=values.mean(), scale=stats.sem(values))
+    # From 5 values resamples are coarse, and their tails a little shorter than the normal distribution's.
+    assert (found.low, found.high) == pytest.approx(expected, rel=0.12 if n == 5 else 0.06)
+
+
+def test_expanded_level_of_three_clusters():
+    # Student's quantile with 2 degrees of freedom is 4.3027, times sqrt(3 / 2) 5.2697: P(|z| < that).
+    assert 1 - expanded_level(0.95, 3) == pytest.approx(2 * stats.norm.sf(5.2697), rel=1e-3)
+
+
+def test_many_clusters_read_the_quantiles_that_were_asked_for():
+    assert expanded_level(0.9, 1_000_000) == pytest.approx(0.9, abs=1e-5)
+
+
+def test_interval_of_two_clusters_reaches_from_one_to_the_other():
+    found = estimate(totals_of([0.25, 0.75]))
+    assert (found.low, found.value, found.high) == (0.25, 0.5, 0.75)
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(np.int64, (6, 9), elements=integers(0, 4)))
+def test_kappa_of_few_clusters_stays_within_its_range(cells):
+    kappa = kappa_of_cells((0.0, 1.0, 2.0), quadratic)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = bootstrap_estimates(cells.astype(float), {"kappa": kappa}, 6, resamples=200)["kappa"]
+    if found is not None and found.low is not None:
+        assert -1 <= found.low <= found.high <= 1

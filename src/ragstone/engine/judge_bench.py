@@ -184,8 +184,8 @@ def _notes(n_questions: int, repeats: int) -> list[str]:
     notes = []
     if n_questions < FEW_QUESTIONS:
         notes.append(
-            f"Only {n_questions} different questions: intervals from so few are too narrow, and most "
-            "differences cannot be told."
+            f"Only {n_questions} different questions: intervals from so few are wide, and most differences "
+            "cannot be told."
         )
     if repeats > 1:
         notes.append(

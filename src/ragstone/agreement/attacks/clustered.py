@@ -14,11 +14,11 @@ LEVEL = 0.95
 def clustered_share(flags: Sequence[bool], rows: Sequence[str]) -> Estimate | None:
     """Return the share of true flags with its Wilson interval on the effective number; None of no flags.
 
-    rows: the row of each flag. A bootstrap of so few clusters is too narrow, and gives nothing where all rows
-    are alike. So attempts count for less than their number by as much as rows differ more than chance (the
-    design effect: Korn and Graubard 1998, with Student's quantile for the few rows that it is estimated from;
-    Wilson's interval on it: Dean and Pagano 2015), never for more, and a row never for less than one. The
-    design effect is estimated with one row more, on which half of the attempts flip: where flips are rare
+    rows: the row of each flag. A bootstrap gives nothing where all rows are alike, and a poor interval where
+    nearly all are. So attempts count for less than their number by as much as rows differ more than chance
+    (the design effect: Korn and Graubard 1998, with Student's quantile for the few rows that it is estimated
+    from; Wilson's interval on it: Dean and Pagano 2015), never for more, and a row never for less than one.
+    The design effect is estimated with one row more, on which half of the attempts flip: where flips are rare
     nearly all rows look alike, though they are not. Coverage in simulation: tests/agreement/attacks.
     """
     n = len(flags)
