@@ -130,7 +130,7 @@ MISTAKES = {
     ),
     "a retriever without its kind": (
         "[retrievers]\nmine = { index = 'faiss' }\n",
-        ":2: Object missing required field `kind` (key 'retrievers.mine')",
+        ":2: the key 'kind' is missing in retrievers.mine. Add it.",
     ),
     "a weight below zero": (
         "[retrievers]\nmine = { kind = 'hybrid', weights = [-1] }\n",
@@ -150,7 +150,7 @@ MISTAKES = {
     ),
     "a price without its half": (
         '[models."openai/a"]\nprice_usd_per_million = { output = 2 }\n',
-        ":2: Object missing required field `input` (key 'models.openai/a.price_usd_per_million')",
+        ":2: the key 'input' is missing in models.openai/a.price_usd_per_million. Add it.",
     ),
     "a price below zero": (
         '[models."openai/a"]\nprice_usd_per_million = { input = -1, output = 2 }\n',
@@ -218,3 +218,8 @@ def test_a_file_of_ones_own_that_is_no_text_is_named(load, tmp_path):
         load("absent.toml")
     with pytest.raises(ConfigError, match=r"unknown .* 'nonesuch'.*Or give a \.toml file"):
         load("nonesuch")
+
+
+def test_a_byte_order_mark_of_an_editor_is_passed_over(tmp_path):
+    (tmp_path / "ragstone.toml").write_text('[run]\nname = "mine"\n', encoding="utf-8-sig")
+    assert load_settings(tmp_path / "ragstone.toml").run.name == "mine"

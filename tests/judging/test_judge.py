@@ -81,3 +81,17 @@ def test_a_wrong_file_is_met_with_the_line_or_the_fix(change, to, says):
 def test_a_label_off_the_scale_is_refused():
     text = GOOD.replace('"boolean"', '"classify"') + "[labels]\npolite = 1\nrude = -1\n"
     assert "label 'rude' lies off the scale" in problem_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('name = "Mein Richter"', ":1: Expected small letters, digits and `_`, a letter first (key 'name')"),
+        ('name = "mine"', ":1: the key 'version' is missing. Add it."),
+    ],
+)
+def test_a_file_that_lacks_a_key_or_has_no_plain_name_is_told_how_to_mend_it(tmp_path, text, said):
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8-sig")
+    with pytest.raises(ConfigError) as mistake:
+        load_judge(tmp_path / "mine.toml")
+    assert said in str(mistake.value)

@@ -24,7 +24,7 @@ def read_named(name: str | Path, kind: str, room: str, folder: str) -> tuple[str
     if str(name).endswith(ENDING):
         file = Path(name).expanduser()
         try:
-            return file.read_text(encoding="utf-8"), file
+            return file.read_text(encoding="utf-8-sig"), file
         except FileNotFoundError:
             raise ConfigError(f"{file}: no such {kind} file.") from None
         except (OSError, UnicodeDecodeError) as mistake:

@@ -24,7 +24,7 @@ def load_settings(path: Path | str | None = None) -> Settings:
     if path is None and not file.exists():
         return Settings()
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"{file}: no such file. Make one with: ragstone new DIR") from None
     except (OSError, UnicodeDecodeError) as mistake:
@@ -53,6 +53,10 @@ def choose(settings: Settings, table: str, **given: object) -> Settings:
 
 
 SectionT = TypeVar("SectionT", bound=Section)
+PLAIN_NAME = (
+    "Expected `str` matching regex '^[a-z][a-z0-9_]*$'",
+    "Expected small letters, digits and `_`, a letter first",
+)
 
 
 def parse_toml(text: str, file: Path) -> dict[str, Any]:
@@ -74,14 +78,17 @@ def convert_section(table: dict[str, Any], kind: type[SectionT], file: Path, tex
         message, _, where = str(mistake).partition(" - at `$")
         keys, known = _follow(where.rstrip("`"), table, kind)
         unknown = re.fullmatch(r"Object contains unknown field `(.+)`", message)
-        if unknown:
+        missing = re.fullmatch(r"Object missing required field `(.+)`", message)
+        if missing:
+            message = f"the key {missing[1]!r} is missing{' in ' + '.'.join(keys) if keys else ''}. Add it."
+        elif unknown:
             keys.append(unknown[1])
             message = f"unknown key {unknown[1]!r}. {nearest(unknown[1], known)}"
         elif message.startswith(("Invalid value '", "Invalid enum value '")) and known:
             value = message.split("'")[1]
             message = f"unknown {keys[-1]} {value!r}. {nearest(value, known)}"
         elif keys:
-            message = message.replace("Expected `object`", "Expected a table")
+            message = message.replace("Expected `object`", "Expected a table").replace(*PLAIN_NAME)
             message += f" (key {'.'.join(keys)!r})"
         raise ConfigError(f"{file}:{line_of(text, keys)}: {message}") from None
 
