@@ -87,3 +87,11 @@ def test_five_judges_fit_a_screen(summary: RunSummary) -> None:
 def test_names_are_shown_as_they_are(summary: RunSummary, name: str) -> None:
     text = shown(msgspec.structs.replace(summary, name=name))
     assert "".join(text.split()).startswith(name)
+
+
+def test_a_long_name_does_not_push_the_numbers_out(summary: RunSummary) -> None:
+    long = [msgspec.structs.replace(each, system="x" * 200) for each in summary.metrics]
+    other = [msgspec.structs.replace(each, system="y") for each in summary.metrics]
+    text = shown(msgspec.structs.replace(summary, metrics=[*long, *other]), width=100)
+    assert "interval" in text
+    assert " of " in text.split("How far")[0]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SHOWN_MEASURES = ("hit@1", "hit@5", "mrr")
 VALUE_WIDTH = 14  # beside three measures with their intervals, in 80 columns
+NAME_WIDTH = 44  # of a judge or system; longer ones are folded, for the numbers are what matters
 
 
 def terminal_summary(summary: RunSummary) -> "Group":
@@ -130,7 +131,7 @@ def _add(table: "Table", *cells: tuple[str, str]) -> None:
 def _metrics(summary: RunSummary) -> "list[RenderableType]":
     """Return a table of means for each model, language models first; of several systems, a row each."""
     several = len({metric.system for metric in summary.metrics}) > 1
-    width = max((len(_row_name(metric, several)) for metric in summary.metrics), default=0)
+    width = min(max((len(_row_name(metric, several)) for metric in summary.metrics), default=0), NAME_WIDTH)
     columns = [("", width, False), ("mean", 4, True), ("interval", 12, True), ("scored", 10, True)]
     models = dict.fromkeys(metric.model for metric in summary.metrics)
     parts: list[RenderableType] = []
