@@ -9,7 +9,8 @@ from ragstone.engine.forecasting import forecast_judging
 from ragstone.engine.session import open_session
 from ragstone.engine.sheet import judge_sheet
 from ragstone.errors import ModelError
-from ragstone.judging import Judge, cascade, load_judge
+from ragstone.judging import Judge, load_judge
+from ragstone.judging.combined import cascade
 from ragstone.judging.judge import Member
 from ragstone.records import Answer, Usage
 from ragstone.tables import write_rows
