@@ -26,3 +26,19 @@ def test_with_a_baseline_beside_it_or_none_to_be_had_nothing_is_said():
     assert not any(
         "No baseline" in note for note in plain_notes(summarise([*rows, judged("relevance", "m")]))
     )
+
+
+def test_rows_that_lack_what_a_judge_reads_are_counted_with_what_to_do():
+    lacking = Judgement(
+        question_id="q2",
+        system="s",
+        judge="one",
+        metric="correctness",
+        status="not_applicable",
+        model=NO_MODEL,
+        prompt_version=1,
+        rationale="the row has no reference",
+    )
+    [note] = plain_notes(summarise([judged("correctness", NO_MODEL), lacking]))
+    assert note.startswith("one: 1 of 2 rows have no reference, so it has no score for them.")
+    assert "--questions FILE" in note

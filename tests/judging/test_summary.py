@@ -50,3 +50,21 @@ def test_grades_that_happen_to_be_0_and_1_are_no_proportion():
 
     assert graded(1.0, 1.0).high is None, "the next could have been 3"
     assert graded(1.0, 0.0, 1.0).method != "wilson"
+
+
+def test_why_rows_are_not_applicable_is_counted_the_commonest_first():
+    def lacking(n, rationale):
+        return Judgement(
+            question_id=f"x{n}",
+            system="s",
+            judge="j",
+            metric="j",
+            status="not_applicable",
+            model="m",
+            prompt_version=1,
+            rationale=rationale,
+        )
+
+    rows = [lacking(0, "too short"), lacking(1, "no reference"), lacking(2, "no reference")]
+    [summary] = summarise(rows)
+    assert list(summary.reasons.items()) == [("no reference", 2), ("too short", 1)]

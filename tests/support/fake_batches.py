@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
+
 from tests.support.scripts import Body, Said, fail
 
 MOST_BYTES = 200_000_000

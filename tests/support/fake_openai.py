@@ -37,6 +37,8 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
+
+from ragstone.config import ModelSettings, Settings
 from tests.support.fake_batches import FakeBatches
 from tests.support.scripts import (
     Body,
@@ -51,8 +53,6 @@ from tests.support.scripts import (
     say,
     sometimes,
 )
-
-from ragstone.config import ModelSettings, Settings
 
 ROOT = Path(__file__).parents[2]
 KEPT_BODIES = 2_000

@@ -9,10 +9,18 @@ from ragstone.agreement.corrected_mean import RANDOM_SAMPLE
 from ragstone.config import AgreeSection, RetrieveSection
 from ragstone.corpus import Duplicate, Skipped
 from ragstone.judging import MetricSummary
+from ragstone.judging.finding import lacks
 from ragstone.records import NO_MODEL, Question, Ranking
 from ragstone.retrieval.filters import question_tags
 
 SHOWN = 3
+BY_ID = "or as a file of questions with the same ids: --questions FILE."
+# What a judge reads of a row -> where it comes from.
+COLUMNS = {
+    "reference": f"References stand in a column `reference` of the answer sheet, {BY_ID}",
+    "question": f"Questions stand in a column `question` of the answer sheet, {BY_ID}",
+    "contexts": "Contexts, the texts that the answer was made from, stand in its column `contexts`.",
+}
 # Metric -> the judge without a model that is named where none stands beside a language model.
 BASELINES = {"correctness": "containment", "faithfulness": "grounding", "answered": "no_refusal"}
 
@@ -38,6 +46,7 @@ def plain_notes(
             "measures are too low."
         )
     notes += [_failed(metric) for metric in metrics if _n_failed(metric)]
+    notes += _lacking(metrics)
     carded = {(card.judge, card.model) for card in cards}
     judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
     unmeasured = sorted({judge for judge, _ in judged - carded})
@@ -47,6 +56,26 @@ def plain_notes(
             "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
         )
     return [*notes, *_alone(metrics)]
+
+
+def _lacking(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note for each judge some of whose rows lack what it reads, with what to do about it."""
+    n_lacking: dict[tuple[str, str], int] = {}
+    n_rows: dict[tuple[str, str], int] = {}
+    # The criteria of a rubric share their rows: the first metric of a judge counts them.
+    firsts = {(metric.judge, metric.system): metric for metric in reversed(metrics)}
+    for metric in reversed(firsts.values()):
+        for name in COLUMNS:
+            n = metric.reasons.get(lacks(name), 0)
+            if n:
+                key = metric.judge, name
+                n_lacking[key] = n_lacking.get(key, 0) + n
+                n_rows[key] = n_rows.get(key, 0) + metric.n_rows
+    return [
+        f"{judge}: {n} of {n_rows[judge, name]} rows have no {name}, so it has no score for them. "
+        f"{COLUMNS[name]}"
+        for (judge, name), n in n_lacking.items()
+    ]
 
 
 def _alone(metrics: Sequence[MetricSummary]) -> list[str]:

@@ -55,6 +55,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Metadata | None = None
 
 
+def lacks(name: str) -> str:
+    """Return what is said of a row that lacks an input of its judge."""
+    return f"the row has no {name}"
+
+
 FindingOf = Callable[[Judge, Answer, dict[str, str], Means], Awaitable[Finding]]
 
 

@@ -1,7 +1,7 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
 from ragstone.judging.combined.members import model_name
-from ragstone.judging.finding import Finding, FindingOf, Means, Part
+from ragstone.judging.finding import Finding, FindingOf, Means, Part, lacks
 from ragstone.judging.judge import Judge
 from ragstone.judging.kinds import find
 from ragstone.judging.render import gather_inputs
@@ -31,7 +31,7 @@ async def judge_by(way: FindingOf, judge: Judge, answer: Answer, means: Means) -
         return failed_judgements(judge, answer, means, status, answer.error)
     inputs = gather_inputs(judge, answer)
     if isinstance(inputs, str):
-        missing = Finding(score=None, status="not_applicable", rationale=f"the row has no {inputs}")
+        missing = Finding(score=None, status="not_applicable", rationale=lacks(inputs))
         return judgements_of(judge, answer, means, missing)
     try:
         finding = await way(judge, answer, inputs, means)

@@ -9,14 +9,17 @@ from ragstone.judging.unsupported import Unsupported, count_verdicts
 from ragstone.records import STATUSES, Judgement, Status
 from ragstone.statistics import Estimate, mean_estimate
 
+SHOWN_REASONS = 3
+MOST_REASONS = 1000  # a judge that gives every row a reason of its own must not fill the memory
+
 
 class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The mean of one judge's scores of one system.
 
     estimate: the mean of the scored rows, in the units of `scale`, with its interval; None if no row was
     scored. statuses: how many of the `n_rows` judgements ended in each status; the mean's denominator is
-    `statuses["scored"]`. unsupported: of a judge that gives verdicts, what it found of the
-    statements of each text.
+    `statuses["scored"]`. reasons: why rows are not applicable, the commonest first. unsupported: of a
+    judge that gives verdicts, what it found of the statements of each text.
     """
 
     system: str
@@ -28,6 +31,7 @@ class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
     estimate: Estimate | None
     n_rows: int
     statuses: dict[Status, int]
+    reasons: dict[str, int] = {}
     unsupported: list[Unsupported] = []
 
 
@@ -39,6 +43,7 @@ class _Group:
         self.scores: list[float] = []
         self.clusters: list[str] = []
         self.statuses: Counter[Status] = Counter()
+        self.reasons: Counter[str] = Counter()
         self.unsupported: list[Unsupported] = []
 
 
@@ -58,6 +63,8 @@ class Tally:
         key = (row.system, row.judge, row.metric, row.model)
         group = self._groups.get(key) or self._groups.setdefault(key, _Group(row))
         group.statuses[row.status] += 1
+        if row.status == "not_applicable" and row.rationale and len(group.reasons) < MOST_REASONS:
+            group.reasons[row.rationale] += 1
         if row.verdicts:
             group.unsupported = count_verdicts(group.unsupported, row.question_id, row.verdicts)
         if row.score is not None:
@@ -93,5 +100,6 @@ def _summarise(group: _Group, seed: int) -> MetricSummary:
         ),
         n_rows=group.statuses.total(),
         statuses={status: group.statuses[status] for status in STATUSES if group.statuses[status]},
+        reasons=dict(group.reasons.most_common(SHOWN_REASONS)),
         unsupported=group.unsupported,
     )
