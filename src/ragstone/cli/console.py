@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -13,12 +14,15 @@ import typer
 from ragstone.errors import RagstoneError
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 STOPPED = "stopped. Finished calls are in the ledger: run the same command again to go on."
+# Control characters, and those that turn the direction of a line: a name from outside must not move a
+# terminal's cursor, colour it, or show its words in another order.
+UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 FAILED_GATE, WRONG_USE, CANNOT_TELL, OVER_BUDGET, UNSCORED = 1, 2, 3, 4, 5
 
 
@@ -61,13 +65,31 @@ def write_any_text() -> None:
 
 def say(text: str) -> None:
     """Print a line on standard error."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{harmless(text)}\n")
+
+
+def harmless(text: str) -> str:
+    """Return the text with U+FFFD for each character that would act on a terminal; tabs and lines stay."""
+    return UNRULY.sub("\ufffd", text)
+
+
+class _Harmless:
+    """A renderable whose words, wherever they come from, do nothing to the terminal."""
+
+    def __init__(self, renderable: "RenderableType") -> None:
+        self.renderable = renderable
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        from rich.segment import Segment
+
+        for text, style, control in console.render(self.renderable, options):
+            yield Segment(text, style, control) if control else Segment(harmless(text), style)
 
 
 def show(*renderables: "RenderableType") -> None:
     """Print tables and text on standard output, 100 columns wide where it is no terminal."""
     for renderable in renderables:
-        console().print(renderable)
+        console().print(_Harmless(renderable))
     sys.stdout.flush()
 
 
