@@ -7,6 +7,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from ragstone.agreement.comparison import compare
 from ragstone.agreement.estimates import agreement_estimates
+from ragstone.agreement.raters import Raters
 from ragstone.statistics import Estimate
 
 CORRELATIONS = ["Pearson", "Spearman", "Kendall tau-b"]
@@ -18,12 +19,12 @@ def estimates(
     judge: ArrayLike,
     scale: tuple[float, float] = (0, 2),
     clusters: list[str] | None = None,
-    given: list[list[float]] | None = None,
+    raters: Raters | None = None,
 ) -> dict[str, Estimate]:
     grades = np.array(human, float)
     comparison = compare(grades, np.array(judge, float), scale, mapped=False, threshold=None)
     names = clusters or [f"q{i}" for i in range(len(grades))]
-    return agreement_estimates(comparison, names, given, seed=0, resamples=500)
+    return agreement_estimates(comparison, names, raters, seed=0, resamples=500)
 
 
 def width(found: Estimate) -> float:
@@ -75,7 +76,8 @@ def test_measures_agree_with_peers():
 
 def test_every_annotator_is_a_rater_of_alpha_beside_the_judge():
     # People: 0-0-1, 1, 2-2. Judge 0, 2, 2. The median of people is what the other measures see.
-    found = estimates([0, 1, 2], [0, 2, 2], given=[[0, 0, 1], [1], [2, 2]])
+    raters = Raters([[0, 0, 1], [1], [2, 2]], [0, 2, 2], list("abc"))
+    found = estimates([0, 1, 2], [0, 2, 2], raters=raters)
     table = [[0, 1, 2], [0, np.nan, 2], [1, np.nan, np.nan], [0, 2, 2]]
     for kind in ("nominal", "ordinal", "interval"):
         expected = krippendorff.alpha(np.array(table, float), level_of_measurement=kind)

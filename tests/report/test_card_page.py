@@ -97,6 +97,15 @@ def test_page_holds_the_whole_card(tmp_path):
         assert words in page.text, words
 
 
+def test_page_and_terminal_say_which_answers_people_and_judge_rest_on():
+    # q1 of both systems is tied: 78 settled answers, alpha of all 80.
+    card = cards()[0]
+    words = "Alpha, with and without the judge, is of the same 80 answers, 2 of them with tied annotators."
+    assert words in Page(render_cards([card])).text
+    assert words in " ".join(shown(card).split())
+    assert "of the same" not in shown(msgspec.structs.replace(card, humans=None))
+
+
 def test_page_draws_calibration_and_biases():
     card = cards(top=100)[0]
     assert card.calibration is not None

@@ -39,7 +39,8 @@ class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
     n_answers: those with two annotators or more. kappa: quadratic weights on the grades' real distances,
     over both orders of each pair (so both annotators have the same habits, as in Scott's pi); None if it is
     undefined, or with more than 11 different grades. alpha: Krippendorff's, without the judge, by name as in
-    ReportCard.agreement; empty if it is undefined.
+    ReportCard.agreement and on the same answers as there; empty if it is undefined. The other two are of
+    every answer in the labels.
     """
 
     n_answers: int
@@ -158,7 +159,8 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
 class ReportCard(msgspec.Struct, frozen=True, kw_only=True):
     """One judge beside people.
 
-    n: answers with a score of the judge and of people; every number of agreement rests on them.
+    n: answers with a score of the judge and of people; every number of agreement rests on them, and alpha
+    on those too on which annotators tied.
     statuses: of the judgements of labelled answers; `scored` equals n. n_unlabelled: judgements whose
     answer has no label; n_tied: judgements of answers on which annotators tied; n_unjudged: labelled
     answers without a judgement; n_tuned: labelled answers left out because the judge was made with their

@@ -7,6 +7,7 @@ from itertools import chain
 import numpy as np
 
 from ragstone.agreement.comparison import MAX_GRADES, YES_NO, Comparison
+from ragstone.agreement.raters import Raters
 from ragstone.statistics import (
     Clusters,
     Codes,
@@ -45,33 +46,32 @@ Found = dict[str, Estimate | None]
 def agreement_estimates(
     comparison: Comparison,
     clusters: Clusters,
-    grades: Sequence[Sequence[float]] | None = None,
+    raters: Raters | None = None,
     *,
     seed: int,
     resamples: int,
 ) -> dict[str, Estimate]:
     """Return the measures by name, the most telling first, without those that are undefined or mean nothing.
 
-    grades: what each annotator gave each answer, where that is more than comparison.human.
+    raters: what each annotator gave, where that is more than comparison.human; alpha is of these answers.
     Grade by grade: exact agreement, kappa and, for more than two grades, within one, linear and quadratic
     kappa. In the same unit: Krippendorff's alpha of people and the judge as one more rater (for more than
     two grades nominal, ordinal and interval; for values too many to count interval alone), signed error.
     For labels of yes and no: ROC AUC. Always: Pearson, Spearman, Kendall tau-b.
     """
     if not comparison.categories:
-        return _without_grades(comparison, clusters, grades, seed=seed, resamples=resamples)
+        return _without_grades(comparison, clusters, raters, seed=seed, resamples=resamples)
     human, judge, categories = comparison.human, comparison.judge, comparison.categories
     drawn = partial(bootstrap_estimates, seed=seed, resamples=resamples)
     mean = partial(mean_estimate, clusters=clusters, seed=seed, resamples=resamples)
     codes = cluster_codes(clusters, len(human))
-    one_grade = _one_each(grades)
     estimates: Found = {"exact agreement": mean(exact_matches(human, judge))}
     if len(categories) > 2:
         estimates["within one"] = mean(matches_within_one(human, judge, categories))
     totals = table_totals(human, judge, categories, clusters)
-    found = drawn(totals, _of_tables(categories, alphas=one_grade), len(human))
-    if not one_grade:
-        found = alpha_estimates(_raters(comparison, grades), codes, seed=seed, resamples=resamples) | found
+    found = drawn(totals, _of_tables(categories, alphas=raters is None), len(human))
+    if raters:
+        found |= alpha_estimates(raters, judge=True, seed=seed, resamples=resamples)
     estimates |= dict(sorted(found.items(), key=lambda item: _place(item[0])))
     if np.isin(human, YES_NO).all():
         columns, auc = auc_columns(human, comparison.raw)
@@ -91,16 +91,16 @@ def mean_difference(differences: Floats, clusters: Clusters, *, seed: int, resam
 def _without_grades(
     comparison: Comparison,
     clusters: Clusters,
-    grades: Sequence[Sequence[float]] | None,
+    raters: Raters | None,
     *,
     seed: int,
     resamples: int,
 ) -> dict[str, Estimate]:
-    """Return what can be measured of scores that are not compared grade by grade, from one draw."""
+    """Return what can be measured of scores that are not compared grade by grade."""
     human, judge = comparison.human, comparison.judge
     parts = [correlation_columns(human, judge)]
-    if comparison.same_unit:
-        parts.insert(0, alpha_columns(_raters(comparison, grades)))
+    if comparison.same_unit and not raters:
+        parts.insert(0, _alpha_columns(np.stack([human, judge], axis=1).tolist(), np.union1d(human, judge)))
     if np.isin(human, YES_NO).all():
         columns, auc = auc_columns(human, comparison.raw)
         parts.append((columns, {"ROC AUC": auc}))
@@ -110,17 +110,9 @@ def _without_grades(
     columns, statistics = join_columns(parts)
     totals = cluster_totals(columns, cluster_codes(clusters, len(human)))
     found = bootstrap_estimates(totals, statistics, len(human), seed=seed, resamples=resamples)
+    if comparison.same_unit and raters:
+        found = alpha_estimates(raters, judge=True, seed=seed, resamples=resamples) | found
     return {name: estimate for name, estimate in found.items() if estimate}
-
-
-def _one_each(grades: Sequence[Sequence[float]] | None) -> bool:
-    return grades is None or all(len(given) == 1 for given in grades)
-
-
-def _raters(comparison: Comparison, grades: Sequence[Sequence[float]] | None) -> list[list[float]]:
-    """Return every value that each answer was given: people's, and the judge's last."""
-    people = grades or [[grade] for grade in comparison.human.tolist()]
-    return [[*given, score] for given, score in zip(people, comparison.judge.tolist(), strict=True)]
 
 
 def _place(name: str) -> int:
@@ -128,27 +120,32 @@ def _place(name: str) -> int:
     return 0 if "kappa" in name else 1 if "alpha" in name else 2
 
 
-def alpha_estimates(
-    raters: Sequence[Sequence[float]], codes: Codes, *, seed: int, resamples: int
-) -> dict[str, Estimate | None]:
-    """Return Krippendorff's alpha of the values that each answer was given, one for each kind of distance.
+def alpha_estimates(raters: Raters, *, judge: bool, seed: int, resamples: int) -> dict[str, Estimate | None]:
+    """Return Krippendorff's alpha of the answers, one for each kind of distance.
 
-    raters: the values of each answer, as many as it has. codes: the cluster of each answer. An estimate's n
-    is the number of answers with two values or more.
+    judge: with the judge as one more rater, else of people alone. Both have the same kinds, which follow
+    from the values of all. An estimate's n is the number of answers with two values or more.
     """
-    columns, statistics = alpha_columns(raters)
-    n = sum(len(given) > 1 for given in raters)
-    return bootstrap_estimates(cluster_totals(columns, codes), statistics, n, seed=seed, resamples=resamples)
+    values = raters.together if judge else raters.people
+    columns, statistics = _alpha_columns(values, raters.known)
+    totals = cluster_totals(columns, cluster_codes(raters.clusters, len(values)))
+    n = sum(len(given) > 1 for given in values)
+    return bootstrap_estimates(totals, statistics, n, seed=seed, resamples=resamples)
 
 
-def alpha_columns(raters: Sequence[Sequence[float]]) -> tuple[Floats, dict[str, Statistic]]:
-    """Return columns (answers, k) and Krippendorff's alphas as functions of their totals."""
+def _alpha_columns(
+    raters: Sequence[Sequence[float]], known: Sequence[float] | Floats
+) -> tuple[Floats, dict[str, Statistic]]:
+    """Return columns (answers, k) and Krippendorff's alphas as functions of their totals.
+
+    known: every value that there is, ascending.
+    """
     values = np.fromiter(chain.from_iterable(raters), dtype=np.float64)
     items = np.repeat(np.arange(len(raters)), [len(given) for given in raters])
-    known = [float(value) for value in np.unique(values)]
     if len(known) > MAX_GRADES:
         return value_columns(values, items), {"interval alpha": alpha_of_values}
-    return coincidence_columns(values, items, known), _alphas(known, alpha_of_coincidences)
+    grades = [float(value) for value in known]
+    return coincidence_columns(values, items, grades), _alphas(grades, alpha_of_coincidences)
 
 
 def table_totals(first: Floats, second: Floats, categories: Sequence[float], clusters: Clusters) -> Floats:

@@ -18,7 +18,7 @@ from ragstone.agreement.disagreements import instructive_disagreements
 from ragstone.agreement.estimates import agreement_estimates
 from ragstone.agreement.grades import calibration_of, grade_agreements, grade_names
 from ragstone.agreement.groups import by_system, by_tags, has_field
-from ragstone.agreement.humans import human_agreement
+from ragstone.agreement.humans import human_agreement, with_alpha
 from ragstone.agreement.measured import (
     PREFERENCE,
     JudgeId,
@@ -28,6 +28,7 @@ from ragstone.agreement.measured import (
     measure,
 )
 from ragstone.agreement.pairing import Pairs, human_scores
+from ragstone.agreement.raters import raters_of
 from ragstone.agreement.ranks import rank_systems
 from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grade_only, verdict
 from ragstone.errors import DataError
@@ -146,8 +147,8 @@ def report_card(
         return card
     clusters = cluster_codes(pairs.clusters, len(pairs.keys))
     drawn = {"seed": seed, "resamples": resamples}
-    grades = [human.grades for human in pairs.humans]
-    agreement = agreement_estimates(comparison, clusters, grades, **drawn)
+    raters = raters_of(pairs, comparison)
+    agreement = agreement_estimates(comparison, clusters, raters, **drawn)
     constant = constant_baseline(comparison, clusters, one.judge.metric, **drawn)
     own_clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
     no_model = best_rival(hits(one), rivals, own_clusters, **drawn)
@@ -160,6 +161,7 @@ def report_card(
     return msgspec.structs.replace(
         card,
         threshold=comparison.threshold,
+        humans=with_alpha(people, raters, **drawn),
         agreement=agreement,
         categories=comparison.categories,
         names=grade_names(comparison.categories, one.judge.metric, pairs.rows),

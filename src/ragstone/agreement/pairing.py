@@ -39,7 +39,7 @@ class Pairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     human score; `scored` of them are the pairs. n_unlabelled: judgements whose answer has no label. n_tied:
     judgements of answers on which annotators tied. n_unjudged: labelled answers without a judgement.
     n_tuned: labelled answers on whose question the judge was tuned; they are in no other count.
-    labelled: every judged answer that has a label, whatever became of it.
+    tied: those of the tied that have a score. labelled: every judged answer that has a label, whatever became of it.
     """
 
     keys: list[Key]
@@ -54,6 +54,7 @@ class Pairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     n_tied: int
     n_unjudged: int
     n_tuned: int
+    tied: list[tuple[Judgement, Human]]
     labelled: frozenset[Key]
 
 
@@ -146,6 +147,7 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> Pairs:
         n_tied=len(labelled) - len(settled),
         n_unjudged=len(humans) - len(paired),
         n_tuned=len(paired) - len(labelled),
+        tied=[(row, human) for _, row, human in labelled if human.score is None and row.score is not None],
         labelled=frozenset(partners),
     )
 

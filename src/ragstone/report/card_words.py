@@ -120,6 +120,19 @@ def people_told(card: ReportCard) -> list[tuple[str, Estimate]]:
     return [("exact agreement", people.exact_agreement), *kappa, *people.alpha.items()]
 
 
+def people_footing(card: ReportCard) -> str:
+    """Return which answers people's figures and the judge's rest on; empty where they are the same."""
+    alphas = [estimate for name, estimate in card.agreement.items() if name.endswith("alpha")]
+    n_tied = alphas[0].n - card.n if alphas else 0
+    if card.humans is None or not card.humans.alpha or n_tied <= 0:
+        return ""
+    return (
+        f"Alpha, with and without the judge, is of the same {alphas[0].n:,} answers, {n_tied:,} of them with "
+        "tied annotators. The judge's other measures leave tied answers out; people's own hold every answer "
+        "with two annotators, so theirs read lower beside the judge's."
+    )
+
+
 def disagreement_head(card: ReportCard, one: Disagreement) -> str:
     """Return what people and the judge gave an answer, and whether people differ among themselves."""
     said = f"people {human_grade(card, one.human)}, judge {grade(card, one.judge)}"
