@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
-
 from tests.support.scripts import Body, Said, fail
 
 MOST_BYTES = 200_000_000

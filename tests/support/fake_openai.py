@@ -37,8 +37,6 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
-
-from ragstone.config import ModelSettings, Settings
 from tests.support.fake_batches import FakeBatches
 from tests.support.scripts import (
     Body,
@@ -53,6 +51,8 @@ from tests.support.scripts import (
     say,
     sometimes,
 )
+
+from ragstone.config import ModelSettings, Settings
 
 ROOT = Path(__file__).parents[2]
 KEPT_BODIES = 2_000

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable
 
 import msgspec
-
 from tests.support.scripted_writer import fenced
 from tests.support.scripts import Body, Script, fit_schema, prompt_of, say, schema_in
 

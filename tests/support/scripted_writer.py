@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-
 from tests.support.scripts import Body, Script, fit_schema, prompt_of, schema_in
 
 SENTENCE = re.compile(r"[^.!?।。؟\n]{20,}[.!?।。؟]")
