@@ -12,6 +12,7 @@ from ragstone.embedding.cache import load_vectors, store_vectors
 from ragstone.embedding.model import BATCH, EmbeddingModel, Role, TextRefused, Vectors
 from ragstone.errors import DataError, ModelError
 from ragstone.llm import CallFailed
+from ragstone.llm.limits import CallsStopped
 
 STORE = "embeddings.sqlite"
 
@@ -95,7 +96,7 @@ class Embedder:
             for _ in positions:
                 advance()
             if self._closed:
-                raise ModelError("the run was stopped before all texts were embedded")
+                raise CallsStopped("the run was stopped before all texts were embedded")
 
         self._model.embed(texts, role, keep)
         return found

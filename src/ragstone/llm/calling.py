@@ -47,7 +47,7 @@ class Caller:
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
-        self._circuit.open("the run was stopped before this call was made")
+        self._circuit.stop()
 
     async def call(self, send: Callable[[], Awaitable[AnsweredT]], most: Usage) -> AnsweredT:
         """Return what `send` brings back, after as many attempts as it takes; `most`: what it can use.

@@ -111,19 +111,30 @@ class Pace:
             self._resume, self._spread_s = resume, min(SPREAD_S, seconds / 4)
 
 
+class CallsStopped(ModelError):
+    """The run was stopped before this call was made: not the fault of the model, and no failure of a row."""
+
+
 class Circuit:
     """Opens when nothing more can be expected of the endpoint; from then on every call fails at once."""
 
     def __init__(self) -> None:
         self.has_answered = False
         self._why: str | None = None
+        self._stopped = False
         self._n_timeouts = 0
         self._n_lost = 0
 
     def check(self) -> None:
         """Raise ModelError if the circuit is open."""
+        if self._stopped:
+            raise CallsStopped("the run was stopped before this call was made")
         if self._why is not None:
             raise ModelError(self._why)
+
+    def stop(self) -> None:
+        """Let no more calls pass; their callers are told CallsStopped."""
+        self._stopped = True
 
     def open(self, why: str) -> None:
         """Let no more calls pass; `why` is what their callers are told."""

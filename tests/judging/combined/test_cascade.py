@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis.strategies import integers
 from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, whole
 
+from ragstone.errors import ModelError
 from ragstone.judging import judge_answer
 from ragstone.judging.judge import Member
 from ragstone.llm import CallFailed, Reply
@@ -100,3 +101,17 @@ async def test_three_steps_stop_where_one_is_sure():
         "containment",
         "correctness by openai/small",
     ]
+
+
+async def test_a_dear_judge_whose_endpoint_is_down_fails_the_row_and_not_the_command():
+    row = await judged(Saying({"score": 50}), Saying(ModelError("nobody there")))
+    assert (row.status, row.score) == ("error", None)
+    assert row.error == "member correctness by openai/big: nobody there"
+    assert row.metadata["decided_by"] is None
+
+
+async def test_a_first_judge_whose_endpoint_is_down_ends_the_command_and_is_named():
+    big = Saying({"score": 90})
+    with pytest.raises(ModelError, match="member correctness by openai/small: nobody there"):
+        await judged(Saying(ModelError("nobody there")), big)
+    assert big.n_asked == 0

@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis.strategies import floats, lists, sampled_from
 from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, whole
 
+from ragstone.errors import ModelError
 from ragstone.judging import judge_answer
 from ragstone.judging.combined.jury import COMBINED, majority
 from ragstone.judging.judge import Member
 from ragstone.llm import CallFailed
+from ragstone.llm.limits import CallsStopped
 from ragstone.records import Usage
 
 YES, NO = {"verdict": True}, {"verdict": False}
@@ -158,3 +160,26 @@ def test_the_majority_is_what_counting_says(scores):
 def test_a_jury_lies_between_its_members(scores, combine):
     combined = COMBINED[combine](scores)
     assert min(scores) - 1e-9 <= combined <= max(scores) + 1e-9
+
+
+DOWN = ModelError("nobody answers at http://localhost:1/v1")
+
+
+async def test_a_member_whose_endpoint_is_down_has_failed_and_the_jury_goes_on():
+    row = await judged(three("majority"), means_of(a=Saying(DOWN), b=Saying(YES), c=Saying(YES)))
+    assert (row.score, row.status) == (1.0, "scored")
+    assert row.metadata["members"][0]["status"] == "error"
+    assert row.metadata["members"][0]["error"] == (
+        "member relevance by openai/a: nobody answers at http://localhost:1/v1"
+    )
+
+
+async def test_a_jury_of_which_no_model_can_be_had_ends_the_command_and_names_one():
+    judge = whole("jury", Member(judge="containment"), Member(judge="relevance"))
+    with pytest.raises(ModelError, match="member relevance by openai/default: nobody answers"):
+        await judged(judge, means_of(Saying(DOWN)))
+
+
+async def test_a_stopped_run_is_no_failure_of_a_member():
+    with pytest.raises(CallsStopped):
+        await judged(three("mean"), means_of(a=Saying(CallsStopped("stop")), b=Saying(YES), c=Saying(YES)))

@@ -1,6 +1,16 @@
 """Kind `cascade`: a cheap judge first, a dearer one only for the answers that it is unsure about."""
 
-from ragstone.judging.combined.members import Heard, hear, member_name, members_of, placed_score, with_members
+from ragstone.judging.combined.members import (
+    Heard,
+    NoModel,
+    any_answered,
+    hear,
+    lost,
+    member_name,
+    members_of,
+    placed_score,
+    with_members,
+)
 from ragstone.judging.finding import Finding, Means
 from ragstone.judging.judge import Judge
 from ragstone.records import Answer, Status
@@ -19,11 +29,18 @@ async def judge_by_cascade(judge: Judge, answer: Answer, _inputs: dict[str, str]
     A score within `unsure`, ends included, is handed on to the next member, and so is an answer that the
     member cannot judge; the last one decides whatever it says. `metadata` holds what each member that was
     asked said, `decided_by`, the one whose score it is (None without a score), and who was `not_asked`.
+    A member whose model cannot be had has failed where that of an earlier one answered; else NoModel is
+    raised.
     """
     heard: list[Heard] = []
     members = members_of(judge)
     for inner, member in members:
-        heard.append(await hear(inner, member, answer, means))
+        try:
+            heard.append(await hear(inner, member, answer, means))
+        except NoModel as failure:
+            if not any_answered(heard):
+                raise
+            heard.append(lost(inner, member, answer, means, failure))
         if not _handed_on(heard[-1]):
             break
     last = heard[-1]

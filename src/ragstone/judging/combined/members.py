@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, ModelError
 from ragstone.judging.finding import Finding, Means
 from ragstone.judging.judge import Judge, Member
 from ragstone.judging.tuned import TUNED
+from ragstone.llm.limits import CallsStopped
 from ragstone.records import NO_MODEL, Answer, Judgement, Usage
 
 FILE = re.compile(r"(.*\.toml)(@.*)?")
@@ -140,11 +141,39 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def hear(inner: Judge, member: Member, answer: Answer, means: Means) -> Heard:
-    """Return a member's judgement of the answer; a failed call is a status in it. Raises ModelError."""
+    """Return a member's judgement of the answer; a failed call is a status in it.
+
+    Raises NoModel, naming the member and its model, where no call to that can succeed.
+    """
     from ragstone.judging.judging import judge_answer  # which knows the kinds, juries among them
 
-    whole, *_parts = await judge_answer(inner, answer, _means_of(inner, member, means))
+    own, name = _means_of(inner, member, means), member_name(inner, member)
+    try:
+        whole, *_parts = await judge_answer(inner, answer, own)
+    except (CallsStopped, NoModel):
+        raise
+    except ModelError as failure:
+        told = name if member.model or not inner.needs_model else f"{name} by {model_name(inner, own.model)}"
+        raise NoModel(f"member {told}: {failure}") from None
+    return Heard(name=name, judge=inner, member=member, judgement=whole)
+
+
+class NoModel(ModelError):
+    """A member's model cannot be had, whatever it is asked."""
+
+
+def lost(inner: Judge, member: Member, answer: Answer, means: Means, failure: NoModel) -> Heard:
+    """Return a member whose model cannot be had as one that failed: status `error`."""
+    from ragstone.judging.judging import failed_judgements
+
+    own = _means_of(inner, member, means)
+    whole, *_parts = failed_judgements(inner, answer, own, "error", str(failure))
     return Heard(name=member_name(inner, member), judge=inner, member=member, judgement=whole)
+
+
+def any_answered(heard: Iterable[Heard]) -> bool:
+    """Return whether a model has been asked and is there: a call that failed says so too."""
+    return any(one.judge.needs_model and one.judgement.status != "not_applicable" for one in heard)
 
 
 def member_name(inner: Judge, member: Member) -> str:
@@ -153,13 +182,24 @@ def member_name(inner: Judge, member: Member) -> str:
 
 
 async def hear_all(judge: Judge, answer: Answer, means: Means) -> list[Heard]:
-    """Return every member's judgement, in their order; they are asked at the same time. Raises ModelError."""
-    asked = (hear(inner, member, answer, means) for inner, member in members_of(judge))
-    heard = await asyncio.gather(*asked, return_exceptions=True)  # the first failure leaves no orphan behind
-    for one in heard:
-        if isinstance(one, BaseException):
+    """Return every member's judgement, in their order; they are asked at the same time.
+
+    A member whose model cannot be had has failed, as long as the model of another one is there. Raises
+    NoModel where that of none is.
+    """
+    members = members_of(judge)
+    asked = (hear(inner, member, answer, means) for inner, member in members)
+    said = await asyncio.gather(*asked, return_exceptions=True)  # the first failure leaves no orphan behind
+    goes_on = any_answered(one for one in said if isinstance(one, Heard))
+    heard = []
+    for (inner, member), one in zip(members, said, strict=True):
+        if isinstance(one, Heard):
+            heard.append(one)
+        elif isinstance(one, NoModel) and goes_on:
+            heard.append(lost(inner, member, answer, means, one))
+        else:
             raise one
-    return [one for one in heard if isinstance(one, Heard)]
+    return heard
 
 
 def _means_of(inner: Judge, member: Member, means: Means) -> Means:
