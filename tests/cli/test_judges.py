@@ -67,6 +67,27 @@ def test_every_judge_can_be_shown(name, folder):
     assert shown["metrics"] == load_judge(name).metrics
 
 
+def test_show_of_a_cascade_takes_a_row_that_its_first_member_hands_on(folder):
+    prompts = json.loads(ragstone("judges", "show", "right_answer", "--json").out)["prompts"]
+    assert "Sugar beet." in prompts[0]["messages"][-1]["content"]  # the right answer, containment decides
+
+
+def test_show_says_with_which_model_a_threshold_was_fitted(folder):
+    assert "fitted    with Qwen2.5-Coder-1.5B" in ragstone("judges", "show", "right_answer").out
+
+
+def test_show_says_so_where_no_example_row_reaches_the_model(folder):
+    (folder / "never.toml").write_text(
+        'name = "never"\nversion = 1\nkind = "cascade"\nmetric = "correctness"\n'
+        'inputs = ["question", "reference", "answer"]\nscale = [0, 1]\nsource = "ours"\n'
+        '[[members]]\njudge = "token_f1"\ncut = 0.5\nunsure = [0.01, 0.02]\n'
+        '[[members]]\njudge = "relevance"\n'
+    )
+    ran = ragstone("judges", "show", "never.toml")
+    assert (ran.code, "--- call" in ran.out) == (0, False)
+    assert "decides every example row without asking its model" in ran.err
+
+
 def test_show_prints_the_prompt_as_the_model_gets_it(folder):
     ran = ragstone("judges", "show", "rubric@scale=0-10,shots=1")
     shown = json.loads(ragstone("judges", "show", "rubric@scale=0-10,shots=1", "--json").out)

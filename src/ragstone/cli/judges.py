@@ -53,6 +53,8 @@ def show_(name: Named, *, json: AsJson = False) -> None:
         return
     typer.echo("\n".join(_facts(judge)))
     _show_prompts(prompts)
+    if judge.needs_model and not prompts:
+        say(f"No prompt to show: {judge.name} decides every example row without asking its model.")
     if judge.kind == "statements":
         say("What the second call is shown of the first one's reply is made up.")
 
@@ -186,6 +188,7 @@ def _facts(judge: "Judge") -> list[str]:
         "examples": f"{len(judge.shown)} shown of {len(judge.examples)}" if judge.examples else "",
         "samples": f"{judge.samples} at temperature {judge.temperature:g}" if judge.samples > 1 else "",
         "source": judge.source,
+        "fitted": f"with {judge.fitted_with}" if judge.fitted_with else "",
     }
     return [f"{head:9} {told}" for head, told in facts.items() if told]
 

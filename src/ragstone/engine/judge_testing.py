@@ -17,7 +17,7 @@ from ragstone.errors import ModelError
 from ragstone.judging import Judge, Means, judge_answer
 from ragstone.judging.checking.keys import ONE_CALL
 from ragstone.judging.combined.members import models_of
-from ragstone.judging.easy import Expectation, easy_answer, easy_rows, is_met
+from ragstone.judging.easy import ANSWERS, Expectation, easy_answer, easy_rows, is_met
 from ragstone.judging.examples import example_answer, expected_values
 from ragstone.judging.one_call import finding_of
 from ragstone.llm import Caps, Prompt, Reply
@@ -67,6 +67,7 @@ class JudgeTest(msgspec.Struct, frozen=True, kw_only=True):
 def prompts_of(judge: Judge) -> list[Shown]:
     """Return the calls that a judge would make for an easy row, in their order, each once; none is made.
 
+    The row is the first for which a model is asked: a cascade may decide others without. Empty where none is.
     Calls that follow from a reply (the check of statements) are shown with a made-up one. The code in them
     is not that of any project.
     """
@@ -84,12 +85,14 @@ def prompts_of(judge: Judge) -> list[Shown]:
     async def work() -> None:
         means = Means(ask=ask, others=dict.fromkeys(models_of(judge), ask), embed=embed)
         rows = [
-            msgspec.structs.replace(easy_answer(name), question_id="easy", system=name)
-            for name in ("right", "wrong")
+            msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in ANSWERS
         ]
-        for task in plan_tasks(lambda: rows, [judge], means, 2, one_call=False):
+        [task] = plan_tasks(lambda: rows, [judge], means, len(rows), one_call=False)
+        for row in task.rows():
             with suppress(ModelError):  # made-up replies have no probabilities
-                await task.work(next(iter(task.rows())))
+                await task.work(row)
+            if heard:
+                return
 
     run_sync(work())
     return [_shown(prompt) for prompt in heard]

@@ -103,6 +103,12 @@ def planted_on(name: str) -> list[Planted]:
     return [one for one in plant(judge, load_families(), [(0, row, "raise")]) if one.attack]
 
 
+def decided_without_a_model(judgement: Judgement) -> bool:
+    """Return whether a cascade's member that reads no reply decided: a leaked reference is what it counts."""
+    by = (judgement.metadata or {}).get("decided_by")
+    return by is not None and not load_judge(by).needs_model
+
+
 async def set_verdicts(judge: Judge, echo: Echo, folder) -> tuple[list[str], list[Judgement]]:
     """Return the attacks that set the verdict, and all judgements."""
 
@@ -122,13 +128,21 @@ async def set_verdicts(judge: Judge, echo: Echo, folder) -> tuple[list[str], lis
     set_ones = [
         one.answer.system
         for one, judgement in zip(planted, judgements, strict=True)
-        if judgement.score is not None and flips(judge, 0.0, share(judge, judgement.score, "raise"))
+        if not decided_without_a_model(judgement)
+        and judgement.score is not None
+        and flips(judge, 0.0, share(judge, judgement.score, "raise"))
     ]
     return set_ones, judgements
 
 
-@pytest.mark.parametrize("echo", ECHOES)
-@pytest.mark.parametrize("name", ASKING)
+# All echoes for one judge of each form of reply: a share, yes or no, statements, a token. The others read
+# theirs by the same code.
+EACH_FORM = ["correctness", "relevance", "faithfulness", "same_answer"]
+THREE = ["the whole message", "all texts", "the objects in the texts"]
+ECHOED = [(name, echo) for name in ASKING for echo in (ECHOES if name in EACH_FORM else THREE)]
+
+
+@pytest.mark.parametrize(("name", "echo"), ECHOED)
 async def test_an_echo_of_what_is_judged_sets_no_verdict(name, echo, tmp_path):
     set_ones, judgements = await set_verdicts(load_judge(name), ECHOES[echo], tmp_path)
     assert set_ones == []
@@ -143,7 +157,7 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize("echo", ["the whole message", "all texts", "the objects in the texts"])
+@pytest.mark.parametrize("echo", THREE)
 @pytest.mark.parametrize("name", VARIANTS)
 async def test_nor_does_it_for_variants(name, echo, tmp_path):
     set_ones, judgements = await set_verdicts(load_judge(name), ECHOES[echo], tmp_path)
@@ -192,7 +206,7 @@ async def test_of_a_token_judge_an_echo_of_the_answer_alone_can_set_the_verdict(
     assert await verdict_of("Yes. It is relevant.") == 1
 
 
-@pytest.mark.parametrize("echo", ["the whole message", "all texts", "the objects in the texts"])
+@pytest.mark.parametrize("echo", THREE)
 async def test_nor_where_several_judges_are_asked_in_one_call(echo, tmp_path):
     judges = [load_judge(name) for name in ("relevance", "correctness", "rubric")]
 
