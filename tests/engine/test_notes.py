@@ -1,5 +1,7 @@
-from ragstone.engine.notes import plain_notes
-from ragstone.judging import summarise
+from types import SimpleNamespace
+
+from ragstone.engine.notes import fitted_notes, plain_notes
+from ragstone.judging import load_judge, summarise
 from ragstone.records import NO_MODEL, Judgement
 
 
@@ -42,3 +44,18 @@ def test_rows_that_lack_what_a_judge_reads_are_counted_with_what_to_do():
     [note] = plain_notes(summarise([judged("correctness", NO_MODEL), lacking]))
     assert note.startswith("one: 1 of 2 rows have no reference, so it has no score for them.")
     assert "--questions FILE" in note
+
+
+def test_a_threshold_fitted_with_another_model_is_told_unless_a_card_or_that_model_is_there():
+    judge = load_judge("right_answer")
+
+    def notes_with(model, cards=()):
+        return fitted_notes([judge], summarise([judged("correctness", model, "right_answer")]), cards)
+
+    [note] = notes_with("openai/gpt-4o")
+    assert "right_answer was fitted with Qwen2.5-Coder-1.5B, and openai/gpt-4o was asked" in note
+    assert notes_with("llamacpp/qwen2.5-coder-1.5b-instruct-q4_k_m") == []
+    assert notes_with(NO_MODEL) == []
+    card = SimpleNamespace(judge="right_answer", model="openai/gpt-4o")
+    assert notes_with("openai/gpt-4o", [card]) == []
+    assert len(notes_with("openai/other", [card])) == 1

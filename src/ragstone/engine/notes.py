@@ -1,14 +1,15 @@
 """What a reader must know before trusting a run's numbers, in plain sentences."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.agreement.corrected_mean import RANDOM_SAMPLE
 from ragstone.config import AgreeSection, RetrieveSection
 from ragstone.corpus import Duplicate, Skipped
-from ragstone.judging import MetricSummary
+from ragstone.judging import Judge, MetricSummary
+from ragstone.judging.combined.members import identities
 from ragstone.judging.finding import lacks
 from ragstone.records import NO_MODEL, Question, Ranking
 from ragstone.retrieval.filters import question_tags
@@ -75,6 +76,26 @@ def _lacking(metrics: Sequence[MetricSummary]) -> list[str]:
         f"{judge}: {n} of {n_rows[judge, name]} rows have no {name}, so it has no score for them. "
         f"{COLUMNS[name]}"
         for (judge, name), n in n_lacking.items()
+    ]
+
+
+def fitted_notes(
+    judges: Iterable[Judge], metrics: Sequence[MetricSummary], cards: Sequence[ReportCard] = ()
+) -> list[str]:
+    """Return a note for each judge asked of another model than its thresholds were fitted with.
+
+    None where a report card says how good it is with this one.
+    """
+    asked = {(metric.judge, metric.model): None for metric in metrics if metric.model != NO_MODEL}
+    for card in cards:
+        asked.pop((card.judge, card.model), None)
+    return [
+        f"The threshold of {one.name} was fitted with {one.fitted_with}, and {model} was asked, with which "
+        "it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
+        for judge in judges
+        for one in identities([judge])
+        for name, model in asked
+        if name == judge.name and not one.was_fitted_with(model)
     ]
 
 

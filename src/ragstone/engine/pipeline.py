@@ -13,7 +13,7 @@ from ragstone.engine.certificate import copy_certificate
 from ragstone.engine.judge_tasks import count_planned
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
-from ragstone.engine.notes import correction_notes, duplicate_notes, plain_notes, ranking_notes
+from ragstone.engine.notes import correction_notes, duplicate_notes, fitted_notes, plain_notes, ranking_notes
 from ragstone.engine.output import make_folder, write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
@@ -189,6 +189,7 @@ def _summarise(
         calls=calls,
         notes=[
             *plain_notes(metrics, cards, rows.corpus.skipped, missing),
+            *fitted_notes(checked_judges(settings), metrics, cards),
             *correction_notes(corrected, settings.agree),
             *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),

@@ -84,7 +84,7 @@ class Judge(Section, frozen=True, kw_only=True):
     `jury`. measure and separator: for `lexical`, see lexical.py. temperature, samples: how it is asked;
     the score of several samples is their mean. reply: `token` reads the score from the probabilities of a
     single token. tuned_on: digests of the questions that prompt or thresholds were fitted on (see
-    tuned.py).
+    tuned.py). fitted_with: the model that thresholds were fitted with; see was_fitted_with.
     """
 
     name: Name
@@ -112,6 +112,7 @@ class Judge(Section, frozen=True, kw_only=True):
     samples: Annotated[int, msgspec.Meta(ge=1)] = 1
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 512
     tuned_on: list[str] = []
+    fitted_with: str | None = None
 
     @property
     def needs_model(self) -> bool:
@@ -121,6 +122,10 @@ class Judge(Section, frozen=True, kw_only=True):
 
             return any(inner.needs_model for inner, _member in members_of(self))
         return self.kind not in WITHOUT_MODEL
+
+    def was_fitted_with(self, model: str) -> bool:
+        """Return whether its thresholds were fitted with this model, or it says of none; case is ignored."""
+        return self.fitted_with is None or self.fitted_with.casefold() in model.casefold()
 
     @property
     def measures(self) -> str:
