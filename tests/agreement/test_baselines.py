@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from ragstone.agreement.baselines import Hits, best_rival, constant_baseline
 from ragstone.agreement.card import Baseline
@@ -74,4 +75,27 @@ def test_one_answer_more_is_not_better():
     found = constant([1] * 99 + [0], [1] * 99 + [0])
     assert found.difference.value == 0.01
     assert found.difference.low == 0
+    assert found.better is None
+
+
+def test_judge_that_is_right_where_the_rival_always_errs_is_better_though_there_is_no_interval():
+    found, lost = rival(hits([1] * 20), hits([0] * 20)), rival(hits([0] * 20), hits([1] * 20))
+    assert found is not None
+    assert lost is not None
+    assert (found.difference.value, found.difference.low, found.better) == (1, None, True)
+    assert (lost.difference.value, lost.better) == (-1, False)
+
+
+@pytest.mark.parametrize(("n", "better"), [(5, None), (6, True)])
+def test_a_handful_of_such_answers_cannot_tell(n, better):
+    # Two-sided: 2 / 2^5 = 0.0625, 2 / 2^6 = 0.031.
+    found = rival(hits([1] * n), hits([0] * n))
+    assert found is not None
+    assert found.better is better
+
+
+def test_such_answers_to_one_question_count_once():
+    own, other = hits([1] * 20), hits([0] * 20)
+    found = best_rival(own, [("rival", other)], dict.fromkeys(own, "one"), seed=0, resamples=500)
+    assert found is not None
     assert found.better is None

@@ -1,7 +1,7 @@
 import msgspec
 import numpy as np
 import pytest
-from tests.agreement.rows import judgement, label
+from tests.agreement.rows import judgement, label, sheets
 
 import ragstone
 from ragstone.agreement.corrected import corrected_means
@@ -174,3 +174,12 @@ def test_a_hundred_labels_of_real_answers_find_the_mean_that_all_labels_have(sha
     assert width < 0.76 * alone
     assert abs(np.mean([mean.corrected.value for mean in found]) - truth) < 0.005
     assert abs(np.mean([mean.raw.value for mean in found]) - truth) > 0.07  # the harsh judge's own mean
+
+
+def test_raw_mean_of_grades_that_happen_to_be_0_or_1_is_no_proportion():
+    scores = [0, 1] * 20
+    judgements, labels = sheets([0, 1, 2, 3] * 5, scores, scale=(0, 3))
+    (mean,) = corrected_means(judgements, labels)
+    assert (mean.same_unit, mean.raw.method) == (True, "bootstrap")
+    judgements, labels = sheets([0, 1] * 10, scores)
+    assert corrected_means(judgements, labels)[0].raw.method == "wilson"

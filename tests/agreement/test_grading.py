@@ -223,3 +223,38 @@ def test_containment_on_trivia_questions_agrees_with_people_as_published():
     assert card.agreement["kappa"].value == pytest.approx(0.735, abs=0.005)
     assert card.better_than_baseline is True
     assert len(card.by_system) == 5
+
+
+@pytest.mark.parametrize("measure", [agreement.report_cards, agreement.corrected_means])
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"threshold": {"rubric": 5000}}, "threshold 5000 of judge 'rubric': its scale is 0 to 100.*above 0"),
+        ({"threshold": {"rubric": 0}}, "threshold 0 of judge 'rubric'.*above 0 and at most 100"),
+        ({"threshold": {"rubric": float("nan")}}, "threshold nan of judge 'rubric': its scale is 0 to 100"),
+        ({"threshold": float("nan")}, "threshold nan is no finite number"),
+        ({"threshold": float("inf")}, "threshold inf is no finite number"),
+        ({"mapping": {1: float("nan"), 0: 0}}, "mapping of label 1 to nan: both must be finite"),
+    ],
+)
+def test_thresholds_and_mappings_that_mean_nothing_are_refused(measure, options, says):
+    judgements, labels = sheets([1, 0, 1, 0], [80, 20, 60, 70], scale=(0, 100))
+    with pytest.raises(DataError, match=says):
+        measure(judgements, labels, **options)
+
+
+def test_named_threshold_has_to_fit_one_metric_of_its_judge():
+    judgements, labels = sheets([1, 0, 1, 0], [80, 20, 60, 70], scale=(0, 100))
+    criterion = [
+        msgspec.structs.replace(row, metric="complete", scale=(0, 3), score=1.0) for row in judgements
+    ]
+    first, second = report_cards(judgements + criterion, labels, threshold={"rubric": 50})
+    assert (first.threshold, second.threshold) == (50, None)
+    assert "The threshold 50 does not apply" in second.notes[0]
+
+
+def test_one_threshold_for_all_leaves_judges_of_other_scales_their_order():
+    judgements, labels = sheets([1, 0, 1, 0], [0.8, 0.2, 0.6, 0.7])
+    (card,) = report_cards(judgements, labels, threshold=50)
+    assert "The threshold 50 does not apply" in card.notes[0]
+    assert "Spearman" in card.agreement

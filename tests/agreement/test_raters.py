@@ -79,8 +79,8 @@ def test_scores_of_tied_answers_are_cut_like_the_others():
 
 def test_continuous_scores_have_both_interval_alphas():
     rng = np.random.default_rng(1)
-    grades = [[float(a), float(b)] for a, b in rng.integers(0, 60, (40, 2))]
-    scores = [float(x) for x in rng.integers(0, 60, 40)]
+    grades = [[float(a), float(b)] for a, b in rng.integers(0, 60, (300, 2))]
+    scores = [float(x) for x in rng.integers(0, 60, 300)]
     card = card_of(grades, scores, scale=(0, 60))
     assert card.humans is not None
     joined = table([[*given, score] for given, score in zip(grades, scores, strict=True)])

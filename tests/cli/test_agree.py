@@ -68,6 +68,7 @@ def test_page_does_not_replace_the_labels(judged):
         (("--map", "good=1"), "write LABEL=SCORE, both numbers"),
         (("--map", "1=nan"), "write LABEL=SCORE, both numbers"),
         (("--threshold", "containment=inf"), "write NAME=NUMBER"),
+        (("--threshold", "containment=5000"), "its scale is 0 to 1"),
         (("--threshold", "contanment=0.5"), "Did you mean 'containment'?"),
     ],
 )

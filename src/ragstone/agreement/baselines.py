@@ -8,7 +8,16 @@ from ragstone.agreement.card import Baseline, grade_name
 from ragstone.agreement.comparison import Comparison
 from ragstone.agreement.estimates import mean_difference
 from ragstone.agreement.pairing import Key
-from ragstone.statistics import Clusters, Estimate, Floats, exact_matches, mean_estimate
+from ragstone.statistics import (
+    Clusters,
+    Estimate,
+    Floats,
+    cluster_codes,
+    exact_matches,
+    mcnemar_p,
+    mean_estimate,
+)
+from ragstone.statistics.clusters import n_clusters
 
 Hits = Mapping[Key, float]
 """Answer -> 1 if a judge gave the human grade, else 0."""
@@ -69,13 +78,21 @@ def _baseline(
         exact_agreement=agreement,
         judge=float(judge.mean()),
         difference=difference,
-        better=_better(difference, alike=bool((judge == rival).all())),
+        better=_better(difference, judge - rival, clusters),
     )
 
 
-def _better(difference: Estimate, *, alike: bool) -> bool | None:
-    if alike:
+def _better(difference: Estimate, differences: Floats, clusters: Clusters) -> bool | None:
+    """Return whether the interval of the difference lies above 0.
+
+    Where every answer tells the same of the two there is no interval: then McNemar's exact test decides, with
+    each cluster counted once, at the same level.
+    """
+    if not differences.any():
         return False
-    if difference.low is None or difference.high is None or difference.low <= 0 <= difference.high:
+    if difference.low is None or difference.high is None:
+        n = n_clusters(cluster_codes(clusters, len(differences)))
+        return None if mcnemar_p(n, 0) > 1 - difference.level else bool(difference.value > 0)
+    if difference.low <= 0 <= difference.high:
         return None
     return difference.low > 0

@@ -22,7 +22,8 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     name: the judge's name, or in words what is always answered. n: answers that both the rival and the judge
     have scored. exact_agreement: the rival's, judge: the judge's own on these answers. difference:
     judge minus rival, paired, -1 to 1. better: the interval of the difference lies above 0; False if it
-    lies below, or if no answer tells them apart; None if it holds 0.
+    lies below, or if no answer tells them apart; None if it holds 0. Where the difference is the same in
+    every cluster there is no interval, and McNemar's exact test decides, each cluster counted once.
     """
 
     name: str

@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.agreement.comparison import YES_NO, Comparison
 from ragstone.agreement.corrected_mean import CorrectedMean, sentence_of
-from ragstone.agreement.measured import JudgeId, Measured, by_judge, measure
+from ragstone.agreement.measured import JudgeId, Measured, by_judge, check_thresholds, measure, threshold_of
 from ragstone.agreement.pairing import human_scores, is_tuned
 from ragstone.records import Judgement, Label
 from ragstone.statistics import RESAMPLES, Floats, mean_estimate, prediction_powered_mean
@@ -45,13 +45,15 @@ def corrected_means(
     has scored; labels of others are left out. So are, labelled or not, answers to questions that the judge
     was tuned on, and answers on which annotators tied. clusters: question id -> what it shares with other
     questions, such as their document; without it a question stands for itself. Raises DataError as
-    report_cards does for labels that cannot be paired; no label at all gives no means.
+    report_cards does for labels that cannot be paired, thresholds and mappings; no label at all gives no
+    means.
     """
     labels, rows_of = list(labels), by_judge(judgements)
+    check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
     found: list[CorrectedMean] = []
     for judge, rows in rows_of.items():
-        cut = threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
+        cut = threshold_of(judge, threshold)
         one = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)
         if one.comparison is None:
             continue
@@ -118,7 +120,8 @@ def _mean(
 ) -> CorrectedMean:
     """Return the mean, without its words."""
     every = np.concatenate([scores.judge, scores.others])
-    raw = mean_estimate(every, scores.clusters, seed=seed, resamples=resamples)
+    yes_no = comparison.categories == [*YES_NO]  # else a scale on which all happen to be 0 or 1
+    raw = mean_estimate(every, scores.clusters, seed=seed, resamples=resamples, proportion=yes_no)
     assert raw is not None, "there are rows"
     found = prediction_powered_mean(scores.human, scores.judge, scores.others, scores.clusters, bounds=bounds)
     return CorrectedMean(

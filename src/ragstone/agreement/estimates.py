@@ -10,7 +10,6 @@ from ragstone.agreement.comparison import MAX_GRADES, YES_NO, Comparison
 from ragstone.agreement.raters import Raters
 from ragstone.statistics import (
     Clusters,
-    Codes,
     Estimate,
     Floats,
     Statistic,

@@ -24,12 +24,14 @@ from ragstone.agreement.measured import (
     JudgeId,
     Measured,
     by_judge,
+    check_thresholds,
     hits,
     measure,
+    threshold_of,
 )
 from ragstone.agreement.pairing import Pairs, human_scores
-from ragstone.agreement.raters import raters_of
 from ragstone.agreement.ranks import rank_systems
+from ragstone.agreement.raters import raters_of
 from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grade_only, verdict
 from ragstone.errors import DataError
 from ragstone.records import NO_MODEL, Judgement, Label
@@ -57,14 +59,16 @@ def report_cards(
     and a note that says why. by: fields of the rows' metadata to group the answers by, beside their tags and
     `lang`, `language`, `subset` and `dataset`.
     Raises DataError if nothing can be paired, if every labelled answer was used to tune the judges, for an
-    answer judged or labelled twice, for a label that the mapping lacks, for a field of `by` that no row has,
-    and if the labels lie off the scale of every judge.
+    answer judged or labelled twice, for a label that the mapping lacks, for a threshold or a
+    mapping that is not finite, for a threshold off the scale of the judge that it names, for a field of
+    `by` that no row has, and if the labels lie off the scale of every judge.
     """
     labels, rows_of = list(labels), by_judge(judgements)
+    check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {j.metric for j in rows_of}}
 
     def measured_in(metric: str, judge: JudgeId) -> Measured:
-        cut = threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
+        cut = threshold_of(judge, threshold)
         return measure(judge, rows_of[judge], humans[metric], mapped=mapping is not None, threshold=cut)
 
     everyone = [measured_in(judge.metric, judge) for judge in rows_of]

@@ -1,11 +1,13 @@
 """One judge's rows -> its pairs with people's grades, and the footing on which they are compared."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from ragstone.agreement.comparison import Comparison, Scale, compare
 from ragstone.agreement.pairing import Human, Key, Pairs, pair
+from ragstone.errors import DataError
 from ragstone.records import Judgement
 from ragstone.statistics import exact_matches
 
@@ -49,7 +51,7 @@ def measure(
 ) -> Measured:
     """Return a judge's rows beside people's grades. mapped, threshold: see comparison.compare."""
     pairs = pair(rows, humans)
-    scale = next((row.scale for row in rows if row.scale), None)
+    scale = _scale(rows)
     if not pairs.keys:
         return Measured(judge, scale, pairs, None)
     comparison = compare(
@@ -61,6 +63,55 @@ def measure(
         pairwise=judge.metric == PREFERENCE,
     )
     return Measured(judge, scale, pairs, comparison)
+
+
+Threshold = float | Mapping[str, float] | None
+
+
+def threshold_of(judge: JudgeId, threshold: Threshold) -> float | None:
+    """Return where this judge's scores are cut. threshold: one for all judges, or judge -> its own."""
+    return threshold.get(judge.judge) if isinstance(threshold, Mapping) else threshold
+
+
+def check_thresholds(threshold: Threshold, rows_of: Mapping[JudgeId, Sequence[Judgement]]) -> None:
+    """Raise DataError for a threshold that is no finite number, or lies off the scale of a judge it names.
+
+    One for all judges may lie off the scale of some: their cards say so. A judge of several metrics needs one
+    that fits one of them.
+    """
+    if not isinstance(threshold, Mapping):
+        if threshold is not None and not math.isfinite(threshold):
+            raise DataError(
+                f"threshold {threshold:g} is no finite number: give a score of the judges' scale."
+            )
+        return
+    for name, cut in threshold.items():
+        scales = [_scale(rows) for judge, rows in rows_of.items() if judge.judge == name]
+        known = [scale for scale in scales if scale]
+        if not known and not math.isfinite(cut):
+            raise DataError(
+                f"threshold {cut:g} of judge {name!r} is no finite number: give one of its scores."
+            )
+        if known and len(known) == len(scales) and not any(fits(cut, scale) for scale in known):
+            raise DataError(off_scale(name, cut, known[0]))
+
+
+def fits(threshold: float, scale: tuple[float, float]) -> bool:
+    """Return whether scores of this scale lie on both sides of the threshold."""
+    return scale[0] < threshold <= scale[1]
+
+
+def off_scale(judge: str, threshold: float, scale: tuple[float, float]) -> str:
+    """Return why a threshold cannot be, and what can."""
+    low, high = scale
+    return (
+        f"threshold {threshold:g} of judge {judge!r}: its scale is {low:g} to {high:g}, so every answer "
+        f"would get the same grade. Give a score above {low:g} and at most {high:g}, or none."
+    )
+
+
+def _scale(rows: Sequence[Judgement]) -> Scale:
+    return next((row.scale for row in rows if row.scale), None)
 
 
 def hits(one: Measured) -> dict[Key, float]:

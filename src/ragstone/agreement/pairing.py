@@ -1,5 +1,6 @@
 """Judgements and people's labels -> pairs that speak of the same answer. Nothing is dropped uncounted."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
@@ -39,7 +40,8 @@ class Pairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     human score; `scored` of them are the pairs. n_unlabelled: judgements whose answer has no label. n_tied:
     judgements of answers on which annotators tied. n_unjudged: labelled answers without a judgement.
     n_tuned: labelled answers on whose question the judge was tuned; they are in no other count.
-    tied: those of the tied that have a score. labelled: every judged answer that has a label, whatever became of it.
+    tied: those of the tied that have a score. labelled: every judged answer that has a label, whatever
+    became of it.
     """
 
     keys: list[Key]
@@ -64,8 +66,10 @@ def human_scores(
     """Return what people say of each answer in `metric`; a label that names no metric speaks of any.
 
     mapping: label value -> judge score, applied to each label before the median; every value must be in it.
-    Raises DataError for a value that is not, and for two labels of an answer by the same annotator.
+    Raises DataError for a value that is not, for a number in it that is not finite, and for two labels of an
+    answer by the same annotator.
     """
+    _check_mapping(mapping or {})
     by_answer: dict[Key, dict[str | None, Label]] = {}
     for label in labels:
         if label.metric not in (None, metric):
@@ -80,6 +84,15 @@ def human_scores(
         key: Human(_median(grades[key], known), grades[key], _cluster(rows.values()), [*rows.values()])
         for key, rows in by_answer.items()
     }
+
+
+def _check_mapping(mapping: Mapping[float, float]) -> None:
+    for value, score in mapping.items():
+        if not (math.isfinite(value) and math.isfinite(score)):
+            raise DataError(
+                f"mapping of label {value:g} to {score:g}: both must be finite numbers. Say which score "
+                "of the judge's scale the label stands for."
+            )
 
 
 def _two_labels(first: Label, second: Label) -> str:

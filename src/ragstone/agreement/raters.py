@@ -1,4 +1,4 @@
-"""Every value that each answer was given: what Krippendorff's alpha is computed from, with and without the judge."""
+"""Every value that each answer was given: what alpha is computed from, with and without the judge."""
 
 import msgspec
 

@@ -155,6 +155,8 @@ def test_threshold_holds_for_variants_on_the_same_scale(plan):
         ({"judges": []}, "judges is empty"),
         ({"thresholds": {"min": 1.0}}, "no judge 'min' here. Did you mean 'mine'"),
         ({"thresholds": {"mine": 1.0}, "mapping": {"0": 0.0, "1": 1.0}}, "give one of the two"),
+        ({"thresholds": {"mine": 5000.0}}, "threshold 5000 of judge 'mine': its scale is 0 to 1"),
+        ({"thresholds": {"mine": float("nan")}}, "threshold nan of judge 'mine'"),
         ({"judges": ["pairwise"]}, "compares two answers"),
     ],
 )

@@ -308,3 +308,17 @@ def test_judge_of_one_score_stands_aside_where_the_order_is_compared():
     cells = judged(cell("a", scale=(0, 3)), human), judged(cell("b", scale=(0, 3)), [1] * 20)
     [aside] = board_of(human, *cells, measure="Spearman").aside
     assert (aside.cell.name, aside.reason) == ("b", "it gave one and the same score throughout")
+
+
+def test_differences_that_happen_to_be_0_or_1_are_no_proportion():
+    human = [0, 1, 2, 3] * 10
+    near = [min(3, value + 1) for value in human]
+    board = board_of(human, judged(cell("near", scale=(0, 3)), near), measure="difference")
+    assert row_of(board, "near").value.method == "bootstrap"
+    assert row_of(board, "near").agreement["exact agreement"].method == "wilson"
+
+
+def test_difference_may_be_asked_for_between_yes_and_no():
+    human = [0, 1] * 20
+    board = board_of(human, judged(cell("a"), [0] * 10 + human[10:]), measure="difference")
+    assert row_of(board, "a").value.value == 5 / 40

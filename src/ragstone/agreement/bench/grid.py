@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.agreement.measured import fits, off_scale
 from ragstone.config import JudgesBench, Settings
 from ragstone.errors import ConfigError, nearest
 from ragstone.judging import Judge, judge_names, load_judge
@@ -223,6 +224,11 @@ def _check_thresholds(declared: JudgesBench, cells: Sequence[JudgeCell]) -> None
     for name in declared.thresholds:
         if name not in known:
             raise ConfigError(f"[bench.judges] thresholds: no judge {name!r} here. {nearest(name, known)}")
+    for cell in cells:
+        if cell.threshold is not None and not fits(cell.threshold, cell.scale):
+            raise ConfigError(
+                f"[bench.judges] thresholds: {off_scale(cell.judge, cell.threshold, cell.scale)}"
+            )
     if declared.thresholds and declared.mapping:
         raise ConfigError(
             "[bench.judges] thresholds are for labels of 0 and 1, a mapping for labels of another scale: "

@@ -205,11 +205,14 @@ def _candidate(one: Judged, row: Comparison, answers: Answers, wanted: set[Key])
 def _agreement(row: Comparison, answers: Answers) -> dict[str, Estimate]:
     """Return the measures that mean something, the bench's first."""
     clusters, seed, resamples = answers.clusters, answers.seed, answers.resamples
-    found = agreement_estimates(row, clusters, seed=seed, resamples=resamples)
-    if row.same_unit and len(row.categories) != 2:  # of two grades it is what exact agreement lacks to 1
-        difference = mean_estimate(np.abs(row.judge - row.human), clusters, seed=seed, resamples=resamples)
-        found |= {"difference": difference} if difference else {}
     lead = answers.measure
+    found = agreement_estimates(row, clusters, seed=seed, resamples=resamples)
+    # Of two grades it is what exact agreement lacks to 1.
+    yes_no = len(row.categories) == 2
+    if row.same_unit and (not yes_no or lead == "difference"):
+        apart = np.abs(row.judge - row.human)
+        difference = mean_estimate(apart, clusters, seed=seed, resamples=resamples, proportion=yes_no)
+        found |= {"difference": difference} if difference else {}
     return ({lead: found[lead]} if lead in found else {}) | found
 
 
@@ -251,7 +254,13 @@ def _constant(
     worth = worths(row, answers.measure)
     if worth is None:
         return []
-    value = mean_estimate(np.abs(worth), answers.clusters, seed=answers.seed, resamples=answers.resamples)
+    value = mean_estimate(
+        np.abs(worth),
+        answers.clusters,
+        seed=answers.seed,
+        resamples=answers.resamples,
+        proportion=exact or len(row.categories) == 2,
+    )
     if value is None:
         return []
     name = f"always '{grade_name(metric, grade)}'" if exact else f"always {grade:.3g}"
