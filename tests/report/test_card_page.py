@@ -144,6 +144,25 @@ def test_page_asks_nothing_of_any_network():
     assert re.search(r'Content-Security-Policy" content="default-src &#39;none&#39;', html)
 
 
+RLO, POP, FSI, PDI = "\u202e", "\u202c", "\u2068", "\u2069"
+
+
+def test_texts_that_turn_the_direction_turn_nothing_beside_themselves():
+    page = render_cards(cards(f"{PDI}evil{RLO}"))
+    closed = f"{FSI}evil{RLO}{POP}{PDI}"
+    assert f"{PDI}evil" not in page.replace(closed, "")  # no end without a beginning
+    for part in re.split("<[^>]*>", page):  # in each text of the page, what begins also ends
+        assert part.count(RLO) == part.count(POP)
+        assert part.count(FSI) == part.count(PDI)
+    assert closed in Page(page).text.split("By people and by the judge: ")[1][:60]
+
+
+def test_names_stand_in_an_element_of_their_own():
+    page = render_cards(cards())
+    assert "<bdi>always answering" in page
+    assert "By <bdi>lang</bdi>" in page
+
+
 @pytest.mark.parametrize("text", EVIL)
 def test_texts_from_outside_are_escaped(text):
     tame, evil = render_cards(cards()), render_cards(cards(text))

@@ -2,6 +2,7 @@ import msgspec
 import pytest
 from rich.console import Console
 from tests.report.conftest import MODEL, interval
+from tests.report.test_page import read
 
 from ragstone.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.report.corrected import corrected_line, corrected_of, halving, terminal_corrected
@@ -54,6 +55,18 @@ def test_scores_on_another_scale_are_marked():
     text = shown(terminal_corrected([mean(raw=interval(63, 60, 66, 600), same_unit=False)]))
     assert "63.0*" in text
     assert "* on another scale than the labels" in text
+
+
+def test_run_says_where_a_corrected_mean_is_on_another_scale_than_the_judges(summary, write_run):
+    other = msgspec.structs.replace(summary, corrected=[mean(raw=interval(63, 60, 66, 600), same_unit=False)])
+    assert corrected_line(other.corrected[0]) == "corrected on the labels' scale: 0.80 (0.75 to 0.84)"
+    page = read(write_run(summary=other))
+    assert "63.0*" in page
+    assert "* on another scale than the labels" in page
+    assert page.count("on the labels' scale") == 1  # beside the mean of the run
+    same = read(write_run(summary=msgspec.structs.replace(summary, corrected=[mean()])))
+    assert "another scale" not in same
+    assert "labels' scale" not in same
 
 
 def test_few_of_many_sentences_are_shown_and_every_mean():

@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.agreement import Calibration, Group, ReportCard
 from ragstone.report import card_words
+from ragstone.report.card_bidi import contained
 from ragstone.report.html import asset, environment, policy, put_page, safe
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
@@ -46,7 +47,13 @@ def render_cards(cards: Sequence[ReportCard]) -> str:
     return (
         environment()
         .get_template("card.html")
-        .render(words_of_cards(), cards=cards, version=__version__, css=safe(css), policy=policy(css))
+        .render(
+            words_of_cards(),
+            cards=[contained(card) for card in cards],
+            version=__version__,
+            css=safe(css),
+            policy=policy(css),
+        )
     )
 
 
@@ -58,7 +65,15 @@ def style() -> str:
 def words_of_cards() -> dict[str, object]:
     """Return what the templates of a card call: its words, its drawings, and their measures."""
     words = {name: value for name, value in vars(card_words).items() if callable(value) or name.isupper()}
-    return {**words, "dots": dots, "bias_line": bias_line, "shade": shade, "side": SIDE, "edge": EDGE}
+    return {
+        **words,
+        "contained": contained,
+        "dots": dots,
+        "bias_line": bias_line,
+        "shade": shade,
+        "side": SIDE,
+        "edge": EDGE,
+    }
 
 
 def shade(n: int, row: Sequence[int]) -> int:

@@ -24,8 +24,9 @@ def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | 
 
 
 def corrected_line(mean: CorrectedMean) -> str:
-    """Return the corrected mean and its interval, on one line."""
-    return f"corrected: {number(mean.corrected.value)} ({interval(mean.corrected)})"
+    """Return the corrected mean and its interval, on one line, and whether it is in another unit."""
+    unit = "" if mean.same_unit and mean.threshold is None else " on the labels' scale"
+    return f"corrected{unit}: {number(mean.corrected.value)} ({interval(mean.corrected)})"
 
 
 def halving(mean: CorrectedMean) -> str:
