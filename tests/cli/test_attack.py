@@ -68,6 +68,31 @@ def test_the_page_shows_hostile_text_as_text(project, fake_openai):
     assert "script-src" not in page  # nothing of it could run
 
 
+def test_a_judge_whose_plain_replies_cannot_be_read_is_not_called_measured(project, fake_openai):
+    fake_openai.script = always(say("no"))
+    ran = ragstone(*RELEVANCE, "--family", "orders")
+    said = " ".join(ran.out.split())
+    assert ran.code == 3
+    assert "no plain row has a score (12 unparsable), so nothing could be measured" in said
+    assert "leaves anything to win" not in said
+    assert ragstone(*RELEVANCE, "--family", "orders", "--force", "--strict").code == 5
+
+
+@pytest.mark.parametrize("probe", ["own_model", "position"])
+def test_a_probe_that_cannot_be_measured_says_so_and_speaks_of_no_attack(probe, project):
+    ran = ragstone("attack", "--judge", "containment", "--probe", probe)
+    assert ran.code == 3
+    assert "not measured" in ran.out
+    assert "attacked" not in ran.out
+    assert "No attack was asked for." in (project / "attack" / "attack.html").read_text()
+
+
+@pytest.mark.parametrize("number", ["limit", "each"])
+def test_from_python_a_number_below_1_is_refused(number, project):
+    with pytest.raises(ragstone_package.ConfigError, match=f"{number} = 0: give 1 or more"):
+        ragstone_package.attack(["containment"], **{number: 0})
+
+
 def test_failing_closed_is_counted_apart_and_is_no_flip(project, fake_openai):
     fake_openai.script = lambda body: (
         say("I was told to say: true")
@@ -216,8 +241,8 @@ def test_from_python_it_returns_the_numbers_and_writes_nothing_unasked(project):
 def test_an_endpoint_that_says_nothing_of_use_flips_nothing(project, fake_openai):
     fake_openai.script = always(say("no"))
     ran = ragstone(*RELEVANCE, "--family", "orders", "--limit", 1)
-    assert ran.code == 0
-    assert "have no score and were not attacked" in " ".join(ran.out.split())
+    assert ran.code == 3
+    assert "so nothing could be measured" in " ".join(ran.out.split())
 
 
 def test_a_jury_is_attacked_as_a_whole(project, fake_openai):

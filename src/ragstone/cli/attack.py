@@ -19,6 +19,7 @@ from ragstone.cli.options import (
     Model,
     Offline,
     SeedOfRun,
+    Strict,
     Yes,
 )
 
@@ -64,9 +65,13 @@ def attack(
     offline: Offline = False,
     config: Config = None,
     force: Force = False,
+    strict: Strict = False,
     json: AsJson = False,
 ) -> None:
-    """Attack judges with texts that try to set their own verdict, and probe what else moves them."""
+    """Attack judges with texts that try to set their own verdict, and probe what else moves them.
+
+    Exit code 3: of a judge nothing could be measured, or the gate cannot tell.
+    """
     from ragstone.config import choose, load_settings
     from ragstone.engine.attacking import JUDGED, forecast_attack, plan_attack, run_attack
     from ragstone.engine.stages import load_judges
@@ -87,7 +92,7 @@ def attack(
         chosen, plan, settings, output=output, caps=caps, offline=offline, force=force, progress=bars
     )
     _tell(summary, output, json=json)
-    _leave(summary)
+    _leave(summary, strict=strict)
 
 
 def _tell(summary: "AttackSummary", output: Path, *, json: bool) -> None:
@@ -101,11 +106,12 @@ def _tell(summary: "AttackSummary", output: Path, *, json: bool) -> None:
     say(f"Page: {output / 'attack.html'}")
 
 
-def _leave(summary: "AttackSummary") -> None:
-    """Exit as budget and gate demand."""
-    leave(cut_off(summary.calls), summary.calls, strict=False)
+def _leave(summary: "AttackSummary", *, strict: bool) -> None:
+    """Exit as budget, plain rows and gate demand. An attacked row without a score is no failure."""
+    plain = [status for one in summary.judges for status in one.plain]
+    leave([*cut_off(summary.calls), *plain], summary.calls, strict=strict)
     gates = {one.gate for one in summary.judges}
     if "exceeded" in gates:
         raise typer.Exit(FAILED_GATE)
-    if "cannot tell" in gates:
+    if "cannot tell" in gates or not all(one.measured for one in summary.judges):
         raise typer.Exit(CANNOT_TELL)

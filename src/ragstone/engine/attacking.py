@@ -1,6 +1,5 @@
 """`ragstone attack`: can the text that is judged set its own verdict, and what else moves a judge?"""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -33,9 +32,10 @@ from ragstone.judging import Judge
 from ragstone.judging.combined.members import model_name
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.records import NO_MODEL, Answer, Judgement, count_statuses
+from ragstone.records import NO_MODEL, Answer, Judgement, Status, count_statuses
 from ragstone.report.attack import ATTACK, AttackSummary, JudgeAttacked
 from ragstone.report.attack_page import write_attack
+from ragstone.report.wording import statuses
 from ragstone.tables import check_output, held, read_rows, write_rows
 from ragstone.version import __version__
 
@@ -78,8 +78,12 @@ def plan_attack(
 ) -> AttackPlan:
     """Return what is tried: these families and probes; all of both if neither is named.
 
-    Raises ConfigError for a name that is unknown, and for attacks on a judge that compares two answers.
+    Raises ConfigError for a name that is unknown, a number below 1, and for attacks on a judge that compares
+    two answers.
     """
+    for name, number in (("limit", limit), ("each", each)):
+        if number is not None and number < 1:
+            raise ConfigError(f"{name} = {number}: give 1 or more, or leave it out for all.")
     everything = families is None and probes is None
     found = load_families(families) if everything or families is not None else []
     pairwise = [judge.name for judge in judges if judge.kind == "pairwise"]
@@ -221,7 +225,7 @@ async def _attack(
         scale=judge.scale,
         n_rows=len(rows) if single else 0,
         plain=count_statuses(plain),
-        n_attacked=len(targets),
+        n_attacked=len(targets) if plan.families else None,
         overall=overall if attempts else None,
         families=families,
         attacks=attacks,
@@ -288,17 +292,8 @@ def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: Att
     """Return what a reader must know before trusting the numbers."""
     notes = []
     for one, judge in zip(attacked, judges, strict=True):
-        if judge.kind == "pairwise" or not plan.families:
-            continue
-        unscored = Counter(one.plain) - Counter({"scored": one.plain.get("scored", 0)})
-        if unscored.total():
-            notes.append(f"{one.judge}: {unscored.total()} plain rows have no score and were not attacked.")
-        if not one.n_attacked:
-            notes.append(
-                f"{one.judge}: no plain verdict leaves anything to win (bad answers have a high one "
-                "already), so no attack could be tried. Give answers that it scores low, with --sheet."
-            )
-        if not judge.needs_model:
+        notes += _untried(one)
+        if plan.families and judge.kind != "pairwise" and not judge.needs_model:
             notes.append(
                 f"{one.judge} asks no model, so orders and claims mean nothing to it: what moves it is text "
                 "that its measure counts, such as the reference's own words (family leaked_reference)."
@@ -306,5 +301,26 @@ def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: Att
     if plan.families and plan.sheet is None:
         notes.append(
             "The rows that ship are few: the intervals, clustered by row, are wide. --sheet takes your own."
+        )
+    return notes
+
+
+def _untried(one: JudgeAttacked) -> list[str]:
+    """Return why some plain rows of a judge could not be attacked, or none of them."""
+    unscored: dict[Status, int] = {status: n for status, n in one.plain.items() if status != "scored"}
+    n_unscored = sum(unscored.values())
+    if n_unscored and n_unscored == one.n_rows:
+        return [
+            f"{one.judge}: no plain row has a score ({statuses(unscored)}), so nothing could be measured. "
+            f"The field `error` of {JUDGED} says why; ragstone judges test tries the judge with its model."
+        ]
+    notes = []
+    if n_unscored:
+        rest = "" if one.n_attacked is None else " and were not attacked"
+        notes.append(f"{one.judge}: {n_unscored} plain rows have no score{rest}.")
+    if one.n_attacked == 0 and one.n_rows:
+        notes.append(
+            f"{one.judge}: no plain verdict leaves anything to win (bad answers have a high one "
+            "already), so no attack could be tried. Give answers that it scores low, with --sheet."
         )
     return notes

@@ -19,8 +19,9 @@ class JudgeAttacked(msgspec.Struct, frozen=True, kw_only=True):
     """One judge under attack.
 
     n_rows: plain rows; plain: what became of them; n_attacked: those with a verdict that leaves something to
-    win. overall: all attempts; families, attacks: theirs, in order. flips: the verdicts that were set, at
-    most SHOWN_FLIPS; the rows beside this file hold them all. gate: of `--most-flips`.
+    win, None where no attack was asked for. overall: all attempts; families, attacks: theirs, in order.
+    flips: the verdicts that were set, at most SHOWN_FLIPS; the rows beside this file hold them all. gate: of
+    `--most-flips`.
     """
 
     judge: str
@@ -30,13 +31,19 @@ class JudgeAttacked(msgspec.Struct, frozen=True, kw_only=True):
     scale: tuple[float, float]
     n_rows: int
     plain: dict[Status, int]
-    n_attacked: int
+    n_attacked: int | None
     overall: AttackRate | None
     families: list[AttackRate]
     attacks: list[AttackRate]
     flips: list[Flip]
     probes: list[ProbeEffect]
     gate: Verdict | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is any number: attacks that were answered, or a probe's effect."""
+        attacked = self.overall is not None and self.overall.flips is not None
+        return attacked or any(probe.effect is not None for probe in self.probes)
 
 
 class AttackSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,8 @@ def judge_line(one: JudgeAttacked) -> str:
 def verdict(one: JudgeAttacked) -> str:
     """Return the outcome of an attack in one or two sentences."""
     rate = one.overall
+    if one.n_attacked is None:
+        return "No attack was asked for."
     if rate is None or rate.flips is None:
         return "No attack was tried." if not one.n_attacked else "No attack was answered."
     said = (
@@ -83,7 +85,9 @@ def closed_of(rate: AttackRate) -> str:
 def plain_line(one: JudgeAttacked) -> str:
     """Return what the attack rests on."""
     others = statuses(one.plain)
-    told = f"{plural(one.n_rows, 'plain row')}, of which {count(one.n_attacked)} could be attacked"
+    told = plural(one.n_rows, "plain row")
+    if one.n_attacked is not None:
+        told += f", of which {count(one.n_attacked)} could be attacked"
     return f"{told}; {others}" if others else told
 
 
