@@ -8,7 +8,7 @@ from ragstone.config import ModelSettings, RetrieveSection, choose
 from ragstone.engine.forecasting import forecast_judging
 from ragstone.engine.session import open_session
 from ragstone.engine.sheet import judge_sheet
-from ragstone.errors import ModelError
+from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.combined import cascade
 from ragstone.judging.judge import Member
@@ -131,3 +131,12 @@ def test_systems_are_compared_pair_by_pair_and_lone_questions_are_noted(settings
     summary = judge_sheet(tmp_path / "both.jsonl", tmp_path / "preferences.jsonl", judges, chosen)
     assert [(metric.system, metric.n_rows) for metric in summary.metrics] == [("default vs rival", 3)]
     assert any("1 question was answered by one system alone" in note for note in summary.notes)
+
+
+def test_judges_and_rows_that_are_none_are_told_before_anything_is_judged(settings):
+    with pytest.raises(ConfigError, match=r"give a list, though of one: \['containment'\]"):
+        ragstone.judge(ANSWERS, judges="containment", settings=settings)
+    with pytest.raises(DataError, match="a second row with question_id 'q0'"):
+        ragstone.judge([*ANSWERS, ANSWERS[0]], judges=["containment"], settings=settings)
+    with pytest.raises(DataError, match="expected a list of rows"):
+        ragstone.judge(None, judges=["containment"], settings=settings)

@@ -9,7 +9,7 @@ import pytest
 
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Context, Document, Label, Question
-from ragstone.tables import parse_row, read_rows
+from ragstone.tables import parse_row, parse_rows, read_rows
 
 
 def write(path: Path, rows: Sequence[Any]) -> Path:
@@ -387,3 +387,24 @@ def test_the_development_sheet_is_read_without_a_flag(shared_data: Path) -> None
     rows = list(read_rows(shared_data / "evouna" / "tq600.jsonl", Answer))
     assert len(rows) == 3000
     assert all(row.question for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (None, "expected a list of rows (Answer values or dicts), got NoneType"),
+        ("sheet.jsonl", "A file is read by ragstone.read_rows(path, ragstone.Answer)"),
+        ([5], "row 1: expected Answer values or dicts, got int: 5"),
+        ([{"question_id": "q", "answer": "a", "system": 3.5, "question": []}], "row 1 {"),
+        ([Answer(question_id="q", answer="a")] * 2, "row 2: a second row with question_id 'q'"),
+    ],
+)
+def test_what_is_no_list_of_rows_is_told_with_what_would_be(rows, says):
+    with pytest.raises(DataError) as caught:
+        parse_rows(rows, Answer)
+    assert says in str(caught.value)
+
+
+def test_rows_without_ids_are_told_apart_as_in_a_file():
+    rows = parse_rows([{"question": "Who?", "answer": "A"}, {"question": "Who?", "answer": "B"}], Answer)
+    assert rows[1].question_id == f"{rows[0].question_id}-2"

@@ -12,7 +12,7 @@ from ragstone.engine.stages import answer_rows, judge_rows, load_judges, rank_qu
 from ragstone.judging import Judge
 from ragstone.llm import parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
-from ragstone.tables import parse_row
+from ragstone.tables import parse_rows
 
 
 def retrieve(
@@ -115,10 +115,10 @@ def judge(
     in `settings` (default: ragstone.toml). one_call: judges whose replies fit into one are asked together;
     their judgements then carry `NAME@together`. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what
     they cut off has the status `over_budget` or `timeout`. batch: by the provider's batch API, cheaper, in
-    hours. Raises DataError for a row that cannot be read, ConfigError for an unknown judge, ModelError when
-    no call can succeed.
+    hours. Raises DataError for a row that cannot be read or a second one with its question_id and system,
+    ConfigError for an unknown judge, ModelError when no call can succeed.
     """
-    rows = [parse_row(row, Answer) if isinstance(row, dict) else row for row in answers]
+    rows = parse_rows(answers, Answer)
     chosen = choose(settings or load_settings(), "judge", model=model, one_call=one_call)
     found = load_judges(judges)
 

@@ -180,6 +180,9 @@ async def _judge_rows(
 
 def load_judges(names: Iterable[str | Path | Judge]) -> list[Judge]:
     """Return judges by name, by path or as they are, each once. Raises ConfigError for two of one name."""
+    if isinstance(names, str | Path | Judge):
+        one = names.name if isinstance(names, Judge) else str(names)
+        raise ConfigError(f"judges: give a list, though of one: [{one!r}]")
     found: dict[str, Judge] = {}
     for name in names:
         judge = name if isinstance(name, Judge) else load_judge(name)

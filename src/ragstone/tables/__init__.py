@@ -1,7 +1,7 @@
 """Rows <-> files: JSONL, Parquet and CSV, streaming; column names of other tools understood."""
 
 from ragstone.tables.holding import held
-from ragstone.tables.reading import parse_row, read_rows
+from ragstone.tables.reading import parse_row, parse_rows, read_rows
 from ragstone.tables.writing import (
     check_output,
     check_place,
@@ -18,6 +18,7 @@ __all__ = [
     "keep_sources",
     "open_rows",
     "parse_row",
+    "parse_rows",
     "partial_path",
     "read_rows",
     "write_rows",

@@ -75,6 +75,33 @@ def parse_row(raw: dict[str, Any], row_type: type[RowT]) -> RowT:
         raise DataError(f"row {raw!r}: {mistake}") from None
 
 
+def parse_rows(rows: Iterable[RowT | dict[str, Any]], row_type: type[RowT]) -> list[RowT]:
+    """Return rows of values, or of dicts in anybody's column names, as read_rows does for a file.
+
+    Raises DataError naming the row, also for a second one with the same identity.
+    """
+    wanted = f"{row_type.__name__} values or dicts"
+    if isinstance(rows, str | bytes | Path | dict) or not isinstance(rows, Iterable):
+        raise DataError(
+            f"expected a list of rows ({wanted}), got {type(rows).__name__}. A file is read by "
+            f"ragstone.read_rows(path, ragstone.{row_type.__name__})."
+        )
+    names: Counter[str] = Counter()
+    keys: set[int] = set()
+    parsed = []
+    for number, raw in enumerate(rows, 1):
+        if not isinstance(raw, row_type | dict):
+            raise DataError(f"row {number}: expected {wanted}, got {type(raw).__name__}: {raw!r}")
+        try:
+            row = _convert(raw, row_type, names, number) if isinstance(raw, dict) else raw
+            _check_unique(row, row_type, keys)
+        except (ValueError, TypeError) as mistake:
+            shown = f" {raw!r}" if isinstance(raw, dict) else ""
+            raise DataError(f"row {number}{shown}: {mistake}") from None
+        parsed.append(row)
+    return parsed
+
+
 def _convert(raw: Any, row_type: type[RowT], names: Counter[str], number: int) -> RowT:
     if isinstance(raw, msgspec.DecodeError):
         raise ValueError(f"not valid JSON ({raw}). Each line must be one whole JSON object.")
