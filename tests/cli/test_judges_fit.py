@@ -72,6 +72,9 @@ def test_a_file_that_exists_stays_as_it_is(judged):
         (("-o", "steps.json"), "a judge's file ends in .toml, e.g. steps.toml"),
         (("-o", "My-steps.toml"), "name 'My-steps': a judge is named in small letters"),
         (("--agreement", 0.999), "no scores of containment are sure enough"),
+        (("--test-share", 0.999), "questions apart, and none is left to fit on"),
+        (("--yes-from", "nan"), "yes from nan: give a number"),
+        (("-o", "containment.toml"), "a judge of this name comes with Ragstone"),
         (("--yes-from", 2), "people said no of all 120 answers"),
     ],
 )

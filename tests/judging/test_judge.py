@@ -95,3 +95,13 @@ def test_a_file_that_lacks_a_key_or_has_no_plain_name_is_told_how_to_mend_it(tmp
     with pytest.raises(ConfigError) as mistake:
         load_judge(tmp_path / "mine.toml")
     assert said in str(mistake.value)
+
+
+def test_a_wording_without_an_input_is_blamed_on_the_wordings_and_named(tmp_path):
+    text = (
+        'name = "mine"\nversion = 1\nkind = "boolean"\ninputs = ["answer"]\nscale = [0, 1]\nsource = "own"\n'
+        'prompt = "Is {answer} polite?"\n\n[prompts]\nshort = "Polite?"\n'
+    )
+    with pytest.raises(ConfigError) as caught:
+        parse_judge(text, tmp_path / "mine.toml")
+    assert "mine.toml:9: prompts.short: inputs declares 'answer'" in str(caught.value)

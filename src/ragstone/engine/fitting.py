@@ -12,7 +12,7 @@ import numpy as np
 from ragstone.agreement.measured import JudgeId, by_judge
 from ragstone.agreement.pairing import Key, human_scores, pair
 from ragstone.errors import ConfigError, DataError
-from ragstone.judging import Judge, load_judge, question_digest
+from ragstone.judging import Judge, judge_names, load_judge, question_digest
 from ragstone.judging.combined.expected import (
     CascadeFit,
     Scored,
@@ -64,7 +64,7 @@ def fit_cascade(
     the cascade. Raises ConfigError for a judge that cannot be loaded and for an agreement, a share or a name
     that is none, DataError for judgements and labels that do not fit together or are too few.
     """
-    _check(agreement, test_share, name)
+    _check(agreement, yes_from, test_share, name)
     rows_of = by_judge(judgements)
     first = _judged(rows_of, str(cheap))
     second = _judged(rows_of, str(dear) if dear else _other(rows_of, first))
@@ -72,6 +72,11 @@ def fit_cascade(
         raise ConfigError(f"{cheap}: the cheap judge and the dear one are the same. Give two judges.")
     answers, keys, questions, n_left_out = _labelled(first, second, labels, yes_from)
     aside = _set_aside(len(questions), test_share, seed)
+    if aside.all():
+        raise DataError(
+            f"test share {test_share:g} sets all {len(questions)} questions apart, and none is left to fit "
+            "on. Give a smaller share."
+        )
     fitted, tested = answers.at(~aside[answers.question]), answers.at(aside[answers.question])
     thresholds = _fit_or_tell(fitted, first, agreement)
     crossed, n_folds_out = cross_validate(fitted, agreement, seed)
@@ -94,13 +99,20 @@ def fit_cascade(
     )
 
 
-def _check(agreement: float, test_share: float, name: str) -> None:
+def _check(agreement: float, yes_from: float | None, test_share: float, name: str) -> None:
+    if yes_from is not None and not math.isfinite(yes_from):
+        raise ConfigError(f"yes from {yes_from}: give a number, the lowest label that is a yes.")
     if not 0 < agreement < 1:
         raise ConfigError(f"agreement {agreement:g}: give a share between 0 and 1, e.g. 0.95.")
     if not 0 <= test_share < 1:
         raise ConfigError(f"test share {test_share:g}: give a share from 0 to below 1, e.g. 0.5.")
     if not NAME.fullmatch(name):
         raise ConfigError(f"name {name!r}: a judge is named in small letters, digits and underscores.")
+    if name in judge_names():
+        raise ConfigError(
+            f"name {name!r}: a judge of this name comes with Ragstone, and scores of the two could not be "
+            f"told apart. Take another, e.g. my_{name}."
+        )
 
 
 def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _Judged:

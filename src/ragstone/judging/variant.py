@@ -111,7 +111,8 @@ def _change(judge: Judge, key: str, value: str) -> dict[str, object]:
         raise ConfigError(f"judge {judge.name!r}: {key}={value!r} is no number that fits.") from None
     lowest = 1 if key == "samples" else 0
     if not number >= lowest or (key == "temperature" and number > 2):
-        raise ConfigError(f"judge {judge.name!r}: {key}={value} is out of range.")
+        bounds = "from 0 to 2" if key == "temperature" else f"{lowest} or more"
+        raise ConfigError(f"judge {judge.name!r}: {key}={value} is out of range: give {bounds}.")
     return {key: number}
 
 
@@ -119,7 +120,11 @@ def _scale(judge: Judge, value: str) -> tuple[float, float]:
     found = SCALE.fullmatch(value)
     if judge.kind != "rubric":
         raise ConfigError(f"judge {judge.name!r} is no rubric: its scale is fixed.")
-    if not found or int(found[1]) >= int(found[2]):
+    if found and int(found[1]) >= int(found[2]):
+        raise ConfigError(
+            f"judge {judge.name!r}: scale={value}: give the lower score first, then a higher one."
+        )
+    if not found:
         raise ConfigError(f"judge {judge.name!r}: scale={value!r}. Write two whole numbers, e.g. scale=0-10.")
     return float(found[1]), float(found[2])
 

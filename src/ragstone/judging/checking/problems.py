@@ -125,8 +125,15 @@ def _problem_of_prompts(judge: "Judge") -> str | None:
     problem = _problem_of_sides(judge) if judge.kind == "statements" else None
     if problem:
         return problem
-    found = (_problem_of_names(judge, text) for text in (judge.prompt or "", *judge.prompts.values()))
-    return next((problem for problem in found if problem), None)
+    return _problem_of_names(judge, judge.prompt or "")
+
+
+def _problem_of_wordings(judge: "Judge") -> str | None:
+    for name, text in judge.prompts.items():
+        problem = _problem_of_names(judge, text)
+        if problem:
+            return f"prompts.{name}: {problem}"
+    return None
 
 
 def _problem_of_sides(judge: "Judge") -> str | None:
@@ -175,6 +182,7 @@ CHECKS: tuple[tuple[str, Callable[["Judge"], str | None]], ...] = (
     ("labels", _problem_of_labels),
     ("criteria", problem_of_criteria),
     ("prompt", _problem_of_prompts),
+    ("prompts", _problem_of_wordings),
     ("shots", problem_of_shots),
     ("examples", problem_of_examples),
 )
