@@ -28,6 +28,8 @@ fix: $(VENV)/.dev  ## format, and mend what the linter can mend
 
 bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/agreement.py
+	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/judges.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python -m pip install -q numba tantivy  # to measure beside them
 	$(BIN)/python benchmarks/search_speed.py
