@@ -42,7 +42,7 @@ def test_rows_that_lack_what_a_judge_reads_are_counted_with_what_to_do():
         rationale="the row has no reference",
     )
     [note] = plain_notes(summarise([judged("correctness", NO_MODEL), lacking]))
-    assert note.startswith("one: 1 of 2 rows have no reference, so it has no score for them.")
+    assert note.startswith("one: 1 of 2 rows have no reference, so there is no score for them.")
     assert "--questions FILE" in note
 
 

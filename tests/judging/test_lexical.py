@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.judging import Means, judge_answer, load_judge
+from ragstone.judging.finding import NOTHING_TO_COMPARE
 from ragstone.judging.lexical import (
     MEASURES,
     alternatives,
@@ -136,3 +137,10 @@ def test_a_text_equals_itself(text):
     assert rouge_l(text, text) == token_f1(text, text) == pytest.approx(1.0)
     assert chrf(text, text) == pytest.approx(1.0)
     assert containment(text, text) == 1.0
+
+
+async def test_an_unanswerable_question_has_nothing_to_compare_words_with():
+    answer = Answer(question_id="q", question="Who won?", answer="Ann won.", answerable=False)
+    for name in ("containment", "token_f1"):
+        [row] = await judge_answer(load_judge(name), answer, Means())
+        assert (row.status, row.rationale) == ("not_applicable", NOTHING_TO_COMPARE)

@@ -13,7 +13,13 @@ from ragstone.config.sample import SampleSection
 from ragstone.config.section import NotNegative, Positive, Section
 from ragstone.config.translate import TranslateSection
 
-DEFAULT_JUDGES = ("containment", "token_f1", "correctness", "faithfulness", "relevance", "answered")
+# What language models judge, and for each that has one a judge beside it that asks none.
+DEFAULT_JUDGES = (
+    *("containment", "token_f1", "correctness"),
+    *("context_overlap", "faithfulness"),
+    "relevance",
+    *("no_refusal", "answered"),
+)
 
 
 class Price(Section, frozen=True, kw_only=True):

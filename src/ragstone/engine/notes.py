@@ -61,21 +61,22 @@ def plain_notes(
 
 def _lacking(metrics: Sequence[MetricSummary]) -> list[str]:
     """Return a note for each judge some of whose rows lack what it reads, with what to do about it."""
-    n_lacking: dict[tuple[str, str], int] = {}
-    n_rows: dict[tuple[str, str], int] = {}
     # The criteria of a rubric share their rows: the first metric of a judge counts them.
     firsts = {(metric.judge, metric.system): metric for metric in reversed(metrics)}
+    n_rows: Counter[str] = Counter()
+    n_lacking: Counter[tuple[str, str]] = Counter()
     for metric in reversed(firsts.values()):
+        n_rows[metric.judge] += metric.n_rows
         for name in COLUMNS:
-            n = metric.reasons.get(lacks(name), 0)
-            if n:
-                key = metric.judge, name
-                n_lacking[key] = n_lacking.get(key, 0) + n
-                n_rows[key] = n_rows.get(key, 0) + metric.n_rows
+            n_lacking[metric.judge, name] += metric.reasons.get(lacks(name), 0)
+    alike: dict[tuple[int, int, str], list[str]] = {}
+    for (judge, name), n in n_lacking.items():
+        alike.setdefault((n, n_rows[judge], name), []).append(judge)
     return [
-        f"{judge}: {n} of {n_rows[judge, name]} rows have no {name}, so it has no score for them. "
+        f"{', '.join(judges)}: {n} of {of} rows have no {name}, so there is no score for them. "
         f"{COLUMNS[name]}"
-        for (judge, name), n in n_lacking.items()
+        for (n, of, name), judges in alike.items()
+        if n
     ]
 
 

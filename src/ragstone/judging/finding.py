@@ -55,6 +55,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Metadata | None = None
 
 
+NOTHING_TO_COMPARE = "the question is marked unanswerable: there is no reference to compare words with"
+
+
 def lacks(name: str) -> str:
     """Return what is said of a row that lacks an input of its judge."""
     return f"the row has no {name}"

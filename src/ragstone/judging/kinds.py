@@ -5,7 +5,7 @@ import functools
 from ragstone.errors import ConfigError
 from ragstone.judging.combined.cascade import judge_by_cascade
 from ragstone.judging.combined.jury import judge_by_jury
-from ragstone.judging.finding import Finding, FindingOf, Means, lacks
+from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, FindingOf, Means, lacks
 from ragstone.judging.judge import Judge, Kind
 from ragstone.judging.lexical import BESIDE_QUESTION, MEASURES, OF_ANSWER, OF_QUESTION, alternatives
 from ragstone.judging.one_call import judge_in_one_call
@@ -32,7 +32,7 @@ async def judge_lexically(judge: Judge, answer: Answer, inputs: dict[str, str], 
         return Finding(score=MEASURES[name](answer.answer, inputs["contexts"]))
     given = alternatives(references(answer), judge.separator)
     if not given:
-        return Finding(score=None, status="not_applicable", rationale=lacks("reference"))
+        return Finding(score=None, status="not_applicable", rationale=NOTHING_TO_COMPARE)
     if name in BESIDE_QUESTION:
         return Finding(
             score=max(BESIDE_QUESTION[name](answer.answer, text, inputs["question"]) for text in given)
@@ -46,8 +46,8 @@ async def judge_similarity(_judge: Judge, answer: Answer, _inputs: dict[str, str
     if embed is None:
         raise ValueError("a judge of kind embedding needs an embedder")
     if not given or not answer.answer.strip():
-        missing = "reference" if not given else "answer"
-        return Finding(score=None, status="not_applicable", rationale=lacks(missing))
+        why = NOTHING_TO_COMPARE if not given else lacks("answer")
+        return Finding(score=None, status="not_applicable", rationale=why)
     said, *wanted = await embed([answer.answer, *given], "passage")
     return Finding(score=round(max(float(one @ said) for one in wanted), 6))
 
