@@ -25,7 +25,7 @@ from ragstone.engine.attack_probes import ProbePlan, plan_probes, probe_judge
 from ragstone.engine.local import run_sync
 from ragstone.engine.output import make_folder
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_forecast, open_session
+from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.engine.stages import judge_rows, load_judges
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge
@@ -189,16 +189,13 @@ def run_attack(
 def forecast_attack(judges: Sequence[Judge], settings: Settings, plan: AttackPlan) -> Forecast:
     """Return what an attack would ask at most. Raises what `attack` raises before it makes a call."""
 
-    async def run() -> Forecast:
-        forecaster = Forecaster()
-        async with open_forecast(settings, forecaster) as session:
-            for judge in judges:
-                if judge.needs_model:
-                    forecaster.assumptions[EVERY_ROW] = None
-                    await _attack(judge, plan, session, _Judged(), every=True)
-            return session.forecast()
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        for judge in judges:
+            if judge.needs_model:
+                forecaster.assumptions[EVERY_ROW] = None
+                await _attack(judge, plan, session, _Judged(), every=True)
 
-    return run_sync(run())
+    return forecast_of(settings, work)
 
 
 async def _attack(

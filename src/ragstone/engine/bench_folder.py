@@ -2,18 +2,15 @@
 
 import contextlib
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from ragstone.config import Settings
-from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.output import make_folder
-from ragstone.engine.session import Session, open_forecast
 from ragstone.judging import Judge
-from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.tables import held
 
 
@@ -59,15 +56,3 @@ def open_folder(path: Path, decisive: Settings, force: bool, stale: str) -> Iter
 def slug(name: str, most: int = 60) -> str:
     """Return a name as a part of a file's name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:most]
-
-
-def forecast_of(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[None]]) -> Forecast:
-    """Return what `work` would ask of models."""
-
-    async def run() -> Forecast:
-        forecaster = Forecaster()
-        async with open_forecast(settings, forecaster) as session:
-            await work(session, forecaster)
-            return session.forecast()
-
-    return run_sync(run())

@@ -4,10 +4,9 @@ import contextlib
 
 from ragstone.config import Settings
 from ragstone.engine.bench import build_indexes, declared_retrievers, read_bench, retriever_of
-from ragstone.engine.bench_folder import forecast_of
 from ragstone.engine.bench_timing import ENDPOINT, Watch
 from ragstone.engine.chunking import cut_documents
-from ragstone.engine.session import Session
+from ragstone.engine.session import Session, forecast_of
 from ragstone.engine.study import check_retrievers, search_all
 from ragstone.engine.study_answers import answer_both
 from ragstone.engine.study_rows import read_study_rows

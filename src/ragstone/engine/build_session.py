@@ -14,7 +14,7 @@ from ragstone.engine.evaluation_set import EvaluationSet
 from ragstone.engine.fictional import write_fiction
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_forecast, open_session
+from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.llm import Caps
@@ -93,15 +93,14 @@ def forecast_build(rows: Sequence[Taggable], make: Make, settings: Settings, ass
     """Return what a build would ask, by a sample of its rows. Raises what it raises before a call."""
     check_build(rows, settings, None, False)
 
-    async def work() -> Forecast:
-        forecaster = Forecaster()
-        sampled, declared, forecaster.weight = _sampled(rows, settings)
-        forecaster.assumptions[assumption] = None
-        async with open_forecast(declared, forecaster) as session:
-            await make(sampled, session, forecasting=True)
-            return session.forecast()
+    sampled, declared, weight = _sampled(rows, settings)
 
-    return run_sync(work())
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        forecaster.weight = weight
+        forecaster.assumptions[assumption] = None
+        await make(sampled, session, forecasting=True)
+
+    return forecast_of(declared, work)
 
 
 def _sampled(rows: Sequence[Taggable], settings: Settings) -> tuple[list[Taggable], Settings, float]:

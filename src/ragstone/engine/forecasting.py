@@ -1,15 +1,14 @@
 """What a command would ask of models: its stages, run on a sample of its rows, and nobody is asked."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 from ragstone.config import Settings
 from ragstone.engine.calibration import measured_judges
-from ragstone.engine.local import run_sync
 from ragstone.engine.pipeline import checked_judges
 from ragstone.engine.ranking import corpus_of
-from ragstone.engine.session import Session, open_forecast
+from ragstone.engine.session import Session, forecast_of
 from ragstone.engine.sheet import asked_questions, sheet_rows
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
 from ragstone.judging import Judge
@@ -39,7 +38,7 @@ def forecast_judging(
     async def work(session: Session, forecaster: Forecaster) -> None:
         await _judge(sheet_rows(sheet, questions, limit), judges, session, forecaster)
 
-    return _forecast(settings, work)
+    return forecast_of(settings, work)
 
 
 def forecast_answering(settings: Settings) -> Forecast:
@@ -48,7 +47,7 @@ def forecast_answering(settings: Settings) -> Forecast:
     async def work(session: Session, forecaster: Forecaster) -> None:
         await _answer(settings, session, forecaster)
 
-    return _forecast(settings, work)
+    return forecast_of(settings, work)
 
 
 def forecast_run(settings: Settings) -> Forecast:
@@ -76,7 +75,7 @@ def forecast_run(settings: Settings) -> Forecast:
             measured = measured_judges(settings, judges)
             await _judge(lambda: read_rows(labelled, Answer), measured, session, forecaster)
 
-    return _forecast(settings, work)
+    return forecast_of(settings, work)
 
 
 def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forecast:
@@ -87,17 +86,7 @@ def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forec
         step = _sampled(len(questions), forecaster)
         await rank_questions(questions[::step], corpus.chunks, session, documents=corpus.documents)
 
-    return _forecast(settings, work)
-
-
-def _forecast(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[None]]) -> Forecast:
-    async def run() -> Forecast:
-        forecaster = Forecaster()
-        async with open_forecast(settings, forecaster) as session:
-            await work(session, forecaster)
-            return session.forecast()
-
-    return run_sync(run())
+    return forecast_of(settings, work)
 
 
 async def _answer(settings: Settings, session: Session, forecaster: Forecaster) -> list[Answer]:

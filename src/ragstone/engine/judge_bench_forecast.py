@@ -4,9 +4,8 @@ import contextlib
 
 from ragstone.agreement.bench.grid import plan_judges
 from ragstone.config import Settings
-from ragstone.engine.bench_folder import forecast_of
 from ragstone.engine.judge_bench import judge_cell, read_labelled
-from ragstone.engine.session import Session
+from ragstone.engine.session import Session, forecast_of
 from ragstone.errors import RagstoneError
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION

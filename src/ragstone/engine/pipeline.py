@@ -86,7 +86,7 @@ async def _run(
             rows = await _make_rows(settings, folder, judges, session)
             cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
             models = session.models()
-        summary = _summarise(settings, rows, cards, models, session.calls())
+        summary = _summarise(settings, judges, rows, cards, models=models, calls=session.calls())
         summary = msgspec.structs.replace(summary, notes=[*summary.notes, *notes])
         write_manifest(folder, settings, judges, models)
         (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
@@ -160,7 +160,13 @@ async def _from_sheet(settings: Settings, questions: Mapping[str, Question]) -> 
 
 
 def _summarise(
-    settings: Settings, rows: RunRows, cards: list[ReportCard], models: dict[str, str], calls: Calls
+    settings: Settings,
+    judges: list[Judge],
+    rows: RunRows,
+    cards: list[ReportCard],
+    *,
+    models: dict[str, str],
+    calls: Calls,
 ) -> RunSummary:
     seed, documents = settings.run.seed, rows.corpus.documents
     clusters = {
@@ -189,11 +195,11 @@ def _summarise(
         calls=calls,
         notes=[
             *plain_notes(metrics, cards, rows.corpus.skipped, missing),
-            *fitted_notes(checked_judges(settings), metrics, cards),
+            *fitted_notes(judges, metrics, cards),
             *correction_notes(corrected, settings.agree),
             *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
-            *unpaired_notes(checked_judges(settings), rows.answers),
+            *unpaired_notes(judges, rows.answers),
         ],
         cascades=cascade_savings(rows.judgements),
     )

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ragstone.config import ModelSettings, RerankSettings, Settings
 from ragstone.embedding import Embed, Embedder, Gathered, open_embedder
-from ragstone.engine.local import map_in_order
+from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means
@@ -289,3 +289,15 @@ async def open_forecast(settings: Settings, forecaster: Forecaster) -> AsyncIter
     """Give a session that makes no call: the forecaster hears what stages would ask."""
     async with AsyncExitStack() as stack:
         yield Session(settings, stack, Caps(), True, silent, forecaster=forecaster)
+
+
+def forecast_of(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[None]]) -> Forecast:
+    """Return what `work` would ask of models; nobody is asked."""
+
+    async def run() -> Forecast:
+        forecaster = Forecaster()
+        async with open_forecast(settings, forecaster) as session:
+            await work(session, forecaster)
+            return session.forecast()
+
+    return run_sync(run())
