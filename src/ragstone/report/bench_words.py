@@ -1,7 +1,7 @@
 """What a leaderboard says in words, the same on its page and in the terminal."""
 
 from ragstone.experiments.leaderboard import Differing, Leaderboard, Place, Standing, Timing
-from ragstone.report.wording import count, number, plural
+from ragstone.report.wording import count, number, plural, with_left_out
 from ragstone.statistics import Estimate
 
 # Measures without their k, in the order of the columns; those that no configuration has are left out.
@@ -75,8 +75,7 @@ def based_on(board: Leaderboard) -> str:
         "unanswerable": board.n_unanswerable,
         f"without {bare(board.measure)} of every configuration": board.n_left_out,
     }
-    reasons = ", ".join(f"{count(n)} {reason}" for reason, n in left_out.items() if n)
-    return plural(board.n_questions, "question") + (f"; left out: {reasons}" if reasons else "")
+    return with_left_out(plural(board.n_questions, "question"), left_out)
 
 
 def outcome(board: Leaderboard) -> str:

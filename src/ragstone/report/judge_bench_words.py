@@ -8,7 +8,7 @@ from ragstone.agreement.bench.choice import CheaperWithExamples, Choice, Contras
 from ragstone.agreement.bench.grid import LeftOut
 from ragstone.report.bench_words import seconds
 from ragstone.report.judge_bench import JudgeBenchSummary
-from ragstone.report.wording import count, interval, number, plural, statuses, usd
+from ragstone.report.wording import count, interval, number, plural, statuses, usd, with_left_out
 from ragstone.statistics import Estimate
 
 # The columns of the leaderboard after its own measure, those that any cell has.
@@ -59,9 +59,8 @@ def based_on(board: JudgeBoard) -> str:
         "on which annotators tied": board.n_tied,
         "without a score of every cell": board.n_unscored,
     }
-    reasons = ", ".join(f"{count(n)} {reason}" for reason, n in left_out.items() if n)
     told = f"{plural(board.n, 'answer')} to {plural(board.n_questions, 'question')}"
-    return told + (f"; left out: {reasons}" if reasons else "")
+    return with_left_out(told, left_out)
 
 
 def family(board: JudgeBoard) -> str:

@@ -91,8 +91,13 @@ def measured(row: RetrievalSummary) -> str:
         "unanswerable": row.n_unanswerable,
         "without a ranking": row.n_unranked,
     }
+    return with_left_out(plural(row.n_questions, "question"), left_out)
+
+
+def with_left_out(measured_on: str, left_out: Mapping[str, int]) -> str:
+    """Return what something was measured on, and how many were left out for each reason, zeros unsaid."""
     reasons = ", ".join(f"{count(n)} {reason}" for reason, n in left_out.items() if n)
-    return plural(row.n_questions, "question") + (f"; left out: {reasons}" if reasons else "")
+    return measured_on + (f"; left out: {reasons}" if reasons else "")
 
 
 def judge_name(row: MetricSummary | ReportCard | CorrectedMean) -> str:
