@@ -2,7 +2,9 @@
 
 from ragstone.config.bench import (
     AgreementMeasure,
+    AnswerersBench,
     BenchSection,
+    Condition,
     JudgesBench,
     LanguagesBench,
     RetrieversBench,
@@ -24,6 +26,7 @@ from ragstone.config.section import NotNegative, Positive, Section
 from ragstone.config.sections import (
     AgreeSection,
     AnswerSection,
+    BlameSection,
     DocumentsSection,
     JudgeSection,
     ModelSettings,
@@ -33,20 +36,33 @@ from ragstone.config.sections import (
     RunSection,
     Settings,
 )
+from ragstone.config.systems import (
+    ChatSystem,
+    HttpSystem,
+    PythonSystem,
+    RagSystem,
+    SheetSystem,
+    SystemSettings,
+)
 from ragstone.config.translate import HttpTranslator, TranslateSection
 
 __all__ = [
     "AgreeSection",
     "AgreementMeasure",
     "AnswerSection",
+    "AnswerersBench",
     "BenchSection",
+    "BlameSection",
     "Bm25Settings",
     "BuildSection",
+    "ChatSystem",
     "ChunkSection",
+    "Condition",
     "DenseSettings",
     "DocumentsSection",
     "FactsSection",
     "HttpSettings",
+    "HttpSystem",
     "HttpTranslator",
     "HybridSettings",
     "JudgeSection",
@@ -56,7 +72,9 @@ __all__ = [
     "NotNegative",
     "Positive",
     "Price",
+    "PythonSystem",
     "QuestionsSection",
+    "RagSystem",
     "RerankSettings",
     "RetrieveSection",
     "RetrieverSettings",
@@ -65,6 +83,8 @@ __all__ = [
     "SampleSection",
     "Section",
     "Settings",
+    "SheetSystem",
+    "SystemSettings",
     "TranslateSection",
     "choose",
     "convert_section",

@@ -10,6 +10,10 @@ k = [5, 10]
 [bench.languages]
 retrievers = ["bm25", "dense"]
 
+[bench.answerers]
+models = ["openai/gpt-4o-mini", "openai/gpt-4o"]
+prompts = ["strict", "bare"]
+
 [bench.judges]
 sheet = "labelled.jsonl"
 judges = ["correctness"]
@@ -84,9 +88,37 @@ class JudgesBench(Section, frozen=True, kw_only=True):
     limit: Positive | None = None
 
 
+Condition = Literal["retrieved", "gold+distractors", "gold", "distractors", "none", "shuffled"]
+
+
+class AnswerersBench(Section, frozen=True, kw_only=True):
+    """The grid of `ragstone bench answerers`: every model with every prompt under every condition.
+
+    models, prompts: default those of `[answer]`. systems: of `[systems]`, beside the grid, asked as they are.
+    conditions: what the model is given, see experiments/conditions.py. distractors: how many passages of BM25
+    stand beside the reference document. tags: by which results are grouped; default all that questions
+    have, as far as they have few values. race: questions are given out in rounds, and configurations that
+    are worse than the leader beyond doubt stop early. confidence: of the race, that the best one is kept.
+    limit: the first questions only.
+    """
+
+    models: list[str] = []
+    prompts: list[str] = []
+    systems: list[str] = []
+    conditions: list[Condition] = msgspec.field(
+        default_factory=lambda: ["retrieved", "gold+distractors", "gold", "none"]
+    )
+    distractors: Positive = 3
+    tags: list[str] | None = None
+    race: bool = False
+    confidence: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.95
+    limit: Positive | None = None
+
+
 class BenchSection(Section, frozen=True, kw_only=True):
     """`[bench]`: one table for each kind of bench."""
 
     retrievers: RetrieversBench = RetrieversBench()
     languages: LanguagesBench = LanguagesBench()
     judges: JudgesBench = JudgesBench()
+    answerers: AnswerersBench = AnswerersBench()

@@ -11,6 +11,7 @@ from ragstone.config.chunk import ChunkSection
 from ragstone.config.retrievers import RetrieverSettings
 from ragstone.config.sample import SampleSection
 from ragstone.config.section import NotNegative, Positive, Section
+from ragstone.config.systems import SystemSettings
 from ragstone.config.translate import TranslateSection
 
 # What language models judge, and for each that has one a judge beside it that asks none.
@@ -98,12 +99,14 @@ class RetrieveSection(Section, frozen=True, kw_only=True):
 class AnswerSection(Section, frozen=True, kw_only=True):
     """`[answer]`: the built-in application (`model`, `prompt`), or a `sheet` of answers made elsewhere.
 
-    limit: only the first questions are answered and judged; retrieval is measured on all of them.
+    system: one of `[systems]`, which answers in place of both. limit: only the first questions are answered
+    and judged; retrieval is measured on all of them.
     """
 
     model: str | None = None
     prompt: str = "strict"
     sheet: str | None = None
+    system: str | None = None
     limit: Positive | None = None
 
 
@@ -132,6 +135,22 @@ class AgreeSection(Section, frozen=True, kw_only=True):
     thresholds: dict[str, float] = {}
 
 
+class BlameSection(Section, frozen=True, kw_only=True):
+    """`[blame]`: how lost points are assigned.
+
+    model, prompt: what answers again from the reference document and from nothing; default those of
+    `[answer]`. judge: whose verdict a point is; default the headline of the run. second: a second judge of
+    every answer, and its model. labels: a file of people's labels, in place of a second judge.
+    """
+
+    model: str | None = None
+    prompt: str | None = None
+    judge: str | None = None
+    second: str | None = None
+    second_model: str | None = None
+    labels: str | None = None
+
+
 class Settings(Section, frozen=True, kw_only=True):
     """All of ragstone.toml. `root` is the folder that its paths are relative to."""
 
@@ -141,9 +160,11 @@ class Settings(Section, frozen=True, kw_only=True):
     chunk: ChunkSection = ChunkSection()
     retrieve: RetrieveSection = RetrieveSection()
     retrievers: dict[str, RetrieverSettings] = {}
+    systems: dict[str, SystemSettings] = {}
     answer: AnswerSection = AnswerSection()
     judge: JudgeSection = JudgeSection()
     agree: AgreeSection = AgreeSection()
+    blame: BlameSection = BlameSection()
     bench: BenchSection = BenchSection()
     build: BuildSection = BuildSection()
     translate: TranslateSection = TranslateSection()

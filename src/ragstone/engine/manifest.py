@@ -17,6 +17,7 @@ from ragstone.version import __version__
 
 FILE = "manifest.json"
 OTHERS = (
+    "blame",
     "build",
     "sample",
     "translate",

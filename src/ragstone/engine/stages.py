@@ -16,7 +16,7 @@ from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, ModelError, RagstoneError
 from ragstone.judging import Judge, Means, load_judge
-from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.records import Answer, Chunk, Context, Document, Judgement, Question, Ranking
 from ragstone.retrieval import build_search
 from ragstone.retrieval.rerank import asks_a_model
 from ragstone.systems import answer_question, contexts_of, load_prompt
@@ -101,26 +101,45 @@ async def _answer_rows(
     documents: Mapping[str, Document],
     session: Session,
 ) -> AsyncIterator[Answer]:
+    by_question = {ranking.question_id: ranking for ranking in rankings}
+    by_id = {chunk.id: chunk for chunk in chunks}
+    retriever = rankings[0].retriever if rankings else "none"
+
+    def contexts(question: Question) -> list[Context]:
+        ranking = by_question.get(question.id)
+        return contexts_of(ranking, by_id, documents) if ranking else []
+
+    async for answer in answer_given(questions, contexts, session, brought_by=retriever):
+        yield answer
+
+
+async def answer_given(
+    questions: Sequence[Question],
+    contexts: Callable[[Question], list[Context]],
+    session: Session,
+    *,
+    brought_by: str,
+    model: str | None = None,
+    prompt: str | None = None,
+) -> AsyncIterator[Answer]:
+    """Yield a model's answer to every question from the contexts that it is given, in order.
+
+    brought_by: what brought the contexts, the first part of the name of the system. model, prompt: in place
+    of those of `[answer]`. Raises ModelError if no model is named.
+    """
     declared = session.settings.answer
-    if declared.model is None:
+    model = model or declared.model
+    if model is None:
         raise ModelError(
             "no model to answer with. Name one with --model, e.g. openai/gpt-4o-mini or "
             "llamacpp/smollm2-135m, or as model in the table [answer] of ragstone.toml."
         )
-    ask, secret, prompt = (
-        await session.ask(declared.model),
-        session.secret(),
-        load_prompt(session.settings.named(declared.prompt)),
-    )
-    by_question = {ranking.question_id: ranking for ranking in rankings}
-    by_id = {chunk.id: chunk for chunk in chunks}
-    retriever = rankings[0].retriever if rankings else "none"
-    system = f"{retriever}/{prompt.name}/{declared.model.rpartition('/')[2]}"
+    ask, secret = await session.ask(model), session.secret()
+    told = load_prompt(session.settings.named(prompt or declared.prompt))
+    system = f"{brought_by}/{told.name}/{model.rpartition('/')[2]}"
 
     async def work(question: Question) -> Answer:
-        ranking = by_question.get(question.id)
-        contexts = contexts_of(ranking, by_id, documents) if ranking else []
-        return await answer_question(question, contexts, prompt, ask, system=system, secret=secret)
+        return await answer_question(question, contexts(question), told, ask, system=system, secret=secret)
 
     with session.progress("answer", len(questions), session.state) as advance:
         async for answer in map_in_order(work, questions, session.stop):

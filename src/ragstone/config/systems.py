@@ -1,0 +1,86 @@
+"""`[systems]`: a name for each application under test.
+
+```toml
+[systems]
+hybrid5 = { kind = "rag", retriever = "hybrid", k = 5, prompt = "bare" }
+chatbot = { kind = "chat", model = "openai/my-rag" }
+service = { kind = "http", url = "http://localhost:8000/ask", contexts = "$.sources[*].text" }
+inhouse = { kind = "python", call = "my_app.rag:answer" }
+earlier = { kind = "sheet", path = "answers-of-july.jsonl" }
+```
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from ragstone.config.section import Positive, Section
+
+
+class RagSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="rag"):
+    """The built-in application; what is absent stands in `[retrieve]` and `[answer]`."""
+
+    retriever: str | None = None
+    k: Positive | None = None
+    prompt: str | None = None
+    model: str | None = None
+
+
+class ChatSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="chat"):
+    """An application that speaks the chat protocol of a model of the door: it is sent the question alone.
+
+    instructions: a system message before it. version: see HttpSystem.
+    """
+
+    model: str
+    instructions: str = ""
+    version: str = ""
+
+
+class HttpSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="http"):
+    """An application behind HTTP.
+
+    request: the JSON body, in which `{question}`, `{id}`, `{lang}` and `{tag.NAME}` are filled in; an empty
+    one makes it a GET. The same may stand in `url`. answer, contexts, input_tokens, output_tokens, cost_usd:
+    JSONPath of each in the reply; contexts may be texts, or objects with `text` and, where they have them,
+    `id`, `document_id`, `score`. api_key_env: the environment variable with the key, sent as bearer, or as
+    `{key}` in `headers`. version: of the application; replies are kept in the ledger, and asked for anew
+    when it changes.
+    """
+
+    url: str
+    request: dict[str, Any] = msgspec.field(default_factory=lambda: {"question": "{question}"})
+    headers: dict[str, str] = {}
+    answer: str = "$.answer"
+    contexts: str | None = None
+    input_tokens: str | None = None
+    output_tokens: str | None = None
+    cost_usd: str | None = None
+    api_key_env: str | None = None
+    max_concurrency: Positive = 8
+    requests_per_minute: Positive | None = None
+    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 60
+    version: str = ""
+
+
+class PythonSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="python"):
+    """A Python callable, `module:function`, sync or async: question -> answer.
+
+    It is given the question's text, or the Question row where its parameter is annotated so, and returns a
+    text, a mapping with the columns of an answer sheet, or an Answer. version: see HttpSystem.
+    """
+
+    call: str
+    max_concurrency: Positive = 1
+    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 60
+    version: str = ""
+
+
+class SheetSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="sheet"):
+    """Answers made elsewhere. system: whose answers, where the file holds those of several."""
+
+    path: str
+    system: str | None = None
+
+
+SystemSettings = RagSystem | ChatSystem | HttpSystem | PythonSystem | SheetSystem
