@@ -19,6 +19,7 @@ SHARED_DATA = ROOT.parent / "shared" / "data"
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from tests.support.browser import Tab, opened_tab  # noqa: E402
 from tests.support.fake_openai import FakeOpenAI, serving  # noqa: E402
 
 
@@ -53,3 +54,10 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip(f"needs the development data in {SHARED_DATA}")
     return SHARED_DATA
+
+
+@pytest.fixture
+def tab() -> Iterator[Tab]:
+    """A page in Chromium without a network; see tests/support/browser.py. Skips where there is none."""
+    with opened_tab() as opened:
+        yield opened
