@@ -68,6 +68,24 @@ def test_all_settings_of_a_model_are_read(tmp_path: Path) -> None:
     )
 
 
+def test_model_of_the_run_is_asked_by_stages_that_name_none(tmp_path: Path) -> None:
+    file = tmp_path / "ragstone.toml"
+    file.write_text('[run]\nmodel = "openai/one"\n\n[judge]\nmodel = "openai/other"\n')
+    settings = load_settings(file)
+    assert settings.answer.model == "openai/one"
+    assert settings.build.model == "openai/one"
+    assert settings.judge.model == "openai/other"
+
+
+@pytest.mark.parametrize("made", ['sheet = "answers.jsonl"', 'system = "mine"'])
+def test_model_of_the_run_does_not_answer_what_is_answered_elsewhere(made: str, tmp_path: Path) -> None:
+    file = tmp_path / "ragstone.toml"
+    file.write_text(f'[run]\nmodel = "openai/one"\n\n[answer]\n{made}\n')
+    settings = load_settings(file)
+    assert settings.answer.model is None
+    assert settings.judge.model == "openai/one"
+
+
 def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
     loaded = load_settings(write(tmp_path, "[questions]\npath = 'data/q.jsonl'\n"))
@@ -78,13 +96,16 @@ def test_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.Monk
 MISTAKES = {
     "a key that nobody knows": (
         "[run]\nname = 'a'\nseeed = 3\n",
-        ":3: unknown key 'seeed'. Did you mean 'seed'? All: name, seed.",
+        ":3: unknown key 'seeed'. Did you mean 'seed'? All: model, name, seed.",
     ),
     "a table that nobody knows": (
         "[run]\nname = 'a'\n\n[retreive]\nk = 3\n",
         ":4: unknown key 'retreive'. Did you mean 'retrieve' or 'retrievers'?",
     ),
-    "a key far from any": ("zzz = 1\n", ":1: unknown key 'zzz'. Known: agree, answer, bench, blame, build, chunk,"),
+    "a key far from any": (
+        "zzz = 1\n",
+        ":1: unknown key 'zzz'. Known: agree, answer, bench, blame, build, chunk,",
+    ),
     "text for a number": (
         "[run]\nname = 'a'\n\n[chunk]\n# the size\nsize = 'big'\n",
         ":6: Expected `int`, got `str` (key 'chunk.size')",

@@ -34,7 +34,20 @@ def load_settings(path: Path | str | None = None) -> Settings:
         raise ConfigError(
             f"{file}:{line_of(text, ['root'])}: unknown key 'root'. Paths are relative to this file."
         )
-    return convert_section({**tables, "root": str(file.parent)}, Settings, file, text)
+    return _with_model_of_run(convert_section({**tables, "root": str(file.parent)}, Settings, file, text))
+
+
+def _with_model_of_run(settings: Settings) -> Settings:
+    """Return the settings in which stages that name no model have the one of `[run]`, if it has one."""
+    model = settings.run.model
+    if model is None:
+        return settings
+    answer, judge, build = settings.answer, settings.judge, settings.build
+    if not (answer.model or answer.sheet or answer.system):
+        answer = msgspec.structs.replace(answer, model=model)
+    judge = msgspec.structs.replace(judge, model=judge.model or model)
+    build = msgspec.structs.replace(build, model=build.model or model)
+    return msgspec.structs.replace(settings, answer=answer, judge=judge, build=build)
 
 
 def choose(settings: Settings, table: str, **given: object) -> Settings:

@@ -51,10 +51,14 @@ class ModelSettings(Section, frozen=True, kw_only=True):
 
 
 class RunSection(Section, frozen=True, kw_only=True):
-    """`[run]`: the folder `runs/NAME` and the seed of everything that draws at random."""
+    """`[run]`: the folder `runs/NAME` and the seed of everything that draws at random.
+
+    model: asked by `[answer]`, `[judge]` and `[build]` where they name none.
+    """
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[\w.-]+$")] = "run"
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    model: str | None = None
 
 
 class DocumentsSection(Section, frozen=True, kw_only=True):
