@@ -1,7 +1,9 @@
 """Rows <-> files: JSONL, Parquet and CSV, streaming; column names of other tools understood."""
 
+from ragstone.tables.frames import Rows
 from ragstone.tables.holding import held
 from ragstone.tables.reading import parse_row, parse_rows, read_rows
+from ragstone.tables.shown import Shown
 from ragstone.tables.writing import (
     check_output,
     check_place,
@@ -12,6 +14,8 @@ from ragstone.tables.writing import (
 )
 
 __all__ = [
+    "Rows",
+    "Shown",
     "check_output",
     "check_place",
     "held",
