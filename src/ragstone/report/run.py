@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.experiments.causes import Caused
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.report.blame import BlameSummary, read_blame, read_causes
 from ragstone.report.certified import Certified, certified_in
 from ragstone.report.summary import RunSummary
 from ragstone.tables import read_rows
@@ -23,7 +25,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     titles: document id -> title. chunks: chunk id -> chunk, of those that a shown ranking or a context
     without text names. evidence: question id -> the passages that hold its answer, as (document id, text).
-    certified: the certificate of the questions, None where none stood beside them.
+    certified: the certificate of the questions, None where none stood beside them. blamed: where the lost
+    points went, None where `ragstone blame` has not seen these rows; causes: by question id.
     """
 
     summary: RunSummary
@@ -36,6 +39,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     titles: dict[str, str]
     evidence: dict[str, list[tuple[str, str]]]
     certified: Certified | None = None
+    blamed: BlameSummary | None = None
+    causes: dict[str, list[Caused]] = {}
 
 
 def read_run(folder: Path) -> Run:
@@ -51,6 +56,7 @@ def read_run(folder: Path) -> Run:
     rankings = _by_question(_rows(folder, Ranking))
     answers = _by_question(_rows(folder, Answer))
     titles, evidence = _from_documents(folder, questions)
+    blamed = read_blame(folder)
     return Run(
         summary=summary,
         manifest=_read_manifest(folder / "manifest.json"),
@@ -62,6 +68,8 @@ def read_run(folder: Path) -> Run:
         titles=titles,
         evidence=evidence,
         certified=certified_in(folder, questions.values()),
+        blamed=blamed,
+        causes=read_causes(folder) if blamed else {},
     )
 
 
