@@ -49,7 +49,7 @@ async def test_a_failed_call_is_an_answer_with_an_error():
     assert (answer.answer, answer.error) == ("", "timeout: slow")
 
 
-@pytest.mark.parametrize("name", prompt_names())
+@pytest.mark.parametrize("name", ["bare", "strict", "true_false"])
 async def test_the_prompt_holds_question_and_contexts_fenced_after_the_fixed_part(name):
     seen = []
 
@@ -64,8 +64,22 @@ async def test_the_prompt_holds_question_and_contexts_fenced_after_the_fixed_par
 
 
 def test_bare_and_strict_ship_and_strict_refuses():
-    assert prompt_names() == ["bare", "strict", "true_false"]
+    assert prompt_names() == ["bare", "closed_book", "strict", "true_false"]
     assert "do not answer this question" in load_prompt("strict").prompt
+
+
+async def test_closed_book_is_shown_no_passage_and_told_of_none():
+    seen = []
+
+    async def ask(prompt):
+        seen.append(prompt)
+        return Reply(text="x", value=None, usage=Usage(), latency_s=0.0, cost_usd=None)
+
+    await answered(ask, "closed_book")
+    system, user = seen[0].messages
+    assert "contexts" not in system.content + user.content
+    assert "When?" in user.content
+    assert "b0" not in user.content
 
 
 def test_wrong_prompts_are_met_with_the_fix(tmp_path):
