@@ -22,7 +22,7 @@ from ragstone.config.retrievers import (
     RetrieverSettings,
 )
 from ragstone.config.sample import SampleSection
-from ragstone.config.section import NotNegative, Positive, Section
+from ragstone.config.section import NotNegative, Positive, Price, Section
 from ragstone.config.sections import (
     AgreeSection,
     AnswerSection,
@@ -30,7 +30,6 @@ from ragstone.config.sections import (
     DocumentsSection,
     JudgeSection,
     ModelSettings,
-    Price,
     QuestionsSection,
     RetrieveSection,
     RunSection,

@@ -10,3 +10,11 @@ NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of the file. An unknown key is an error, never ignored."""
+
+
+class Price(Section, frozen=True, kw_only=True):
+    """US dollars for a million tokens. Tokens from the provider's cache cost `cached`, else as `input`."""
+
+    input: NotNegative
+    output: NotNegative
+    cached: NotNegative | None = None

@@ -10,7 +10,7 @@ from ragstone.config.build import BuildSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.retrievers import RetrieverSettings
 from ragstone.config.sample import SampleSection
-from ragstone.config.section import NotNegative, Positive, Section
+from ragstone.config.section import Positive, Price, Section
 from ragstone.config.systems import SystemSettings
 from ragstone.config.translate import TranslateSection
 
@@ -21,14 +21,6 @@ DEFAULT_JUDGES = (
     "relevance",
     *("no_refusal", "answered"),
 )
-
-
-class Price(Section, frozen=True, kw_only=True):
-    """US dollars for a million tokens. Tokens from the provider's cache cost `cached`, else as `input`."""
-
-    input: NotNegative
-    output: NotNegative
-    cached: NotNegative | None = None
 
 
 class ModelSettings(Section, frozen=True, kw_only=True):

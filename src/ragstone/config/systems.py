@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ragstone.config.section import Positive, Section
+from ragstone.config.section import Positive, Price, Section
 
 
 class RagSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="rag"):
@@ -29,11 +29,12 @@ class RagSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="rag")
 class ChatSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="chat"):
     """An application that speaks the chat protocol of a model of the door: it is sent the question alone.
 
-    instructions: a system message before it. version: see HttpSystem.
+    instructions: a system message before it. max_tokens: the longest answer. version: see HttpSystem.
     """
 
     model: str
     instructions: str = ""
+    max_tokens: Positive = 1024
     version: str = ""
 
 
@@ -44,8 +45,9 @@ class HttpSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="http
     one makes it a GET. The same may stand in `url`. answer, contexts, input_tokens, output_tokens, cost_usd:
     JSONPath of each in the reply; contexts may be texts, or objects with `text` and, where they have them,
     `id`, `document_id`, `score`. api_key_env: the environment variable with the key, sent as bearer, or as
-    `{key}` in `headers`. version: of the application; replies are kept in the ledger, and asked for anew
-    when it changes.
+    `{key}` where that stands in the template. price_usd_per_million: of the tokens that it tells, where it
+    tells no cost; all zero for one that costs nothing. version: of the application; replies are kept in the
+    ledger, and asked for anew when it changes.
     """
 
     url: str
@@ -60,6 +62,7 @@ class HttpSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="http
     max_concurrency: Positive = 8
     requests_per_minute: Positive | None = None
     timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 60
+    price_usd_per_million: Price | None = None
     version: str = ""
 
 
@@ -67,12 +70,14 @@ class PythonSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="py
     """A Python callable, `module:function`, sync or async: question -> answer.
 
     It is given the question's text, or the Question row where its parameter is annotated so, and returns a
-    text, a mapping with the columns of an answer sheet, or an Answer. version: see HttpSystem.
+    text, a mapping with the columns of an answer sheet, or an Answer. Its module is found in the folder of
+    ragstone.toml too. price_usd_per_million, version: see HttpSystem.
     """
 
     call: str
     max_concurrency: Positive = 1
     timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 60
+    price_usd_per_million: Price | None = None
     version: str = ""
 
 

@@ -68,9 +68,13 @@ def cost_usd(usage: Usage, price: Price | None) -> float | None:
 
 
 def cost_of(completions: Sequence[Completion], price: Price | None) -> float | None:
-    """Return what these completions cost, each at its discount; None where the price is unknown."""
-    costs = [cost_usd(one.usage, discounted(price, one.discount)) for one in completions]
-    return None if price is None else sum(cost for cost in costs if cost is not None)
+    """Return what these completions cost: as they tell, else at the price; None where that is unknown."""
+    costs = [
+        cost_usd(one.usage, discounted(price, one.discount)) if one.cost_usd is None else one.cost_usd
+        for one in completions
+    ]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def discounted(price: Price | None, discount: float) -> Price | None:
@@ -177,7 +181,7 @@ class Budget:
         usd = cost_usd(most, price)
         if usd is None and self.caps.usd is not None:
             raise ConfigError(
-                "--budget in usd needs the model's price. Add to its table in ragstone.toml "
+                "--budget in usd needs the price of all that is asked. Add to its table in ragstone.toml "
                 "price_usd_per_million = { input = …, output = … }, or give the budget in calls or tokens."
             )
         return most.input + most.output, usd or 0.0

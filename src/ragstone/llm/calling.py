@@ -109,7 +109,7 @@ class Caller:
                 raise
             except ModelError as failure:
                 used = UNUSED
-                self._circuit.open(str(failure))
+                self._circuit.open(ModelError(str(failure)))
                 raise
             finally:
                 self._budget.settle(reservation, used, self.price)

@@ -17,6 +17,7 @@ from ragstone.llm.calling import Caller
 from ragstone.llm.ledger import Ledger
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
+from ragstone.llm.overheard import Conversation
 from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt, Reply
 from ragstone.llm.schema import ReplyError, encoded_schema
 from ragstone.llm.structured import parse_reply
@@ -47,6 +48,7 @@ class Door:
         self, endpoint: Endpoint, settings: ModelSettings, ledger: Ledger, budget: Budget, *, offline: bool
     ) -> None:
         self.endpoint = endpoint
+        self.from_ledger = 0  # calls that the ledger answered
         self.price: Price | None = settings.price_usd_per_million or endpoint.price
         self._ledger = ledger
         self._budget = budget
@@ -100,7 +102,9 @@ class Door:
             raise self._budget.too_late() from None
 
     async def _ask(self, prompt: Prompt) -> Reply:
+        heard = Conversation(self.endpoint.identity, prompt.messages)
         first = await self._complete(prompt)
+        heard.said(prompt.messages, first.refusal or first.text)
         try:
             return self._reply(prompt, [first])
         except ReplyError as mistake:
@@ -110,6 +114,7 @@ class Door:
         except CallFailed as failure:  # the first reply was paid for, and is all there is to show
             failure.usage, failure.raw = first.usage, first.text
             raise
+        heard.said(again.messages, second.refusal or second.text)
         try:
             return self._reply(prompt, [first, second])
         except ReplyError as mistake:
@@ -148,6 +153,7 @@ class Door:
                 completion = await asyncio.shield(flight)
             if completion is not None:
                 self._budget.from_ledger += 1
+                self.from_ledger += 1
                 break
         self._budget.count(completion, self.price)
         return completion
@@ -210,6 +216,8 @@ def prompt_key(identity: str, prompt: Prompt) -> bytes:
     parameters: tuple[float, ...] = (prompt.max_tokens, prompt.temperature, prompt.sample)
     if prompt.top_logprobs is not None:  # set or not: the keys of calls without it stay what they were
         parameters += (prompt.top_logprobs,)
+    if prompt.version:
+        identity = f"{identity}@{prompt.version}"
     content = msgspec.json.encode(
         (identity, prompt.messages, prompt.nonce, parameters, msgspec.Raw(schema or b"null"))
     )

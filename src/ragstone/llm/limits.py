@@ -10,7 +10,7 @@ from types import TracebackType
 
 from ragstone.errors import ModelError
 from ragstone.llm.prompt import CallFailed
-from ragstone.llm.transport import Unreachable
+from ragstone.llm.transport import AppFailed, Unreachable
 
 BACKOFF_S = 0.5
 BACKOFF_CAP_S = 30.0
@@ -115,12 +115,16 @@ class CallsStopped(ModelError):
     """The run was stopped before this call was made: not the fault of the model, and no failure of a row."""
 
 
+class GivenUp(ModelError):
+    """So many calls in a row came to nothing that no more are made: the endpoint hangs, or has gone away."""
+
+
 class Circuit:
     """Opens when nothing more can be expected of the endpoint; from then on every call fails at once."""
 
     def __init__(self) -> None:
         self.has_answered = False
-        self._why: str | None = None
+        self._why: ModelError | None = None
         self._stopped = False
         self._n_timeouts = 0
         self._n_lost = 0
@@ -130,13 +134,13 @@ class Circuit:
         if self._stopped:
             raise CallsStopped("the run was stopped before this call was made")
         if self._why is not None:
-            raise ModelError(self._why)
+            raise type(self._why)(str(self._why))
 
     def stop(self) -> None:
         """Let no more calls pass; their callers are told CallsStopped."""
         self._stopped = True
 
-    def open(self, why: str) -> None:
+    def open(self, why: ModelError) -> None:
         """Let no more calls pass; `why` is what their callers are told."""
         self._why = self._why or why
 
@@ -151,20 +155,26 @@ class Circuit:
             self._n_timeouts += 1
             if self._n_timeouts >= HANGING:
                 self.open(
-                    f"{failure}; nor did it answer any other call so far. Is the model loaded? If it is only "
-                    "slow, raise timeout_s in the model's table, or lower max_concurrency."
+                    GivenUp(
+                        f"{failure}; nor did it answer any other call so far. Is the model loaded? If it is "
+                        "only slow, raise timeout_s in its table, or lower max_concurrency."
+                    )
                 )
         self.check()
 
     def call_lost(self, failure: CallFailed) -> None:
         """Count a call that is given up. Raises ModelError if there is no hope for the others."""
+        if isinstance(failure, AppFailed):
+            return
         if isinstance(failure, Unreachable) and not self.has_answered:
-            self.open(str(failure))
+            self.open(ModelError(str(failure)))
         self._n_lost += 1
         if self._n_lost >= LOST_IN_A_ROW:
             self.open(
-                f"{LOST_IN_A_ROW} calls in a row were given up, the last because: {failure} What was "
-                "answered is in the ledger: run the same command again when the endpoint works."
+                GivenUp(
+                    f"{LOST_IN_A_ROW} calls in a row were given up, the last because: {failure} What was "
+                    "answered is in the ledger: run the same command again when the endpoint works."
+                )
             )
         self.check()
 

@@ -24,7 +24,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     nonce: if given, the reply must carry it in a field `nonce`, so that a text which the model merely
     quotes can never be taken for its verdict. sample: number of the draw, when one prompt is asked
     several times at a temperature above 0. top_logprobs: if given, how many of the likeliest tokens the
-    reply lists for each of its places, 0 to 20; ValueError for more.
+    reply lists for each of its places, 0 to 20; ValueError for more. version: of the application that is
+    asked, where somebody gave it one: another one makes another call of it.
     """
 
     messages: tuple[Message, ...]
@@ -34,6 +35,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float = 0.0
     sample: int = 0
     top_logprobs: int | None = None
+    version: str = ""
 
     def __post_init__(self) -> None:
         if self.top_logprobs is not None and not 0 <= self.top_logprobs <= MOST_TOP:
@@ -44,7 +46,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a transport brings back and the ledger keeps. `refusal` is the provider's own refusal.
 
     latency_s: None for a call of a batch, which nobody timed. discount: the share of the model's price
-    that such a call did not cost.
+    that such a call did not cost. cost_usd: where the endpoint itself told it.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     latency_s: float | None = 0.0
     discount: float = 0.0
     logprobs: tuple[Token, ...] | None = None
+    cost_usd: float | None = None
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):

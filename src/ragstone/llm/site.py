@@ -84,12 +84,12 @@ async def open_site(model: str, settings: ModelSettings, concurrency: int) -> As
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=settings.timeout_s or DEFAULT_TIMEOUT_S, sock_connect=CONNECT_S),
         headers=headers,
-        trust_env=_behind_proxy(base_url),
+        trust_env=behind_proxy(base_url),
     ) as session:
         yield Site(session, base_url, key, no_key if demanded else None)
 
 
-def _behind_proxy(base_url: str) -> bool:
+def behind_proxy(base_url: str) -> bool:
     """Return whether the environment names a proxy for it; aiohttp would look that up for every call."""
     address = urlsplit(base_url)
     return address.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(

@@ -18,6 +18,10 @@ class Unreachable(CallFailed):
         super().__init__("error", message, retryable=True)
 
 
+class AppFailed(CallFailed):
+    """An application under test failed at this question: a finding about it, and no reason to stop asking."""
+
+
 class Rephrase(CallFailed):
     """The endpoint wants such requests in another form, which the transport now knows: send it again."""
 

@@ -1,0 +1,125 @@
+"""A service behind HTTP that speaks JSON of its own form: requests by a template, through one `Site`."""
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ragstone.config import HttpSystem, HttpTranslator, ModelSettings
+from ragstone.errors import ConfigError, ModelError, nearest
+from ragstone.llm.json_form import Json, Values, fill, fill_url, places_in
+from ragstone.llm.keys import find_key, without_password
+from ragstone.llm.prompt import CallFailed
+from ragstone.llm.transport import BadRequest, Unreachable
+
+if TYPE_CHECKING:
+    from ragstone.llm.site import Site
+
+Declared = HttpSystem | HttpTranslator
+Post = Callable[[Values], Awaitable[Json]]
+"""Values for the places of the template -> the reply to one request."""
+
+
+@asynccontextmanager
+async def open_json_service(declared: Declared, where: str) -> AsyncIterator[Post]:
+    """Give the function that makes a request; its connections are closed at the end of the block.
+
+    where: the table of ragstone.toml, for messages. A request raises CallFailed for its row, and ModelError
+    without the key, and where the address or the key is refused. The place `key` is filled here.
+    """
+    import aiohttp  # 0.15 s that services without HTTP do not need
+
+    from ragstone.llm.site import CONNECT_S, Site, behind_proxy
+
+    key, no_key = _key(declared, where)
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=declared.max_concurrency),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=declared.timeout_s, sock_connect=CONNECT_S),
+        headers=_headers(declared, key),
+        trust_env=behind_proxy(declared.url),
+    ) as session:
+        site = Site(session, declared.url, key, no_key)
+
+        async def post(values: Values) -> Json:
+            site.check_key()
+            return await _post(site, declared, {**values, "key": key}, where)
+
+        yield post
+
+
+def service_identity(url: str, form: object) -> str:
+    """Return what the ledger knows a service by; form: all else that decides what it replies."""
+    digest = hashlib.blake2b(msgspec.json.encode(form), digest_size=6).hexdigest()
+    return f"http/{without_password(url)}#{digest}"
+
+
+def check_places(
+    declared: Declared, where: str, known: Iterable[str], needed: Iterable[str], prefix: str | None = None
+) -> None:
+    """Raise ConfigError for a place that nothing fills, and for a request that lacks one that it needs.
+
+    prefix: what a place may begin with besides, e.g. `tag.`.
+    """
+    places = places_in(declared.request) | places_in(declared.url)
+    every = places | places_in(declared.headers)
+    known = [*known, "key"]
+    for place in sorted(every - set(known)):
+        if prefix is None or not place.startswith(prefix):
+            raise ConfigError(f"{where}: nothing fills {{{place}}}. {nearest(place, known)}")
+    for place in needed:
+        if place not in places:
+            raise ConfigError(f"{where}: put {{{place}}} into `request`, or into `url`.")
+    if "key" in every and declared.api_key_env is None:
+        raise ConfigError(f"{where}: {{key}} is wanted: name the environment variable with it, api_key_env.")
+
+
+def _key(declared: Declared, where: str) -> tuple[str, str | None]:
+    """Return the key, empty where there is none, and what is said where one is named and cannot be used."""
+    if declared.api_key_env is None:
+        return "", None
+    key, remedy = find_key(ModelSettings(api_key_env=declared.api_key_env))
+    return key, None if key else f"{where}: no key. {remedy}."
+
+
+def _headers(declared: Declared, key: str) -> dict[str, str]:
+    given = {name: str(fill(text, {"key": key})) for name, text in declared.headers.items()}
+    standard = {"Content-Type": "application/json", "Accept": "application/json"}
+    own = places_in(declared.request) | places_in(declared.url) | places_in(declared.headers)
+    bearer = {"Authorization": f"Bearer {key}"} if key and "key" not in own else {}
+    return standard | bearer | given
+
+
+async def _post(site: "Site", declared: Declared, values: Values, where: str) -> Json:
+    """Return the reply to one request as JSON. Raises what its HTTP status means."""
+    from ragstone.llm.site import Site, exchange, raise_for
+
+    there = Site(site.session, fill_url(declared.url, values), "", None)
+    body = fill(declared.request, values)
+    request: Mapping[str, Any] = {"data": msgspec.json.encode(body)} if body else {}
+    try:
+        response, content = await exchange(there, "POST" if body else "GET", "", **request)
+    except CallFailed as failure:
+        words = _hidden(str(failure), values).replace("base_url", "url").replace(there.name, site.name)
+        if isinstance(failure, Unreachable):
+            raise Unreachable(f"{where} {words}") from None
+        raise CallFailed(failure.status, f"{where} {words}", retryable=failure.retryable) from None
+    if response.status in (404, 405):
+        raise ModelError(f"{where} {site.name}: HTTP {response.status}: {site.excerpt(content)}. Check url.")
+    if response.status >= 400:
+        try:
+            raise_for(site, response.status, response.headers.get("Retry-After"), content)
+        except BadRequest as words:
+            raise CallFailed("error", f"{site.name} refuses the text: {words}") from None
+    try:
+        decoded: Json = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise CallFailed("unparsable", f"{site.name}: no JSON: {site.excerpt(content)}") from None
+    return decoded
+
+
+def _hidden(words: str, values: Values) -> str:
+    key = values["key"]
+    return words.replace(key, "[the key]") if isinstance(key, str) and key else words
