@@ -3,7 +3,7 @@
 from ragstone.tables.frames import Rows
 from ragstone.tables.holding import held
 from ragstone.tables.reading import parse_row, parse_rows, read_rows
-from ragstone.tables.shown import Shown
+from ragstone.tables.shown import Displayed
 from ragstone.tables.writing import (
     check_output,
     check_place,
@@ -15,7 +15,7 @@ from ragstone.tables.writing import (
 
 __all__ = [
     "Rows",
-    "Shown",
+    "Displayed",
     "check_output",
     "check_place",
     "held",

@@ -16,7 +16,7 @@ Bundle = dict[str, Any]
 """One output of a notebook's cell: MIME type -> what a front end that knows it shows."""
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class Displayed(msgspec.Struct, frozen=True, kw_only=True):
     """What summaries share: a notebook shows them as a terminal does, as tables, and with charts."""
 
     def _repr_html_(self) -> str:
