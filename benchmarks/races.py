@@ -12,13 +12,13 @@ import numpy as np
 
 from ragstone.experiments.race import after_round, next_round, standing, start_race
 from ragstone.records import Question
-from ragstone.statistics import Floats
+from ragstone.statistics import Codes, Floats
 
 SIMULATIONS = 500
 CONFIGURATIONS = 12
 TOP = 0.8
 
-Draw = Callable[[Floats, Floats, np.random.Generator], Floats]
+Draw = Callable[[Floats, Codes, np.random.Generator], Floats]
 """Means (configurations,) and the document of each question -> scores (questions, configurations)."""
 
 
@@ -43,22 +43,24 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     rounds: float
 
 
-def right_or_wrong(means: Floats, documents: Floats, rng: np.random.Generator) -> Floats:
+def right_or_wrong(means: Floats, documents: Codes, rng: np.random.Generator) -> Floats:
     """0 or 1. Half of what makes an answer right is the question, for all alike: pairs are correlated."""
     thresholds = np.quantile(NORMAL, means)
     hard = _half_shared(documents, rng)
     own = rng.normal(size=(documents.size, means.size))
-    return (np.sqrt(0.5) * hard[:, None] + np.sqrt(0.5) * own < thresholds).astype(float)
+    right: Floats = (np.sqrt(0.5) * hard[:, None] + np.sqrt(0.5) * own < thresholds).astype(float)
+    return right
 
 
-def graded(means: Floats, documents: Floats, rng: np.random.Generator) -> Floats:
+def graded(means: Floats, documents: Codes, rng: np.random.Generator) -> Floats:
     """Grades 0, 1/3, 2/3, 1 of the same kind; the mean of three answers right or wrong."""
-    return np.mean([right_or_wrong(means, documents, rng) for _ in range(3)], axis=0)
+    grades: Floats = np.mean([right_or_wrong(means, documents, rng) for _ in range(3)], axis=0)
+    return grades
 
 
-def _half_shared(documents: Floats, rng: np.random.Generator) -> Floats:
+def _half_shared(documents: Codes, rng: np.random.Generator) -> Floats:
     """Standard normal for each question; half of its variance is that of its document."""
-    of_document = rng.normal(size=int(documents.max()) + 1)[documents.astype(int)]
+    of_document = rng.normal(size=int(documents.max()) + 1)[documents]
     shared: Floats = np.sqrt(0.5) * of_document + np.sqrt(0.5) * rng.normal(size=documents.size)
     return shared
 
@@ -83,21 +85,22 @@ def settings() -> Iterator[Setting]:
                 n_questions=n,
                 draw=right_or_wrong,
             )
-    plain = {"n_questions": 500, "draw": right_or_wrong}
-    yield Setting(name="one clear winner, 0.3 ahead", means=one_clear(0.3), **plain)
-    yield Setting(name="steps of 0.03", means=spread(0.03), **plain)
-    yield Setting(name="near ties: steps of 0.005", means=spread(0.005), **plain)
-    yield Setting(name="two tied, the others 0.2 below", means=[TOP, TOP, *one_clear(0.2)[1:-1]], **plain)
-    yield Setting(name="all the same", means=[TOP] * CONFIGURATIONS, **plain)
+
+    def plain(name: str, means: list[float], size: int = 1) -> Setting:
+        return Setting(name=name, means=means, n_questions=500, draw=right_or_wrong, size=size)
+
+    yield plain("one clear winner, 0.3 ahead", one_clear(0.3))
+    yield plain("steps of 0.03", spread(0.03))
+    yield plain("near ties: steps of 0.005", spread(0.005))
+    yield plain("two tied, the others 0.2 below", [TOP, TOP, *one_clear(0.2)[1:-1]])
+    yield plain("all the same", [TOP] * CONFIGURATIONS)
     for gap in (0.1, 0.2):
         yield Setting(
             name=f"graded 0 to 3, {gap:g} ahead", means=one_clear(gap), n_questions=500, draw=graded
         )
     for size in (3, 5):
-        yield Setting(
-            name=f"{size} questions a document, 0.2 ahead", means=one_clear(0.2), size=size, **plain
-        )
-    yield Setting(name="5 questions a document, all the same", means=[TOP] * 12, size=5, **plain)
+        yield plain(f"{size} questions a document, 0.2 ahead", one_clear(0.2), size)
+    yield plain("5 questions a document, all the same", [TOP] * CONFIGURATIONS, 5)
 
 
 def rounds() -> Iterator[Setting]:

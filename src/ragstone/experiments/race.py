@@ -12,7 +12,7 @@ stopped is played no further, and capital that is no longer staked does not grow
 standing at the end with a chance of at least 1 - alpha = `confidence`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -54,8 +54,9 @@ class Race(msgspec.Struct, frozen=True, kw_only=True):
     """Where a race stands.
 
     documents: the questions of each, in the order in which they are given out; n_given: documents so far.
-    rounds: questions of each round so far. scores: configuration -> question -> score. capitals: of the bets
-    that the first is better than the second, (configurations, configurations, bets).
+    rounds: questions of each round so far. scores: configuration -> question -> score. withdrawn: those that
+    can be asked no more, for a reason that is not their scores. capitals: of the bets that the first is
+    better than the second, (configurations, configurations, bets).
     """
 
     configurations: tuple[str, ...]
@@ -67,6 +68,7 @@ class Race(msgspec.Struct, frozen=True, kw_only=True):
     rounds: tuple[int, ...] = ()
     scores: dict[str, dict[str, float | None]]
     stopped: tuple[Stopped, ...] = ()
+    withdrawn: tuple[str, ...] = ()
     capitals: NDArray[np.float64]
 
 
@@ -117,9 +119,15 @@ def document_of(question: Question) -> str:
 
 
 def standing(race: Race) -> list[str]:
-    """Return the configurations that have not stopped, in the order that they were given in."""
-    gone = {one.configuration for one in race.stopped}
+    """Return the configurations that have neither stopped nor withdrawn, in the order of the race."""
+    gone = {one.configuration for one in race.stopped} | set(race.withdrawn)
     return [name for name in race.configurations if name not in gone]
+
+
+def withdraw(race: Race, names: Iterable[str]) -> Race:
+    """Return the race without these: they are asked no more, and stop nobody from here on."""
+    gone = dict.fromkeys([*race.withdrawn, *(name for name in names if name in standing(race))])
+    return msgspec.structs.replace(race, withdrawn=tuple(gone))
 
 
 def next_round(race: Race) -> list[str]:
@@ -209,6 +217,7 @@ def _worse(race: Race, playing: Sequence[str]) -> list[Stopped]:
     names = race.configurations
     bound = np.log((len(names) - 1) / (1 - race.confidence))
     evidence = log_evidence(race.capitals)  # [j, i]: that j is better than i
+    evidence[[names.index(name) for name in race.withdrawn]] = -np.inf
     best = {name: int(evidence[:, names.index(name)].argmax()) for name in playing}
     most = {name: float(evidence[best[name], names.index(name)]) for name in playing}
     beaten = sorted((name for name in playing if most[name] >= bound), key=lambda name: -most[name])

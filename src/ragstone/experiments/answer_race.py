@@ -1,0 +1,174 @@
+"""The bench of answerers as a race: which cells are asked which questions next, and what that saved.
+
+A configuration is a model with a prompt, or a system. They race under one condition: `retrieved`, what the
+application does, or the first declared one that has two of them. The same model and prompt under other
+conditions are asked the same questions and stop with it, so that conditions stay comparable; under `none`,
+where a model is there once, it goes on as long as any of its prompts does.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ragstone.config import Condition
+from ragstone.errors import ConfigError
+from ragstone.experiments.answer_grid import AnswerCell, AnswerGrid, AnswerRows, Round
+from ragstone.experiments.race import Race, Stopped, after_round, next_round, standing, start_race, withdraw
+from ragstone.records import Answer, Judgement, Question
+
+
+class Saved(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cell took, and about what it was spared: as much for each question as for those it was given.
+
+    n_given: of n_questions. calls: of models, for answers and judgements. usd: None where a price is unknown.
+    """
+
+    cell: str
+    n_given: int
+    n_questions: int
+    calls: int
+    calls_spared: float
+    usd: float | None
+    usd_spared: float | None
+
+
+class RaceReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How a race went. standing: those that cannot be told apart; one alone is the best with `confidence`.
+
+    metric: what it was about, brought to 0 to 1. n_given: questions given out, of n_questions. failed:
+    configurations that could not be asked.
+    """
+
+    condition: Condition
+    metric: str
+    confidence: float
+    n_questions: int
+    n_given: int
+    rounds: list[int]
+    standing: list[str]
+    stopped: list[Stopped]
+    failed: list[str]
+    saved: list[Saved]
+
+
+class AnswerRace:
+    """Gives out the rounds of a race, see answer_grid.NextRound; keeps where it stands between them.
+
+    Raises ConfigError where fewer than two configurations share a condition.
+    """
+
+    def __init__(
+        self,
+        grid: AnswerGrid,
+        questions: Sequence[Question],
+        metric: str,
+        *,
+        confidence: float = 0.95,
+        seed: int = 0,
+    ) -> None:
+        self.cells, self.metric = grid.cells, metric
+        self.questions = {question.id: question for question in questions}
+        self.condition = race_condition(grid)
+        racing = [cell.name for cell in grid.cells if cell.condition == self.condition]
+        self.race = start_race(racing, questions, confidence=confidence, seed=seed)
+        self.given: dict[str, int] = dict.fromkeys((cell.name for cell in grid.cells), 0)
+
+    def __call__(self, number: int, so_far: Mapping[str, AnswerRows]) -> Round | None:
+        """Return the next round, None when one stands alone or the questions have run out."""
+        if number:
+            self.race = _after(self.race, so_far, self.metric)
+        ids = next_round(self.race)
+        if not ids:
+            return None
+        cells = _still(self.cells, self.condition, standing(self.race))
+        for cell in cells:
+            self.given[cell.name] += len(ids)
+        return Round(cells=cells, questions=[self.questions[one] for one in ids])
+
+    def report(self, so_far: Mapping[str, AnswerRows]) -> RaceReport:
+        """Return how it went. so_far: all that was said and judged; cells that failed are left out."""
+        n = len(self.questions)
+        return RaceReport(
+            condition=self.condition,
+            metric=self.metric,
+            confidence=self.race.confidence,
+            n_questions=n,
+            n_given=sum(self.race.rounds),
+            rounds=list(self.race.rounds),
+            standing=standing(self.race),
+            stopped=list(self.race.stopped),
+            failed=list(self.race.withdrawn),
+            saved=[_saved(name, rows, self.given[name], n) for name, rows in so_far.items()],
+        )
+
+
+def race_condition(grid: AnswerGrid) -> Condition:
+    """Return the condition that is raced under. Raises ConfigError where none has two cells."""
+    counts = {name: sum(cell.condition == name for cell in grid.cells) for name in grid.conditions}
+    able: list[Condition] = [name for name in grid.conditions if counts[name] > 1]
+    if not able:
+        raise ConfigError(
+            "[bench.answerers] race: there is nobody to race against. Name two models, prompts or systems, "
+            "or leave `race` out."
+        )
+    return "retrieved" if "retrieved" in able else able[0]
+
+
+def _after(race: Race, so_far: Mapping[str, AnswerRows], metric: str) -> Race:
+    playing = standing(race)
+    scores = {
+        name: {
+            row.question_id: _score(row)
+            for row in (so_far[name].judgements if name in so_far else ())
+            if row.metric == metric
+        }
+        for name in playing
+    }
+    return withdraw(after_round(race, scores), [name for name in playing if name not in so_far])
+
+
+def _score(row: Judgement) -> float | None:
+    """Return a score brought to 0 to 1 by its scale; None where there is none."""
+    if row.score is None:
+        return None
+    low, high = row.scale or (0.0, 1.0)
+    return (row.score - low) / (high - low)
+
+
+def _still(cells: Sequence[AnswerCell], condition: Condition, left: Sequence[str]) -> list[AnswerCell]:
+    """Return the cells that are asked on: those standing, and their likes under other conditions.
+
+    A cell that has no like in the race is asked all that is given out.
+    """
+    racing = [cell for cell in cells if cell.condition == condition]
+    return [
+        cell
+        for cell in cells
+        if not (likes := [one.name for one in racing if _alike(cell, one)]) or set(likes) & set(left)
+    ]
+
+
+def _alike(cell: AnswerCell, racing: AnswerCell) -> bool:
+    if cell.is_system or racing.is_system:
+        return cell.name == racing.name
+    same_prompt = cell.prompt == racing.prompt or "none" in {cell.condition, racing.condition}
+    return cell.model == racing.model and (
+        same_prompt if cell.condition != racing.condition else cell == racing
+    )
+
+
+def _saved(name: str, rows: AnswerRows, n_given: int, n_questions: int) -> Saved:
+    every: list[Answer | Judgement] = [*rows.answers, *rows.judgements]
+    used = [(row.usage.calls, row.cost_usd) for row in every if row.usage is not None]
+    calls = sum(n for n, _ in used)
+    usd = None if any(cost is None for _, cost in used) else sum(cost or 0.0 for _, cost in used)
+    ahead = (n_questions - n_given) / n_given if n_given else 0.0
+    return Saved(
+        cell=name,
+        n_given=n_given,
+        n_questions=n_questions,
+        calls=calls,
+        calls_spared=calls * ahead,
+        usd=usd,
+        usd_spared=None if usd is None else usd * ahead,
+    )
