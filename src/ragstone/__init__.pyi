@@ -42,6 +42,7 @@ from .engine import sample_log as sample_log
 from .engine import tag as tag
 from .engine import translate as translate
 from .engine.cascade_file import write_cascade as write_cascade
+from .engine.comparing import compare as compare
 from .engine.fitting import fit_cascade as fit_cascade
 from .errors import ConfigError as ConfigError
 from .errors import DataError as DataError
@@ -50,6 +51,7 @@ from .errors import ModelError as ModelError
 from .errors import RagstoneError as RagstoneError
 from .experiments import best_and_indistinguishable as best_and_indistinguishable
 from .experiments import compare_rankings as compare_rankings
+from .experiments.compared import Comparison as Comparison
 from .judging import Judge as Judge
 from .judging import MetricSummary as MetricSummary
 from .judging import judge_names as judge_names

@@ -8,6 +8,7 @@ from ragstone.cli.attack import attack
 from ragstone.cli.bench import bench
 from ragstone.cli.build import build
 from ragstone.cli.chunk import chunk
+from ragstone.cli.compare import compare
 from ragstone.cli.console import told_plainly, write_any_text
 from ragstone.cli.demo import demo
 from ragstone.cli.doctor import doctor
@@ -49,6 +50,7 @@ for command in (
     judge,
     label,
     agree,
+    compare,
     attack,
     report,
     doctor,

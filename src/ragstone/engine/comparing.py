@@ -1,0 +1,131 @@
+"""Two run folders, files of judgements, or lists of them -> what the second is against the first."""
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ragstone.engine.manifest import FILE
+from ragstone.errors import DataError
+from ragstone.experiments.alike import Judged
+from ragstone.experiments.compared import Comparison
+from ragstone.experiments.comparing import EFFECT, compare_judged
+from ragstone.records import Answer, Judgement, Question
+from ragstone.tables import parse_rows, read_rows
+
+Source = Path | str | Iterable[Judgement | dict[str, Any]]
+RowT = TypeVar("RowT", Answer, Judgement, Question)
+NAME = "judgements.jsonl"
+
+
+def compare(
+    a: Source,
+    b: Source,
+    *,
+    metrics: Collection[str] = (),
+    system_a: str | None = None,
+    system_b: str | None = None,
+    questions: Iterable[Question] | Path | str | None = None,
+    shared: bool = False,
+    margin: float | None = None,
+    min_effect: float = EFFECT,
+    seed: int = 0,
+) -> Comparison:
+    """Return what run B is against run A, metric by metric, paired by question; B is the new one.
+
+    a, b: run folders, files of judgements, or judgements. metrics: names of metrics or judges, in place of
+    all that both have; fewer of them leave more power to each. system_a, system_b: which system of each,
+    where a run has several; without, systems of equal names are compared, else the only one of each.
+    questions: their rows, where the runs hold none: questions of one document are not independent. shared:
+    compare the questions that both have, though either has others. margin: how much worse `gate` lets pass;
+    min_effect: the difference that is worth finding; both as shares of the scale's width. seed: of the
+    intervals and tests.
+
+    Raises DataError, naming what differs, for other questions, judges, versions, models or scales, and for
+    one run compared with itself; ConfigError for a margin or an effect that is none.
+    """
+    if _same_place(a, b) and system_a == system_b:
+        raise DataError(
+            f"{a}: A and B are the same run, so nothing can differ. Name another one; two systems of one run "
+            "are compared with --system-a NAME --system-b NAME."
+        )
+    asked = _questions(questions)
+    return compare_judged(
+        read_judged(a, "A", asked),
+        read_judged(b, "B", asked),
+        metrics=metrics,
+        systems=(system_a, system_b),
+        shared=shared,
+        margin=margin,
+        effect=min_effect,
+        seed=seed,
+    )
+
+
+def read_judged(source: Source, name: str, questions: list[Question]) -> Judged:
+    """Return a run as far as it is compared. name: of one that is no file. Raises DataError."""
+    if not isinstance(source, Path | str):
+        rows = parse_rows(source, Judgement)
+        return Judged(name=name, judgements=rows, questions=questions, judges={})
+    path = Path(source)
+    if path.is_dir():
+        return _read_folder(path, questions)
+    if not path.exists():
+        raise DataError(
+            f"{path}: no such file or folder. Name a run, such as runs/starter, or a file of judgements."
+        )
+    judgements = list(read_rows(path, Judgement))
+    return Judged(name=str(path), judgements=judgements, questions=questions)
+
+
+def _read_folder(folder: Path, questions: list[Question]) -> Judged:
+    if not (folder / NAME).is_file():
+        raise DataError(
+            f"{folder}: no run, for it holds no {NAME}. Name one that `ragstone run` wrote, or a file of "
+            "judgements."
+        )
+    return Judged(
+        name=str(folder),
+        judgements=list(read_rows(folder / NAME, Judgement)),
+        answers=list(_rows(folder / "answers.jsonl", Answer)),
+        questions=questions or list(_rows(folder / "questions.jsonl", Question)),
+        judges=_digests(folder / FILE),
+    )
+
+
+def _rows(path: Path, row_type: type[RowT]) -> Iterator[RowT]:
+    return read_rows(path, row_type) if path.is_file() else iter(())
+
+
+def _questions(given: Iterable[Question] | Path | str | None) -> list[Question]:
+    if given is None:
+        return []
+    return list(read_rows(given, Question) if isinstance(given, Path | str) else given)
+
+
+def _same_place(a: Source, b: Source) -> bool:
+    if not isinstance(a, Path | str) or not isinstance(b, Path | str):
+        return False
+    return Path(a).resolve() == Path(b).resolve()
+
+
+class _Judge(msgspec.Struct, frozen=True):
+    digest: str
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    judges: dict[str, _Judge]
+
+
+def _digests(path: Path) -> dict[str, str] | None:
+    """Return judge -> digest of its file, None where there is no manifest. Raises DataError."""
+    if not path.is_file():
+        return None
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=_Manifest)
+    except msgspec.DecodeError as mistake:
+        raise DataError(
+            f"{path}: not a manifest of Ragstone ({mistake}). Restore it, or delete it."
+        ) from None
+    return {name: judge.digest for name, judge in manifest.judges.items()}

@@ -1,0 +1,142 @@
+"""What a comparison of two runs holds: every number that the terminal and the pages show of it."""
+
+from typing import Literal
+
+import msgspec
+
+from ragstone.records import Status
+from ragstone.statistics import Estimate
+from ragstone.statistics.paired import Test, Verdict
+
+Outcome = Literal["passed", "failed", "cannot tell"]
+Unit = Literal["seconds", "tokens", "usd"]
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two. mean: of the questions that both have scored. statuses: of the judgements of all."""
+
+    system: str
+    mean: Estimate
+    statuses: dict[Status, int]
+
+
+class Flip(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that crossed the middle of the scale, from A to B; texts where the runs hold them."""
+
+    question_id: str
+    score_a: float
+    score_b: float
+    question: str | None = None
+    answer_a: str | None = None
+    answer_b: str | None = None
+
+
+class Outlook(msgspec.Struct, frozen=True, kw_only=True):
+    """What could have been told with these questions, and how many it would take to tell more.
+
+    All with the chance `power` and a p-value of at most `alpha`, which is what is left to each metric after
+    Holm's correction. smallest: the smallest true difference that would be found, None if that is beyond the
+    scale. for_observed, for_effect: how many questions it would take to find the difference that was seen,
+    and one of `effect`; None if that cannot be said, or is more than ten million.
+    """
+
+    power: float
+    alpha: float
+    smallest: float | None
+    effect: float
+    for_effect: int | None
+    for_observed: int | None
+    design_effect: float
+
+
+class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of two runs, paired by question: what B is against A.
+
+    difference: mean of B minus mean of A over the n questions that both have scored, in the units of
+    `scale`, with its paired interval; without one where every question differs by as much. within: how far
+    the difference may be from 0 where no score differs, None elsewhere. p_holm: after Holm's correction over
+    `family` comparisons. verdict: on B. n_changed: questions whose scores differ. lost, gained: questions
+    that A alone or B alone has scored; loses_more, by_application: whether B has clearly more questions
+    without a score than A, and more answers that failed. same_answers: whether every answer, with its
+    contexts, is the same in both; None where a run holds no answers. outlook: None where too little is known
+    of how scores vary.
+    """
+
+    judge: str
+    metric: str
+    model: str
+    prompt_version: int
+    scale: tuple[float, float] | None
+    a: Side
+    b: Side
+    n: int
+    n_clusters: int
+    difference: Estimate
+    within: float | None
+    test: Test
+    p: float
+    p_holm: float
+    family: int
+    verdict: Verdict
+    n_changed: int
+    lost: int
+    gained: int
+    loses_more: bool
+    by_application: bool
+    same_answers: bool | None
+    wrong_to_right: list[Flip]
+    right_to_wrong: list[Flip]
+    outlook: Outlook | None
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What answers took: `seconds`, `tokens` or `usd` each, over the n questions where both say so."""
+
+    what: Unit
+    system_a: str
+    system_b: str
+    n: int
+    mean_a: Estimate
+    mean_b: Estimate
+    difference: Estimate
+
+
+class GatedMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gate says of one metric, and why, as the end of a sentence."""
+
+    judge: str
+    metric: str
+    system: str
+    outcome: Outcome
+    because: str
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether B may replace A: the least favourable outcome of its metrics decides.
+
+    margin: how much worse is let pass, as a share of the scale's width; None if B has to be shown better.
+    """
+
+    outcome: Outcome
+    margin: float | None
+    metrics: list[GatedMetric]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Run B against run A, on the same questions.
+
+    n_shared: questions compared; n_left_out: those that only one has, or that differ, left out on request.
+    only_a, only_b: metrics, and systems, that have no counterpart. notes: what to know before relying on it.
+    """
+
+    a: str
+    b: str
+    n_shared: int
+    n_left_out: int
+    metrics: list[MetricComparison]
+    spent: list[Spent]
+    only_a: list[str]
+    only_b: list[str]
+    notes: list[str]
+    seed: int
+    gate: Gate

@@ -1,0 +1,324 @@
+"""Run B against run A on the same questions -> better, worse, or cannot tell; and what could be told."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ragstone.errors import ConfigError, DataError
+from ragstone.experiments.alike import Judged, Key, Matched, match
+from ragstone.experiments.compared import Comparison, Flip, MetricComparison, Outlook, Side, Spent, Unit
+from ragstone.experiments.gate import gate_of
+from ragstone.experiments.two_columns import ALPHA, difference_and_test
+from ragstone.records import Answer, Judgement, count_statuses
+from ragstone.statistics import (
+    Floats,
+    cluster_codes,
+    holm,
+    mcnemar_p,
+    mean_estimate,
+    mean_estimates,
+    wilson_interval,
+)
+from ragstone.statistics.paired import PairedTest
+from ragstone.statistics.power import POWER, needed_rows, smallest_difference, spread_of
+
+EFFECT = 0.02  # of the scale's width: what most would call a difference worth having
+
+
+def compare_judged(
+    a: Judged,
+    b: Judged,
+    *,
+    metrics: Collection[str] = (),
+    systems: tuple[str | None, str | None] = (None, None),
+    shared: bool = False,
+    margin: float | None = None,
+    effect: float = EFFECT,
+    seed: int = 0,
+) -> Comparison:
+    """Return what B is against A, by every metric that both have, and what a gate says of it.
+
+    metrics, systems, shared: see match. margin: how much worse the gate lets pass; effect: the difference
+    that is worth finding; both as shares of the scale's width, between 0 and 1. Questions of one document
+    (the first of `document_ids`) are not independent, and are tested and drawn together. Raises DataError
+    where the two cannot be compared, ConfigError for a margin or an effect that is none.
+    """
+    for name, share in (("margin", margin), ("min-effect", effect)):
+        if share is not None and not 0 < share < 1:
+            raise ConfigError(f"{name} is {share:g}: a share of the scale's width, such as 0.02.")
+    matched = match(a, b, metrics=metrics, systems=systems, shared=shared)
+    both = _Both(a, b, matched, seed)
+    rows = [found for pair, keys in matched.keys.items() for key in keys if (found := both.paired(pair, key))]
+    if not rows:
+        raise DataError(
+            f"{a.name} and {b.name}: no question has a score in both, so nothing can be compared."
+        )
+    adjusted = holm([row.test.p for row in rows])
+    compared = [both.told(row, float(p), len(rows), effect) for row, p in zip(rows, adjusted, strict=True)]
+    return Comparison(
+        a=a.name,
+        b=b.name,
+        n_shared=len(matched.ids),
+        n_left_out=matched.n_left_out,
+        metrics=compared,
+        spent=[spent for pair in matched.systems for spent in both.spent(pair)],
+        only_a=matched.only_a,
+        only_b=matched.only_b,
+        notes=[*_manifest_notes(a, b), *both.notes(compared, sum(map(len, matched.keys.values())))],
+        seed=seed,
+        gate=gate_of(compared, margin),
+    )
+
+
+class _Paired(NamedTuple):
+    """One metric of the two systems, on the questions that both have scored. values: (n, 2), A and B."""
+
+    systems: tuple[str, str]
+    key: Key
+    ids: list[str]
+    values: Floats
+    clusters: list[str]
+    test: PairedTest
+    rows: tuple[dict[str, Judgement], dict[str, Judgement]]
+
+
+class _Both:
+    """The rows of two matched runs, by what they are looked up with."""
+
+    def __init__(self, a: Judged, b: Judged, matched: Matched, seed: int) -> None:
+        self.ids, self.seed = matched.ids, seed
+        wanted = set(matched.ids)
+        self._judgements: tuple[dict[tuple[str, Key], dict[str, Judgement]], ...] = ({}, {})
+        for side, found in zip((a, b), self._judgements, strict=True):
+            for row in side.judgements:
+                if row.question_id in wanted:
+                    key = (row.system, (row.judge, row.metric, row.model))
+                    found.setdefault(key, {})[row.question_id] = row
+        self._answers = tuple({(row.system, row.question_id): row for row in side.answers} for side in (a, b))
+        questions = {row.id: row for row in [*b.questions, *a.questions]}
+        self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
+        self._texts |= {row.id: row.question for row in questions.values()}
+        self._clusters = {row.id: min(row.document_ids) for row in questions.values() if row.document_ids}
+
+    def paired(self, systems: tuple[str, str], key: Key) -> _Paired | None:
+        """Return the scores that both have, tested; None if there are none."""
+        ours, theirs = (
+            found.get((system, key), {}) for found, system in zip(self._judgements, systems, strict=True)
+        )
+        scored = [
+            (name, one.score, other.score)
+            for name in self.ids
+            if (one := ours.get(name)) and one.score is not None
+            if (other := theirs.get(name)) and other.score is not None
+        ]
+        if not scored:
+            return None
+        ids = [name for name, _, _ in scored]
+        values = np.array([scores for _, *scores in scored], dtype=np.float64)
+        clusters = self.clusters(ids)
+        test = difference_and_test(values, clusters, seed=self.seed)
+        return _Paired(systems, key, ids, values, clusters, test, (ours, theirs))
+
+    def clusters(self, ids: Sequence[str]) -> list[str]:
+        """Return the document that each question belongs to; one without documents stands alone."""
+        alone = ("document " + self._clusters[name] if name in self._clusters else None for name in ids)
+        return [cluster or f"question {name}" for cluster, name in zip(alone, ids, strict=True)]
+
+    def told(self, row: _Paired, p_holm: float, family: int, effect: float) -> MetricComparison:
+        """Return the comparison of one metric, with Holm's correction over `family` of them."""
+        first = next(iter(row.rows[0].values()))
+        scale = _scale_of(first.scale, row.values)
+        width = scale[1] - scale[0] if scale else None
+        differences, test = row.values[:, 1] - row.values[:, 0], row.test
+        difference = test.difference
+        n_changed, n_clusters = int(np.count_nonzero(differences)), len(set(row.clusters))
+        lost, gained, failed = self._missing(row)
+        down, up = self._flips(row, scale)
+        verdict = test.verdict if p_holm <= ALPHA else "cannot tell"
+        judge, metric, model = row.key
+        return MetricComparison(
+            judge=judge,
+            metric=metric,
+            model=model,
+            prompt_version=first.prompt_version,
+            scale=first.scale,
+            a=self._side(row, 0, scale),
+            b=self._side(row, 1, scale),
+            n=len(row.ids),
+            n_clusters=n_clusters,
+            difference=difference,
+            within=wilson_interval(0, n_clusters)[1] * width if width and not n_changed else None,
+            test=test.test,
+            p=test.p,
+            p_holm=p_holm,
+            family=family,
+            verdict=verdict,
+            n_changed=n_changed,
+            lost=lost,
+            gained=gained,
+            loses_more=_clearly_more(lost, gained, family),
+            by_application=_clearly_more(*failed, family),
+            same_answers=self._same_answers(row.systems),
+            wrong_to_right=up,
+            right_to_wrong=down,
+            outlook=_outlook(row, width, effect * (width or 0), ALPHA / family),
+        )
+
+    def _side(self, row: _Paired, at: int, scale: tuple[float, float] | None) -> Side:
+        mean = mean_estimate(
+            row.values[:, at], row.clusters, seed=self.seed, proportion=scale in (None, (0.0, 1.0))
+        )
+        if mean is None:
+            raise ValueError("a metric without scores: paired returns None for it")
+        return Side(system=row.systems[at], mean=mean, statuses=count_statuses(row.rows[at].values()))
+
+    def _missing(self, row: _Paired) -> tuple[int, int, tuple[int, int]]:
+        """Return the questions that one side alone has scored, and those whose answer failed on one alone."""
+        scored = [{name for name, one in side.items() if one.score is not None} for side in row.rows]
+        failed = [{name for name, one in side.items() if one.status == "app_error"} for side in row.rows]
+        of_application = (len(failed[1] - failed[0]), len(failed[0] - failed[1]))
+        return len(scored[0] - scored[1]), len(scored[1] - scored[0]), of_application
+
+    def _flips(self, row: _Paired, scale: tuple[float, float] | None) -> tuple[list[Flip], list[Flip]]:
+        """Return the questions that went from right to wrong, and from wrong to right, in file order."""
+        down: list[Flip] = []
+        up: list[Flip] = []
+        if scale is None:
+            return down, up
+        middle = (scale[0] + scale[1]) / 2
+        for name, (one, other) in zip(row.ids, row.values.tolist(), strict=True):
+            if (one >= middle) != (other >= middle):
+                answers = [
+                    found.get((system, name))
+                    for found, system in zip(self._answers, row.systems, strict=True)
+                ]
+                flip = Flip(
+                    question_id=name,
+                    score_a=one,
+                    score_b=other,
+                    question=self._texts.get(name),
+                    answer_a=_text(answers[0]),
+                    answer_b=_text(answers[1]),
+                )
+                (down if one >= middle else up).append(flip)
+        return down, up
+
+    def _same_answers(self, systems: tuple[str, str]) -> bool | None:
+        pairs = [
+            tuple(found.get((system, name)) for found, system in zip(self._answers, systems, strict=True))
+            for name in self.ids
+        ]
+        if any(row is None for pair in pairs for row in pair):
+            return None
+        return all(_said(one) == _said(other) for one, other in pairs)
+
+    def spent(self, systems: tuple[str, str]) -> list[Spent]:
+        """Return what answers took, where both sides say so."""
+        found = []
+        for what, of in SPENT.items():
+            ids, values = [], []
+            for name in self.ids:
+                one, other = (
+                    of(rows[system, name]) if (system, name) in rows else None
+                    for rows, system in zip(self._answers, systems, strict=True)
+                )
+                if one is not None and other is not None:
+                    ids.append(name)
+                    values.append((one, other))
+            if values and any(one or other for one, other in values):
+                found.append(self._spent(what, systems, np.array(values), self.clusters(ids)))
+        return found
+
+    def _spent(self, what: Unit, systems: tuple[str, str], values: Floats, clusters: list[str]) -> Spent:
+        means = mean_estimates(
+            {"a": values[:, 0], "b": values[:, 1]}, clusters, seed=self.seed, proportion=False
+        )
+        return Spent(
+            what=what,
+            system_a=systems[0],
+            system_b=systems[1],
+            n=len(values),
+            mean_a=means["a"],
+            mean_b=means["b"],
+            difference=difference_and_test(values, clusters, seed=self.seed).difference,
+        )
+
+    def notes(self, compared: Sequence[MetricComparison], n_expected: int) -> list[str]:
+        """Return what to know before the numbers are relied on."""
+        said = []
+        if len(compared) < n_expected:
+            said.append(
+                f"{n_expected - len(compared)} of {n_expected} metrics have no question that both scored."
+            )
+        if any(row.same_answers and row.n_changed for row in compared):
+            said.append(
+                "Every answer is the same in both, with the same contexts: where scores differ, it is the "
+                "judge that varies."
+            )
+        return said
+
+
+def _manifest_notes(a: Judged, b: Judged) -> list[str]:
+    unknown = [side.name for side in (a, b) if side.judges is None]
+    if not unknown:
+        return []
+    where = " and ".join(dict.fromkeys(unknown))
+    return [
+        f"No manifest in {where}: the judges have the same versions and models, but whether their files are "
+        "the same was not checked."
+    ]
+
+
+def _scale_of(scale: tuple[float, float] | None, values: Floats) -> tuple[float, float] | None:
+    """Return the scale; of rows that state none, 0 to 1 if all scores lie there."""
+    if scale is not None:
+        return float(scale[0]), float(scale[1])
+    return (0.0, 1.0) if values.min() >= 0 and values.max() <= 1 else None
+
+
+def _clearly_more(more: int, less: int, family: int) -> bool:
+    return more > less and mcnemar_p(more, less) <= ALPHA / family
+
+
+def _outlook(row: _Paired, width: float | None, effect: float, alpha: float) -> Outlook | None:
+    differences = row.values[:, 1] - row.values[:, 0]
+    yes_no = row.test.test == "McNemar" and width == 1
+    spread = spread_of(differences, cluster_codes(row.clusters, len(row.ids)), yes_no=yes_no)
+    if spread is None or width is None:
+        return None
+    return Outlook(
+        power=POWER,
+        alpha=alpha,
+        smallest=smallest_difference(spread, width, alpha=alpha),
+        effect=effect,
+        for_effect=needed_rows(spread, effect, alpha=alpha),
+        for_observed=needed_rows(spread, row.test.difference.value, alpha=alpha),
+        design_effect=spread.design_effect,
+    )
+
+
+def _text(answer: Answer | None) -> str | None:
+    return None if answer is None else answer.answer or answer.error
+
+
+def _said(answer: Answer | None) -> tuple[object, ...] | None:
+    if answer is None:
+        return None
+    contexts = None if answer.contexts is None else [one.text for one in answer.contexts]
+    return answer.answer, answer.error, contexts
+
+
+def _seconds(answer: Answer) -> float | None:
+    return answer.latency_s
+
+
+def _tokens(answer: Answer) -> float | None:
+    return None if answer.usage is None else float(answer.usage.input + answer.usage.output)
+
+
+def _usd(answer: Answer) -> float | None:
+    return answer.cost_usd
+
+
+SPENT: dict[Unit, Callable[[Answer], float | None]] = {"seconds": _seconds, "tokens": _tokens, "usd": _usd}

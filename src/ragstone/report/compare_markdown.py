@@ -1,0 +1,97 @@
+"""A comparison as Markdown for a pull request: the same words, every text from outside escaped."""
+
+import html
+import re
+from pathlib import Path
+
+from ragstone.experiments.compared import Comparison, Flip, MetricComparison
+from ragstone.report.compare_words import (
+    gate_told,
+    left_out,
+    metric_name,
+    metric_told,
+    outcome,
+    signed,
+    signed_interval,
+    spent_told,
+    systems_told,
+)
+from ragstone.report.wording import number, plural
+
+SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters
+CUT = 300  # characters of a question or an answer
+# What Markdown reads as more than a letter; `@` would call somebody, `#` and `:` link and draw.
+MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~@:$-])")
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
+
+
+def write_comparison(path: Path, comparison: Comparison, *, gated: bool) -> None:
+    """Write the comparison as Markdown. gated: with what the gate says."""
+    path.write_text(markdown_comparison(comparison, gated=gated), encoding="utf-8")
+
+
+def markdown_comparison(comparison: Comparison, *, gated: bool) -> str:
+    """Return the verdicts, a table, what they rest on, and the questions that flipped, folded."""
+    parts = [
+        "## Ragstone: B against A",
+        f"**{plain(outcome(comparison))}**",
+        *([f"**{plain(gate_told(comparison.gate))}**"] if gated else []),
+        f"A: {plain(comparison.a)}<br>B: {plain(comparison.b)}",
+        _table(comparison),
+        "\n".join(
+            f"- **{plain(_named(row, comparison))}**: {plain(metric_told(row))}" for row in comparison.metrics
+        ),
+        *[part for row in comparison.metrics for part in _flips(row)],
+        "\n".join(f"- {plain(spent_told(row))}" for row in comparison.spent),
+        plain(left_out(comparison)),
+        "\n".join(f"- {plain(note)}" for note in comparison.notes),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plain(text: str) -> str:
+    """Return text of anybody's as Markdown that shows it as it is, on one line."""
+    return MARKS.sub(r"\\\1", html.escape(UNSEEN.sub(" ", text), quote=False))
+
+
+def _table(comparison: Comparison) -> str:
+    lines = [
+        "| metric | by | A | B | B − A | 95 % interval | verdict |",
+        "| --- | --- | --: | --: | --: | --- | --- |",
+    ]
+    for row in comparison.metrics:
+        cells = (
+            *(_named(row, comparison), row.model, number(row.a.mean.value), number(row.b.mean.value)),
+            *(signed(row.difference.value), signed_interval(row.difference)),
+        )
+        lines.append(f"| {' | '.join(map(plain, cells))} | **{row.verdict}** |")
+    return "\n".join(lines)
+
+
+def _named(row: MetricComparison, comparison: Comparison) -> str:
+    several = len({(one.a.system, one.b.system) for one in comparison.metrics}) > 1
+    return f"{metric_name(row)} ({systems_told(row)})" if several else metric_name(row)
+
+
+def _flips(row: MetricComparison) -> list[str]:
+    found = []
+    kinds = (("right to wrong", row.right_to_wrong), ("wrong to right", row.wrong_to_right))
+    for kind, flips in kinds:
+        if flips:
+            head = f"{plural(len(flips), 'question')} from {kind} by {metric_name(row)}"
+            more = f"\n- and {len(flips) - SHOWN_FLIPS:,} more" if len(flips) > SHOWN_FLIPS else ""
+            items = "\n".join(_flip(flip) for flip in flips[:SHOWN_FLIPS])
+            found.append(f"<details><summary>{html.escape(head)}</summary>\n\n{items}{more}\n\n</details>")
+    return found
+
+
+def _flip(flip: Flip) -> str:
+    question = f" {plain(_cut(flip.question))}" if flip.question else ""
+    lines = [f"- **{plain(flip.question_id)}**{question}"]
+    for name, answer, score in (("A", flip.answer_a, flip.score_a), ("B", flip.answer_b, flip.score_b)):
+        lines.append(f"  - {name} {number(score)}" + (f": {plain(_cut(answer))}" if answer else ""))
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= CUT else text[: CUT - 1].rstrip() + "…"

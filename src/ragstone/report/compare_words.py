@@ -1,0 +1,190 @@
+"""A comparison in words, the same in the terminal and in a pull request."""
+
+from collections.abc import Sequence
+
+from ragstone.experiments.compared import Comparison, Gate, GatedMetric, MetricComparison, Side, Spent
+from ragstone.report.wording import count, number, plural, statuses
+from ragstone.statistics import Estimate
+
+UNIT_SCALE = (0.0, 1.0)
+HEAVY = 1.2  # design effect from which on a reader should know of it
+GATE_WORDS = {"passed": "passed", "failed": "failed", "cannot tell": "cannot tell"}
+
+
+def outcome(comparison: Comparison) -> str:
+    """Return the verdicts as one sentence: what B is better in, worse in, and where nobody can tell."""
+    several = len({row.b.system for row in comparison.metrics}) > 1
+    parts = []
+    for verdict, words in (("worse", "worse in"), ("better", "better in"), ("cannot tell", "")):
+        names = [_name(row, several) for row in comparison.metrics if row.verdict == verdict]
+        if names:
+            parts.append(f"{words or 'whether it differs cannot be told in'} {_listed(names)}")
+    said = "; ".join(part if part.startswith("whether") else f"B is {part}" for part in parts)
+    return said[0].upper() + said[1:] + "."
+
+
+def _name(row: MetricComparison, several: bool) -> str:
+    return f"{metric_name(row)} of {row.b.system}" if several else metric_name(row)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def metric_name(row: MetricComparison | GatedMetric) -> str:
+    """Return the judge, with its metric where that has another name."""
+    return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
+
+
+def systems_told(row: MetricComparison) -> str:
+    """Return the system, or both where they have other names."""
+    return row.a.system if row.a.system == row.b.system else f"{row.a.system} → {row.b.system}"
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign, also that of a gain."""
+    text = number(value)
+    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
+
+
+def signed_interval(estimate: Estimate) -> str:
+    """Return the ends of a difference's interval."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{signed(estimate.low)} to {signed(estimate.high)}"
+
+
+def size(value: float, row: MetricComparison) -> str:
+    """Return a difference without its sign, in points on a scale of 0 to 1, else in the scale's units."""
+    if row.scale == UNIT_SCALE:
+        points = f"{abs(value) * 100:.1f}".removesuffix(".0")
+        return f"{points} point{'' if points == '1' else 's'}"
+    return number(abs(value))
+
+
+def p_told(row: MetricComparison) -> str:
+    """Return the test with its p-value, after Holm's correction where there were several."""
+    p = "p < 0.001" if row.p_holm < 0.001 else f"p = {row.p_holm:.3f}".rstrip("0").rstrip(".")
+    holm = f", Holm over {row.family}" if row.family > 1 else ""
+    return f"{p} ({row.test}{holm})"
+
+
+def metric_told(row: MetricComparison) -> str:
+    """Return the verdict on one metric with all it rests on, as sentences."""
+    said = [f"{row.verdict}, {p_told(row)}.", changed_told(row), *_bound(row), *_denominator(row)]
+    if row.verdict == "cannot tell":
+        said += outlook_told(row)
+    return " ".join(said)
+
+
+def changed_told(row: MetricComparison) -> str:
+    """Return how many scores differ, and how many questions crossed the middle of the scale."""
+    if not row.n_changed:
+        return f"No score differs in {plural(row.n, 'question')}."
+    up, down = len(row.wrong_to_right), len(row.right_to_wrong)
+    flips = f": {count(up)} from wrong to right, {count(down)} from right to wrong" if up + down else ""
+    return f"{count(row.n_changed)} of {plural(row.n, 'score')} differ{flips}."
+
+
+def _bound(row: MetricComparison) -> list[str]:
+    if row.within is None:
+        return []
+    return [f"So the true difference is at most {size(row.within, row)}, with 95 % confidence."]
+
+
+def _denominator(row: MetricComparison) -> list[str]:
+    """Return who scored how many, where that is not the same everywhere."""
+    if not (row.lost or row.gained or _others(row.a) or _others(row.b)):
+        return []
+    sides = (f"{name} {_scored(side)}" for name, side in (("A", row.a), ("B", row.b)))
+    said = f"Compared are the {count(row.n)} that both scored: {'; '.join(sides)}."
+    if not row.loses_more:
+        return [said]
+    return [
+        said,
+        f"Mind: {count(row.lost)} that A scored have no score in B, and only {count(row.gained)} the other "
+        "way. Those left may be the easier ones.",
+    ]
+
+
+def _others(side: Side) -> str:
+    return statuses(side.statuses)
+
+
+def _scored(side: Side) -> str:
+    others = _others(side)
+    total = sum(side.statuses.values())
+    return f"{count(side.statuses.get('scored', 0))} of {count(total)}" + (f" ({others})" if others else "")
+
+
+def outlook_told(row: MetricComparison) -> list[str]:
+    """Return what would have been found, and how many questions it would take; nothing where unknown."""
+    outlook = row.outlook
+    if outlook is None:
+        return []
+    times = f"{outlook.power * 5:g} times of 5"
+    found = (
+        f"a difference of {size(outlook.smallest, row)} would be found {times}"
+        if outlook.smallest is not None
+        else f"no difference on this scale would be found {times}"
+    )
+    takes = []
+    if row.n_changed and row.difference.value:
+        takes.append(f"the {size(row.difference.value, row)} seen {_questions(outlook.for_observed)}")
+    takes.append(f"{size(outlook.effect, row)} {_questions(outlook.for_effect)}")
+    said = [f"With {plural(row.n, 'question')} {found}; to find {', '.join(takes)}."]
+    if outlook.design_effect >= HEAVY:
+        worth = count(round(row.n / outlook.design_effect))
+        said.append(f"Questions of one document vary together: they count as {worth} that stand alone.")
+    return said
+
+
+def _questions(n: int | None) -> str:
+    return "takes more than ten million" if n is None else f"takes {count(n)}"
+
+
+def spent_told(row: Spent) -> str:
+    """Return what the answers took before and now, and whether the difference is beyond chance."""
+    low, high = row.difference.low, row.difference.high
+    surely = low is not None and high is not None and (low > 0 or high < 0)
+    means = f"{_amount(row.mean_a.value, row)} → {_amount(row.mean_b.value, row)}"
+    if low is None or high is None:
+        return f"{row.what}: {means} an answer"
+    ends = f"{_signed_amount(low, row)} to {_signed_amount(high, row)}"
+    change = f"{_signed_amount(row.difference.value, row)}, {ends}"
+    return f"{row.what}: {means} an answer ({change}{'' if surely else '; may be chance'})"
+
+
+def _amount(value: float, row: Spent) -> str:
+    if row.what == "tokens":
+        return count(round(value))
+    return f"{value:.6f}" if row.what == "usd" else f"{value:.2f}"
+
+
+def _signed_amount(value: float, row: Spent) -> str:
+    text = _amount(abs(value), row)
+    return ("−" if value < 0 else "+") + text
+
+
+def gate_told(gate: Gate) -> str:
+    """Return the gate's word and what decided it."""
+    deciding = [one for one in gate.metrics if one.outcome == gate.outcome]
+    several = len({one.system for one in gate.metrics}) > 1
+    reasons: dict[str, list[str]] = {}
+    for one in deciding:
+        name = f"{metric_name(one)} of {one.system}" if several else metric_name(one)
+        reasons.setdefault(one.because, []).append(name)
+    told = "; ".join(f"{_listed(names)}: {because}" for because, names in reasons.items())
+    margin = "" if gate.margin is None else f" (margin {gate.margin:.4g} of the scale)"
+    return f"Gate: {gate.outcome}{margin}. {told[0].upper()}{told[1:]}."
+
+
+def left_out(comparison: Comparison) -> str:
+    """Return what was compared, and what stands on one side only."""
+    said = [f"Compared on {plural(comparison.n_shared, 'question')} that both have"]
+    if comparison.n_left_out:
+        said.append(f"; {count(comparison.n_left_out)} that differ or stand in one alone are left out")
+    for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if only:
+            said.append(f"; only in {name}: {', '.join(only)}")
+    return "".join(said) + "."
