@@ -71,7 +71,7 @@ def half(text: str) -> int:
 def judged(asked: Asked, name: str, answers: Sequence[Answer]) -> list[Judgement]:
     """Return a judge's judgements, one for each answer, in their order."""
     started = time.perf_counter()
-    rows = ragstone.judge(answers, judges=[name], model=asked.model, settings=asked.settings)
+    rows: list[Judgement] = ragstone.judge(answers, judges=[name], model=asked.model, settings=asked.settings)
     rows = [row for row in rows if row.metric == rows[0].metric]
     lost = sum(row.status not in ("scored", "not_applicable") for row in rows)
     if asked.model or lost:

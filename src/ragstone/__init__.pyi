@@ -77,6 +77,8 @@ from .report import StudySummary as StudySummary
 from .report import read_certificate as read_certificate
 from .report import read_summary as read_summary
 from .report import write_report as write_report
+from .report.finished import FinishedRun as FinishedRun
+from .report.finished import read_run as read_run
 from .report.judge_bench import JudgeBenchSummary as JudgeBenchSummary
 from .retrieval import RetrievalSummary as RetrievalSummary
 from .retrieval import evaluate_rankings as evaluate_rankings
@@ -86,6 +88,7 @@ from .retrieval import read_trec_run as read_trec_run
 from .retrieval import same_documents as same_documents
 from .statistics import Estimate as Estimate
 from .statistics import mean_estimate as mean_estimate
+from .tables import Rows as Rows
 from .tables import read_rows as read_rows
 from .tables import write_rows as write_rows
 from .version import __version__ as __version__

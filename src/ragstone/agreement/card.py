@@ -4,6 +4,7 @@ import msgspec
 
 from ragstone.records import Status
 from ragstone.statistics import Estimate
+from ragstone.tables.shown import Displayed
 
 GRADE_WORDS = {
     "correctness": {0.0: "wrong", 1.0: "right"},
@@ -157,7 +158,7 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     judge_reason: str | None = None
 
 
-class ReportCard(msgspec.Struct, frozen=True, kw_only=True):
+class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """One judge beside people.
 
     n: answers with a score of the judge and of people; every number of agreement rests on them, and alpha

@@ -11,6 +11,7 @@ from ragstone.agreement.measured import JudgeId, Measured, by_judge, check_thres
 from ragstone.agreement.pairing import human_scores, is_tuned
 from ragstone.records import Judgement, Label
 from ragstone.statistics import RESAMPLES, Floats, mean_estimate, prediction_powered_mean
+from ragstone.tables import Rows
 
 FEW_LABELS = 20
 Bounds = tuple[float, float] | None
@@ -37,7 +38,7 @@ def corrected_means(
     clusters: Mapping[str, str] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
-) -> list[CorrectedMean]:
+) -> Rows[CorrectedMean]:
     """Return the corrected means, of each judge and system with some answers that have a label and others.
 
     The labels of a system must be of a random sample of its answers. They are paired with judgements, and
@@ -51,7 +52,7 @@ def corrected_means(
     labels, rows_of = list(labels), by_judge(judgements)
     check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
-    found: list[CorrectedMean] = []
+    found: Rows[CorrectedMean] = Rows((), CorrectedMean)
     for judge, rows in rows_of.items():
         cut = threshold_of(judge, threshold)
         one = measure(judge, rows, humans[judge.metric], mapped=mapping is not None, threshold=cut)

@@ -3,6 +3,7 @@
 import msgspec
 
 from ragstone.statistics import Estimate
+from ragstone.tables.shown import Displayed
 
 RANDOM_SAMPLE = (
     "Corrected means hold if the labelled answers are a random sample of each system's answers, "
@@ -10,7 +11,7 @@ RANDOM_SAMPLE = (
 )
 
 
-class CorrectedMean(msgspec.Struct, frozen=True, kw_only=True):
+class CorrectedMean(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """The mean of one system by one judge, and what people's labels of some of its answers make of it.
 
     raw: the judge's own mean; human: that of the labels alone; corrected: prediction-powered, from both. The

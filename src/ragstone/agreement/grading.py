@@ -36,6 +36,7 @@ from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grad
 from ragstone.errors import DataError
 from ragstone.records import NO_MODEL, Judgement, Label
 from ragstone.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
+from ragstone.tables import Rows
 
 FEW_CLUSTERS = 10  # below, coverage falls: 91 % with 5, 75 % with 3 (docs/statistics.md)
 SHOWN_GROUPS = 5
@@ -50,7 +51,7 @@ def report_cards(
     by: Sequence[str] = (),
     seed: int = 0,
     resamples: int = RESAMPLES,
-) -> list[ReportCard]:
+) -> Rows[ReportCard]:
     """Return a report card for each judge that labels speak of, in order of first appearance.
 
     mapping: label value -> judge score, for labels on another scale. threshold: the score from which on a
@@ -80,7 +81,7 @@ def report_cards(
     metrics = {one.judge.metric for one in measured}
     rivals = {m: [(judge.judge, hits(measured_in(m, judge))) for judge in free] for m in paid}
     people = {m: human_agreement(humans[m].values(), seed=seed, resamples=resamples) for m in metrics}
-    return [
+    cards = (
         report_card(
             one,
             [] if one.judge.model == NO_MODEL else rivals[one.judge.metric],
@@ -90,7 +91,8 @@ def report_cards(
             resamples=resamples,
         )
         for one in measured
-    ]
+    )
+    return Rows(cards, ReportCard)
 
 
 def _check(measured: Sequence[Measured], judgements: Sequence[Judgement], labels: Sequence[Label]) -> None:

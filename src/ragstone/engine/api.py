@@ -12,7 +12,7 @@ from ragstone.engine.stages import answer_rows, judge_rows, load_judges, rank_qu
 from ragstone.judging import Judge
 from ragstone.llm import parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
-from ragstone.tables import parse_rows
+from ragstone.tables import Rows, parse_rows
 
 
 def retrieve(
@@ -30,7 +30,7 @@ def retrieve(
     deadline: str | None = None,
     offline: bool = False,
     progress: Progress = silent,
-) -> list[Ranking]:
+) -> Rows[Ranking]:
     """Return a ranking of at most k chunks for each question, best first.
 
     documents: those of the chunks; the results of a retriever behind HTTP are placed in them. retriever, k,
@@ -50,10 +50,10 @@ def retrieve(
         match=match and list(match),
     )
 
-    async def work() -> list[Ranking]:
+    async def work() -> Rows[Ranking]:
         caps = parse_caps(budget, deadline)
         async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
-            return await rank_questions(questions, chunks, session, documents=documents)
+            return Rows(await rank_questions(questions, chunks, session, documents=documents), Ranking)
 
     return run_sync(work())
 
@@ -72,7 +72,7 @@ def answer(
     offline: bool = False,
     batch: bool = False,
     progress: Progress = silent,
-) -> list[Answer]:
+) -> Rows[Answer]:
     """Return the built-in application's answer to every question, in order.
 
     documents: those that rankings name without a chunk. model, prompt: in place of those in `settings`
@@ -84,13 +84,13 @@ def answer(
         prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
 
-    async def work() -> list[Answer]:
+    async def work() -> Rows[Answer]:
         caps = parse_caps(budget, deadline)
         async with open_session(
             chosen, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
             made = answer_rows(questions, rankings, chunks, session, documents=documents)
-            return [row async for row in made]
+            return Rows([row async for row in made], Answer)
 
     return run_sync(work())
 
@@ -107,7 +107,7 @@ def judge(
     offline: bool = False,
     batch: bool = False,
     progress: Progress = silent,
-) -> list[Judgement]:
+) -> Rows[Judgement]:
     """Return every judge's judgements of every answer: all answers by the first judge, then by the next.
 
     answers: rows, or dicts with the column names of any tool that `read_rows` understands. judges: names,
@@ -122,11 +122,12 @@ def judge(
     chosen = choose(settings or load_settings(), "judge", model=model, one_call=one_call)
     found = load_judges(judges)
 
-    async def work() -> list[Judgement]:
+    async def work() -> Rows[Judgement]:
         caps = parse_caps(budget, deadline)
         async with open_session(
             chosen, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
-            return [row async for row in judge_rows(lambda: rows, found, session, len(rows))]
+            judged = judge_rows(lambda: rows, found, session, len(rows))
+            return Rows([row async for row in judged], Judgement)
 
     return run_sync(work())

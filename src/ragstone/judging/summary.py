@@ -8,12 +8,14 @@ import msgspec
 from ragstone.judging.unsupported import Unsupported, count_verdicts
 from ragstone.records import STATUSES, Judgement, Status
 from ragstone.statistics import Estimate, mean_estimate
+from ragstone.tables import Rows
+from ragstone.tables.shown import Displayed
 
 SHOWN_REASONS = 3
 MOST_REASONS = 1000  # a judge that gives every row a reason of its own must not fill the memory
 
 
-class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
+class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """The mean of one judge's scores of one system.
 
     estimate: the mean of the scored rows, in the units of `scale`, with its interval; None if no row was
@@ -78,12 +80,12 @@ class Tally:
 
 def summarise(
     judgements: Iterable[Judgement], *, clusters: Mapping[str, str] | None = None, seed: int = 0
-) -> list[MetricSummary]:
+) -> Rows[MetricSummary]:
     """Return a summary for each (system, judge, metric, model); see Tally."""
     tally = Tally(clusters)
     for row in judgements:
         tally.add(row)
-    return tally.summaries(seed)
+    return Rows(tally.summaries(seed), MetricSummary)
 
 
 def _summarise(group: _Group, seed: int) -> MetricSummary:

@@ -10,6 +10,7 @@ from ragstone.agreement.probes import ProbeEffect
 from ragstone.records import Status
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
+from ragstone.tables.shown import Displayed
 
 ATTACK = "attack.json"
 Verdict = Literal["kept", "exceeded", "cannot tell"]
@@ -46,7 +47,7 @@ class JudgeAttacked(msgspec.Struct, frozen=True, kw_only=True):
         return attacked or any(probe.effect is not None for probe in self.probes)
 
 
-class AttackSummary(msgspec.Struct, frozen=True, kw_only=True):
+class AttackSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """An attack in numbers. most_flips: the gate, None if none was set. models: role -> name."""
 
     name: str

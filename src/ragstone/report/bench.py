@@ -7,11 +7,12 @@ import msgspec
 from ragstone.experiments.leaderboard import Leaderboard
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
+from ragstone.tables.shown import Displayed
 
 LEADERBOARD = "leaderboard.json"
 
 
-class BenchSummary(msgspec.Struct, frozen=True, kw_only=True):
+class BenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """A bench of retrievers in numbers.
 
     counts: rows of each kind; chunks of each chunker. texts: document id -> its title or how it begins, of

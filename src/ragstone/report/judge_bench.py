@@ -8,11 +8,12 @@ from ragstone.agreement.bench.board import JudgeBoard
 from ragstone.agreement.bench.choice import Choice
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
+from ragstone.tables.shown import Displayed
 
 BENCH = "bench.json"
 
 
-class JudgeBenchSummary(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeBenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """A bench of judges in numbers.
 
     counts: rows of each kind. models: name -> model, as the ledger knows it. choice: the recommendation;

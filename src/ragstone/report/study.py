@@ -8,6 +8,7 @@ from ragstone.experiments.answers import AnsweringCost, WrongAnswer
 from ragstone.experiments.languages import LanguageCell, LanguageVerdict
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
+from ragstone.tables.shown import Displayed
 
 STUDY = "languages.json"
 
@@ -19,7 +20,7 @@ class FailedRetriever(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class StudySummary(msgspec.Struct, frozen=True, kw_only=True):
+class StudySummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """A study of languages in numbers.
 
     langs: of the indexes. documents, questions: language -> how many. cells: retrieval, of each retriever

@@ -14,8 +14,8 @@ from ragstone.tables.writing import (
 )
 
 __all__ = [
-    "Rows",
     "Displayed",
+    "Rows",
     "check_output",
     "check_place",
     "held",

@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.errors import DataError, MissingExtra
 from ragstone.tables.shapes import Columns, columns_of_struct, duckdb_type, fitted, plain, polars_type
-from ragstone.tables.shown import display, html_of
+from ragstone.tables.shown import Displayed
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Rows(list[T]):
+class Rows(list[T], Displayed):
     """A list of rows: equal to a plain list of them, and a slice of it is `Rows` again.
 
     of: the type of the rows, or the columns (name -> type) of rows that are dicts; needed for the columns of
@@ -115,12 +115,6 @@ class Rows(list[T]):
         columns, rows = self.columns(), self._dicts()
         cells = {name: fitted((row.get(name) for row in rows), kind) for name, kind in columns.items()}
         return cells, columns
-
-    def _repr_html_(self) -> str:
-        return html_of(self)
-
-    def _ipython_display_(self) -> None:
-        display(self)
 
 
 def _package(name: str, method: str) -> ModuleType:

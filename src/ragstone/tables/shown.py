@@ -8,16 +8,16 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-import msgspec
-
 DRAWING = "ragstone.engine.shown"
 
 Bundle = dict[str, Any]
 """One output of a notebook's cell: MIME type -> what a front end that knows it shows."""
 
 
-class Displayed(msgspec.Struct, frozen=True, kw_only=True):
+class Displayed:
     """What summaries share: a notebook shows them as a terminal does, as tables, and with charts."""
+
+    __slots__ = ()
 
     def _repr_html_(self) -> str:
         return html_of(self)

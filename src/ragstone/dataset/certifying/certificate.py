@@ -20,6 +20,7 @@ from ragstone.dataset.certifying.critic_verdicts import (
 from ragstone.dataset.certifying.funnel import Funnel, funnel_of, n_of
 from ragstone.records import Question, Usage
 from ragstone.statistics import Estimate
+from ragstone.tables.shown import Displayed
 from ragstone.version import __version__
 
 # What a question asks and what is right; tags, scores and metadata may be added later.
@@ -27,7 +28,7 @@ CERTIFIED = ("id", "question", "reference", "evidence", "document_ids", "answera
 DIGITS = 16  # hexadecimal, of a question's digest
 
 
-class Certificate(msgspec.Struct, frozen=True, kw_only=True):
+class Certificate(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """An evaluation set in numbers. The same build gives the same bytes: nothing here is of the clock.
 
     declared: how the set was to be made. models: role -> model. documents_digest: SHA-256 of the ids and of

@@ -1,0 +1,121 @@
+"""Every value that a notebook shows: its words and tables, which are those of the terminal, and its charts.
+
+Imported only when a notebook shows something (see tables/shown.py). A new summary needs a line in PARTS.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ragstone.agreement import CorrectedMean, ReportCard
+from ragstone.dataset.certifying.certificate import Certificate
+from ragstone.judging.summary import MetricSummary, summarise
+from ragstone.records import Judgement
+from ragstone.report import (
+    AttackSummary,
+    BenchSummary,
+    RunSummary,
+    StudySummary,
+    terminal_card,
+    terminal_certificate,
+    terminal_corrected,
+    terminal_leaderboard,
+    terminal_study,
+    terminal_summary,
+)
+from ragstone.report.attack_terminal import terminal_attack
+from ragstone.report.dots import Dots, svg, vega_lite
+from ragstone.report.dotted import (
+    attack_dots,
+    card_dots,
+    certificate_dots,
+    corrected_dots,
+    judge_bench_dots,
+    leaderboard_dots,
+    metric_dots,
+    run_dots,
+    study_dots,
+)
+from ragstone.report.finished import FinishedRun
+from ragstone.report.fragment import fragment, plain
+from ragstone.report.judge_bench import JudgeBenchSummary
+from ragstone.report.judge_bench_terminal import terminal_judge_bench
+from ragstone.report.row_table import judgement_columns, table_of_means, table_of_rows
+from ragstone.tables import Rows
+from ragstone.tables.shown import Bundle
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+VEGA_LITE = "application/vnd.vegalite.v5+json"
+
+ShownT = TypeVar("ShownT")
+Parts = "tuple[list[RenderableType], list[Dots]]"
+Show = Callable[[Any], "tuple[list[RenderableType], list[Dots]]"]
+
+
+def _both(words: "Callable[[ShownT], RenderableType]", charts: Callable[[ShownT], list[Dots]]) -> Show:
+    """Return a function that gives a value's words, as the terminal has them, and its charts."""
+    return lambda value: ([words(value)], charts(value))
+
+
+def _judgements(rows: Sequence[Judgement]) -> "tuple[list[RenderableType], list[Dots]]":
+    found = summarise(rows)
+    words: list[RenderableType] = [table_of_means(found)] if found else []
+    return words + list(table_of_rows(rows, judgement_columns(rows))), metric_dots(found)
+
+
+def _cards(cards: Sequence[ReportCard]) -> "tuple[list[RenderableType], list[Dots]]":
+    return [terminal_card(card) for card in cards], card_dots(cards)
+
+
+PARTS: dict[type, Show] = {
+    AttackSummary: _both(terminal_attack, attack_dots),
+    BenchSummary: _both(terminal_leaderboard, leaderboard_dots),
+    Certificate: _both(terminal_certificate, certificate_dots),
+    CorrectedMean: lambda mean: ([terminal_corrected([mean])], corrected_dots([mean])),
+    FinishedRun: lambda run: ([terminal_summary(run.summary)], run_dots(run.summary)),
+    JudgeBenchSummary: _both(terminal_judge_bench, judge_bench_dots),
+    MetricSummary: lambda metric: ([table_of_means([metric])], metric_dots([metric])),
+    ReportCard: lambda card: _cards([card]),
+    RunSummary: _both(terminal_summary, run_dots),
+    StudySummary: _both(terminal_study, study_dots),
+}
+OF_ROWS: dict[type, Show] = {
+    CorrectedMean: _both(terminal_corrected, corrected_dots),
+    Judgement: _judgements,
+    MetricSummary: _both(table_of_means, metric_dots),
+    ReportCard: _cards,
+}
+"""Lists of these have more to show than a table of their fields."""
+
+
+def bundles(value: object) -> list[Bundle]:
+    """Return the outputs of a cell: words and tables, then each chart, every one with a plain text beside."""
+    words, charts = _parts(value)
+    drawn = [
+        {VEGA_LITE: vega_lite(chart), "image/svg+xml": svg(chart), "text/plain": f"Chart: {chart.title}"}
+        for chart in charts
+    ]
+    return [{"text/html": fragment(words), "text/plain": plain(words)}, *drawn]
+
+
+def html(value: object) -> str:
+    """Return the words, the tables and the drawn charts as one piece of HTML."""
+    words, charts = _parts(value)
+    return fragment(words) + "".join(f"<div>{svg(chart)}</div>\n" for chart in charts)
+
+
+def _parts(value: object) -> "tuple[list[RenderableType], list[Dots]]":
+    if isinstance(value, Rows):
+        kinds = {type(row) for row in value}
+        show = OF_ROWS.get(kinds.pop()) if len(kinds) == 1 else None
+        if show:
+            return show(value)
+        given = value.of if isinstance(value.of, Mapping) else {}
+        names = list(given) or list(dict.fromkeys(name for row in value for name in _names(row)))
+        return list(table_of_rows(value, names)), []
+    return PARTS[type(value)](value)
+
+
+def _names(row: object) -> Sequence[str]:
+    return tuple(getattr(row, "__struct_fields__", ()))

@@ -1,0 +1,121 @@
+"""Summaries -> the charts that a notebook shows of them: which of their numbers, under which names."""
+
+from collections.abc import Iterable, Sequence
+
+from ragstone.agreement import CorrectedMean, ReportCard
+from ragstone.dataset.certifying.certificate import Certificate
+from ragstone.judging.summary import MetricSummary
+from ragstone.report.attack import AttackSummary
+from ragstone.report.bench import BenchSummary
+from ragstone.report.bench_words import lead_of
+from ragstone.report.certificate_words import bars
+from ragstone.report.dots import Dot, Dots, dot
+from ragstone.report.judge_bench import JudgeBenchSummary
+from ragstone.report.study import StudySummary
+from ragstone.report.summary import RunSummary
+from ragstone.report.wording import judge_name
+from ragstone.retrieval import RetrievalSummary
+
+UNIT = (0.0, 1.0)
+RANKS = ("hit@1", "hit@5", "mrr", "ndcg@10")  # of a retriever, those that say most
+
+
+def metric_dots(metrics: Iterable[MetricSummary]) -> list[Dots]:
+    """Return the means of judges, a chart for each scale, coloured by system or, of one system, by model."""
+    scored = [metric for metric in metrics if metric.estimate]
+    several = len({metric.system for metric in scored}) > 1
+    charts = []
+    for scale in dict.fromkeys(metric.scale for metric in scored):
+        ends = scale or UNIT
+        dots = [
+            dot(judge_name(metric), metric.estimate, metric.system if several else metric.model)
+            for metric in scored
+            if metric.scale == scale and metric.estimate
+        ]
+        title = f"Means with {_level(scored)} intervals, from {ends[0]:g} to {ends[1]:g}"
+        charts.append(Dots(title=title, dots=dots, ends=ends))
+    return charts
+
+
+def _level(metrics: Sequence[MetricSummary]) -> str:
+    return next(f"{metric.estimate.level * 100:g} %" for metric in metrics if metric.estimate)
+
+
+def retrieval_dots(rows: Iterable[RetrievalSummary]) -> list[Dots]:
+    """Return a few rank measures of each retriever."""
+    dots = [
+        dot(name, row.measures[name], row.retriever)
+        for row in rows
+        for name in (*RANKS, *row.measures)[: len(RANKS)]
+        if name in row.measures
+    ]
+    return [Dots(title="Rank measures", dots=dots)] if dots else []
+
+
+def run_dots(summary: RunSummary) -> list[Dots]:
+    """Return the means of the judges, then what retrieval found."""
+    return [*metric_dots(summary.metrics), *retrieval_dots(summary.retrieval)]
+
+
+def card_dots(cards: Iterable[ReportCard]) -> list[Dots]:
+    """Return each judge's exact agreement with people, beside what a baseline reaches on the same answers."""
+    dots = []
+    for card in cards:
+        judge = f"{judge_name(card)} ({card.model})"
+        found = card.agreement.get("exact agreement")
+        dots += [dot("judge", found, judge)] if found else []
+        rivals = [rival for rival in (card.constant, card.no_model) if rival]
+        dots += [dot(rival.name, rival.exact_agreement, judge) for rival in rivals]
+    return [Dots(title="Exact agreement with people", dots=dots)] if dots else []
+
+
+def corrected_dots(means: Iterable[CorrectedMean]) -> list[Dots]:
+    """Return each mean as the judge has it, as labels correct it, and of the labels alone."""
+    dots = []
+    for mean in means:
+        name = f"{judge_name(mean)}, {mean.system}"
+        raw = [dot(name, mean.raw, "judge")] if mean.same_unit else []
+        dots += [*raw, dot(name, mean.corrected, "corrected"), dot(name, mean.human, "labels alone")]
+    title = "What people would give, beside what the judge gives"
+    return [Dots(title=title, dots=dots, ends=None)] if dots else []
+
+
+def leaderboard_dots(summary: BenchSummary) -> list[Dots]:
+    """Return the leading measure of each configuration."""
+    board = summary.leaderboard
+    dots = [dot(row.configuration.name, lead_of(row, board), row.verdict) for row in board.standings]
+    return [Dots(title=board.measure, dots=dots)] if dots else []
+
+
+def judge_bench_dots(summary: JudgeBenchSummary) -> list[Dots]:
+    """Return the bench's measure of each cell."""
+    board = summary.board
+    dots = [dot(row.cell.name, row.value, row.verdict) for row in board.standings]
+    return [Dots(title=board.measure, dots=dots)] if dots else []
+
+
+def study_dots(study: StudySummary) -> list[Dots]:
+    """Return retrieval in the own language and in all together, of each retriever and language."""
+    dots = []
+    for one in study.verdicts:
+        name = f"{one.retriever}, {one.lang}"
+        dots += [dot(name, one.own, "own language"), dot(name, one.together, "all languages")]
+    return [Dots(title="MRR by the language of the index", dots=dots)] if dots else []
+
+
+def attack_dots(summary: AttackSummary) -> list[Dots]:
+    """Return how often each family of attacks set the verdict, by judge."""
+    dots = [
+        dot(family.name, family.flips, one.judge)
+        for one in summary.judges
+        for family in [*one.families, *([one.overall] if one.overall else [])]
+        if family.flips
+    ]
+    return [Dots(title="Share of attacks that set the verdict", dots=dots)] if dots else []
+
+
+def certificate_dots(certificate: Certificate) -> list[Dots]:
+    """Return how many questions were left after each step."""
+    dots = [Dot(name=bar.label, value=bar.n) for bar in bars(certificate)]
+    most = max((one.value for one in dots), default=0.0)
+    return [Dots(title="Questions left after each step", dots=dots, ends=(0.0, most or 1.0))]
