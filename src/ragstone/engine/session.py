@@ -2,12 +2,14 @@
 
 import contextlib
 import functools
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from typing import TypeVar
 
 from ragstone.config import ModelSettings, RerankSettings, Settings
 from ragstone.embedding import Embed, Embedder, Gathered, open_embedder
+from ragstone.engine.call_log import CallLog
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.errors import ConfigError, ModelError
@@ -22,6 +24,7 @@ from ragstone.llm.transport import Endpoint
 from ragstone.records import NO_MODEL, Document
 from ragstone.report import Calls
 from ragstone.retrieval import Filter, SearchMeans
+from ragstone.systems.function import Callee
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -47,6 +50,10 @@ class Session:
         self.budget = Budget(caps)
         self.progress = progress
         self.batching = batch
+        self.call_log = CallLog()
+        self.systems: dict[str, str] = {}  # name -> what was asked, as the ledger knows it
+        self.kept: Counter[str] = Counter()  # name of a system -> its answers from the ledger
+        self.callables: dict[str, Callee] = {}  # those that are given as such, not in `[systems]`
         self._stack = stack
         self._offline = offline
         self._forecaster = forecaster
@@ -137,7 +144,7 @@ class Session:
         return self._bars(name, n_calls, self.state)
 
     def _collect(self, collecting: bool) -> None:
-        self._collecting = collecting
+        self._collecting = self.call_log.paused = collecting
         for batches in self._batches:
             batches.collecting = collecting
 
@@ -180,6 +187,7 @@ class Session:
             for role, model in roles.items()
             if model in self._doors
         }
+        found |= {f"system {name}": asked for name, asked in self.systems.items()}
         return found | ({"embedder": ", ".join(self._embedders)} if self._embedders else {})
 
     def embedder(self, name: str) -> Embedder:

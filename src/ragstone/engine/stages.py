@@ -1,12 +1,12 @@
 """The stages as the settings declare them, bound to a session: rows in, rows out."""
 
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from ragstone.config import Settings
+from ragstone.config import ChatSystem, RagSystem, RetrieveSection, Settings, SheetSystem
 from ragstone.corpus import Corpus, Duplicate, IngestOptions, Skipped, read_corpus
 from ragstone.embedding import Embed
 from ragstone.engine.chunking import cut_documents
@@ -14,12 +14,14 @@ from ragstone.engine.judge_tasks import JudgeTask, plan_tasks
 from ragstone.engine.local import map_in_order
 from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session
+from ragstone.engine.systems import Asked, open_system, system_of
 from ragstone.errors import ConfigError, ModelError, RagstoneError
 from ragstone.judging import Judge, Means, load_judge
+from ragstone.llm.overheard import Exchange
 from ragstone.records import Answer, Chunk, Context, Document, Judgement, Question, Ranking
 from ragstone.retrieval import build_search
 from ragstone.retrieval.rerank import asks_a_model
-from ragstone.systems import answer_question, contexts_of, load_prompt
+from ragstone.systems import answer_question, answers_of_sheet, contexts_of, load_prompt
 
 
 class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,12 +58,14 @@ async def rank_questions(
     session: Session,
     *,
     documents: Iterable[Document] = (),
+    declared: RetrieveSection | None = None,
 ) -> list[Ranking]:
     """Return the rankings that `[retrieve]` declares, one a question, in order.
 
-    documents: those of the chunks, where a retriever elsewhere returns texts to be found in them.
+    documents: those of the chunks, where a retriever elsewhere returns texts to be found in them. declared:
+    in place of `[retrieve]`; its filter and its embedder stay.
     """
-    declared = session.settings.retrieve
+    declared = declared or session.settings.retrieve
     search = await build_search(declared.retriever, chunks, session.search_means(documents))
     if not asks_a_model(declared.retriever, session.settings.retrievers):
         return await search(questions, declared.k)
@@ -81,36 +85,122 @@ def answer_rows(
     *,
     documents: Iterable[Document] = (),
 ) -> AsyncIterator[Answer]:
-    """Yield the answer of the built-in application, as `[answer]` declares it, to every question, in order.
+    """Yield the answer of the application that `[answer]` declares to every question, in order.
 
     A question without a ranking is answered without contexts. documents: those that rankings name without a
-    chunk. Raises ModelError if no model is named.
+    chunk. Raises ModelError if no model is named, and what system_rows raises.
     """
-    by_id = {document.id: document for document in documents}
+    if session.settings.answer.system is not None:
+        return system_rows(
+            session.settings.answer.system, questions, rankings, chunks, session, documents=documents
+        )
+    return _built_in_rows(questions, rankings, chunks, session, documents=documents)
 
-    def rows() -> AsyncIterator[Answer]:
-        return _answer_rows(questions, rankings, chunks, by_id, session)
 
-    return in_rounds(rows, session, asking=rows)
-
-
-async def _answer_rows(
+def _built_in_rows(
     questions: Sequence[Question],
     rankings: Sequence[Ranking],
     chunks: Sequence[Chunk],
-    documents: Mapping[str, Document],
     session: Session,
+    *,
+    documents: Iterable[Document] = (),
+    model: str | None = None,
+    prompt: str | None = None,
 ) -> AsyncIterator[Answer]:
+    texts = {document.id: document for document in documents}
     by_question = {ranking.question_id: ranking for ranking in rankings}
     by_id = {chunk.id: chunk for chunk in chunks}
     retriever = rankings[0].retriever if rankings else "none"
 
     def contexts(question: Question) -> list[Context]:
         ranking = by_question.get(question.id)
-        return contexts_of(ranking, by_id, documents) if ranking else []
+        return contexts_of(ranking, by_id, texts) if ranking else []
 
-    async for answer in answer_given(questions, contexts, session, brought_by=retriever):
+    def rows() -> AsyncIterator[Answer]:
+        return answer_given(questions, contexts, session, brought_by=retriever, model=model, prompt=prompt)
+
+    return in_rounds(rows, session, asking=rows)
+
+
+def system_rows(
+    name: str,
+    questions: Sequence[Question],
+    rankings: Sequence[Ranking],
+    chunks: Sequence[Chunk],
+    session: Session,
+    *,
+    documents: Iterable[Document] = (),
+) -> AsyncIterator[Answer]:
+    """Yield the answer of an application to every question, in order, as the system of this name.
+
+    name: one of `[systems]`, or `module:function`. rankings, chunks, documents: for the built-in RAG alone;
+    it retrieves anew where it names another retriever or k than `[retrieve]`, or rankings is empty. Raises
+    ConfigError for a name that is none and settings that cannot be, ModelError where nobody can be asked,
+    DataError for an answer sheet.
+    """
+    settings = session.settings
+    declared = system_of(name, settings)
+    match declared:
+        case RagSystem():
+            return _rag_rows(
+                name, declared, questions, rankings, chunks, session=session, documents=documents
+            )
+        case SheetSystem():
+            return _given(answers_of_sheet(name, declared, settings.path(declared.path), questions))
+        case ChatSystem() if session.batching:
+
+            def rows() -> AsyncIterator[Answer]:
+                return _asked_rows(name, declared, questions, session)
+
+            return in_rounds(rows, session, asking=rows)
+        case _:
+            return _asked_rows(name, declared, questions, session)
+
+
+async def _rag_rows(
+    name: str,
+    declared: RagSystem,
+    questions: Sequence[Question],
+    rankings: Sequence[Ranking],
+    chunks: Sequence[Chunk],
+    *,
+    session: Session,
+    documents: Iterable[Document],
+) -> AsyncIterator[Answer]:
+    given, documents = session.settings.retrieve, list(documents)
+    wanted = msgspec.structs.replace(
+        given, retriever=declared.retriever or given.retriever, k=declared.k or given.k
+    )
+    if chunks and (wanted != given or not rankings):
+        rankings = await rank_questions(questions, chunks, session, documents=documents, declared=wanted)
+    model = declared.model or session.settings.answer.model or session.settings.run.model
+    made = _built_in_rows(
+        questions, rankings, chunks, session, documents=documents, model=model, prompt=declared.prompt
+    )
+    async for answer in made:
+        yield msgspec.structs.replace(answer, system=name)
+
+
+async def _given(answers: Iterable[Answer]) -> AsyncIterator[Answer]:
+    for answer in answers:
         yield answer
+
+
+async def _asked_rows(
+    name: str, declared: Asked, questions: Sequence[Question], session: Session
+) -> AsyncIterator[Answer]:
+    system = await open_system(name, declared, session)
+    before = system.door.from_ledger
+
+    async def work(question: Question) -> tuple[Answer, list[Exchange]]:
+        return await session.call_log.listen(system.answer(question))
+
+    with session.progress(f"answer {name}", len(questions), session.state) as advance:
+        async for answer, heard in map_in_order(work, questions, session.stop):
+            advance()
+            session.call_log.keep(heard, question_id=answer.question_id, systems=[name])
+            yield answer
+    session.kept[name] = system.door.from_ledger - before
 
 
 async def answer_given(
@@ -138,12 +228,15 @@ async def answer_given(
     told = load_prompt(session.settings.named(prompt or declared.prompt))
     system = f"{brought_by}/{told.name}/{model.rpartition('/')[2]}"
 
-    async def work(question: Question) -> Answer:
-        return await answer_question(question, contexts(question), told, ask, system=system, secret=secret)
+    async def work(question: Question) -> tuple[Answer, list[Exchange]]:
+        given = contexts(question)
+        asked = answer_question(question, given, told, ask, system=system, secret=secret)
+        return await session.call_log.listen(asked)
 
     with session.progress("answer", len(questions), session.state) as advance:
-        async for answer in map_in_order(work, questions, session.stop):
+        async for answer, heard in map_in_order(work, questions, session.stop):
             advance()
+            session.call_log.keep(heard, question_id=answer.question_id, systems=[answer.system])
             yield answer
 
 
@@ -182,17 +275,23 @@ async def _judge_rows(
     one_call = session.settings.judge.one_call
     for task in plan_tasks(answers, judges, means, n_answers, one_call=one_call):
 
-        async def work(row: object, task: JudgeTask = task) -> list[Judgement]:
+        async def work(row: object, task: JudgeTask = task) -> tuple[list[Judgement], list[Exchange]]:
             try:
-                return await task.work(row)
+                return await session.call_log.listen(task.work(row))
             except RagstoneError:
                 raise
             except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
-                return task.fail(row, traceback.format_exc())
+                return task.fail(row, traceback.format_exc()), []
 
         with session.progress(f"judge {task.name}", task.n_rows, session.state) as advance:
-            async for judgements in map_in_order(work, task.rows(), session.stop):
+            async for judgements, heard in map_in_order(work, task.rows(), session.stop):
                 advance()
+                session.call_log.keep(
+                    heard,
+                    question_id=judgements[0].question_id,
+                    systems=[row.system for row in judgements],
+                    judges=[row.judge for row in judgements],
+                )
                 for judgement in judgements:
                     yield judgement
 

@@ -9,6 +9,7 @@ from ragstone.llm import Ask, CallFailed
 from ragstone.records import Answer, Chunk, Context, Document, Question, Ranking, RankingItem
 from ragstone.retrieval.passages import text_of
 from ragstone.systems.prompting import AnsweringPrompt, render_question
+from ragstone.systems.said import unanswered
 
 
 def contexts_of(
@@ -53,16 +54,7 @@ async def answer_question(
     secret: bytes,
 ) -> Answer:
     """Return the model's answer. A call that fails gives an answer with `error`, and the run goes on."""
-    asked = Answer(
-        question_id=question.id,
-        answer="",
-        system=system,
-        contexts=contexts,
-        question=question.question,
-        reference=question.reference,
-        answerable=question.answerable,
-        tags=question.tags,
-    )
+    asked = unanswered(question, system, contexts)
     try:
         reply = await ask(render_question(prompt, question, contexts, secret))
     except CallFailed as failure:

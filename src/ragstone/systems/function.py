@@ -1,0 +1,237 @@
+"""An application that is a Python callable: sync ones run in threads; whatever becomes of them is told."""
+
+import asyncio
+import contextvars
+import hashlib
+import importlib
+import inspect
+import secrets
+import sys
+import threading
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+
+from ragstone.config import PythonSystem
+from ragstone.errors import ConfigError, DataError
+from ragstone.llm import CallFailed, Message, Prompt
+from ragstone.llm.prompt import Completion
+from ragstone.llm.transport import AppFailed, Endpoint
+from ragstone.records import Answer, Question, Usage
+from ragstone.systems.said import Said, completion_of
+from ragstone.tables.reading import parse_row
+
+Function = Callable[..., object]
+
+
+class Callee(msgspec.Struct, frozen=True, kw_only=True):
+    """A callable that answers questions.
+
+    identity: what the ledger knows it by. wants_row: whether it takes the Question, not its text.
+    """
+
+    function: Function
+    identity: str
+    wants_row: bool
+
+
+def function_prompt(callee: Callee, question: Question, version: str) -> Prompt:
+    """Return the call for a question: what the callable is given."""
+    given = msgspec.json.encode(question).decode() if callee.wants_row else question.question
+    return Prompt(messages=(Message("user", given),), version=version)
+
+
+async def load_callee(call: str, folder: Path, where: str) -> Callee:
+    """Return what `module:function` names; the module is looked for in the folder too.
+
+    Raises ConfigError where it cannot be imported, is not there, or cannot be called with a question.
+    """
+    module_name, _, path = call.partition(":")
+    if not module_name or not path:
+        raise ConfigError(f"{where}: call = {call!r}: write it as module:function, e.g. my_app.rag:answer.")
+    here = _look_in(folder)
+    importing = asyncio.ensure_future(_import(module_name))
+    await asyncio.wait({importing})  # a module may raise anything, and this lets it be looked at
+    mistake = importing.exception()
+    if mistake is not None:
+        raise ConfigError(
+            f"{where}: {module_name} cannot be imported: {_raised(mistake)}. It is looked for in {here}, and "
+            "where this Python finds its packages."
+        )
+    module = importing.result()
+    found: object = module
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if found is None:
+        raise ConfigError(f"{where}: the module {module_name} has no {path!r}. Check call = {call!r}.")
+    wants_row = _takes_row(found, call, where)
+    assert callable(found)
+    return Callee(function=found, identity=f"python/{call}#{_digest(module)}", wants_row=wants_row)
+
+
+def _look_in(folder: Path) -> str:
+    """Let modules be found in a folder, for good: they may import their neighbours when they are called."""
+    here = str(folder.resolve())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    return here
+
+
+async def _import(name: str) -> ModuleType:
+    return importlib.import_module(name)
+
+
+def callee_of(function: Function) -> tuple[str, Callee]:
+    """Return a name for a callable that is given as such, and what is to be known of it.
+
+    The ledger knows one that its module has under its own name. Of any other (a lambda, a method, what a
+    function returns, what a notebook defines) nobody can tell whether it is the same as before, so its
+    answers are found again by nobody. Raises ConfigError for one that cannot be called with a question.
+    """
+    qualified = getattr(function, "__qualname__", type(function).__qualname__)
+    module = sys.modules.get(getattr(function, "__module__", None) or type(function).__module__)
+    name = f"{module.__name__ if module else '?'}:{qualified}"
+    found: object = module
+    for part in qualified.split("."):
+        found = getattr(found, part, None)
+    known = module is not None and found is function and getattr(module, "__file__", None)
+    digest = _digest(module) if known and module else secrets.token_hex(8)
+    wants_row = _takes_row(function, name, f"system = {name}")
+    return name, Callee(function=function, identity=f"python/{name}#{digest}", wants_row=wants_row)
+
+
+def _digest(module: ModuleType) -> str:
+    """Return the digest of a module's file; of one without a file, of its name."""
+    file = getattr(module, "__file__", None)
+    content = Path(file).read_bytes() if file else module.__name__.encode()
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def _takes_row(function: object, name: str, where: str) -> bool:
+    """Return whether a callable takes a Question. Raises ConfigError where it takes no single argument."""
+    if not callable(function):
+        raise ConfigError(f"{where}: {name} is no function, but a {type(function).__name__}.")
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):  # some of those written in C have none
+        return False
+    try:
+        bound = signature.bind("question")
+    except TypeError as mistake:
+        raise ConfigError(
+            f"{where}: {name}{signature} cannot be called with a question alone ({mistake})."
+        ) from None
+    wanted = signature.parameters[next(iter(bound.arguments))].annotation
+    return wanted is Question or (isinstance(wanted, str) and wanted.rpartition(".")[2] == "Question")
+
+
+@asynccontextmanager
+async def open_function(name: str, callee: Callee, declared: PythonSystem) -> AsyncIterator[Endpoint]:
+    """Give the endpoint that calls it. A call raises AppFailed where it fails, CallFailed where it hangs."""
+    where = f"[systems.{name}]" if name != declared.call else name
+
+    async def send(prompt: Prompt) -> Completion:
+        given = prompt.messages[0].content
+        asked = msgspec.json.decode(given, type=Question) if callee.wants_row else given
+        started = time.perf_counter()
+        returned = await _outcome(callee.function, asked, declared.timeout_s, where)
+        return _completion(returned, time.perf_counter() - started, where)
+
+    yield Endpoint(identity=callee.identity, send=send, concurrency=declared.max_concurrency, price=None)
+
+
+async def _outcome(function: Function, asked: str | Question, timeout_s: float, where: str) -> object:
+    """Return what the callable returns. Raises AppFailed with what it raised, CallFailed when it hangs.
+
+    One that hangs in a thread goes on there, for a thread cannot be ended; it does not keep the process.
+    """
+    running = asyncio.ensure_future(_call(function, asked))
+    try:
+        await asyncio.wait({running}, timeout=timeout_s)
+    finally:
+        if not running.done():
+            running.cancel()
+    if not running.done():
+        raise CallFailed("timeout", f"{where} did not return within {timeout_s:g} s")
+    mistake = asyncio.CancelledError() if running.cancelled() else running.exception()
+    if mistake is not None:
+        raise AppFailed("error", f"{where} raised {_raised(mistake)}")
+    return running.result()
+
+
+async def _call(function: Function, asked: str | Question) -> object:
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - an object may be called through a coroutine
+    )
+    returned = function(asked) if is_async else await _in_thread(function, asked)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+async def _in_thread(function: Function, asked: str | Question) -> object:
+    """Return what a function returns in a thread of its own, which ends with the process."""
+    landed: Future[object] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            landed.set_result(context.run(function, asked))
+        except BaseException as mistake:  # noqa: BLE001 - it is raised where the result is waited for
+            landed.set_exception(mistake)
+
+    landed.set_running_or_notify_cancel()
+    threading.Thread(target=work, name="ragstone-system", daemon=True).start()
+    return await asyncio.wrap_future(landed)
+
+
+def _completion(returned: object, seconds: float, where: str) -> Completion:
+    """Return what the callable said. Raises AppFailed where that is no answer."""
+    if isinstance(returned, str):
+        return completion_of(Said(answer=returned), usage=None, latency_s=seconds, cost_usd=None)
+    row = _row(returned, where)
+    if row.error is not None:
+        raise AppFailed("error", f"{where} says: {row.error}")
+    return completion_of(
+        Said(answer=row.answer, contexts=row.contexts, metadata=row.metadata),
+        usage=row.usage and Usage(input=row.usage.input, output=row.usage.output, cached=row.usage.cached),
+        latency_s=seconds if row.latency_s is None else row.latency_s,
+        cost_usd=row.cost_usd,
+    )
+
+
+def _row(returned: object, where: str) -> Answer:
+    if isinstance(returned, Answer):
+        return returned
+    if not isinstance(returned, Mapping):
+        raise AppFailed(
+            "unparsable",
+            f"{where} returned {_shown(returned)}; it must return a text, a mapping with `answer` and, if it "
+            "can, `contexts`, or a ragstone.Answer",
+        )
+    raw = {"question_id": "-", **returned}
+    if raw.get("error") and "answer" not in raw:
+        raw["answer"] = ""
+    try:
+        return parse_row(raw, Answer)
+    except DataError as mistake:
+        reason = str(mistake).removeprefix(f"row {raw!r}: ")
+        raise AppFailed("unparsable", f"{where} returned a mapping that is no answer: {reason}") from None
+
+
+def _shown(value: object) -> str:
+    return "None" if value is None else f"{type(value).__name__} ({str(value)[:60]!r})"
+
+
+def _raised(mistake: BaseException) -> str:
+    """Return an exception in one line: its kind, its message, and the last line of its traceback."""
+    words = " ".join("".join(traceback.format_exception_only(mistake)).split())[:400]
+    frames = traceback.extract_tb(mistake.__traceback__)
+    if not frames:
+        return words
+    last = frames[-1]
+    return f"{words} ({Path(last.filename).name}, line {last.lineno}, in {last.name}: {last.line})"

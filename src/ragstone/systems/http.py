@@ -1,0 +1,177 @@
+"""An application behind HTTP: a question goes out as a JSON template says, the answer is read by path."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from ragstone.config import HttpSystem
+from ragstone.errors import DataError, ModelError
+from ragstone.llm import CallFailed, Message, Prompt
+from ragstone.llm.json_form import Json, Pick, Values, compile_path, described, places_in
+from ragstone.llm.json_service import Post, check_places, open_json_service, service_identity
+from ragstone.llm.prompt import Completion
+from ragstone.llm.transport import AppFailed, Endpoint, Unreachable
+from ragstone.records import Answer, Context, Question, Usage
+from ragstone.retrieval.filters import question_tags
+from ragstone.systems.said import Said, completion_of
+from ragstone.tables.reading import parse_row
+
+PLACES = ("question", "id", "lang")
+TAG = "tag."
+# Failures of the way to the application, which say that it hangs, is overloaded or has gone away; all others
+# are its own answer to one question.
+OF_THE_WAY = ("timeout", "rate_limited", "over_budget")
+
+Reader = Callable[[Json], tuple[Said, Usage | None, float | None]]
+"""A reply -> what was said, the tokens and the cost; None where the reply does not tell them."""
+
+
+def http_prompt(declared: HttpSystem, question: Question) -> Prompt:
+    """Return the call for a question: the values of those places that the request has."""
+    tags = question_tags(question)
+    values = {
+        "question": question.question,
+        "id": question.id,
+        "lang": tags.get("lang"),
+        **{TAG + key: value for key, value in tags.items()},
+    }
+    used = places_in(declared.request) | places_in(declared.url)
+    sent = {name: value for name, value in sorted(values.items()) if name in used}
+    told = Message("user", msgspec.json.encode(sent).decode())
+    return Prompt(messages=(told,), version=declared.version)
+
+
+@asynccontextmanager
+async def open_http_system(name: str, declared: HttpSystem) -> AsyncIterator[Endpoint]:
+    """Give the endpoint that asks the application a question a call.
+
+    Raises ConfigError for a template or a path that cannot be. A call raises AppFailed where the application
+    fails at its question; ModelError without the key and where address or key is refused, unless something
+    was answered before: then that, too, is this question's failure.
+    """
+    where = f"[systems.{name}]"
+    check_places(declared, where, PLACES, ("question",), TAG)
+    read = compile_reader(declared, where)
+    has_answered = False
+    async with open_json_service(declared, where) as post:
+
+        async def send(prompt: Prompt) -> Completion:
+            nonlocal has_answered
+            started = time.perf_counter()
+            reply = await _ask(post, msgspec.json.decode(prompt.messages[0].content), has_answered)
+            latency_s = time.perf_counter() - started
+            said, usage, cost_usd = read(reply)
+            has_answered = True
+            return completion_of(said, usage=usage, latency_s=latency_s, cost_usd=cost_usd)
+
+        yield Endpoint(
+            identity=_identity(declared), send=send, concurrency=declared.max_concurrency, price=None
+        )
+
+
+async def _ask(post: Post, values: Values, has_answered: bool) -> Json:
+    try:
+        return await post(values)
+    except Unreachable:
+        raise
+    except CallFailed as failure:
+        if failure.status in OF_THE_WAY:
+            raise
+        raise AppFailed(
+            failure.status,
+            str(failure),
+            retryable=failure.retryable,
+            retry_after_s=failure.retry_after_s,
+        ) from None
+    except ModelError as failure:
+        if not has_answered:
+            raise
+        raise AppFailed("error", str(failure)) from None
+
+
+def _identity(declared: HttpSystem) -> str:
+    """Return what the ledger knows the application by: another request may get another answer."""
+    paths = (declared.answer, declared.contexts, declared.input_tokens, declared.output_tokens)
+    form = (declared.request, sorted(declared.headers.items()), paths, declared.cost_usd)
+    return service_identity(declared.url, form)
+
+
+def compile_reader(declared: HttpSystem, where: str) -> Reader:
+    """Return the function that reads a reply, and raises AppFailed. Raises ConfigError for a bad path."""
+    picks = {
+        field: compile_path(path, f"{where} {field}")
+        for field in ("answer", "contexts", "input_tokens", "output_tokens", "cost_usd")
+        if (path := getattr(declared, field)) is not None
+    }
+    listed = _list_of(declared.contexts, where)
+
+    def read(reply: Json) -> tuple[Said, Usage | None, float | None]:
+        answer = _text(reply, picks["answer"], declared.answer, where)
+        contexts = None
+        if listed is not None and declared.contexts is not None:
+            contexts = _contexts(
+                reply, picks["contexts"], listed, f"{where} contexts = {declared.contexts!r}"
+            )
+        tokens = [_number(reply, picks.get(field)) for field in ("input_tokens", "output_tokens")]
+        told = None if tokens == [None, None] else [round(number or 0) for number in tokens]
+        usage = told and Usage(input=told[0], output=told[1])
+        return Said(answer=answer, contexts=contexts), usage or None, _number(reply, picks.get("cost_usd"))
+
+    return read
+
+
+def _list_of(path: str | None, where: str) -> Pick | None:
+    """Return the path of the list that a path goes through last, for telling an empty one from none."""
+    if path is None:
+        return None
+    return compile_path(path.rpartition("[*]")[0] or path, f"{where} contexts")
+
+
+def _text(reply: Json, pick: Pick, path: str, where: str) -> str:
+    found = pick(reply)
+    if not found:
+        raise AppFailed(
+            "unparsable", f"{where} the reply has nothing at answer = {path!r}; it is {described(reply)}"
+        )
+    if not isinstance(found[0], str):
+        raise AppFailed(
+            "unparsable",
+            f"{where} what the reply has at answer = {path!r} is no text; it is {described(found[0])}",
+        )
+    return found[0]
+
+
+def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context]:
+    """Return the contexts of a reply, none where their list is empty. Raises AppFailed without a list."""
+    found = pick(reply)
+    if not found:
+        lists = listed(reply)
+        if lists and not lists[0]:  # an empty list, or null
+            return []
+        raise AppFailed("unparsable", f"{where}: the reply has nothing there; it is {described(reply)}")
+    if len(found) == 1 and not isinstance(found[0], str):  # the path of the list itself
+        found = found[0] if isinstance(found[0], list) else found
+    texts = [] if found == [None] else found
+    try:
+        row = parse_row({"question_id": "-", "answer": "-", "contexts": list(map(_with_ids, texts))}, Answer)
+    except DataError as mistake:
+        reason = str(mistake).rpartition("}: ")[2]
+        raise AppFailed("unparsable", f"{where}: {reason}; the first is {described(texts[0])}") from None
+    return row.contexts or []
+
+
+def _with_ids(context: Json) -> Json:
+    """Return a context with the ids as texts, where the application counts."""
+    if not isinstance(context, dict):
+        return context
+    return {
+        key: str(value) if key in ("id", "document_id") and isinstance(value, int) else value
+        for key, value in context.items()
+    }
+
+
+def _number(reply: Json, pick: Pick | None) -> float | None:
+    found = pick(reply)[:1] if pick else []
+    return next((one for one in found if isinstance(one, int | float) and not isinstance(one, bool)), None)

@@ -1,0 +1,82 @@
+"""What an application says to a question: read once, kept in the ledger in this form, and made an Answer."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from ragstone.llm import Ask, CallFailed, Prompt, Reply
+from ragstone.llm.limits import GivenUp
+from ragstone.llm.prompt import Completion
+from ragstone.records import Answer, Context, Metadata, Question, Usage
+
+# For a forecast alone: a system that tells its contexts is taken to tell so many, each as long as an answer.
+CONTEXTS = 3
+ASSUMPTION = f"Applications of [systems] that tell contexts are taken to tell {CONTEXTS} of them."
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An application's answer, and the contexts where it tells them; metadata: what else it tells."""
+
+    answer: str
+    contexts: list[Context] | None = None
+    metadata: Metadata | None = None
+
+
+Read = Callable[[Reply], Said]
+
+
+def completion_of(said: Said, *, usage: Usage | None, latency_s: float, cost_usd: float | None) -> Completion:
+    """Return what the ledger keeps of it. usage, cost_usd: None where the application does not tell."""
+    return Completion(
+        text=msgspec.json.encode(said).decode(),
+        usage=Usage() if usage is None else usage,
+        latency_s=round(latency_s, 4),
+        cost_usd=cost_usd,
+    )
+
+
+def read_said(reply: Reply, *, tells_contexts: bool) -> Said:
+    """Return what a completion of completion_of holds; for a reply that was made up, one of its kind."""
+    if reply.usage.calls:
+        return msgspec.json.decode(reply.text, type=Said)
+    contexts = [Context(text=f"{number}. {reply.text}") for number in range(CONTEXTS)]
+    return Said(answer=reply.text, contexts=contexts if tells_contexts else None)
+
+
+def unanswered(question: Question, system: str, contexts: list[Context] | None = None) -> Answer:
+    """Return the row of a question as it is before the system has answered."""
+    return Answer(
+        question_id=question.id,
+        answer="",
+        system=system,
+        contexts=contexts,
+        question=question.question,
+        reference=question.reference,
+        answerable=question.answerable,
+        tags=question.tags,
+    )
+
+
+async def answer_by(ask: Ask, prompt: Prompt, question: Question, *, system: str, read: Read) -> Answer:
+    """Return a system's answer. A call that fails gives an answer with `error`, and the run goes on.
+
+    So does a call that is not made, since the system has answered nothing for so long. Tokens that the
+    system did not tell are unknown, not none.
+    """
+    asked = unanswered(question, system)
+    try:
+        reply = await ask(prompt)
+    except CallFailed as failure:
+        return msgspec.structs.replace(asked, error=f"{failure.status}: {failure}", usage=failure.usage)
+    except GivenUp as why:
+        return msgspec.structs.replace(asked, error=f"error: it was given up: {why}")
+    said, usage = read(reply), reply.usage
+    return msgspec.structs.replace(
+        asked,
+        answer=said.answer.strip(),
+        contexts=said.contexts,
+        latency_s=reply.latency_s,
+        usage=None if usage.calls and not usage.input + usage.output else usage,
+        cost_usd=reply.cost_usd,
+        metadata=said.metadata,
+    )
