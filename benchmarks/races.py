@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 
 from ragstone.experiments.race import after_round, next_round, standing, start_race
-from ragstone.records import Question
 from ragstone.statistics import Codes, Floats
 
 SIMULATIONS = 500
@@ -120,20 +119,18 @@ def simulate(setting: Setting, simulations: int, seed: int = 0) -> Outcome:
     n, means = setting.n_questions, np.array(setting.means)
     names = [f"c{place:02}" for place in range(means.size)]
     documents = np.arange(n) // setting.size
-    questions = [
-        Question(id=f"q{at}", question="?", document_ids=[f"d{document}"])
-        for at, document in enumerate(documents.tolist())
-    ]
+    questions = [f"q{at}" for at in range(n)]
+    clusters = {f"q{at}": f"d{document}" for at, document in enumerate(documents.tolist())}
     best = {name for name, mean in zip(names, setting.means, strict=True) if mean == setting.means[0]}
     kept = alone = asked = n_rounds = 0
     for number in range(simulations):
         rng = np.random.default_rng([seed, number])
         drawn = setting.draw(means, documents, rng).T
         rows = {
-            name: dict(zip((question.id for question in questions), scores, strict=True))
+            name: dict(zip(questions, scores, strict=True))
             for name, scores in zip(names, drawn.tolist(), strict=True)
         }
-        race = start_race(names, questions, seed=number, first=setting.first, growth=setting.growth)
+        race = start_race(names, questions, clusters, seed=number, first=setting.first, growth=setting.growth)
         while given := next_round(race):
             race = after_round(
                 race, {name: {one: rows[name][one] for one in given} for name in standing(race)}

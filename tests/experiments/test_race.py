@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, none
 
 from ragstone.errors import DataError
-from ragstone.experiments.race import Race, after_round, document_of, next_round, standing, start_race
-from ragstone.records import Evidence, Question
+from ragstone.experiments.race import Race, after_round, next_round, standing, start_race, withdraw
 
 
-def questions_of(n: int, size: int = 1) -> list[Question]:
-    return [Question(id=f"q{at}", question="?", document_ids=[f"d{at // size}"]) for at in range(n)]
+def questions_of(n: int, size: int = 1) -> tuple[list[str], dict[str, str]]:
+    return [f"q{at}" for at in range(n)], {f"q{at}": f"d{at // size}" for at in range(n)}
 
 
 def run(race: Race, scores: dict[str, dict[str, float | None]]) -> Race:
@@ -27,7 +26,7 @@ def constant(names: str, n: int, **scores: float | None) -> dict[str, dict[str, 
 def test_one_that_is_always_wrong_stops_against_one_that_is_always_right():
     # Each question multiplies the capital of bet b by 1 + b. Two configurations: (2 - 1) / 0.05 = 20 is
     # needed. After the first round of 10 the mean of (1 + b)^10 is above 100, so it stops there.
-    race = run(start_race("ab", questions_of(100)), constant("ab", 100, a=1.0, b=0.0))
+    race = run(start_race("ab", *questions_of(100)), constant("ab", 100, a=1.0, b=0.0))
     assert standing(race) == ["a"]
     stopped = race.stopped[0]
     assert (stopped.configuration, stopped.against, stopped.after, stopped.round) == ("b", "a", 10, 1)
@@ -38,7 +37,7 @@ def test_one_that_is_always_wrong_stops_against_one_that_is_always_right():
 
 
 def test_the_doubt_is_one_over_the_evidence_times_the_rivals():
-    race = run(start_race("abc", questions_of(40)), constant("abc", 40, a=1.0, b=1.0, c=0.0))
+    race = run(start_race("abc", *questions_of(40)), constant("abc", 40, a=1.0, b=1.0, c=0.0))
     capital = np.mean([(1 + bet) ** 10 for bet in np.arange(1, 11) / 11])
     assert race.stopped[0].doubt == pytest.approx(2 / capital)
 
@@ -46,10 +45,10 @@ def test_the_doubt_is_one_over_the_evidence_times_the_rivals():
 def test_more_rivals_need_more_evidence():
     # 0.3 apart on each question: after 22 the mean of (1 + 0.3 b)^22 over the bets is 52: enough for two,
     # who need 20, and not for twelve, who need 11 * 20.
-    two = run(start_race("ab", questions_of(22)), constant("ab", 22, a=0.6, b=0.3))
+    two = run(start_race("ab", *questions_of(22)), constant("ab", 22, a=0.6, b=0.3))
     names = "abcdefghijkl"
     level = dict.fromkeys(names, 0.6) | {"b": 0.3}
-    twelve = run(start_race(names, questions_of(22)), constant(names, 22, **level))
+    twelve = run(start_race(names, *questions_of(22)), constant(names, 22, **level))
     assert standing(two) == ["a"]
     assert standing(twelve) == list(names)
 
@@ -57,7 +56,7 @@ def test_more_rivals_need_more_evidence():
 def test_more_confidence_needs_more_questions():
     scores = constant("ab", 200, a=0.6, b=0.3)
     after = [
-        run(start_race("ab", questions_of(200), confidence=confidence), scores).stopped[0].after
+        run(start_race("ab", *questions_of(200), confidence=confidence), scores).stopped[0].after
         for confidence in (0.8, 0.95, 0.999)
     ]
     assert after == sorted(after)
@@ -65,14 +64,14 @@ def test_more_confidence_needs_more_questions():
 
 
 def test_those_that_cannot_be_told_apart_are_all_asked_everything():
-    race = run(start_race("abc", questions_of(50)), constant("abc", 50, a=0.5, b=0.5, c=0.5))
+    race = run(start_race("abc", *questions_of(50)), constant("abc", 50, a=0.5, b=0.5, c=0.5))
     assert standing(race) == ["a", "b", "c"]
     assert sum(race.rounds) == 50
     assert all(len(known) == 50 for known in race.scores.values())
 
 
 def test_rounds_grow_and_hold_whole_documents():
-    race = start_race("ab", questions_of(64, size=4), first=10, growth=1.5)
+    race = start_race("ab", *questions_of(64, size=4), first=10, growth=1.5)
     sizes = []
     while given := next_round(race):
         documents = {one: int(one[1:]) // 4 for one in given}
@@ -84,7 +83,7 @@ def test_rounds_grow_and_hold_whole_documents():
 
 
 def test_the_order_is_shuffled_by_seed():
-    first = [next_round(start_race("ab", questions_of(100), seed=seed)) for seed in (0, 0, 1)]
+    first = [next_round(start_race("ab", *questions_of(100), seed=seed)) for seed in (0, 0, 1)]
     assert first[0] == first[1] != first[2]
     assert first[0] != [f"q{at}" for at in range(10)]
 
@@ -92,7 +91,7 @@ def test_the_order_is_shuffled_by_seed():
 def test_questions_of_one_document_count_as_one_observation():
     # Ten questions of one document tell no more than one: (1 + b) on average is far from 20.
     race = after_round(
-        start_race("ab", questions_of(20, size=10)),
+        start_race("ab", *questions_of(20, size=10)),
         {"a": {f"q{at}": 1.0 for at in range(20)}, "b": {f"q{at}": 0.0 for at in range(20)}},
     )
     assert standing(race) == ["a", "b"]
@@ -100,15 +99,15 @@ def test_questions_of_one_document_count_as_one_observation():
 
 def test_rows_without_a_score_are_left_out_of_pairs_and_counted():
     scores = constant("ab", 40, a=1.0, b=0.0)
-    order = [one for document in start_race("ab", questions_of(40)).documents for one in document]
+    order = [one for document in start_race("ab", *questions_of(40)).documents for one in document]
     for one in order[:3]:
         scores["b"][one] = None
-    stopped = run(start_race("ab", questions_of(40)), scores).stopped[0]
+    stopped = run(start_race("ab", *questions_of(40)), scores).stopped[0]
     assert (stopped.after, stopped.n_pairs, stopped.n_left_out) == (10, 7, 3)
 
 
 def test_one_that_never_has_a_score_never_stops_and_stops_nobody():
-    race = run(start_race("abc", questions_of(60)), constant("abc", 60, a=1.0, b=0.0, c=None))
+    race = run(start_race("abc", *questions_of(60)), constant("abc", 60, a=1.0, b=0.0, c=None))
     assert standing(race) == ["a", "c"]
     assert race.stopped[0].against == "a"
 
@@ -120,35 +119,52 @@ def test_not_all_stop_where_missing_scores_make_a_circle():
     for at in range(n):
         first, second, third = (("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b"))[at % 3]
         scores[first][f"q{at}"], scores[second][f"q{at}"], scores[third][f"q{at}"] = 1.0, 0.0, None
-    assert len(standing(run(start_race(names, questions_of(n), first=90), scores))) == 1
+    assert len(standing(run(start_race(names, *questions_of(n), first=90), scores))) == 1
 
 
 def test_a_score_out_of_range_is_an_error():
     with pytest.raises(ValueError, match="from 0 to 1"):
-        run(start_race("ab", questions_of(5)), constant("ab", 5, a=3.0, b=1.0))
+        run(start_race("ab", *questions_of(5)), constant("ab", 5, a=3.0, b=1.0))
 
 
 def test_nothing_to_race_is_said():
     with pytest.raises(DataError, match="two configurations or more"):
-        start_race(["a"], questions_of(3))
+        start_race(["a"], ["q"])
     with pytest.raises(DataError, match="two configurations or more"):
-        start_race(["a", "a"], questions_of(3))
+        start_race(["a", "a"], ["q"])
     with pytest.raises(DataError, match="needs questions"):
         start_race(["a", "b"], [])
 
 
-def test_questions_belong_together_by_their_documents_or_evidence():
-    by_id = Question(id="1", question="?", document_ids=["d2", "d1"])
-    by_evidence = Question(id="2", question="?", evidence=[Evidence(document_id="d1", start=0, end=1)])
-    alone = Question(id="d1", question="?")
-    assert document_of(by_id) == document_of(by_evidence) != document_of(alone)
+def test_questions_without_a_document_stand_alone_whatever_they_are_called():
+    race = start_race("ab", ["q0", "q1", "q2", "q3"], {"q0": "q3", "q1": "q3"})
+    assert sorted(map(sorted, race.documents)) == [["q0", "q1"], ["q2"], ["q3"]]
+
+
+def test_one_that_withdraws_is_asked_no_more_and_stops_nobody():
+    scores = constant("abc", 60, a=1.0, b=0.0, c=0.0)
+    started = start_race("abc", *questions_of(60), first=1)
+    given = next_round(started)
+    race = after_round(started, {name: {one: scores[name][one] for one in given} for name in "abc"})
+    race = withdraw(race, ["a"])
+    assert standing(race) == ["b", "c"]
+    race = run(race, scores)
+    assert standing(race) == ["b", "c"]
+    assert race.stopped == ()
+    assert len(race.scores["a"]) == 1
+
+
+def test_the_last_one_standing_ends_it_also_where_the_others_withdraw():
+    race = withdraw(start_race("ab", *questions_of(5)), ["b", "nobody"])
+    assert race.withdrawn == ("b",)
+    assert next_round(race) == []
 
 
 @settings(max_examples=40, deadline=None)
 @given(lists(lists(floats(0, 1) | none(), min_size=3, max_size=3), min_size=1, max_size=60), integers(1, 4))
 def test_whatever_the_scores_the_race_ends_with_someone_and_forgets_nothing(rows, size):
     scores = {name: {f"q{at}": row[place] for at, row in enumerate(rows)} for place, name in enumerate("abc")}
-    race = run(start_race("abc", questions_of(len(rows), size)), scores)
+    race = run(start_race("abc", *questions_of(len(rows), size)), scores)
     assert standing(race)
     assert len(standing(race)) + len(race.stopped) == 3
     asked = sum(race.rounds)
@@ -161,7 +177,7 @@ def test_whatever_the_scores_the_race_ends_with_someone_and_forgets_nothing(rows
 def test_the_same_scores_give_the_same_race():
     rng = np.random.default_rng(0)
     scores = {name: {f"q{at}": float(rng.random()) for at in range(80)} for name in "abc"}
-    once, again = (run(start_race("abc", questions_of(80), seed=3), scores) for _ in range(2))
+    once, again = (run(start_race("abc", *questions_of(80), seed=3), scores) for _ in range(2))
     assert once.stopped == again.stopped
     assert once.rounds == again.rounds
     assert msgspec.json.encode(once.stopped) == msgspec.json.encode(again.stopped)

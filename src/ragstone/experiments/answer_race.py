@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ragstone.agreement import ReportCard
 from ragstone.config import Condition
 from ragstone.errors import ConfigError
 from ragstone.experiments.answer_grid import AnswerCell, AnswerGrid, AnswerRows, Round
+from ragstone.experiments.answer_roles import Role, choose_roles
+from ragstone.experiments.answer_values import FAITHFUL_AND_ANSWERED, values_of
 from ragstone.experiments.race import Race, Stopped, after_round, next_round, standing, start_race, withdraw
 from ragstone.records import Answer, Judgement, Question
 
@@ -35,12 +38,12 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
 class RaceReport(msgspec.Struct, frozen=True, kw_only=True):
     """How a race went. standing: those that cannot be told apart; one alone is the best with `confidence`.
 
-    metric: what it was about, brought to 0 to 1. n_given: questions given out, of n_questions. failed:
+    measure: what it was about, brought to 0 to 1. n_given: questions given out, of n_questions. failed:
     configurations that could not be asked.
     """
 
     condition: Condition
-    metric: str
+    measure: str
     confidence: float
     n_questions: int
     n_given: int
@@ -54,6 +57,8 @@ class RaceReport(msgspec.Struct, frozen=True, kw_only=True):
 class AnswerRace:
     """Gives out the rounds of a race, see answer_grid.NextRound; keeps where it stands between them.
 
+    It is about what the board is ordered by (see answer_making.make_board). clusters: question id -> what it
+    shares with others. cards: of judges, by which one of several is chosen, once, after the first round.
     Raises ConfigError where fewer than two configurations share a condition.
     """
 
@@ -61,22 +66,26 @@ class AnswerRace:
         self,
         grid: AnswerGrid,
         questions: Sequence[Question],
-        metric: str,
+        clusters: Mapping[str, str],
         *,
+        cards: Sequence[ReportCard] = (),
         confidence: float = 0.95,
         seed: int = 0,
     ) -> None:
-        self.cells, self.metric = grid.cells, metric
+        self.cells, self.cards = grid.cells, cards
         self.questions = {question.id: question for question in questions}
         self.condition = race_condition(grid)
-        racing = [cell.name for cell in grid.cells if cell.condition == self.condition]
-        self.race = start_race(racing, questions, confidence=confidence, seed=seed)
+        self.racing = {cell.name: cell for cell in grid.cells if cell.condition == self.condition}
+        self.race = start_race(
+            list(self.racing), list(self.questions), clusters, confidence=confidence, seed=seed
+        )
+        self.roles: list[Role] | None = None
         self.given: dict[str, int] = dict.fromkeys((cell.name for cell in grid.cells), 0)
 
     def __call__(self, number: int, so_far: Mapping[str, AnswerRows]) -> Round | None:
         """Return the next round, None when one stands alone or the questions have run out."""
         if number:
-            self.race = _after(self.race, so_far, self.metric)
+            self.race = self._after(so_far)
         ids = next_round(self.race)
         if not ids:
             return None
@@ -90,7 +99,7 @@ class AnswerRace:
         n = len(self.questions)
         return RaceReport(
             condition=self.condition,
-            metric=self.metric,
+            measure=self._lead.metric if self._lead else FAITHFUL_AND_ANSWERED,
             confidence=self.race.confidence,
             n_questions=n,
             n_given=sum(self.race.rounds),
@@ -100,6 +109,24 @@ class AnswerRace:
             failed=list(self.race.withdrawn),
             saved=[_saved(name, rows, self.given[name], n) for name, rows in so_far.items()],
         )
+
+    @property
+    def _lead(self) -> Role | None:
+        return next((role for role in self.roles or () if role.role == "correct"), None)
+
+    def _after(self, so_far: Mapping[str, AnswerRows]) -> Race:
+        if self.roles is None:
+            judged = [row for rows in so_far.values() for row in rows.judgements]
+            self.roles = choose_roles(judged, self.cards)
+        playing = standing(self.race)
+        scores = {name: self._scores(name, so_far[name]) if name in so_far else {} for name in playing}
+        moved = after_round(self.race, scores)
+        return withdraw(moved, [name for name in playing if name not in so_far])
+
+    def _scores(self, name: str, rows: AnswerRows) -> dict[str, float]:
+        values = values_of(self.racing[name], rows, self.roles or (), self.questions).score
+        lead = self._lead
+        return {one: lead.share(score) for one, score in values.items()} if lead else values
 
 
 def race_condition(grid: AnswerGrid) -> Condition:
@@ -112,27 +139,6 @@ def race_condition(grid: AnswerGrid) -> Condition:
             "or leave `race` out."
         )
     return "retrieved" if "retrieved" in able else able[0]
-
-
-def _after(race: Race, so_far: Mapping[str, AnswerRows], metric: str) -> Race:
-    playing = standing(race)
-    scores = {
-        name: {
-            row.question_id: _score(row)
-            for row in (so_far[name].judgements if name in so_far else ())
-            if row.metric == metric
-        }
-        for name in playing
-    }
-    return withdraw(after_round(race, scores), [name for name in playing if name not in so_far])
-
-
-def _score(row: Judgement) -> float | None:
-    """Return a score brought to 0 to 1 by its scale; None where there is none."""
-    if row.score is None:
-        return None
-    low, high = row.scale or (0.0, 1.0)
-    return (row.score - low) / (high - low)
 
 
 def _still(cells: Sequence[AnswerCell], condition: Condition, left: Sequence[str]) -> list[AnswerCell]:

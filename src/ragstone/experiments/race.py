@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.errors import DataError
-from ragstone.records import Question
 from ragstone.statistics.sequences import BETS, log_capitals, log_evidence, sequence_interval
 
 FIRST_ROUND = 10
@@ -74,7 +73,8 @@ class Race(msgspec.Struct, frozen=True, kw_only=True):
 
 def start_race(
     configurations: Sequence[str],
-    questions: Sequence[Question],
+    questions: Sequence[str],
+    clusters: Mapping[str, str] | None = None,
     *,
     confidence: float = 0.95,
     seed: int = 0,
@@ -83,19 +83,21 @@ def start_race(
 ) -> Race:
     """Return a race in which nothing has been given out.
 
-    Questions that share a document are given out together; documents come in the order of a seeded shuffle,
-    so that what is asked first is a fair sample. first: questions of the first round, at least; growth: how
-    many times as large each next round is. Raises DataError for fewer than two configurations, for two of
-    one name, and where there are no questions.
+    questions: their ids. clusters: id -> what it shares with questions that it is not independent of, such as
+    its document; one that is not there stands alone. Questions of one document are given out together, and
+    documents in the order of a seeded shuffle, so that what is asked first is a fair sample. first: questions
+    of the first round, at least; growth: how many times as large each next round is. Raises DataError for
+    fewer than two configurations, for two of one name, and where there are no questions.
     """
     names = tuple(configurations)
     if len(names) < 2 or len(set(names)) < len(names):
         raise DataError("a race is between two configurations or more, each of its own name.")
     if not questions:
         raise DataError("a race needs questions.")
-    together: dict[str, list[str]] = {}
-    for question in questions:
-        together.setdefault(document_of(question), []).append(question.id)
+    together: dict[tuple[bool, str], list[str]] = {}
+    for one in questions:
+        shared = (clusters or {}).get(one)
+        together.setdefault((shared is None, one if shared is None else shared), []).append(one)
     documents = [tuple(ids) for ids in together.values()]
     order = np.random.default_rng(seed).permutation(len(documents))
     return Race(
@@ -107,15 +109,6 @@ def start_race(
         scores={name: {} for name in names},
         capitals=np.zeros((len(names), len(names), BETS.size)),
     )
-
-
-def document_of(question: Question) -> str:
-    """Return what a question shares with those that are not independent of it: its first document.
-
-    One without documents stands alone.
-    """
-    named = question.document_ids or [span.document_id for span in question.evidence or ()]
-    return f"document {min(named)}" if named else f"question {question.id}"
 
 
 def standing(race: Race) -> list[str]:
