@@ -1,12 +1,12 @@
 """A comparison as Markdown for a pull request: the same words, every text from outside escaped."""
 
 import html
-import re
 from pathlib import Path
 
 from ragstone.experiments.compared import Comparison, Flip, MetricComparison
 from ragstone.report.compare_words import (
     gate_told,
+    in_order,
     left_out,
     metric_name,
     metric_told,
@@ -16,13 +16,11 @@ from ragstone.report.compare_words import (
     spent_told,
     systems_told,
 )
+from ragstone.report.markdown import plain
 from ragstone.report.wording import number, plural
 
 SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters
 CUT = 300  # characters of a question or an answer
-# What Markdown reads as more than a letter; `@` would call somebody, `#` and `:` link and draw.
-MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~@:$-])")
-UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 
 
 def write_comparison(path: Path, comparison: Comparison, *, gated: bool) -> None:
@@ -39,9 +37,10 @@ def markdown_comparison(comparison: Comparison, *, gated: bool) -> str:
         f"A: {plain(comparison.a)}<br>B: {plain(comparison.b)}",
         _table(comparison),
         "\n".join(
-            f"- **{plain(_named(row, comparison))}**: {plain(metric_told(row))}" for row in comparison.metrics
+            f"- **{plain(_named(row, comparison))}**: {plain(metric_told(row))}"
+            for row in in_order(comparison)
         ),
-        *[part for row in comparison.metrics for part in _flips(row)],
+        *[part for row in in_order(comparison) for part in _flips(row)],
         "\n".join(f"- {plain(spent_told(row))}" for row in comparison.spent),
         plain(left_out(comparison)),
         "\n".join(f"- {plain(note)}" for note in comparison.notes),
@@ -49,17 +48,12 @@ def markdown_comparison(comparison: Comparison, *, gated: bool) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def plain(text: str) -> str:
-    """Return text of anybody's as Markdown that shows it as it is, on one line."""
-    return MARKS.sub(r"\\\1", html.escape(UNSEEN.sub(" ", text), quote=False))
-
-
 def _table(comparison: Comparison) -> str:
     lines = [
         "| metric | by | A | B | B − A | 95 % interval | verdict |",
         "| --- | --- | --: | --: | --: | --- | --- |",
     ]
-    for row in comparison.metrics:
+    for row in in_order(comparison):
         cells = (
             *(_named(row, comparison), row.model, number(row.a.mean.value), number(row.b.mean.value)),
             *(signed(row.difference.value), signed_interval(row.difference)),

@@ -6,6 +6,7 @@ from ragstone.experiments.compared import Comparison, Flip, MetricComparison
 from ragstone.records import NO_MODEL
 from ragstone.report.compare_words import (
     gate_told,
+    in_order,
     left_out,
     metric_name,
     metric_told,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 SHOWN_FLIPS = 3  # of a kind
+FIRST = ("worse", "better", "cannot tell")  # whose flips are shown: those of one metric
 NAME_WIDTH = 26
 CUT = 66  # characters of a question or an answer on a line
 STYLES = {"better": "bold green", "worse": "bold red", "cannot tell": "bold"}
@@ -40,7 +42,7 @@ def terminal_comparison(comparison: Comparison, *, gated: bool) -> "Group":
         _text(f"A  {comparison.a}\nB  {comparison.b}", "dim"),
         _text(outcome(comparison), "bold", before=1),
         *_tables(comparison),
-        *(part for row in comparison.metrics for part in _explained(row)),
+        *(part for row in in_order(comparison) for part in _explained(row)),
         *_flips(comparison),
         *([_text("Answers took", "bold", before=1)] if comparison.spent else []),
         *(_text(f"  {spent_told(row)}") for row in comparison.spent),
@@ -62,11 +64,11 @@ def _text(words: str, style: str = "", *, before: int = 0) -> "Text":
 def _tables(comparison: Comparison) -> "list[RenderableType]":
     """Return a table for each pair of systems and model, language models first."""
     groups: dict[tuple[str, str], list[MetricComparison]] = {}
-    for row in comparison.metrics:
+    for row in in_order(comparison):
         groups.setdefault((systems_told(row), row.model), []).append(row)
     several = len({system for system, _ in groups}) > 1
     parts: list[RenderableType] = []
-    for system, model in sorted(groups, key=lambda group: group[1] == NO_MODEL):
+    for system, model in groups:
         said = "Baselines, no model" if model == NO_MODEL else f"By {model}"
         parts.append(_text(f"{system}: {said}" if several else said, "dim", before=int(not parts)))
         parts.append(_table(groups[system, model], heads=len(parts) == 1))
@@ -108,16 +110,19 @@ def _explained(row: MetricComparison) -> "list[RenderableType]":
 
 
 def _flips(comparison: Comparison) -> "list[RenderableType]":
-    """Return the first questions that crossed the middle of the scale, by metric and direction."""
+    """Return the first questions that crossed the middle of the scale, by the metric that says most."""
+    crossed = [row for row in in_order(comparison) if row.right_to_wrong or row.wrong_to_right]
+    if not crossed:
+        return []
+    row = min(crossed, key=lambda row: FIRST.index(row.verdict))
     parts: list[RenderableType] = []
-    for row in comparison.metrics:
-        kinds = (("From right to wrong", row.right_to_wrong), ("From wrong to right", row.wrong_to_right))
-        for head, flips in kinds:
-            if flips:
-                parts.append(_text(f"{head} by {metric_name(row)}", "bold", before=1))
-                parts += [_flip(flip) for flip in flips[:SHOWN_FLIPS]]
-                more = len(flips) - SHOWN_FLIPS
-                parts += [_text(f"  and {plural(more, 'question')} more", "dim")] if more > 0 else []
+    kinds = (("From right to wrong", row.right_to_wrong), ("From wrong to right", row.wrong_to_right))
+    for head, flips in kinds:
+        if flips:
+            parts.append(_text(f"{head} by {metric_name(row)}", "bold", before=1))
+            parts += [_flip(flip) for flip in flips[:SHOWN_FLIPS]]
+            more = len(flips) - SHOWN_FLIPS
+            parts += [_text(f"  and {plural(more, 'question')} more", "dim")] if more > 0 else []
     return parts
 
 

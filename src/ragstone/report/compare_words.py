@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from ragstone.experiments.compared import Comparison, Gate, GatedMetric, MetricComparison, Side, Spent
+from ragstone.records import NO_MODEL
 from ragstone.report.wording import count, number, plural, statuses
 from ragstone.statistics import Estimate
 
 UNIT_SCALE = (0.0, 1.0)
 HEAVY = 1.2  # design effect from which on a reader should know of it
-GATE_WORDS = {"passed": "passed", "failed": "failed", "cannot tell": "cannot tell"}
+SPENT_WORDS = {"seconds": "Seconds an answer", "tokens": "Tokens an answer", "usd": "USD for 1,000 answers"}
 
 
 def outcome(comparison: Comparison) -> str:
@@ -16,7 +17,7 @@ def outcome(comparison: Comparison) -> str:
     several = len({row.b.system for row in comparison.metrics}) > 1
     parts = []
     for verdict, words in (("worse", "worse in"), ("better", "better in"), ("cannot tell", "")):
-        names = [_name(row, several) for row in comparison.metrics if row.verdict == verdict]
+        names = [_name(row, several) for row in in_order(comparison) if row.verdict == verdict]
         if names:
             parts.append(f"{words or 'whether it differs cannot be told in'} {_listed(names)}")
     said = "; ".join(part if part.startswith("whether") else f"B is {part}" for part in parts)
@@ -102,8 +103,8 @@ def _denominator(row: MetricComparison) -> list[str]:
         return [said]
     return [
         said,
-        f"Mind: {count(row.lost)} that A scored have no score in B, and only {count(row.gained)} the other "
-        "way. Those left may be the easier ones.",
+        f"Mind: {count(row.lost)} that A scored have no score in B, and {count(row.gained)} the other way: "
+        "those left may be the easier ones.",
     ]
 
 
@@ -128,11 +129,12 @@ def outlook_told(row: MetricComparison) -> list[str]:
         if outlook.smallest is not None
         else f"no difference on this scale would be found {times}"
     )
-    takes = []
+    needed = f"{size(outlook.effect, row)} takes {_questions(outlook.for_effect)}"
     if row.n_changed and row.difference.value:
-        takes.append(f"the {size(row.difference.value, row)} seen {_questions(outlook.for_observed)}")
-    takes.append(f"{size(outlook.effect, row)} {_questions(outlook.for_effect)}")
-    said = [f"With {plural(row.n, 'question')} {found}; to find {', '.join(takes)}."]
+        needed = (
+            f"the {size(row.difference.value, row)} seen takes {_questions(outlook.for_observed)}, {needed}"
+        )
+    said = [f"With {plural(row.n, 'question')} {found}; to find {needed}."]
     if outlook.design_effect >= HEAVY:
         worth = count(round(row.n / outlook.design_effect))
         said.append(f"Questions of one document vary together: they count as {worth} that stand alone.")
@@ -140,30 +142,28 @@ def outlook_told(row: MetricComparison) -> list[str]:
 
 
 def _questions(n: int | None) -> str:
-    return "takes more than ten million" if n is None else f"takes {count(n)}"
+    return "more than ten million" if n is None else count(n)
 
 
 def spent_told(row: Spent) -> str:
     """Return what the answers took before and now, and whether the difference is beyond chance."""
     low, high = row.difference.low, row.difference.high
-    surely = low is not None and high is not None and (low > 0 or high < 0)
-    means = f"{_amount(row.mean_a.value, row)} → {_amount(row.mean_b.value, row)}"
+    means = f"{SPENT_WORDS[row.what]}: {_amount(row.mean_a.value, row)} → {_amount(row.mean_b.value, row)}"
     if low is None or high is None:
-        return f"{row.what}: {means} an answer"
+        return means
     ends = f"{_signed_amount(low, row)} to {_signed_amount(high, row)}"
-    change = f"{_signed_amount(row.difference.value, row)}, {ends}"
-    return f"{row.what}: {means} an answer ({change}{'' if surely else '; may be chance'})"
+    chance = "" if low > 0 or high < 0 else "; may be chance"
+    return f"{means} ({_signed_amount(row.difference.value, row)}, {ends}{chance})"
 
 
 def _amount(value: float, row: Spent) -> str:
     if row.what == "tokens":
         return count(round(value))
-    return f"{value:.6f}" if row.what == "usd" else f"{value:.2f}"
+    return f"{value * 1000:.4f}" if row.what == "usd" else f"{value:.2f}"
 
 
 def _signed_amount(value: float, row: Spent) -> str:
-    text = _amount(abs(value), row)
-    return ("−" if value < 0 else "+") + text
+    return ("−" if value < 0 else "+") + _amount(abs(value), row)
 
 
 def gate_told(gate: Gate) -> str:
@@ -174,9 +174,14 @@ def gate_told(gate: Gate) -> str:
     for one in deciding:
         name = f"{metric_name(one)} of {one.system}" if several else metric_name(one)
         reasons.setdefault(one.because, []).append(name)
-    told = "; ".join(f"{_listed(names)}: {because}" for because, names in reasons.items())
-    margin = "" if gate.margin is None else f" (margin {gate.margin:.4g} of the scale)"
-    return f"Gate: {gate.outcome}{margin}. {told[0].upper()}{told[1:]}."
+    told = "; ".join(f"{because} ({', '.join(names)})" for because, names in reasons.items())
+    margin = "" if gate.margin is None else f" with a margin of {gate.margin:.4g} of the scale"
+    return f"Gate: {gate.outcome}{margin}: {told}."
+
+
+def in_order(comparison: Comparison) -> list[MetricComparison]:
+    """Return the metrics, those by language models before those without."""
+    return sorted(comparison.metrics, key=lambda row: row.model == NO_MODEL)
 
 
 def left_out(comparison: Comparison) -> str:

@@ -1,0 +1,167 @@
+"""How often `ragstone compare` sees a difference: where there is none, and where there is one.
+
+Run: python -m benchmarks.comparing [quick]
+
+Two systems answer the same questions, some easier than others. In an A/A comparison both are equally good,
+and "better" or "worse" is a false alarm: at most 5 of 100. In the other half B is better by as much as should
+be found 4 times of 5, and it is counted how often it is. Clusters are documents of five questions, of which
+one system may be the better by chance; "apart" is what the same data give if the documents are forgotten. A
+star marks what the number of simulations cannot explain.
+"""
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ragstone.experiments.two_columns import ALPHA, difference_and_test
+from ragstone.statistics import Floats
+from ragstone.statistics.paired import paired_tests
+from ragstone.statistics.power import POWER, Spread, paired_power, spread_of
+
+SIZES = (20, 50, 100, 200, 500)
+CLUSTER_SIZE = 5
+POPULATION = 100_000
+Draw = Callable[[int, float, np.random.Generator], Floats]
+
+
+def quality(n: int, shift: float, topic: float, rng: np.random.Generator) -> Floats:
+    """Return (n, 2) hidden qualities; topic: how much more one of the two may know of a whole document."""
+    question = rng.normal(size=n) * 1.5 + 0.7
+    lean = np.repeat(rng.normal(size=-(-n // CLUSTER_SIZE)) * topic, CLUSTER_SIZE)[:n] / 2
+    noise = rng.normal(size=(n, 2))
+    return np.column_stack([question - lean, question + lean + shift]) + noise
+
+
+def yes_no(n: int, shift: float, rng: np.random.Generator) -> Floats:
+    return (quality(n, shift, 0, rng) > 0).astype(np.float64)
+
+
+def grades(n: int, shift: float, rng: np.random.Generator) -> Floats:
+    return np.digitize(quality(n, shift, 0, rng), [-1.0, 0.3, 1.6]).astype(np.float64)
+
+
+def yes_no_by_document(n: int, shift: float, rng: np.random.Generator) -> Floats:
+    return (quality(n, shift, 2, rng) > 0).astype(np.float64)
+
+
+def grades_by_document(n: int, shift: float, rng: np.random.Generator) -> Floats:
+    return np.digitize(quality(n, shift, 2, rng), [-1.0, 0.3, 1.6]).astype(np.float64)
+
+
+class Kind(NamedTuple):
+    """One way the scores may be. width: of the scale."""
+
+    name: str
+    draw: Draw
+    clustered: bool
+    width: float
+
+
+KINDS = (
+    Kind("0 or 1", yes_no, False, 1),
+    Kind("0 to 3", grades, False, 3),
+    Kind("0 or 1, by document", yes_no_by_document, True, 1),
+    Kind("0 to 3, by document", grades_by_document, True, 3),
+)
+
+
+def clusters_of(kind: Kind, n: int) -> list[str]:
+    return [f"d{at // CLUSTER_SIZE if kind.clustered else at}" for at in range(n)]
+
+
+def found(kind: Kind, n: int, shift: float, simulations: int, *, seed: int) -> float:
+    """Return the share of comparisons that say "better" or "worse"."""
+    rng = np.random.default_rng([seed, n])
+    clusters = clusters_of(kind, n)
+    tests = (
+        difference_and_test(kind.draw(n, shift, rng), clusters, seed=seed + at) for at in range(simulations)
+    )
+    return sum(test.verdict != "cannot tell" for test in tests) / simulations
+
+
+def found_apart(kind: Kind, n: int, simulations: int, *, seed: int) -> float:
+    """Return the same for an A/A comparison that forgets the documents."""
+    rng = np.random.default_rng([seed, n])
+    alone = [str(at) for at in range(n)]
+    drawn = (kind.draw(n, 0, rng) for _ in range(simulations))
+    return sum(paired_tests(one, [(0, 1)], alone)[0].p <= ALPHA for one in drawn) / simulations
+
+
+class Planted(NamedTuple):
+    """A shift of the hidden quality, the difference that it makes, and the power stated for it."""
+
+    shift: float
+    difference: float
+    power: float
+
+
+def planted(kind: Kind, n: int) -> Planted | None:
+    """Return the shift whose difference should be found 4 times of 5; None where nothing can be."""
+    low, high = 0.0, 6.0
+    if stated(kind, n, high).power < POWER:
+        return None
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if stated(kind, n, middle).power >= POWER else (middle, high)
+    return stated(kind, n, high)
+
+
+def stated(kind: Kind, n: int, shift: float) -> Planted:
+    """Return what the power of n questions is said to be, from the spread of a large population."""
+    values = kind.draw(POPULATION, shift, np.random.default_rng(0))
+    differences = values[:, 1] - values[:, 0]
+    spread = spread_of(differences, np.array(codes(kind)), yes_no=kind.width == 1 and not kind.clustered)
+    assert isinstance(spread, Spread)
+    difference = float(differences.mean())
+    return Planted(shift, difference, paired_power(spread, difference, n=n))
+
+
+def codes(kind: Kind) -> list[int]:
+    return [at // CLUSTER_SIZE if kind.clustered else at for at in range(POPULATION)]
+
+
+def star(observed: float, low: float, high: float, simulations: int) -> str:
+    """Return a star for what lies outside low to high by more than 1.96 standard errors."""
+    noise = 1.96 * math.sqrt(POWER * (1 - POWER) / simulations if high > 0.5 else 0.05 * 0.95 / simulations)
+    return "*" if not low - noise <= observed <= high + noise else " "
+
+
+def line(name: str, cells: list[str]) -> None:
+    print(f"  {name:<30}" + "".join(f"{cell:>10}" for cell in cells), flush=True)
+
+
+def main() -> None:
+    simulations = 100 if sys.argv[1:] == ["quick"] else 1000
+    start = time.perf_counter()
+    print(f"A/A: alarms in percent of {simulations:,} comparisons, at most 5")
+    line("questions", [str(n) for n in SIZES])
+    for kind in KINDS:
+        shares = [found(kind, n, 0, simulations, seed=1) for n in SIZES]
+        line(kind.name, [f"{100 * x:.1f}{star(x, 0, 0.05, simulations)}" for x in shares])
+        if kind.clustered:
+            shares = [found_apart(kind, n, min(simulations, 200), seed=1) for n in SIZES]
+            line("  apart", [f"{100 * x:.1f} " for x in shares])
+    print(f"\nA difference that should be found 4 times of 5: found in percent of {simulations:,}")
+    line("questions", [str(n) for n in SIZES])
+    for kind in KINDS:
+        there = [planted(kind, n) for n in SIZES]
+        line(f"{kind.name}: difference", [f"{one.difference:.3f}" if one else "none" for one in there])
+        line("  stated", [f"{100 * one.power:.1f} " if one else "" for one in there])
+        shares = [
+            found(kind, n, one.shift, simulations, seed=2) if one else math.nan
+            for n, one in zip(SIZES, there, strict=True)
+        ]
+        told = [
+            f"{100 * x:.1f}{star(x, one.power, one.power, simulations)}" if one else ""
+            for x, one in zip(shares, there, strict=True)
+        ]
+        line("  found", told)
+    print(f"\n{time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
