@@ -16,11 +16,10 @@ from ragstone.report.compare_words import (
     spent_told,
     systems_told,
 )
-from ragstone.report.markdown import plain
+from ragstone.report.markdown import escape, plain
 from ragstone.report.wording import number, plural
 
 SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters
-CUT = 300  # characters of a question or an answer
 
 
 def write_comparison(path: Path, comparison: Comparison, *, gated: bool) -> None:
@@ -32,18 +31,18 @@ def markdown_comparison(comparison: Comparison, *, gated: bool) -> str:
     """Return the verdicts, a table, what they rest on, and the questions that flipped, folded."""
     parts = [
         "## Ragstone: B against A",
-        f"**{plain(outcome(comparison))}**",
-        *([f"**{plain(gate_told(comparison.gate))}**"] if gated else []),
-        f"A: {plain(comparison.a)}<br>B: {plain(comparison.b)}",
+        f"**{_line(outcome(comparison))}**",
+        *([f"**{_line(gate_told(comparison.gate))}**"] if gated else []),
+        f"A: {_line(comparison.a)}<br>B: {_line(comparison.b)}",
         _table(comparison),
         "\n".join(
-            f"- **{plain(_named(row, comparison))}**: {plain(metric_told(row))}"
+            f"- **{plain(_named(row, comparison))}**: {_line(metric_told(row))}"
             for row in in_order(comparison)
         ),
         *[part for row in in_order(comparison) for part in _flips(row)],
-        "\n".join(f"- {plain(spent_told(row))}" for row in comparison.spent),
-        plain(left_out(comparison)),
-        "\n".join(f"- {plain(note)}" for note in comparison.notes),
+        "\n".join(f"- {_line(spent_told(row))}" for row in comparison.spent),
+        _line(left_out(comparison)),
+        "\n".join(f"- {_line(note)}" for note in comparison.notes),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -54,11 +53,10 @@ def _table(comparison: Comparison) -> str:
         "| --- | --- | --: | --: | --: | --- | --- |",
     ]
     for row in in_order(comparison):
-        cells = (
-            *(_named(row, comparison), row.model, number(row.a.mean.value), number(row.b.mean.value)),
-            *(signed(row.difference.value), signed_interval(row.difference)),
-        )
-        lines.append(f"| {' | '.join(map(plain, cells))} | **{row.verdict}** |")
+        names = (plain(_named(row, comparison)), plain(row.model))
+        means = (number(row.a.mean.value), number(row.b.mean.value), signed(row.difference.value))
+        cells = (*names, *means, signed_interval(row.difference), f"**{row.verdict}**")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -80,12 +78,12 @@ def _flips(row: MetricComparison) -> list[str]:
 
 
 def _flip(flip: Flip) -> str:
-    question = f" {plain(_cut(flip.question))}" if flip.question else ""
+    question = f" {plain(flip.question)}" if flip.question else ""
     lines = [f"- **{plain(flip.question_id)}**{question}"]
     for name, answer, score in (("A", flip.answer_a, flip.score_a), ("B", flip.answer_b, flip.score_b)):
-        lines.append(f"  - {name} {number(score)}" + (f": {plain(_cut(answer))}" if answer else ""))
+        lines.append(f"  - {name} {number(score)}" + (f": {plain(answer)}" if answer else ""))
     return "\n".join(lines)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= CUT else text[: CUT - 1].rstrip() + "…"
+def _line(text: str) -> str:
+    return escape(" ".join(text.split()))
