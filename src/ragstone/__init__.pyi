@@ -30,6 +30,7 @@ from .engine import Sample as Sample
 from .engine import Translation as Translation
 from .engine import answer as answer
 from .engine import attack as attack
+from .engine import bench_answerers as bench_answerers
 from .engine import bench_judges as bench_judges
 from .engine import bench_languages as bench_languages
 from .engine import bench_retrievers as bench_retrievers
@@ -41,6 +42,7 @@ from .engine import run as run
 from .engine import sample_log as sample_log
 from .engine import tag as tag
 from .engine import translate as translate
+from .engine.blaming import blame as blame
 from .engine.cascade_file import write_cascade as write_cascade
 from .engine.comparing import compare as compare
 from .engine.fitting import fit_cascade as fit_cascade
@@ -79,6 +81,8 @@ from .report import read_summary as read_summary
 from .report import write_report as write_report
 from .report.finished import FinishedRun as FinishedRun
 from .report.finished import read_run as read_run
+from .report.blame import BlameSummary as BlameSummary
+from .report.answer_bench import AnswerBenchSummary as AnswerBenchSummary
 from .report.judge_bench import JudgeBenchSummary as JudgeBenchSummary
 from .retrieval import RetrievalSummary as RetrievalSummary
 from .retrieval import evaluate_rankings as evaluate_rankings

@@ -6,6 +6,7 @@ from ragstone.cli.agree import agree
 from ragstone.cli.answer import answer
 from ragstone.cli.attack import attack
 from ragstone.cli.bench import bench
+from ragstone.cli.blame import blame
 from ragstone.cli.build import build
 from ragstone.cli.chunk import chunk
 from ragstone.cli.compare import compare
@@ -52,6 +53,7 @@ for command in (
     agree,
     compare,
     attack,
+    blame,
     report,
     doctor,
 ):

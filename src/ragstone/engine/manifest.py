@@ -8,11 +8,13 @@ from typing import Any
 import msgspec
 
 from ragstone.config import Settings
+from ragstone.engine.systems import asks_built_in
 from ragstone.errors import DataError
 from ragstone.judging import Judge
 from ragstone.judging.combined.members import identities
 from ragstone.llm.keys import without_password
 from ragstone.systems import load_prompt
+from ragstone.systems.prompting import AnsweringPrompt
 from ragstone.version import __version__
 
 FILE = "manifest.json"
@@ -62,14 +64,19 @@ def write_manifest(
         },
         "files": {file.name: _digest(file.read_bytes()) for file in sorted(folder.glob("*.jsonl"))},
     }
-    if settings.answer.sheet is None and settings.answer.model:
+    if asks_built_in(settings) and settings.answer.model:
         prompt = load_prompt(settings.named(settings.answer.prompt))
         manifest["prompt"] = {
             "name": prompt.name,
             "version": prompt.version,
-            "digest": _digest(_encode(prompt)),
+            "digest": prompt_digest(prompt),
         }
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+
+
+def prompt_digest(prompt: AnsweringPrompt) -> str:
+    """Return what changes when an answering prompt does."""
+    return _digest(_encode(prompt))
 
 
 def _settings(settings: Settings) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from ragstone.experiments.points import is_right
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Judgement, Question
 
@@ -47,17 +48,18 @@ def found_and_right(
         for row in judgements
         if (row.system, row.judge, row.model) == (lead.system, lead.judge, lead.model)
     }
-    middle = sum(lead.scale) / 2 if lead.scale else 0.5
     counts: Counter[str] = Counter()
     for answer in answers:
         if answer.system != lead.system:
             continue
-        found = _found(answer, questions.get(answer.question_id), same)
+        found = found_relevant(answer, questions.get(answer.question_id), same)
         score = scores.get(answer.question_id)
         if found is None or score is None:
             counts["left_out"] += 1
         else:
-            counts[f"{'found' if found else 'missed'}_{'right' if score >= middle else 'wrong'}"] += 1
+            counts[
+                f"{'found' if found else 'missed'}_{'right' if is_right(score, lead.scale) else 'wrong'}"
+            ] += 1
     if counts.total() == counts["left_out"]:
         return None
     return FoundAndRight(
@@ -73,7 +75,9 @@ def found_and_right(
     )
 
 
-def _found(answer: Answer, question: Question | None, same: Mapping[str, str]) -> bool | None:
+def found_relevant(
+    answer: Answer, question: Question | None, same: Mapping[str, str] = MappingProxyType({})
+) -> bool | None:
     """Return whether a relevant document is among the contexts; None where one side does not say."""
     if question is None or answer.contexts is None or question.answerable is False:
         return None

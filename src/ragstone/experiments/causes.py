@@ -141,9 +141,9 @@ def _reference(facts: Facts) -> Assigned | None:
 def _judge(facts: Facts) -> Assigned | None:
     if not facts.point.doubted:
         return None
-    gives, takes = ("judge", facts.second) if not facts.point.lost else (facts.second, "judge")
-    verb = "do" if gives == "people" else "does"
-    said = f"{_capital(takes)} {_verb(takes)} this answer wrong, {gives} {verb} not: {_quoted(facts.answer)}."
+    judge, second = ("takes", "gives") if facts.point.lost else ("gives", "takes")
+    other = f"people {second[:-1]}" if facts.second == "people" else f"{facts.second} {second}"
+    said = f"The judge {judge} this point, and {other} it: {_quoted(facts.answer)}."
     return Assigned("judge doubtful", "judge", said)
 
 
@@ -208,16 +208,12 @@ def _documents(facts: Facts) -> str:
     return f"document {facts.relevant[0]}" + (f" (or one of {more} others)" if more else "")
 
 
-def _verb(who: str) -> str:
-    return "call" if who == "people" else "calls"
-
-
 def _quoted(answer: Given) -> str:
     return f"“{_cut(answer.text)}”" if answer.text.strip() else "nothing"
 
 
 def _cut(text: str) -> str:
-    plain = " ".join(text.split())
+    plain = " ".join(text.split()).rstrip(".。")
     return plain if len(plain) <= SHOWN else plain[:SHOWN].rstrip() + "…"
 
 

@@ -68,8 +68,11 @@ def points_of(
         if answer.system != lead.system:
             continue
         name, verdict = answer.question_id, verdicts.get(answer.question_id)
-        if not answerable(answer, questions.get(name)) and answer.error is None and name in refused:
-            counted.append(Point(question_id=name, lost=not refused[name], answerable=False))
+        if not answerable(answer, questions.get(name)):
+            if name in refused:
+                counted.append(Point(question_id=name, lost=not refused[name], answerable=False))
+            else:
+                left_out["app_error" if answer.error else NO_VERDICT] += 1
         elif verdict is None or verdict.score is None:
             left_out[verdict.status if verdict else NO_VERDICT] += 1
         else:
