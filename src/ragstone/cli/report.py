@@ -1,4 +1,4 @@
-"""`ragstone report`: a run folder -> one HTML file."""
+"""`ragstone report`: a run folder -> one HTML file, and one in Markdown."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,8 @@ from ragstone.cli.console import say
 
 
 def report(run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")]) -> None:
-    """Write report.html into a run folder: one file that needs no network."""
-    from ragstone.report import write_report
+    """Write report.html into a run folder: one file that needs no network; and report.md, for a pull request."""
+    from ragstone.report import write_markdown, write_report
 
     say(f"Report: {write_report(run)}")
+    say(f"For a pull request: {write_markdown(run)}")

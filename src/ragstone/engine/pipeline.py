@@ -9,6 +9,7 @@ import msgspec
 from ragstone.agreement import ReportCard
 from ragstone.config import Settings
 from ragstone.engine.calibration import cards_of_run, cards_of_sheet, corrected_of_run
+from ragstone.engine.call_log import open_call_log
 from ragstone.engine.certificate import copy_certificate
 from ragstone.engine.judge_tasks import count_planned
 from ragstone.engine.local import run_sync
@@ -25,14 +26,20 @@ from ragstone.engine.stages import (
     load_judges,
     rank_questions,
 )
+from ragstone.engine.system_notes import system_notes
+from ragstone.engine.systems import asks_built_in, with_system
 from ragstone.errors import ConfigError
 from ragstone.experiments import found_and_right
+from ragstone.experiments.distribution import distributions
+from ragstone.experiments.groups import means_by_tag
+from ragstone.experiments.systems_board import rank_systems
 from ragstone.judging import Judge, summarise
 from ragstone.judging.combined.savings import cascade_savings
 from ragstone.judging.pairwise import unpaired_notes
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
-from ragstone.report import Calls, RunSummary, headlines, write_report
+from ragstone.report import Calls, RunSummary, headlines, write_markdown, write_report
+from ragstone.report.findings import common_headline
 from ragstone.retrieval import evaluate_rankings, missing_documents, same_documents
 from ragstone.systems import join_questions, load_prompt
 from ragstone.tables import held, read_rows, write_rows
@@ -74,23 +81,26 @@ def run(
 async def _run(
     settings: Settings, caps: Caps, offline: bool, force: bool, batch: bool, progress: Progress
 ) -> RunSummary:
+    settings = with_system(settings)
     judges = checked_judges(settings)
     folder = run_folder(settings)
     make_folder(folder)
     with held(folder):
         check_manifest(folder, settings, force)
         notes = copy_certificate(settings, folder)
-        async with open_session(
-            settings, caps=caps, offline=offline, batch=batch, progress=progress
-        ) as session:
-            rows = await _make_rows(settings, folder, judges, session)
+        opened = open_session(settings, caps=caps, offline=offline, batch=batch, progress=progress)
+        async with opened as session:
+            with open_call_log(folder) as session.call_log:
+                rows = await _make_rows(settings, folder, judges, session)
             cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
             models = session.models()
+        notes = system_notes(rows.answers, session.kept, settings) + notes
         summary = _summarise(settings, judges, rows, cards, models=models, calls=session.calls())
         summary = msgspec.structs.replace(summary, notes=[*summary.notes, *notes])
         write_manifest(folder, settings, judges, models)
         (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
         write_report(folder)
+        write_markdown(folder)
     return summary
 
 
@@ -102,7 +112,11 @@ def run_folder(settings: Settings) -> Path:
 def checked_judges(settings: Settings) -> list[Judge]:
     """Return the judges, after the checks that need no file: nothing is paid for before they pass."""
     judges = load_judges(map(settings.named, settings.judge.judges))
-    if settings.answer.sheet is None:
+    if settings.answer.sheet is not None and settings.answer.system is not None:
+        raise ConfigError(
+            "ragstone.toml: [answer] has sheet and system, and either answers. Keep one of them."
+        )
+    if asks_built_in(settings):
         for name, given in (
             ("[documents] paths", settings.documents.paths),
             ("[questions] path", settings.questions.path),
@@ -111,9 +125,14 @@ def checked_judges(settings: Settings) -> list[Judge]:
             if not given:
                 raise ConfigError(
                     f"ragstone.toml: {name} is missing. The built-in application needs documents, questions "
-                    "and a model; for answers made elsewhere give [answer] sheet."
+                    "and a model; for answers made elsewhere give [answer] sheet, for another application "
+                    "[answer] system."
                 )
         load_prompt(settings.named(settings.answer.prompt))
+    elif settings.answer.system is not None and not settings.questions.path:
+        raise ConfigError(
+            "ragstone.toml: [questions] path is missing: the questions that [answer] system is asked."
+        )
     return judges
 
 
@@ -202,12 +221,16 @@ def _summarise(
             *unpaired_notes(judges, rows.answers),
         ],
         cascades=cascade_savings(rows.judgements),
+        distributions=distributions(rows.judgements),
+        by_tag=means_by_tag(rows.judgements, rows.questions, rows.answers, clusters=clusters, seed=seed),
     )
+    lead = common_headline(summary)
+    board = lead and rank_systems(lead, rows.judgements, clusters=clusters, seed=seed)
     by_id = {question.id: question for question in rows.questions}
     tables = [
         found_and_right(lead, rows.answers, rows.judgements, by_id, same) for lead in headlines(summary)
     ]
-    return msgspec.structs.replace(summary, blame=[table for table in tables if table])
+    return msgspec.structs.replace(summary, blame=[table for table in tables if table], systems=board)
 
 
 def _counts(rows: RunRows) -> dict[str, int]:

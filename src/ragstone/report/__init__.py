@@ -11,6 +11,7 @@ from ragstone.report.certificate_terminal import terminal_certificate
 from ragstone.report.certified import read_certificate
 from ragstone.report.corrected import terminal_corrected
 from ragstone.report.findings import headlines
+from ragstone.report.markdown import write_markdown
 from ragstone.report.page import write_report
 from ragstone.report.run import read_summary
 from ragstone.report.study import StudySummary, read_study
@@ -41,6 +42,7 @@ __all__ = [
     "write_cards",
     "write_certificate",
     "write_leaderboard",
+    "write_markdown",
     "write_report",
     "write_study",
 ]

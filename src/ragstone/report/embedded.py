@@ -9,6 +9,8 @@ import msgspec
 
 from ragstone.records import Verdict
 
+DETAILS_A_BLOCK = 200  # questions; the conversations with models stand in blocks of the same size
+
 Cell = float | str | None  # a score, the status of a judgement without one, or no judgement
 
 
@@ -32,7 +34,8 @@ class Line(Shown, frozen=True):
     """A question in the list. cells: in the order of the columns.
 
     found: rank of the first relevant document among what the system was given, 0 if it was not there,
-    absent if nobody can tell. Of several systems, the one that came off worst.
+    absent if nobody can tell. Of several systems, the one that came off worst. causes: why points were lost,
+    where blame has been worked out.
     """
 
     id: str
@@ -41,6 +44,7 @@ class Line(Shown, frozen=True):
     preview: str | None = None
     tags: dict[str, str] | None = None
     found: int | None = None
+    causes: list[str] | None = None
 
 
 class Passage(Shown, frozen=True):
@@ -90,6 +94,15 @@ class JudgementShown(Shown, frozen=True):
     error: str | None = None
 
 
+class CauseShown(Shown, frozen=True):
+    """Why a system lost the point, the component that has to answer for it, and the evidence."""
+
+    system: str
+    cause: str
+    component: str
+    because: str
+
+
 class Detail(Shown, frozen=True):
     """What an opened question shows.
 
@@ -104,6 +117,7 @@ class Detail(Shown, frozen=True):
     relevant: list[str] | None = None
     evidence: list[tuple[str, str]] | None = None
     answerable: Literal[False] | None = None
+    causes: list[CauseShown] | None = None
 
 
 class Index(Shown, frozen=True):

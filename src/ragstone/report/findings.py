@@ -69,6 +69,20 @@ def headlines(summary: RunSummary) -> list[MetricSummary]:
     ]
 
 
+def common_headline(summary: RunSummary) -> MetricSummary | None:
+    """Return a mean of the judge that says most of those that scored every system; None where there is none.
+
+    The order is that of headlines; the mean is that of the first system.
+    """
+    systems = {metric.system for metric in summary.metrics}
+    scored: dict[tuple[str, str, str], list[MetricSummary]] = {}
+    for metric in summary.metrics:
+        if metric.estimate is not None:
+            scored.setdefault((metric.judge, metric.metric, metric.model), []).append(metric)
+    firsts = [found[0] for found in scored.values() if {one.system for one in found} == systems]
+    return min(firsts, key=lambda metric: _headline_order(metric, summary), default=None)
+
+
 def _headline_order(metric: MetricSummary, summary: RunSummary) -> tuple[bool, bool, bool, int]:
     known = metric.metric in HEADLINE_METRICS
     place = HEADLINE_METRICS.index(metric.metric) if known else len(HEADLINE_METRICS)

@@ -4,13 +4,17 @@ Three kinds of block, so that the page opens fast: one index with a short line a
 when a question of theirs is opened; passages, each kept once however many questions it was retrieved for.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
+from ragstone.experiments.causes import Caused
 from ragstone.records import Answer, Judgement, Question, Ranking, Verdict, references
+from ragstone.report.asked import Asked
 from ragstone.report.embedded import (
+    DETAILS_A_BLOCK,
     AnswerShown,
+    CauseShown,
     Cell,
     Column,
     Detail,
@@ -21,12 +25,12 @@ from ragstone.report.embedded import (
     Place,
     RankingShown,
 )
+from ragstone.report.prompts import NOTHING, Prompts, embed_prompts, question_ids
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.wording import caution
 from ragstone.retrieval import ranked_documents
 
 PREVIEW = 160  # characters of an answer that a line of the list shows
-DETAILS_A_BLOCK = 200
 PASSAGES_A_BLOCK = 400
 MAX_BYTES = 28_000_000  # of embedded rows, so that the file stays under 30 MB
 
@@ -47,13 +51,27 @@ UNSAFE_IN_SCRIPT = {
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
-    """What to embed, from script_json. passage_cut and text_cut: what texts were cut to, so that it fits."""
+    """What to embed, from script_json. passage_cut and text_cut: what texts were cut to, so that it fits.
+
+    prompts: the conversations with models, the first to be left out where there is no room.
+    """
 
     index: bytes
     details: list[bytes]
     passages: list[bytes]
     passage_cut: int | None
     text_cut: int | None
+    prompts: Prompts = NOTHING
+
+
+def embed_all(run: Run, asked: Iterable[Asked], max_bytes: int = MAX_BYTES) -> Blocks:
+    """Return the rows as embed_rows does, and the conversations with models in what room they leave."""
+    blocks = embed_rows(run, max_bytes)
+    room = max_bytes - sum(map(len, (blocks.index, *blocks.details, *blocks.passages)))
+    if blocks.passage_cut is not None or blocks.text_cut is not None:
+        room = 0
+    prompts = embed_prompts(asked, run, question_ids(run), room)
+    return msgspec.structs.replace(blocks, prompts=prompts)
 
 
 def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> Blocks:
@@ -110,7 +128,7 @@ class _Join:
         self.places = {(c.system, c.judge, c.metric, c.model): i for i, c in enumerate(self.columns)}
 
     def index_and_details(self) -> tuple[bytes, list[bytes]]:
-        ids = list(dict.fromkeys([*self.run.questions, *self.run.answers, *self.run.judgements]))
+        ids = question_ids(self.run)
         details = [self.detail(question_id) for question_id in ids]
         index = Index(
             columns=self.columns,
@@ -133,6 +151,7 @@ class _Join:
             preview=_preview(detail),
             tags=next((row.tags for row in sources if row.tags), None),
             found=self.worst_rank(detail),
+            causes=list(dict.fromkeys(one.cause for one in self.run.causes.get(question_id, []))) or None,
         )
 
     def detail(self, question_id: str) -> Detail:
@@ -148,6 +167,12 @@ class _Join:
             relevant=sorted(relevant) or None,
             evidence=evidence or None,
             answerable=False if any(row.answerable is False for row in sources) else None,
+            causes=[self.cause(row) for row in run.causes.get(question_id, [])] or None,
+        )
+
+    def cause(self, row: Caused) -> CauseShown:
+        return CauseShown(
+            system=row.system, cause=row.cause, component=row.component, because=self.cut(row.because)
         )
 
     def sources(self, question_id: str) -> list[Question | Answer]:

@@ -1,18 +1,26 @@
 """A run folder -> report.html: one file that opens anywhere and asks nothing of any network."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from ragstone.experiments.groups import GroupedMeans
 from ragstone.report import wording
+from ragstone.report.asked import Asked, read_asked
+from ragstone.report.blame_page import words_of_blame
 from ragstone.report.card_page import style, words_of_cards
 from ragstone.report.certificate_page import render_section
-from ragstone.report.findings import findings
+from ragstone.report.charts import Chart, agreement_chart, distribution_chart, means_chart, tag_charts
+from ragstone.report.findings import findings, headlines
 from ragstone.report.html import asset, environment, policy, put_page, safe
-from ragstone.report.joining import Blocks, embed_rows, script_json
+from ragstone.report.joining import Blocks, embed_all, script_json
+from ragstone.report.prompts import Prompts
 from ragstone.report.run import Run, read_run
 from ragstone.report.summary import RunSummary
+from ragstone.report.vega import draw
 
+SCRIPTS = ("rows.js", "opened.js", "list.js")
 ANCHORS = (("right", "All judges"), ("blame", "All measures"), ("trust", "Report cards"))
 
 
@@ -22,13 +30,15 @@ def write_report(run: Path) -> Path:
     Reads summary.json, where every number comes from, and the files of rows beside it, of which only
     judgements.jsonl must be there. Raises DataError, saying what to do, when one is missing or wrong.
     """
-    return put_page(run / "report.html", render_page(read_run(run)))
+    return put_page(run / "report.html", render_page(read_run(run), read_asked(run)))
 
 
-def render_page(run: Run) -> str:
-    """Return the report as one HTML document."""
-    summary, blocks = run.summary, embed_rows(run)
-    css, js = asset("page.css"), asset("page.js")
+def render_page(run: Run, asked: Iterable[Asked] = ()) -> str:
+    """Return the report as one HTML document. asked: the conversations with models behind the rows."""
+    summary, blocks = run.summary, embed_all(run, asked)
+    charts = _charts(summary)
+    drawn = draw(charts.every())
+    css, js = asset("page.css"), "".join((*map(asset, SCRIPTS), drawn.script))
     if summary.cards:
         css += style()
     if run.certified:
@@ -37,8 +47,10 @@ def render_page(run: Run) -> str:
         environment()
         .get_template("page.html")
         .render(
-            words_of_cards(),
+            words_of_cards() | words_of_blame(),
             summary=summary,
+            blamed=run.blamed,
+            causes=[row for rows in run.causes.values() for row in rows],
             findings=findings(summary),
             anchors=ANCHORS,
             systems=list(dict.fromkeys(metric.system for metric in summary.metrics)),
@@ -51,11 +63,41 @@ def render_page(run: Run) -> str:
             index=safe(blocks.index.decode()),
             details=[safe(block.decode()) for block in blocks.details],
             passages=[safe(block.decode()) for block in blocks.passages],
+            prompts=_prompts(blocks.prompts),
+            charts=charts,
+            drawn=drawn,
             css=safe(css),
             js=safe(js),
-            policy=policy(css, js),
+            policy=policy(css, js, *drawn.scripts()),
         )
     )
+
+
+class Charts(msgspec.Struct, frozen=True, kw_only=True):
+    """The charts of a run, each None (or none) where there is nothing to draw."""
+
+    means: Chart | None
+    distribution: Chart | None
+    tags: list[tuple[GroupedMeans, Chart]]
+    agreement: Chart | None
+
+    def every(self) -> list[Chart]:
+        """Return those that there are, in the order of the page."""
+        tags = [chart for _, chart in self.tags]
+        return [chart for chart in (self.means, self.distribution, *tags, self.agreement) if chart]
+
+
+def _charts(summary: RunSummary) -> Charts:
+    return Charts(
+        means=means_chart(summary.metrics),
+        distribution=distribution_chart(summary.distributions),
+        tags=tag_charts(summary.by_tag, headlines(summary)),
+        agreement=agreement_chart(summary.cards),
+    )
+
+
+def _prompts(prompts: Prompts) -> dict[str, object]:
+    return {"shared": safe(prompts.shared), "blocks": [safe(block) for block in prompts.blocks]}
 
 
 def _interval_head(summary: RunSummary) -> str:
@@ -65,6 +107,19 @@ def _interval_head(summary: RunSummary) -> str:
 
 
 def _cut_note(blocks: Blocks) -> str:
+    notes = [_cut_texts(blocks), _cut_prompts(blocks.prompts)]
+    return " ".join(note for note in notes if note)
+
+
+def _cut_prompts(prompts: Prompts) -> str:
+    if prompts.kept == "all":
+        return ""
+    every = f"the {wording.plural(prompts.n, 'conversation')} with models"
+    shown = "none" if prompts.kept == "none" else "only those behind judgements without a score"
+    return f"Of {every}, this file shows {shown}; calls.jsonl.gz beside it holds them all."
+
+
+def _cut_texts(blocks: Blocks) -> str:
     cuts = {"retrieved passages": blocks.passage_cut, "all other texts": blocks.text_cut}
     shown = [f"{what} up to {wording.count(length)} characters" for what, length in cuts.items() if length]
     if not shown:

@@ -4,10 +4,14 @@ import msgspec
 
 from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.experiments import FoundAndRight
+from ragstone.experiments.distribution import Distribution
+from ragstone.experiments.groups import GroupedMeans
+from ragstone.experiments.systems_board import SystemsBoard
 from ragstone.judging.combined.savings import CascadeSavings
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status, Usage
 from ragstone.retrieval import RetrievalSummary
+from ragstone.tables.shown import Displayed
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,14 +33,16 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     list_prices: dict[str, str] = {}
 
 
-class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """One run in numbers.
 
     models: role (`answer`, `judge`, `embedder`) -> name. counts: rows of each kind. notes: what a reader
     must know before trusting the numbers, in plain sentences. blame: one table a system, by the judge of its
     headline metric (see findings.headlines); empty where no question names its relevant documents. cascades:
     what each cascade among the judges has saved. corrected: means with labels of this run's answers carried
-    into them, for the judges and systems that such labels speak of.
+    into them, for the judges and systems that such labels speak of. systems: the leaderboard of a run with
+    several systems, by the judge of findings.common_headline. by_tag: the means in groups of questions.
+    distributions: how many rows have each score.
     """
 
     name: str
@@ -51,3 +57,6 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     blame: list[FoundAndRight] = []
     cascades: list[CascadeSavings] = []
     corrected: list[CorrectedMean] = []
+    systems: SystemsBoard | None = None
+    by_tag: list[GroupedMeans] = []
+    distributions: list[Distribution] = []

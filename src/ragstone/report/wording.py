@@ -46,6 +46,11 @@ def interval(estimate: Estimate) -> str:
     return f"{number(estimate.low)} to {number(estimate.high)}"
 
 
+def p_value(p: float) -> str:
+    """Return a p-value with two decimals, three below 0.1, and a bound below 0.001."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
 def level(estimate: Estimate) -> str:
     """Return the level of an interval, as `95 %`."""
     return f"{estimate.level * 100:g} %"

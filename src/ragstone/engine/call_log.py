@@ -1,0 +1,90 @@
+"""What each row asked of models -> calls.jsonl.gz, in the order of the rows, the same bytes in every run."""
+
+import contextlib
+import gzip
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from io import BufferedIOBase
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ragstone.llm.overheard import OVERHEARD, Exchange, Overheard
+from ragstone.report.asked import CALLS_FILE, Asked
+
+Out = TypeVar("Out")
+
+QUICK = 1  # the level of compression: the next ones save a tenth of the file, and take three times as long
+
+
+class CallLog:
+    """Where the conversations of rows go; without a file it keeps none. paused: while calls are put off."""
+
+    def __init__(self, file: BufferedIOBase | None = None) -> None:
+        self.paused = False
+        self.n_kept = 0
+        self._file = file
+
+    async def listen(self, work: Awaitable[Out]) -> tuple[Out, list[Exchange]]:
+        """Return what the work on one row comes to, and the conversations that it had."""
+        if self._file is None or self.paused:
+            return await work, []
+        heard = Overheard()
+        token = OVERHEARD.set(heard)
+        try:
+            return await work, heard.exchanges()
+        finally:
+            OVERHEARD.reset(token)
+
+    def keep(
+        self,
+        heard: Iterable[Exchange],
+        *,
+        question_id: str,
+        systems: Sequence[str],
+        judges: Iterable[str] = (),
+    ) -> None:
+        """Write the conversations of one row."""
+        if self._file is None:
+            return
+        for one in heard:
+            row = Asked(
+                question_id=question_id,
+                systems=list(dict.fromkeys(systems)),
+                judges=list(dict.fromkeys(judges)),
+                model=one.model,
+                messages=one.messages,
+            )
+            self._file.write(msgspec.json.encode(row) + b"\n")
+            self.n_kept += 1
+
+    def close(self) -> None:
+        """Keep nothing from now on; the file is the opener's."""
+        self._file = None
+
+
+@contextlib.contextmanager
+def open_call_log(folder: Path) -> Iterator[CallLog]:
+    """Give the log of a run; at the end of the block its file replaces that of an earlier run.
+
+    A run that asked nothing has no such file; one that is interrupted leaves what was there before.
+    """
+    path = folder / CALLS_FILE
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        # No name and no time in the header: the same calls give the same bytes.
+        with (
+            partial.open("wb") as raw,
+            gzip.GzipFile("", "wb", compresslevel=QUICK, fileobj=raw, mtime=0) as file,
+        ):
+            log = CallLog(file)
+            try:
+                yield log
+            finally:
+                log.close()
+        if log.n_kept:
+            partial.replace(path)
+        else:
+            path.unlink(missing_ok=True)
+    finally:
+        partial.unlink(missing_ok=True)

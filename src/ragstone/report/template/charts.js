@@ -1,0 +1,81 @@
+// Charts: drawn by Vega-Lite when they come into view, in the colours of the page, without eval.
+"use strict";
+const charts = (() => {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const figures = [...document.querySelectorAll("[data-chart]")];
+  const drawn = new Map();
+
+  // The libraries stand in the page as text that nobody runs, so that they do not delay the first paint.
+  let loaded = false;
+  function load() {
+    if (loaded) return;
+    loaded = true;
+    for (const source of document.querySelectorAll("script[data-library]")) {
+      const script = document.createElement("script");
+      script.textContent = source.textContent;
+      document.body.append(script);
+    }
+  }
+  function theme() {
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue("--" + name).trim();
+    const font = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif";
+    const ink = colour("ink"), muted = colour("muted"), line = colour("line");
+    return {
+      background: null, font, padding: 4,
+      view: { stroke: null },
+      axis: {
+        labelColor: ink, titleColor: muted, labelFontSize: 13, titleFontSize: 13, titleFontWeight: "normal",
+        domainColor: line, tickColor: line, gridColor: line, labelPadding: 6,
+      },
+      legend: { labelColor: ink, titleColor: muted, labelFontSize: 13, titleFontSize: 13, orient: "top", titleFontWeight: "normal", labelLimit: 260 },
+      mark: { color: colour("accent"), tooltip: true },
+      text: { color: ink, fontSize: 12 },
+      range: {
+        category: dark.matches
+          ? ["#e6b65c", "#7cc4e8", "#e58a78", "#9ecf8a", "#c9a4e0", "#d9d3c4", "#6fd0bd", "#e89bc0"]
+          : ["#8a5a00", "#1d6fa5", "#b3402a", "#4b7f2c", "#7a4a9e", "#5b5f66", "#0f7c6c", "#b0437c"],
+        ramp: dark.matches ? ["#7a3b2e", "#8a6d3a", "#e6d9a8"] : ["#b3402a", "#e0b870", "#3f6b3a"],
+      },
+    };
+  }
+  function draw(figure) {
+    load();
+    const plot = figure.querySelector(".plot");
+    const spec = JSON.parse(document.getElementById("chart-" + figure.dataset.chart).textContent);
+    const width = Math.floor(plot.clientWidth);
+    if (!width) return;
+    const whole = { width, autosize: { type: "fit-x", contains: "padding" }, ...spec };
+    const compiled = vegaLite.compile(whole, { config: theme(), logger: vega.logger(vega.Error) }).spec;
+    drawn.get(figure)?.view.finalize();
+    const view = new vega.View(vega.parse(compiled, null, { ast: true }), {
+      expr: vegaInterpreter, renderer: "svg", container: plot, hover: false, logLevel: vega.Error,
+    });
+    view.run();
+    for (const made of plot.querySelectorAll("svg")) made.setAttribute("aria-hidden", "true");
+    drawn.set(figure, { view, width });
+  }
+  const again = () => drawn.forEach((_, figure) => draw(figure));
+
+  function start() {
+    const seen = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        seen.unobserve(entry.target);
+        draw(entry.target);
+      }
+    }, { rootMargin: "200px" });
+    figures.forEach((figure) => seen.observe(figure));
+    dark.addEventListener("change", again);
+    let waiting;
+    addEventListener("resize", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => drawn.forEach((one, figure) => {
+        if (Math.abs(figure.querySelector(".plot").clientWidth - one.width) > 4) draw(figure);
+      }), 150);
+    });
+    addEventListener("beforeprint", () => figures.filter((figure) => !drawn.has(figure)).forEach(draw));
+  }
+  return { start };
+})();
+charts.start();

@@ -1,0 +1,62 @@
+// The rows that the page embeds, and the elements that they become. Rows reach the page as text nodes only.
+"use strict";
+const WORDS = JSON.parse(document.getElementById("words").textContent);
+const index = JSON.parse(document.getElementById("index").textContent);
+const { columns, lines } = index;
+const severalSystems = new Set(columns.map((column) => column.system)).size > 1;
+const judged = columns.some((column) => column.model !== "none");
+lines.forEach((line, place) => { line.place = place; });
+
+const blocks = new Map();
+function rowOf(kind, place, size) {
+  const id = kind + "-" + Math.floor(place / size);
+  if (!blocks.has(id)) blocks.set(id, JSON.parse(document.getElementById(id).textContent));
+  return blocks.get(id)[place % size];
+}
+const detailOf = (line) => rowOf("details", line.place, index.details_a_block);
+const passageOf = (number) => rowOf("passages", number, index.passages_a_block);
+
+// ---- prompts: compressed, and unpacked when they are asked for
+
+const unpacked = new Map();
+function unpack(id) {
+  if (!unpacked.has(id)) {
+    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (character) => character.charCodeAt(0));
+    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    unpacked.set(id, new Response(plain).text().then(JSON.parse));
+  }
+  return unpacked.get(id);
+}
+async function callsOf(line) {
+  const [shared, block] = await Promise.all([unpack("prompts-shared"), unpack("prompts-" + Math.floor(line.place / index.details_a_block))]);
+  return { shared, calls: block[line.place % index.details_a_block] };
+}
+
+// ---- elements
+
+function el(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
+  return node;
+}
+const text = (value) => el("p", { class: "text", dir: "auto" }, value);
+const round = (value) => String(Math.round(value * 100) / 100).replace("-", "−");
+
+function nameOf(column) {
+  const judge = column.judge === column.metric ? column.judge : column.judge + ": " + column.metric;
+  return severalSystems ? column.system + " · " + judge : judge;
+}
+function optionName(column) {
+  const twins = columns.filter((other) => nameOf(other) === nameOf(column)).length > 1;
+  return nameOf(column) + (twins ? " · " + column.model : "") + (column.model === "none" ? " (baseline)" : "");
+}
+function scoreText(cell, column) {
+  if (typeof cell === "string") return WORDS[cell] ?? cell;
+  return round(cell) + (column.high !== undefined && column.high !== 1 ? " of " + round(column.high) : "");
+}
+const middle = (column) => (column.low + column.high) / 2;
+const isLow = (cell, column) => typeof cell === "number" && cell < middle(column);
+const isHigh = (cell, column) => typeof cell === "number" && cell >= middle(column);
