@@ -1,4 +1,4 @@
-"""`ragstone answer`: questions -> an answer sheet, by the built-in RAG application."""
+"""`ragstone answer`: questions -> an answer sheet, by the built-in RAG or an application of [systems]."""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +32,11 @@ def answer(
     ] = None,
     model: Model = None,
     system: Annotated[
-        str | None, typer.Option("--system", help="The prompt to answer with: strict, bare, or a .toml file.")
+        str | None,
+        typer.Option(
+            "--system",
+            help="One of [systems], module:function, or a prompt of the built-in RAG: strict, bare, a .toml.",
+        ),
     ] = None,
     retriever: Annotated[str | None, typer.Option("--retriever", help="bm25, dense or hybrid.")] = None,
     k: Annotated[int | None, typer.Option("-k", min=1, help="How many chunks are retrieved.")] = None,
@@ -48,9 +52,10 @@ def answer(
     force: Force = False,
     json: AsJson = False,
 ) -> None:
-    """Answer every question from what is retrieved for it; options go before ragstone.toml."""
+    """Answer every question, by an application or from what is retrieved; options go before ragstone.toml."""
     from ragstone.config import choose, load_settings
     from ragstone.engine import answer_to_file, forecast_answering
+    from ragstone.engine.systems import check_prompt, chosen_system, is_system
     from ragstone.llm import parse_caps
     from ragstone.report.wording import asked_line
     from ragstone.tables import check_output
@@ -60,8 +65,13 @@ def answer(
     settings = choose(settings, "questions", path=questions and str(questions.absolute()), limit=limit)
     settings = choose(settings, "documents", paths=documents and [str(path.absolute()) for path in documents])
     settings = choose(settings, "retrieve", retriever=retriever, k=k)
-    prompt = str(Path(system).absolute()) if system and system.endswith(".toml") else system
-    settings = choose(settings, "answer", model=model, prompt=prompt)
+    settings = choose(settings, "answer", model=model)
+    if system and is_system(system, settings):
+        settings, _ = chosen_system(settings, system)
+    elif system:
+        check_prompt(system, settings)
+        prompt = str(Path(system).absolute()) if system.endswith(".toml") else system
+        settings, _ = chosen_system(choose(settings, "answer", prompt=prompt), None, built_in=True)
     if forecast or not offline:
         if not forecast:
             check_output(output, force)
@@ -71,6 +81,7 @@ def answer(
     )
     if json:
         show_json(summary)
-    n_failed = sum(summary.failed.values())
-    say(f"{summary.n_answers} answers in {output}; {n_failed} failed. {asked_line(summary.calls)}")
+    say(f"{summary.n_answers} answers in {output}; {summary.n_failed} failed. {asked_line(summary.calls)}")
+    for note in summary.notes:
+        say(note)
     leave(summary.failed, summary.calls, strict=False)

@@ -1,6 +1,7 @@
 """The stages as plain functions on rows, for scripts and notebooks: what `import ragstone` offers."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,14 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
 from ragstone.engine.stages import answer_rows, judge_rows, load_judges, rank_questions
+from ragstone.engine.system_notes import kept_notes
+from ragstone.engine.systems import chosen_system
 from ragstone.judging import Judge
 from ragstone.llm import parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.tables import Rows, parse_rows
+
+LOG = logging.getLogger(__name__)
 
 
 def retrieve(
@@ -60,9 +65,10 @@ def retrieve(
 
 def answer(
     questions: Sequence[Question],
-    rankings: Sequence[Ranking],
-    chunks: Sequence[Chunk],
+    rankings: Sequence[Ranking] = (),
+    chunks: Sequence[Chunk] = (),
     *,
+    system: str | Callable[..., object] | None = None,
     documents: Sequence[Document] = (),
     model: str | None = None,
     prompt: str | None = None,
@@ -73,24 +79,33 @@ def answer(
     batch: bool = False,
     progress: Progress = silent,
 ) -> Rows[Answer]:
-    """Return the built-in application's answer to every question, in order.
+    """Return an application's answer to every question, in order.
 
-    documents: those that rankings name without a chunk. model, prompt: in place of those in `settings`
-    (default: ragstone.toml). budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what they cut off has
-    an `error`. batch: by the provider's batch API, cheaper, in hours. Raises ModelError when no call can
-    succeed (no key, unknown model, nobody there).
+    system: one of `[systems]`, `module:function`, or a Python callable, that of `[answer]` if absent; where
+    neither names one, or a prompt is given, the built-in application. rankings, chunks, documents: what the
+    built-in application answers from; documents are those that rankings name without a chunk. model, prompt:
+    in place of those in `settings` (default: ragstone.toml). budget: e.g. `100calls` or `2usd`; deadline:
+    e.g. `30m`; what they cut off has an `error`, as has a question at which the application failed. batch: by
+    the provider's batch API, cheaper, in hours. Answers of other applications that come from the ledger are
+    warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
+    key, unknown model, nobody there).
     """
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
         prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
+    chosen, callables = chosen_system(chosen, system, built_in=prompt is not None)
 
     async def work() -> Rows[Answer]:
         caps = parse_caps(budget, deadline)
         async with open_session(
             chosen, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
+            session.callables |= callables
             made = answer_rows(questions, rankings, chunks, session, documents=documents)
-            return Rows([row async for row in made], Answer)
+            rows = Rows([row async for row in made], Answer)
+            for note in kept_notes(rows, session.kept, chosen):
+                LOG.warning(note)
+            return rows
 
     return run_sync(work())
 

@@ -11,12 +11,13 @@ from ragstone.engine.ranking import corpus_of
 from ragstone.engine.session import Session, forecast_of
 from ragstone.engine.sheet import asked_questions, sheet_rows
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
+from ragstone.engine.systems import asks_built_in, with_system
 from ragstone.judging import Judge
 from ragstone.judging.combined import cascade
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import Answer
-from ragstone.systems import join_questions
+from ragstone.systems import join_questions, said
 from ragstone.tables import read_rows
 
 # Rows of each file that are looked at, of questions evenly spaced; each stands for those passed over.
@@ -44,6 +45,8 @@ def forecast_judging(
 def forecast_answering(settings: Settings) -> Forecast:
     """Return what answering the questions would ask. Raises what answer_to_file raises before a call."""
 
+    settings = with_system(settings)
+
     async def work(session: Session, forecaster: Forecaster) -> None:
         await _answer(settings, session, forecaster)
 
@@ -55,6 +58,7 @@ def forecast_run(settings: Settings) -> Forecast:
 
     Raises what `run` raises before it makes a call. Nothing is written to the run's folder.
     """
+    settings = with_system(settings)
     judges = checked_judges(settings)
 
     async def work(session: Session, forecaster: Forecaster) -> None:
@@ -101,6 +105,8 @@ async def _answer(settings: Settings, session: Session, forecaster: Forecaster) 
     answers = [row async for row in made]
     if any(answer.usage and not answer.usage.calls for answer in answers):
         forecaster.assumptions[ASSUMPTION] = None
+        if not asks_built_in(settings) and any(answer.contexts for answer in answers):
+            forecaster.assumptions[said.ASSUMPTION] = None
     return answers
 
 

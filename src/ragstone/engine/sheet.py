@@ -14,6 +14,8 @@ from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
+from ragstone.engine.system_notes import system_notes
+from ragstone.engine.systems import with_system
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, Tally
 from ragstone.judging.combined.savings import CascadeTally
@@ -89,9 +91,14 @@ def judge_sheet(
 
 
 class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """How many answers there are, how many calls failed by status, and what was asked of the model."""
+    """How many answers there are, how many of them failed, and what was asked.
+
+    failed: calls by status. notes: what a reader must know of the answers, in plain sentences.
+    """
 
     n_answers: int
+    n_failed: int
+    notes: list[str]
     failed: dict[Status, int]
     calls: Calls
     output: str
@@ -122,7 +129,12 @@ def answer_to_file(
     batch: by the provider's batch API. Raises ConfigError, DataError, ModelError.
     """
     check_output(output, force)
+    settings = with_system(settings)
     questions = asked_questions(settings)
+    answers: list[Answer] = []
+
+    def look(answer: Answer) -> None:  # the texts stand in the file
+        answers.append(msgspec.structs.replace(answer, answer=answer.answer[:1], contexts=None))
 
     async def work() -> AnswerSummary:
         async with open_session(
@@ -135,8 +147,15 @@ def answer_to_file(
                 else []
             )
             made = answer_rows(questions, rankings, corpus.chunks, session, documents=corpus.documents)
-            n_answers = await write_stream(made, output, Answer, n_planned=len(questions), force=force)
-            calls = session.calls()
-        return AnswerSummary(n_answers=n_answers, failed=calls.failed, calls=calls, output=str(output))
+            await write_stream(made, output, Answer, each=look, n_planned=len(questions), force=force)
+            calls, kept = session.calls(), session.kept
+        return AnswerSummary(
+            n_answers=len(answers),
+            n_failed=sum(answer.error is not None for answer in answers),
+            notes=system_notes(answers, kept, settings),
+            failed=calls.failed,
+            calls=calls,
+            output=str(output),
+        )
 
     return run_sync(work())

@@ -27,6 +27,7 @@ from ragstone.systems import (
     load_callee,
     open_function,
     open_http_system,
+    prompt_names,
     read_said,
 )
 from ragstone.systems.function import Callee, Function
@@ -60,6 +61,24 @@ def system_of(name: str, settings: Settings) -> SystemSettings:
     )
 
 
+def check_prompt(name: str, settings: Settings) -> None:
+    """Raise ConfigError for a name that is no system and no prompt of the built-in application either."""
+    known = [*prompt_names(), *settings.systems]
+    if name not in known and not name.endswith(".toml"):
+        raise ConfigError(
+            f"unknown system {name!r}: give a name of [systems], module:function, or a prompt of the built-in"
+            f" application. {nearest(name, known)}"
+        )
+
+
+def asks_built_in(settings: Settings) -> bool:
+    """Return whether `[answer]` declares the built-in RAG, by a name of `[systems]` or without one."""
+    name = settings.answer.system
+    if name is None:
+        return settings.answer.sheet is None
+    return isinstance(system_of(name, settings), RagSystem)
+
+
 def with_system(settings: Settings) -> Settings:
     """Return the settings in which the system of `[answer]`, where it is the built-in RAG, is spelled out.
 
@@ -85,11 +104,25 @@ def with_system(settings: Settings) -> Settings:
     )
 
 
-def with_function(function: Function, settings: Settings) -> tuple[Settings, Callee]:
-    """Return settings whose `[answer] system` is this callable, and what is known of it."""
-    name, callee = callee_of(function)
+def chosen_system(
+    settings: Settings, system: str | Function | None, *, built_in: bool = False
+) -> tuple[Settings, dict[str, Callee]]:
+    """Return settings whose `[answer] system` is the one given, and what is known of a callable, by its name.
+
+    built_in: whether, without one, the built-in application is meant though `[answer]` names another.
+    Raises ConfigError for an unknown name.
+    """
+    name, callables = settings.answer.system, dict[str, Callee]()
+    if isinstance(system, str):
+        system_of(system, settings)
+        name = system
+    elif system is not None:
+        name, callee = callee_of(system)
+        callables = {name: callee}
+    elif built_in:
+        name = None
     answer = msgspec.structs.replace(settings.answer, system=name)
-    return msgspec.structs.replace(settings, answer=answer), callee
+    return msgspec.structs.replace(settings, answer=answer), callables
 
 
 async def open_system(name: str, declared: Asked, session: Session) -> System:
