@@ -1,1 +1,244 @@
-"""A test that fails when an application answers worse than it should: a plugin of pytest."""
+"""A test that fails when an application answers worse than it should: a plugin of pytest.
+
+Every run of pytest loads this file where Ragstone is installed, so what it needs is imported when a marked
+test asks for it.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from ragstone.config import Settings
+    from ragstone.engine.checking import Checked
+    from ragstone.experiments.compared import MetricComparison
+    from ragstone.judging import Judge, MetricSummary
+    from ragstone.records import Judgement, Question
+
+    Check = Callable[[str | Callable[..., object]], Checked]
+
+MARK = (
+    "ragstone(questions, thresholds, judges, model, max_unscored, baseline, margin): "
+    "what the fixture `ragstone_check` asks an application, and how good its answers have to be."
+)
+WORST = 3  # questions that a failure shows
+SHOWN = 200  # characters of a text
+FINE = ("scored", "not_applicable")
+KEY = "ragstone"
+
+
+class Wanted(NamedTuple):
+    """What a mark asks for.
+
+    questions: a file, relative to pytest's root folder, or rows. thresholds: judge or metric -> least mean,
+    on the judge's scale. judges: those asked, the names in `thresholds` if empty. model: that they ask.
+    max_unscored: share of the judgements of each judge that may have failed. baseline: a run that the answers
+    must not be worse than; margin: by how much they may be, as a share of the scale.
+    """
+
+    questions: "str | Path | Sequence[Question]"
+    thresholds: Mapping[str, float] = {}
+    judges: "Iterable[str | Path | Judge]" = ()
+    model: str | None = None
+    max_unscored: float = 0.0
+    baseline: str | Path | None = None
+    margin: float | None = None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known."""
+    config.addinivalue_line("markers", MARK)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show the means of tests that passed too: nothing that was not scored passes in silence."""
+    reports = [
+        report
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, [])
+        if getattr(report, "when", "") == "call"
+    ]
+    lines = [
+        f"{report.nodeid} {value}"
+        for report in reports
+        for key, value in report.user_properties
+        if key == KEY
+    ]
+    if lines:
+        terminalreporter.section("ragstone")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def ragstone_check(request: pytest.FixtureRequest) -> "Check":
+    """Ask an application the questions of the test's mark, judge its answers, and fail where they fall short.
+
+    Call it with a function (text -> text, mapping or Answer; sync or async) or with the name of one of
+    `[systems]` in ragstone.toml. It returns what was answered and judged.
+    """
+    mark = request.node.get_closest_marker(KEY)
+    if mark is None:
+        pytest.fail(f"mark this test with @pytest.mark.{KEY}(questions=..., thresholds=...).", pytrace=False)
+    try:
+        wanted = Wanted(*mark.args, **mark.kwargs)
+    except TypeError as mistake:
+        pytest.fail(f"@pytest.mark.{KEY}: {mistake}. It takes {', '.join(Wanted._fields)}.", pytrace=False)
+    root = request.config.rootpath
+
+    def check(system: "str | Callable[..., object]") -> "Checked":
+        from ragstone.errors import RagstoneError
+
+        __tracebackhide__ = True
+        try:
+            checked = _asked(system, wanted, root)
+            problems, lines = _problems(checked, wanted, root)
+        except RagstoneError as mistake:
+            pytest.fail(f"ragstone: {mistake}", pytrace=False)
+        request.node.user_properties += [(KEY, line) for line in lines]
+        if problems:
+            pytest.fail("\n\n".join(problems), pytrace=False)
+        return checked
+
+    return check
+
+
+def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "Checked":
+    """Return the answers and what the judges say of them. Raises RagstoneError."""
+    from ragstone.engine.checking import check_application
+    from ragstone.errors import ConfigError, DataError
+
+    judges = list(wanted.judges) or list(wanted.thresholds)
+    if not judges and wanted.baseline is None:
+        raise ConfigError(f"@pytest.mark.{KEY} names no judge: give thresholds={{'containment': 0.8}}.")
+    questions = _questions(wanted, root)
+    if not questions:
+        raise DataError(f"{wanted.questions}: it holds no question, so nothing is tested.")
+    name = None
+    if callable(system):
+        name = getattr(system, "__qualname__", type(system).__qualname__)
+        # The ledger knows a function by its file; a test is of all that the function calls, so it asks anew.
+        system = functools.partial(system)
+    return check_application(questions, judges, _settings(root), system=system, model=wanted.model, name=name)
+
+
+def _questions(wanted: Wanted, root: Path) -> "list[Question]":
+    from ragstone.records import Question
+    from ragstone.tables import parse_rows, read_rows
+
+    if isinstance(wanted.questions, str | Path):
+        return list(read_rows(root / wanted.questions, Question))
+    return parse_rows(wanted.questions, Question)
+
+
+def _settings(root: Path) -> "Settings":
+    """Return the settings in pytest's root folder, the defaults there if it has none."""
+    from ragstone.config import Settings, load_settings
+
+    file = root / "ragstone.toml"
+    return load_settings(file) if file.is_file() else Settings(root=str(root))
+
+
+def _problems(checked: "Checked", wanted: Wanted, root: Path) -> tuple[list[str], list[str]]:
+    """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
+    from ragstone.report.compare_words import gate_told, metric_told, outcome
+    from ragstone.report.wording import denominator, statuses, with_level
+
+    problems, lines = [], []
+    of_metric = _thresholds(checked, wanted.thresholds)
+    for metric in checked.metrics:
+        threshold = of_metric.get((metric.judge, metric.metric))
+        mean = "no score" if metric.estimate is None else f"{metric.estimate.value:.3g}"
+        needed = "" if threshold is None else f", threshold {threshold:g}"
+        others = statuses(metric.statuses)
+        counted = denominator(metric) + (f" ({others})" if others else "")
+        line = f"{_name(metric)} {mean}{needed}; {with_level(metric.estimate) or 'no interval'}; {counted}"
+        lines.append(line)
+        reasons = [*_below(metric, threshold), *_unscored(metric, wanted.max_unscored)]
+        if reasons:
+            problems.append(
+                "\n".join([line, *(f"  {reason}" for reason in reasons), *_worst(metric, checked)])
+            )
+    if wanted.baseline is not None:
+        from ragstone.engine.checking import check_against
+
+        found = check_against(checked, root / wanted.baseline, margin=wanted.margin)
+        lines.append(f"against {wanted.baseline}: {outcome(found)}")
+        if found.gate.outcome == "failed" or (wanted.margin and found.gate.outcome == "cannot tell"):
+            told = "\n".join(f"  {_name(row)}: {metric_told(row)}" for row in found.metrics)
+            problems.append(f"Against {wanted.baseline}. {gate_told(found.gate)}\n{told}")
+    return problems, lines
+
+
+def _thresholds(checked: "Checked", given: Mapping[str, float]) -> dict[tuple[str, str], float]:
+    """Return the threshold of each judge and metric. Raises ConfigError for a name that is neither."""
+    from ragstone.errors import ConfigError, nearest
+
+    known = {name for metric in checked.metrics for name in (metric.judge, metric.metric)}
+    found: dict[tuple[str, str], float] = {}
+    for name, threshold in given.items():
+        if name not in known:
+            raise ConfigError(f"thresholds: nothing was judged by {name!r}. {nearest(name, known)}")
+        pairs = [(metric.judge, metric.metric) for metric in checked.metrics]
+        named = [pair for pair in pairs if name in pair]
+        # A judge of several criteria is meant as a whole where its own name is one of its metrics.
+        found |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
+    return found
+
+
+def _name(metric: "MetricSummary | MetricComparison") -> str:
+    return metric.judge if metric.judge == metric.metric else f"{metric.judge} ({metric.metric})"
+
+
+def _below(metric: "MetricSummary", threshold: float | None) -> list[str]:
+    """Return why a mean falls short of its threshold, and whether that may be chance."""
+    if threshold is None:
+        return []
+    if metric.estimate is None:
+        return ["No answer was scored, so the threshold is not reached."]
+    if metric.estimate.value >= threshold:
+        return []
+    high = metric.estimate.high
+    if high is None or high < threshold:
+        return [f"Surely below {threshold:g}."]
+    return [f"Below {threshold:g}, but within chance of it: more questions would tell."]
+
+
+def _unscored(metric: "MetricSummary", most: float) -> list[str]:
+    """Return that too many judgements failed; those that are not applicable have not."""
+    failed = {status: n for status, n in metric.statuses.items() if status not in FINE}
+    n = sum(failed.values())
+    if n <= most * metric.n_rows:
+        return []
+    return [f"{n} of {metric.n_rows} could not be scored; max_unscored lets pass {most:.0%}."]
+
+
+def _worst(metric: "MetricSummary", checked: "Checked") -> list[str]:
+    """Return the questions with the least scores, those without one first, with the reason."""
+    rows = [row for row in checked.judgements if (row.judge, row.metric) == (metric.judge, metric.metric)]
+    rows = [row for row in rows if row.status != "not_applicable"]
+    worst = sorted(rows, key=lambda row: float("-inf") if row.score is None else row.score)[:WORST]
+    return [line for row in worst for line in _told(row, checked)]
+
+
+def _told(row: "Judgement", checked: "Checked") -> list[str]:
+    from ragstone.records import references
+
+    question = next(one for one in checked.questions if one.id == row.question_id)
+    answer = next(one for one in checked.answers if one.question_id == row.question_id)
+    score = row.status if row.score is None else f"{row.score:g}"
+    parts = {
+        "answer": answer.answer or answer.error,
+        "reference": " / ".join(references(question)),
+        "reason": row.rationale or (row.error if row.error != answer.error else None),
+    }
+    shown = [f"    {name}: {_cut(text)}" for name, text in parts.items() if text]
+    return [f"  {row.question_id} ({score}): {_cut(question.question)}", *shown]
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[: SHOWN - 1].rstrip() + "…"
