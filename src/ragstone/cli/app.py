@@ -13,6 +13,7 @@ from ragstone.cli.compare import compare
 from ragstone.cli.console import told_plainly, write_any_text
 from ragstone.cli.demo import demo
 from ragstone.cli.doctor import doctor
+from ragstone.cli.export import export
 from ragstone.cli.import_ import import_
 from ragstone.cli.ingest import ingest
 from ragstone.cli.judge import judge
@@ -55,6 +56,7 @@ for command in (
     attack,
     blame,
     report,
+    export,
     doctor,
 ):
     app.command()(told_plainly(command))

@@ -1,0 +1,112 @@
+"""A run -> one table in a file that other programs open: CSV, Parquet or JSONL."""
+
+import csv
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.errors import DataError, MissingExtra
+from ragstone.report.finished import FinishedRun
+from ragstone.tables import Rows, check_place, partial_path
+from ragstone.tables.shapes import fitted, plain
+from ragstone.tables.writing import FREE_FORM
+
+Table = Rows[dict[str, Any]]
+
+# What makes a spreadsheet take a cell for a formula, or would after the character is dropped (OWASP, CSV
+# injection), also in the wide forms of East Asian keyboards.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+MOST_IN_A_CELL = 32_767  # of Excel, which cuts what is longer
+
+
+def export_table(run: FinishedRun, path: Path | str, *, force: bool = False) -> int:
+    """Write the joined table of a run and return how many rows it has.
+
+    path: ends with .csv, .parquet, .jsonl or .ndjson. Raises DataError for another ending, or a file that
+    exists if `force` is not given; MissingExtra for Parquet without its package.
+    """
+    path = check_export(path, force)
+    table = run.table()
+    try:
+        WRITERS[path.suffix.lower()](table, partial_path(path))
+        partial_path(path).replace(path)
+    except OSError as mistake:
+        partial_path(path).unlink(missing_ok=True)
+        raise DataError(
+            f"{path}: could not be written ({mistake.strerror}). Make room, then run again."
+        ) from None
+    return len(table)
+
+
+def check_export(path: Path | str, force: bool) -> Path:
+    """Return the path if a table may be written there. Raises DataError."""
+    path = Path(path)
+    if path.suffix.lower() not in WRITERS:
+        raise DataError(
+            f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)}. Excel "
+            "opens .csv."
+        )
+    return check_place(path, force)
+
+
+def n_cut_by_excel(table: Table) -> int:
+    """Return how many cells of the CSV are longer than Excel keeps."""
+    return sum(len(str(_cell(value))) > MOST_IN_A_CELL for row in table for value in row.values())
+
+
+def _write_csv(table: Table, path: Path) -> None:
+    """Write cells as a spreadsheet may open them: nothing from outside is a formula.
+
+    The byte-order mark tells Excel that this is UTF-8; readers of CSV drop it.
+    """
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file)
+        names = list(table.columns())
+        writer.writerow([_no_formula(name) for name in names])
+        writer.writerows([_cell(row[name]) for name in names] for row in table)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        return _no_formula(value)
+    if isinstance(value, list | Mapping | bool):
+        return msgspec.json.encode(value).decode()
+    return value
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _write_jsonl(table: Table, path: Path) -> None:
+    encode = msgspec.json.Encoder().encode
+    with path.open("wb", buffering=1 << 16) as file:
+        for row in table:
+            told = {name: value for name, value in row.items() if value is not None}
+            file.writelines((encode(told), b"\n"))
+
+
+def _write_parquet(table: Table, path: Path) -> None:
+    """Write contexts as a column of structs; tags as JSON text, as in every Parquet file of ours."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtra(f"writing {path}", "parquet") from None
+    columns = {}
+    for name, kind in table.columns().items():
+        cells = [plain(row[name]) for row in table]
+        if name in FREE_FORM:
+            kind = Any
+        columns[name] = pa.array(fitted(cells, kind))
+    pq.write_table(pa.table(columns), path)
+
+
+WRITERS: dict[str, Callable[[Table, Path], None]] = {
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
+    ".jsonl": _write_jsonl,
+    ".ndjson": _write_jsonl,
+}
