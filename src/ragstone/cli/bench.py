@@ -148,6 +148,60 @@ def judges(
         raise typer.Exit(UNSCORED)
 
 
+def answerers(
+    *,
+    config: Config = None,
+    limit: Limit = None,
+    seed: SeedOfRun = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Answer the questions with every model and prompt of [bench.answerers], under each condition."""
+    from ragstone.config import choose, load_settings
+    from ragstone.engine import answer_bench_folder, bench_answerers, forecast_answer_bench
+    from ragstone.llm import parse_caps
+    from ragstone.report.answer_bench_terminal import terminal_answer_bench
+
+    parse_caps(budget, deadline)  # a mistake in them is told before anything is read
+    settings = limit_questions(choose(load_settings(config), "run", seed=seed), limit)
+    if forecast or not offline:
+        tell_forecast(forecast_answer_bench(settings), only=forecast, yes=yes, json=json)
+    summary = bench_answerers(
+        settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
+    )
+    if json:
+        show_json(summary)
+    else:
+        show(terminal_answer_bench(summary))
+    say(f"Report: {answer_bench_folder(settings) / 'report.html'}")
+    board = summary.board
+    if summary.calls:
+        rows = [counts for row in board.standings for counts in row.statuses.values()]
+        leave(
+            [*cut_off(summary.calls), *(each for row in rows for each in row)], summary.calls, strict=strict
+        )
+    if strict and board.failed:
+        raise typer.Exit(UNSCORED)
+
+
+def limit_questions(settings: "Settings", limit: int | None) -> "Settings":
+    """Return the settings with another limit of the questions of the bench of answerers, if one is given."""
+    import msgspec
+
+    from ragstone.config import choose
+
+    if limit is None:
+        return settings
+    replaced = msgspec.structs.replace(settings.bench.answerers, limit=limit)
+    return choose(settings, "bench", answerers=replaced)
+
+
 def limit_sheet(settings: "Settings", limit: int | None) -> "Settings":
     """Return the settings with another limit of the labelled sheet, if one is given."""
     import msgspec
@@ -169,3 +223,4 @@ def _settings(config: Path | None, limit: int | None, seed: int | None) -> "Sett
 bench.command("retrievers")(told_plainly(retrievers))
 bench.command("languages")(told_plainly(languages))
 bench.command("judges")(told_plainly(judges))
+bench.command("answerers")(told_plainly(answerers))

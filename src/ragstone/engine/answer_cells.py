@@ -63,8 +63,6 @@ def read_input(settings: Settings, grid: AnswerGrid) -> BenchInput:
     if not alone:
         raise ConfigError("a bench of answerers needs judges: name some that judge one answer in [judge].")
     questions = list(islice(asked_questions(settings), settings.bench.answerers.limit))
-    if not questions:
-        raise DataError(f"{settings.path(settings.questions.path)}: no question. Give at least one.")
     paired = [judge.name for judge in judges if judge.kind == "pairwise"]
     return BenchInput(questions=questions, judges=alone, paired=paired)
 
@@ -122,7 +120,7 @@ async def judged_round(
     answers: dict[str, list[Answer]] = {}
     for cell in cells:
         try:
-            answers[cell.name] = [row async for row in _answers(cell, questions, means, session)]
+            answers[cell.name] = [row async for row in answers_of(cell, questions, means, session)]
         except ConfigError:
             raise
         except RagstoneError as mistake:
@@ -136,10 +134,13 @@ async def judged_round(
     return Asked(rows=rows, failed=failed)
 
 
-async def _answers(
+async def answers_of(
     cell: AnswerCell, questions: Sequence[Question], means: BenchMeans, session: Session
 ) -> AsyncIterator[Answer]:
-    """Yield a cell's answers under its own name, so that judgements of all cells can be told apart."""
+    """Yield a cell's answers under its own name, so that judgements of all cells can be told apart.
+
+    Raises ModelError when its model cannot be had.
+    """
     given: dict[str, list[Context]] = {}
     for question in questions:
         found = contexts_under(cell.condition, question, means.passages)

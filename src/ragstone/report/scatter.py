@@ -8,6 +8,7 @@ import msgspec
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 48, 32, 12, 36  # as in template/scatter.html
 NOTHING = 80  # to the right of where points stand that have no price at all
+NEAR = 12  # of a linear scale to the edges, so that points at its ends are whole
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,10 +59,6 @@ def draw_scatter(points: Sequence[Point], decade: Callable[[int], str], nothing:
     free = any(point.x == 0 for point in points)
     left = LEFT + (NOTHING if free else 0)
     low, high = _powers([point.x for point in points if point.x > 0])
-    ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
-    step = _step(max(ends) - min(ends))
-    floor, ceiling = math.floor(min(ends) / step + 1e-9), max(math.ceil(max(ends) / step - 1e-9), 1)
-    floor = min(floor, ceiling - 1)
 
     def x_of(value: float) -> float:
         if value == 0:
@@ -69,11 +66,29 @@ def draw_scatter(points: Sequence[Point], decade: Callable[[int], str], nothing:
         share = (math.log10(value) - low) / (high - low)
         return round(left + share * (WIDTH - left - RIGHT), 1)
 
+    ticks = [Tick(x_of(10.0**power), decade(power)) for power in range(low, high + 1)]
+    return _chart(points, x_of, [*([Tick(x_of(0), nothing)] if free else []), *ticks])
+
+
+def draw_shares(points: Sequence[Point]) -> Chart:
+    """Return the chart: x a share from 0 to 1 on a linear scale, the measure upwards."""
+
+    def x_of(value: float) -> float:
+        return round(LEFT + NEAR + value * (WIDTH - LEFT - RIGHT - 2 * NEAR), 1)
+
+    return _chart(points, x_of, [Tick(x_of(n / 5), f"{20 * n} %") for n in range(6)])
+
+
+def _chart(points: Sequence[Point], x_of: Callable[[float], float], x_ticks: list[Tick]) -> Chart:
+    ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
+    step = _step(max(ends) - min(ends))
+    floor, ceiling = math.floor(min(ends) / step + 1e-9), max(math.ceil(max(ends) / step - 1e-9), 1)
+    floor = min(floor, ceiling - 1)
+
     def y_of(value: float) -> float:
         share = (value / step - floor) / (ceiling - floor)
         return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP), 1)
 
-    ticks = [Tick(x_of(10.0**power), decade(power)) for power in range(low, high + 1)]
     return Chart(
         dots=[
             Dot(
@@ -87,7 +102,7 @@ def draw_scatter(points: Sequence[Point], decade: Callable[[int], str], nothing:
             )
             for point in points
         ],
-        x_ticks=[*([Tick(x_of(0), nothing)] if free else []), *ticks],
+        x_ticks=x_ticks,
         y_ticks=[Tick(y_of(n * step), _told(n * step, step)) for n in range(floor, ceiling + 1)],
     )
 

@@ -1,0 +1,266 @@
+"""Cells that were answered and judged -> the board: places within conditions, and what conditions cost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import msgspec
+
+from ragstone.agreement import ReportCard
+from ragstone.agreement.bench.grid import LeftOut
+from ragstone.config import Condition
+from ragstone.errors import DataError
+from ragstone.experiments.answer_board import (
+    AnswerBoard,
+    AnswerPlace,
+    AnswerStanding,
+    CellTest,
+    Contrast,
+    ContrastKind,
+)
+from ragstone.experiments.answer_grid import AnswerGrid, AnswerRows
+from ragstone.experiments.answer_roles import choose_roles
+from ragstone.experiments.answer_tags import tag_tables
+from ragstone.experiments.answer_tests import compare_cells, turned
+from ragstone.experiments.answer_values import (
+    FAITHFUL_AND_ANSWERED,
+    CellValues,
+    mean_of,
+    quantiles_of,
+    shared_documents,
+    values_of,
+)
+from ragstone.experiments.conditions import Missing, Passages, missing_under
+from ragstone.records import Question
+
+# What is asked of two conditions; the first that is there of several stands for what was given.
+CONTRASTS: tuple[tuple[ContrastKind, tuple[Condition, ...], Condition], ...] = (
+    ("retrieval", ("gold",), "retrieved"),
+    ("distractors", ("gold",), "gold+distractors"),
+    ("passages", ("retrieved", "gold+distractors", "gold"), "none"),
+    ("order", ("retrieved",), "shuffled"),
+    ("misled", ("none",), "distractors"),
+)
+
+
+class BoardInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a board is made from. rows: cell -> what it said and what judges say of it."""
+
+    grid: AnswerGrid
+    rows: Mapping[str, AnswerRows]
+    failed: Sequence[LeftOut]
+    questions: Sequence[Question]
+    passages: Passages
+    cards: Sequence[ReportCard] = ()
+    tags: Sequence[str] | None = None
+    files: Mapping[str, str]
+
+
+def make_board(given: BoardInput, *, seed: int = 0) -> AnswerBoard:
+    """Return the board. Raises DataError, with the reasons, if no cell gave an answer.
+
+    A cell none of whose answers came, or that had no question to answer, joins those that failed.
+    """
+    rows, lost = _answered(given)
+    failed = [*given.failed, *lost]
+    if not rows:
+        told = "; ".join(f"{one.name}: {one.reason}" for one in failed)
+        raise DataError(f"no cell could be measured. {told}")
+    every = [row for name in rows for row in rows[name].judgements]
+    roles = choose_roles(every, given.cards)
+    lead = next((role for role in roles if role.role == "correct"), None)
+    by_id = {question.id: question for question in given.questions}
+    cells = [values_of(cell, rows[cell.name], roles, by_id) for cell in given.grid.cells if cell.name in rows]
+    clusters = shared_documents(given.questions, given.passages.same)
+    proportion = lead is None or lead.scale == (0, 1)
+    making = _Making(clusters=clusters, files=given.files, seed=seed, proportion=proportion)
+    standings, comparisons = _standings(cells, given.grid.conditions, making)
+    return AnswerBoard(
+        measure=lead.metric if lead else FAITHFUL_AND_ANSWERED,
+        scale=lead.scale if lead else (0, 1),
+        roles=roles,
+        conditions=given.grid.conditions,
+        n_questions=len(given.questions),
+        n_unanswerable=sum(question.answerable is False for question in given.questions),
+        missing={
+            condition: missing
+            for condition in given.grid.conditions
+            if (missing := _missing(condition, given))
+        },
+        standings=standings,
+        comparisons=comparisons,
+        contrasts=_contrasts(cells, clusters, seed),
+        by_tag=tag_tables(cells, given.questions, given.tags, clusters, seed=seed, proportion=proportion),
+        failed=failed,
+    )
+
+
+def _missing(condition: Condition, given: BoardInput) -> dict[Missing, int]:
+    """Return the questions that no model was asked under a condition; systems are asked all."""
+    if all(cell.is_system for cell in given.grid.cells if cell.condition == condition):
+        return {}
+    return missing_under(condition, given.questions, given.passages)
+
+
+def _answered(given: BoardInput) -> tuple[dict[str, AnswerRows], list[LeftOut]]:
+    """Return the cells with an answer, and why the others have none."""
+    rows, lost = {}, []
+    for name, said in given.rows.items():
+        errors = [answer.error for answer in said.answers if answer.error is not None]
+        if not said.answers:
+            reason = "no question has what this condition needs: see which were left out, and why"
+            lost.append(LeftOut(name=name, reason=reason))
+        elif len(errors) == len(said.answers):
+            lost.append(
+                LeftOut(name=name, reason=f"all {len(errors)} answers failed; the first: {errors[0]}")
+            )
+        else:
+            rows[name] = said
+    return rows, lost
+
+
+class _Making(msgspec.Struct, frozen=True, kw_only=True):
+    """What every standing is made with."""
+
+    clusters: Mapping[str, str]
+    files: Mapping[str, str]
+    seed: int
+    proportion: bool
+
+
+def _standings(
+    cells: Sequence[CellValues], conditions: Sequence[Condition], making: _Making
+) -> tuple[list[AnswerStanding], list[CellTest]]:
+    """Return the places, and every pair within a condition, the one that stands before the other first."""
+    groups = [_by_mean([cell for cell in cells if cell.cell.condition == each]) for each in conditions]
+    pairs = [
+        (first.cell.name, second.cell.name)
+        for group in groups
+        for first, second in combinations([cell for cell in group if cell.score], 2)
+    ]
+    scores = {cell.cell.name: cell.score for cell in cells}
+    tests = {
+        (test.first, test.second): test
+        for test in compare_cells(scores, pairs, making.clusters, seed=making.seed)
+    }
+    standings: list[AnswerStanding] = []
+    for group in groups:
+        ordered = _best_first(group, tests)
+        for cell in ordered:
+            against = _between(ordered[0].cell.name, cell.cell.name, tests)
+            standings.append(_standing(len(standings) + 1, cell, ordered, against, making))
+    place = {row.cell.name: row.place for row in standings}
+    every = [test if place[test.first] < place[test.second] else turned(test) for test in tests.values()]
+    return standings, every
+
+
+def _standing(
+    place: int, cell: CellValues, group: Sequence[CellValues], against: CellTest | None, making: _Making
+) -> AnswerStanding:
+    clusters, seed = making.clusters, making.seed
+    return AnswerStanding(
+        place=place,
+        cell=cell.cell,
+        verdict=_verdict(cell, group, against),
+        comparison=against,
+        n_questions=cell.n_questions,
+        score=quantiles_of(cell.score, clusters, seed=seed, proportion=making.proportion),
+        seconds=quantiles_of(cell.seconds, clusters, seed=seed, proportion=False),
+        measures={
+            name: estimate
+            for name, values in cell.measures.items()
+            if (estimate := mean_of(values, clusters, seed=seed))
+        },
+        statuses=cell.statuses,
+        spent=cell.spent,
+        file=making.files[cell.cell.name],
+    )
+
+
+def _by_mean(group: Sequence[CellValues]) -> list[CellValues]:
+    """Return the cells by the mean of their scores; those with too few of them last, in the order given."""
+
+    def order(cell: CellValues) -> tuple[bool, float]:
+        mean = sum(cell.score.values()) / len(cell.score) if cell.score else 0.0
+        return has_too_few(cell, group), -round(mean, 12)
+
+    return sorted(group, key=order)
+
+
+def has_too_few(cell: CellValues, group: Sequence[CellValues]) -> bool:
+    """Whether so many more of a cell's answers have no score than of others that its mean says little.
+
+    Its share of answers with a score is less than half of the largest share in the group.
+    """
+    return not cell.score or 2 * _share_scored(cell) < max(map(_share_scored, group))
+
+
+def _share_scored(cell: CellValues) -> float:
+    return len(cell.score) / cell.n_questions if cell.n_questions else 0.0
+
+
+def _best_first(group: Sequence[CellValues], tests: Mapping[tuple[str, str], CellTest]) -> list[CellValues]:
+    """Return the cells with one that is better on the same questions before the one with the highest mean.
+
+    The two can only be at odds where scores are missing.
+    """
+    best = next(iter(group), None)
+    for cell in group:
+        test = _between(best.cell.name, cell.cell.name, tests) if best else None
+        if test is not None and test.verdict == "worse" and not has_too_few(cell, group):
+            best = cell
+    return [*([best] if best else []), *(cell for cell in group if cell is not best)]
+
+
+def _between(first: str, second: str, tests: Mapping[tuple[str, str], CellTest]) -> CellTest | None:
+    if (first, second) in tests:
+        return tests[first, second]
+    return turned(tests[second, first]) if (second, first) in tests else None
+
+
+def _verdict(cell: CellValues, group: Sequence[CellValues], against: CellTest | None) -> AnswerPlace:
+    if has_too_few(cell, group):
+        return "too few scores"
+    if len(group) == 1:
+        return "alone"
+    if cell is group[0]:
+        return "best"
+    return "worse" if against is not None and against.verdict == "better" else "not distinguishable"
+
+
+def _contrasts(cells: Sequence[CellValues], clusters: Mapping[str, str], seed: int) -> list[Contrast]:
+    """Return each model and prompt under two conditions, kind by kind; one family of tests."""
+    found = [
+        (kind, first.cell, second.cell)
+        for kind, firsts, second_condition in CONTRASTS
+        for first, second in _paired([cell for cell in cells if cell.score], firsts, second_condition)
+    ]
+    scores = {cell.cell.name: cell.score for cell in cells}
+    pairs = [(first.name, second.name) for _, first, second in found]
+    tests = {(test.first, test.second): test for test in compare_cells(scores, pairs, clusters, seed=seed)}
+    return [
+        Contrast(
+            kind=kind,
+            model=first.model or "",
+            prompt=(second if first.condition == "none" else first).told,
+            conditions=(first.condition, second.condition),
+            test=tests[first.name, second.name],
+        )
+        for kind, first, second in found
+        if (first.name, second.name) in tests
+    ]
+
+
+def _paired(
+    cells: Sequence[CellValues], firsts: Sequence[Condition], second: Condition
+) -> Iterator[tuple[CellValues, CellValues]]:
+    """Yield the cells of one model and prompt under the two conditions; `none` has a prompt of its own."""
+    own = [cell for cell in cells if not cell.cell.is_system]
+    there = {cell.cell.condition for cell in own}
+    first = next((condition for condition in firsts if condition in there), None)
+    for one in own:
+        for other in own:
+            if (one.cell.condition, other.cell.condition) != (first, second):
+                continue
+            same = one.cell.prompt == other.cell.prompt or "none" in (first, second)
+            if one.cell.model == other.cell.model and same:
+                yield one, other

@@ -1,0 +1,104 @@
+"""The values of every cell in groups of questions: by language and by each tag."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ragstone.errors import ConfigError, nearest
+from ragstone.experiments.answer_board import TagGroup, TagTable
+from ragstone.experiments.answer_values import CellValues, mean_of
+from ragstone.records import Question
+from ragstone.statistics import Estimate
+
+LANG = "lang"
+FEWEST = 5  # questions of a group that stands by itself: the mean of fewer says next to nothing
+MOST_SHOWN = 20  # values of a tag; further ones, the smallest, stand together
+MOST_VALUES = 100  # a tag with more different values tells the questions apart and groups nothing
+
+Read = Callable[[Question], str | None]
+
+
+def tag_tables(
+    cells: Sequence[CellValues],
+    questions: Sequence[Question],
+    tags: Sequence[str] | None,
+    clusters: Mapping[str, str],
+    *,
+    seed: int,
+    proportion: bool,
+) -> list[TagTable]:
+    """Return the means in groups by `lang` and every tag; tags: these alone, in their order.
+
+    Groups with fewer than FEWEST questions, and those beyond MOST_SHOWN, stand together. Without `tags`, one
+    that has more than MOST_VALUES values, or puts all questions into one group, is left out. Raises
+    ConfigError for a tag that no question has.
+    """
+    known = _known(questions)
+    tables = []
+    for tag in known if tags is None else tags:
+        if tag not in known:
+            raise ConfigError(
+                f"[bench.answerers] tags: no question has the tag {tag!r}. "
+                + (nearest(tag, known) if known else "The questions have none.")
+            )
+        read = _reader(tag)
+        members: dict[str, list[str]] = {}
+        for question in questions:
+            value = read(question)
+            if value is not None:
+                members.setdefault(value, []).append(question.id)
+        n_with = sum(map(len, members.values()))
+        one = len(members) == 1 and n_with == len(questions)
+        if tags is None and (one or len(members) > MOST_VALUES):
+            continue
+        groups = [
+            TagGroup(
+                value=value,
+                n_values=n_values,
+                n_questions=len(ids),
+                cells={
+                    cell.cell.name: _means(cell, set(ids), clusters, seed, proportion=proportion)
+                    for cell in cells
+                },
+            )
+            for value, n_values, ids in _folded(members)
+        ]
+        tables.append(TagTable(tag=tag, groups=groups, n_without=len(questions) - n_with))
+    return tables
+
+
+def _known(questions: Sequence[Question]) -> list[str]:
+    tags = sorted({tag for question in questions for tag in question.tags or ()})
+    return ([LANG] if any(question.lang for question in questions) else []) + [
+        tag for tag in tags if tag != LANG
+    ]
+
+
+def _reader(tag: str) -> Read:
+    """Return what reads a tag; the language of a question goes before a tag of that name."""
+    if tag == LANG:
+        return lambda question: question.lang or (question.tags or {}).get(LANG)
+    return lambda question: (question.tags or {}).get(tag)
+
+
+def _folded(members: Mapping[str, list[str]]) -> list[tuple[str | None, int, list[str]]]:
+    """Return (value, number of values, questions): large groups first, then the small ones together."""
+    ordered = sorted(members, key=lambda value: (-len(members[value]), value))
+    shown = [value for value in ordered if len(members[value]) >= FEWEST][:MOST_SHOWN]
+    rest = [value for value in ordered if value not in shown]
+    groups: list[tuple[str | None, int, list[str]]] = [(value, 1, members[value]) for value in shown]
+    if rest:
+        groups.append((None, len(rest), [name for value in rest for name in members[value]]))
+    return groups
+
+
+def _means(
+    cell: CellValues, ids: set[str], clusters: Mapping[str, str], seed: int, *, proportion: bool
+) -> dict[str, Estimate]:
+    """Return `score` and each measure of one group, those that have values there."""
+    found = {"score": mean_of(_of(cell.score, ids), clusters, seed=seed, proportion=proportion)}
+    for name, values in cell.measures.items():
+        found[name] = mean_of(_of(values, ids), clusters, seed=seed)
+    return {name: estimate for name, estimate in found.items() if estimate is not None}
+
+
+def _of(values: Mapping[str, float], ids: set[str]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if name in ids}

@@ -1,0 +1,170 @@
+"""A cell's answers and judgements -> what each question is worth, and what all of them took."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from ragstone.experiments.answer_grid import AnswerCell, AnswerRows
+from ragstone.experiments.answer_roles import Role, RoleName
+from ragstone.experiments.conditions import named_documents
+from ragstone.records import Answer, Question, Status, count_statuses
+from ragstone.statistics import Estimate, mean_estimate
+
+BOTH = {"faithful": "answered × faithful", "relevant": "answered × relevant"}
+FAITHFUL_AND_ANSWERED = BOTH["faithful"]
+HALF = 0.5
+
+Values = dict[str, float]
+"""Question id -> value, without the questions that have none."""
+
+
+class Quantiles(msgspec.Struct, frozen=True, kw_only=True):
+    """How n values are distributed. p50, p90, p95: quantiles, between values interpolated."""
+
+    n: int
+    least: float
+    mean: Estimate
+    p50: float
+    p90: float
+    p95: float
+    most: float
+
+
+class AnswerSpent(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cell's answers took, as the ledger recorded it. n_failed: answers with an error.
+
+    cost_usd: None where the price of an answer is unknown. Those that failed have their tokens in here, and
+    no cost. What the judges took is not in here.
+    """
+
+    n_answers: int
+    n_failed: int
+    n_calls: int
+    input: int
+    output: int
+    cost_usd: float | None
+
+    @property
+    def usd_each(self) -> float | None:
+        """US dollars for an answer that did not fail."""
+        n = self.n_answers - self.n_failed
+        return self.cost_usd / n if self.cost_usd is not None and n else None
+
+
+class CellValues(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cell's answers are worth, question by question.
+
+    score: what the bench is ordered by, as its judge scores it. measures: name -> values from 0 to 1 of
+    questions that can be answered: `answered`, `unanswered`; of those that were answered `faithful`,
+    `relevant`; of all that can be answered `answered × faithful`, `answered × relevant`. `refused`: of the
+    questions that cannot be answered. seconds: of the answers. statuses: role -> what became of the rows.
+    """
+
+    cell: AnswerCell
+    n_questions: int
+    score: Values
+    measures: dict[str, Values]
+    seconds: Values
+    statuses: dict[RoleName, dict[Status, int]]
+    spent: AnswerSpent
+
+
+def values_of(
+    cell: AnswerCell, rows: AnswerRows, roles: Sequence[Role], questions: Mapping[str, Question]
+) -> CellValues:
+    """Return a cell's values by the judges of the roles. questions: by id.
+
+    `answered` is 1 where its judge's score is at or above the middle of its scale, else 0. An answer that is
+    none counts 0 in a product whatever else is said of it; one whose other judge gave no score is left out,
+    never 0. Without passages nothing is faithful or unfaithful.
+    """
+    scores: dict[RoleName, Values] = {}
+    shares: dict[RoleName, Values] = {}
+    statuses: dict[RoleName, dict[Status, int]] = {}
+    for role in roles:
+        mine = [row for row in rows.judgements if role.is_of(row)]
+        statuses[role.role] = count_statuses(mine)
+        scored = {row.question_id: row.score for row in mine if row.score is not None}
+        scores[role.role] = scored
+        shares[role.role] = {name: role.share(score) for name, score in scored.items()}
+    if cell.condition == "none":
+        shares.pop("faithful", None)
+    measures = _measures(shares, questions)
+    return CellValues(
+        cell=cell,
+        n_questions=len(rows.answers),
+        score=scores["correct"] if "correct" in scores else measures.get(FAITHFUL_AND_ANSWERED, {}),
+        measures=measures,
+        seconds={row.question_id: row.latency_s for row in rows.answers if row.latency_s is not None},
+        statuses=statuses,
+        spent=spent_on(rows.answers),
+    )
+
+
+def quantiles_of(
+    values: Values, clusters: Mapping[str, str], *, seed: int, proportion: bool = True
+) -> Quantiles | None:
+    """Return how the values are distributed; None if there are none. clusters: see mean_of."""
+    mean = mean_of(values, clusters, seed=seed, proportion=proportion)
+    if mean is None:
+        return None
+    every = np.array(list(values.values()))
+    p50, p90, p95 = np.quantile(every, (0.5, 0.9, 0.95)).tolist()
+    least, most = float(every.min()), float(every.max())
+    return Quantiles(n=len(values), least=least, mean=mean, p50=p50, p90=p90, p95=p95, most=most)
+
+
+def mean_of(
+    values: Values, clusters: Mapping[str, str], *, seed: int, proportion: bool = True
+) -> Estimate | None:
+    """Return the mean with its interval; clusters: question id -> what it shares with others."""
+    shared = [clusters.get(name, name) for name in values]
+    return mean_estimate(list(values.values()), shared, seed=seed, proportion=proportion)
+
+
+def shared_documents(questions: Sequence[Question], same: Mapping[str, str]) -> dict[str, str]:
+    """Return question id -> the first of its documents; questions that share it are not independent."""
+    named = {q.id: sorted(same.get(name, name) for name in named_documents(q)) for q in questions}
+    return {name: documents[0] for name, documents in named.items() if documents}
+
+
+def spent_on(answers: Sequence[Answer]) -> AnswerSpent:
+    """Return what answers took; sums do not depend on their order."""
+    used = [answer.usage for answer in answers if answer.usage]
+    costs = [answer.cost_usd for answer in answers if answer.error is None]
+    known = [cost for cost in costs if cost is not None]
+    return AnswerSpent(
+        n_answers=len(answers),
+        n_failed=sum(answer.error is not None for answer in answers),
+        n_calls=sum(usage.calls for usage in used),
+        input=sum(usage.input for usage in used),
+        output=sum(usage.output for usage in used),
+        cost_usd=math.fsum(known) if len(known) == len(costs) else None,
+    )
+
+
+def _measures(shares: Mapping[RoleName, Values], questions: Mapping[str, Question]) -> dict[str, Values]:
+    """Return the measures that stand beside the score, those that have values."""
+    can = {name for name, question in questions.items() if question.answerable is not False}
+    measures: dict[str, Values] = {}
+    answered: Values | None = None
+    if "answered" in shares:
+        said = {name: float(share >= HALF) for name, share in shares["answered"].items()}
+        answered = {name: value for name, value in said.items() if name in can}
+        measures["answered"] = answered
+        measures["unanswered"] = {name: 1.0 - value for name, value in answered.items()}
+        measures["refused"] = {name: 1.0 - value for name, value in said.items() if name not in can}
+    other: RoleName
+    for other in ("faithful", "relevant"):
+        of = {name: share for name, share in shares.get(other, {}).items() if name in can}
+        if answered is None or other not in shares:
+            measures[other] = of
+            continue
+        measures[other] = {name: share for name, share in of.items() if answered.get(name)}
+        if measures[other] or not any(answered.values()):
+            measures[BOTH[other]] = {
+                name: value and of[name] for name, value in answered.items() if not value or name in of
+            }
+    return {name: values for name, values in measures.items() if values}

@@ -1,0 +1,289 @@
+"""What a bench of answerers says in words, the same on its page and in the terminal."""
+
+from collections.abc import Sequence
+
+from ragstone.config import Condition
+from ragstone.experiments.answer_board import AnswerBoard, AnswerStanding, Contrast, ContrastKind, TagTable
+from ragstone.experiments.answer_roles import Role
+from ragstone.experiments.answer_values import AnswerSpent, Quantiles
+from ragstone.records import NO_MODEL
+from ragstone.report.answer_bench import AnswerBenchSummary
+from ragstone.report.bench_words import seconds
+from ragstone.report.wording import count, interval, number, plural, statuses, usd
+from ragstone.statistics import Estimate
+
+MEASURES = (
+    "answered",
+    "faithful",
+    "relevant",
+    "answered × faithful",
+    "answered × relevant",
+    "unanswered",
+    "refused",
+)
+HEADS = {"refused": "refused, unanswerable"}
+CONDITIONS: dict[Condition, str] = {
+    "retrieved": "what the retriever brings",
+    "shuffled": "what the retriever brings, in another order",
+    "gold": "the reference document alone",
+    "gold+distractors": "the reference document, then passages of other documents",
+    "distractors": "passages of other documents alone",
+    "none": "nothing: closed book",
+}
+QUESTIONS: dict[ContrastKind, str] = {
+    "retrieval": "What does retrieval lose?",
+    "distractors": "What do distractors cost?",
+    "passages": "What do the passages add to what the model knows by itself?",
+    "order": "Does the order of the passages matter?",
+    "misled": "Do wrong passages mislead it?",
+}
+# First and second condition of a contrast in a sentence.
+GIVEN: dict[Condition, str] = {
+    "retrieved": "from what was retrieved",
+    "shuffled": "in another order",
+    "gold": "from the reference document",
+    "gold+distractors": "with distractors beside it",
+    "distractors": "from passages of other documents",
+    "none": "by itself",
+}
+RESULTS: dict[ContrastKind, dict[str, str]] = {
+    "retrieval": {"better": "retrieval loses {d}", "worse": "what was retrieved is better by {d}"},
+    "distractors": {"better": "distractors cost {d}", "worse": "distractors help by {d}"},
+    "passages": {"better": "the passages add {d}", "worse": "the passages take away {d}"},
+    "order": {"better": "another order costs {d}", "worse": "another order is better by {d}"},
+    "misled": {"better": "wrong passages take away {d}", "worse": "passages of other documents add {d}"},
+}
+VERDICTS = {"best": "best", "not distinguishable": "= best?", "worse": "worse", "alone": ""}
+
+
+def percent(value: float) -> str:
+    """Return a share as `72 %`."""
+    return f"{100 * value:.0f} %"
+
+
+def percent_interval(estimate: Estimate) -> str:
+    """Return the ends of a share's interval, as `58 to 83 %`."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
+
+
+def measure_told(board: AnswerBoard) -> str:
+    """Return what the board is ordered by, with its scale where that is not 0 to 1."""
+    scale = "" if tuple(board.scale) == (0, 1) else f", {board.scale[0]:g} to {board.scale[1]:g}"
+    return f"{board.measure}{scale}"
+
+
+def columns(board: AnswerBoard) -> list[str]:
+    """Return the measures beside the score that any cell has, in order."""
+    known = {name for row in board.standings for name in row.measures}
+    return [name for name in MEASURES if name in known]
+
+
+def head_of(measure: str) -> str:
+    """Return a measure as the head of a column."""
+    return HEADS.get(measure, measure)
+
+
+def by_condition(board: AnswerBoard) -> list[tuple[Condition, list[AnswerStanding]]]:
+    """Return the standings of each condition that has any."""
+    groups = {
+        each: [row for row in board.standings if row.cell.condition == each] for each in board.conditions
+    }
+    return [(condition, rows) for condition, rows in groups.items() if rows]
+
+
+def condition_told(condition: Condition, summary: AnswerBenchSummary) -> str:
+    """Return what a model is given under a condition."""
+    told = CONDITIONS[condition]
+    if condition in ("retrieved", "shuffled"):
+        told = told.replace("the retriever brings", f"{summary.retriever} brings ({summary.k})")
+    if condition in ("distractors", "gold+distractors"):
+        told = told.replace("passages", plural(summary.n_distractors, "passage"))
+    if any(row.cell.is_system for row in summary.board.standings) and condition == "retrieved":
+        told += "; systems as they are"
+    return told
+
+
+def missing_told(condition: Condition, board: AnswerBoard) -> str:
+    """Return the questions that a condition does not exist for; empty where it exists for all."""
+    missing = board.missing.get(condition)
+    if not missing:
+        return ""
+    asked = board.n_questions - sum(missing.values())
+    reasons = ", ".join(f"{count(n)} {reason}" for reason, n in missing.items())
+    return f"asked {plural(asked, 'question')}; left out: {reasons}"
+
+
+def recommendation(summary: AnswerBenchSummary) -> list[str]:
+    """Return the result in plain sentences: the best of each condition, then what conditions cost."""
+    said = [_best(condition, rows, summary) for condition, rows in by_condition(summary.board)]
+    told = [contrast_told(one) for one in summary.board.contrasts if one.test.verdict != "cannot tell"]
+    n_open = sum(one.test.verdict == "cannot tell" for one in summary.board.contrasts)
+    if n_open:
+        told.append(
+            f"{plural(n_open, 'difference')} between conditions cannot be told from chance: see below."
+        )
+    return said + told
+
+
+def _best(condition: Condition, rows: Sequence[AnswerStanding], summary: AnswerBenchSummary) -> str:
+    board, first = summary.board, rows[0]
+    if first.score is None:
+        return f"{condition}: no answer has a score of {board.measure}."
+    value = f"{board.measure} {number(first.score.mean.value)} ({interval(first.score.mean)})"
+    if len(rows) == 1:
+        return f"{condition}: {first.cell.name} has {value}."
+    alike = [row.cell.name for row in rows if row.verdict == "not distinguishable"]
+    n_worse = sum(row.verdict == "worse" for row in rows)
+    said = f"{condition}: {first.cell.name} is best, {value}"
+    if not alike:
+        return f"{said}; {'the other is' if n_worse == 1 else 'all others are'} worse."
+    worse = f" {plural(n_worse, 'cell')} shown to be worse." if n_worse else ""
+    return f"{said}; not distinguishable from it: {', '.join(alike)}.{worse}"
+
+
+def contrasts_by_kind(board: AnswerBoard) -> dict[str, list[Contrast]]:
+    """Return question -> its contrasts, those that are shown to differ first."""
+    found: dict[str, list[Contrast]] = {}
+    for one in board.contrasts:
+        found.setdefault(QUESTIONS[one.kind], []).append(one)
+    return {
+        question: sorted(rows, key=lambda one: one.test.verdict == "cannot tell")
+        for question, rows in found.items()
+    }
+
+
+def contrast_told(one: Contrast) -> str:
+    """Return what two conditions make of a difference, with both means and the interval."""
+    first, second = (number(mean) for mean in one.test.means)
+    means = f"{first} {GIVEN[one.conditions[0]]}, {second} {GIVEN[one.conditions[1]]}"
+    difference = one.test.difference
+    if one.test.verdict == "cannot tell":
+        return (
+            f"{_who(one)}: cannot tell; {means} (difference {number(difference.value)}, {reach(difference)})"
+        )
+    size = f"{number(abs(difference.value))} ({reach(difference, turned=difference.value < 0)})"
+    return f"{_who(one)}: {RESULTS[one.kind][one.test.verdict].format(d=size)}; {means}"
+
+
+def reach(difference: Estimate, *, turned: bool = False) -> str:
+    """Return the interval of a difference; turned: of its negative."""
+    if difference.low is None or difference.high is None:
+        return "no interval"
+    if turned:
+        return f"{number(-difference.high)} to {number(-difference.low)}"
+    return interval(difference)
+
+
+def _who(one: Contrast) -> str:
+    return f"{one.model.rpartition('/')[2]} with {one.prompt}"
+
+
+def short_of_best(row: AnswerStanding) -> str:
+    """Return how far a cell is below the best of its condition, with the interval; empty for the best."""
+    if row.comparison is None:
+        return ""
+    return f"{number(row.comparison.difference.value)} ({reach(row.comparison.difference)})"
+
+
+def ordered_by(board: AnswerBoard) -> str:
+    """Return what decided for the order, and what the verdicts rest on."""
+    asked = plural(board.n_questions, "question")
+    unanswerable = f", {count(board.n_unanswerable)} of them unanswerable" if board.n_unanswerable else ""
+    said = f"Ordered by {measure_told(board)} within each condition; {asked}{unanswerable}."
+    return " ".join([said, *_families(board)])
+
+
+def _families(board: AnswerBoard) -> list[str]:
+    said = []
+    for tests, what in (
+        (board.comparisons, "every pair of cells within a condition"),
+        ([one.test for one in board.contrasts], "every contrast between conditions"),
+    ):
+        if tests:
+            kinds = " and ".join(sorted({test.test for test in tests}))
+            said.append(f"Holm's correction over {plural(tests[0].family, 'comparison')} ({kinds}), {what}.")
+    return said
+
+
+def role_told(role: Role) -> str:
+    """Return which judge says a thing, and what that judge is worth."""
+    name = role.judge if role.judge == role.metric else f"{role.judge} ({role.metric})"
+    if role.model == NO_MODEL:
+        beaten = (
+            f"; it stands in for {' and '.join(role.instead_of)}, no better than a baseline"
+            if role.instead_of
+            else ""
+        )
+        return f"{name}, which asks no language model{beaten}"
+    if not role.measured:
+        return f"{name} by {role.model}, which nobody has measured against people here"
+    worth = "better than its baseline" if role.better_than_baseline else "not shown to be better than it"
+    return f"{name} by {role.model}, measured against people: {worth}"
+
+
+def roles_told(board: AnswerBoard) -> str:
+    """Return the judge of each thing in one line."""
+    return ". ".join(f"{role.role.capitalize()}: {role_told(role)}" for role in board.roles) + "."
+
+
+def without_score(row: AnswerStanding) -> str:
+    """Return what became of rows without a score, by what was judged; empty where all have one."""
+    told = {role: statuses(counts) for role, counts in row.statuses.items()}
+    return "; ".join(f"{role}: {others}" for role, others in told.items() if others)
+
+
+def tokens_each(spent: AnswerSpent) -> str:
+    """Return the tokens of an answer, in and out."""
+    n = spent.n_answers
+    return f"{count(round(spent.input / n))} in, {count(round(spent.output / n))} out"
+
+
+def cost_each(spent: AnswerSpent) -> str:
+    """Return what a thousand answers cost; an unknown price is said to be unknown."""
+    return "unknown" if spent.usd_each is None else f"{usd(1000 * spent.usd_each)} for 1,000"
+
+
+def usd_for_1000(spent: AnswerSpent) -> str:
+    """Return what a thousand answers cost, for a narrow column."""
+    if spent.usd_each is None:
+        return "?"
+    return f"{1000 * spent.usd_each:.2f}"
+
+
+def time_told(times: Quantiles | None) -> str:
+    """Return the median time of an answer; empty where none was timed."""
+    return seconds(times.p50) if times else ""
+
+
+def tag_name(table: TagTable) -> str:
+    """Return what questions are grouped by."""
+    return "language" if table.tag == "lang" else table.tag
+
+
+def group_name(value: str | None, n_values: int) -> str:
+    """Return the head of a group."""
+    if value is not None:
+        return value
+    return f"{plural(n_values, 'small group')} together"
+
+
+def tag_measures(table: TagTable) -> list[str]:
+    """Return the measures that any group of a tag has."""
+    known = {name for group in table.groups for means in group.cells.values() for name in means}
+    return [name for name in MEASURES if name in known and name != "unanswered"]
+
+
+def totals(summary: AnswerBenchSummary) -> str:
+    """Return the calls and tokens of all answers, and what they cost."""
+    spent = [row.spent for row in summary.board.standings]
+    costs = [one.cost_usd for one in spent]
+    known = [cost for cost in costs if cost is not None]
+    cost = usd(sum(known)) if len(known) == len(costs) else "cost unknown: a model has no price"
+    read = " and ".join(sorted(set(summary.list_prices.values())))
+    return (
+        f"{plural(sum(one.n_calls for one in spent), 'call')} for answers, "
+        f"{count(sum(one.input for one in spent))} tokens in, {count(sum(one.output for one in spent))} out, "
+        f"{cost}{f' at list prices read on {read}' if read else ''}; judges not included"
+    )
