@@ -1,5 +1,7 @@
 """Where stages run, and the functions that `import ragstone` offers."""
 
+from ragstone.engine.answer_bench import answer_bench_folder, bench_answerers
+from ragstone.engine.answer_bench_forecast import forecast_answer_bench
 from ragstone.engine.api import answer, judge, retrieve
 from ragstone.engine.attacking import attack
 from ragstone.engine.bench import bench_folder, bench_retrievers
@@ -73,9 +75,11 @@ __all__ = [
     "Translation",
     "TranslationCounts",
     "answer",
+    "answer_bench_folder",
     "answer_rows",
     "answer_to_file",
     "attack",
+    "bench_answerers",
     "bench_folder",
     "bench_judges",
     "bench_languages",
@@ -87,6 +91,7 @@ __all__ = [
     "build_rows",
     "check_build",
     "cut_documents",
+    "forecast_answer_bench",
     "forecast_answering",
     "forecast_bench",
     "forecast_facts",
