@@ -50,6 +50,7 @@ def doctor(
     checks = [_package(name, *told) for name, told in OPTIONAL.items()]
     checks += [_writable(settings.path(".ragstone")), *(_answers(name, settings) for name in models)]
     checks += [_embeds(name, settings) for name in _embedders(settings)]
+    checks += [_system(name, settings) for name in settings.systems]
     if json:
         show_json(checks)
     else:
@@ -131,3 +132,15 @@ def _embeds(name: str, settings: Settings) -> Check:
         return Check(f"embedder {name}", False, str(mistake), needed=True)
     seconds = time.perf_counter() - started
     return Check(f"embedder {name}", True, f"{n_numbers} numbers a text, in {seconds:.1f} s", needed=True)
+
+
+def _system(name: str, settings: Settings) -> Check:
+    """Look at an application of `[systems]`, and ask it nothing."""
+    from ragstone.engine import run_sync
+    from ragstone.engine.system_check import look_at
+    from ragstone.errors import RagstoneError
+
+    try:
+        return Check(f"system {name}", True, run_sync(look_at(name, settings)), needed=True)
+    except RagstoneError as mistake:
+        return Check(f"system {name}", False, str(mistake), needed=True)

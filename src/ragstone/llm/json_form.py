@@ -78,6 +78,8 @@ def described(reply: Json) -> str:
             return f"the text {reply[:60]!r}"
         case Sequence():
             return f"a list of {len(reply)}" + (f", the first {described(reply[0])}" if reply else "")
+        case None:
+            return "null"
         case _:
             return repr(reply)
 

@@ -1,9 +1,12 @@
 """A service behind HTTP that speaks JSON of its own form: requests by a template, through one `Site`."""
 
+import asyncio
+import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -48,6 +51,44 @@ async def open_json_service(declared: Declared, where: str) -> AsyncIterator[Pos
             return await _post(site, declared, {**values, "key": key}, where)
 
         yield post
+
+
+def check_key(declared: Declared, where: str) -> None:
+    """Raise ModelError where a key is named and cannot be had."""
+    _, no_key = _key(declared, where)
+    if no_key is not None:
+        raise ModelError(no_key)
+
+
+async def reach(url: str) -> str:
+    """Connect to an address, send nothing, hang up, and return what was reached.
+
+    Raises ModelError where nobody listens, ConfigError for what is no address.
+    """
+    from ragstone.llm.site import CONNECT_S, behind_proxy
+
+    shown = without_password(url)
+    if behind_proxy(url):
+        return f"{shown} is asked through a proxy, and was not looked at"
+    address = urlsplit(url)
+    try:
+        port = address.port or (443 if address.scheme == "https" else 80)
+    except ValueError:
+        port = 0
+    if address.scheme not in ("http", "https") or not address.hostname or not port:
+        raise ConfigError(f"{shown!r} is no address. Write e.g. http://localhost:8000/ask")
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            _, writer = await asyncio.open_connection(
+                address.hostname, port, ssl=True if address.scheme == "https" else None
+            )
+    except OSError as mistake:  # a timeout is one
+        why = str(mistake) or f"no connection within {CONNECT_S:g} s"
+        raise ModelError(f"{shown} cannot be reached ({why}). Is it running, and is url right?") from None
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return f"{address.hostname}:{port} can be reached; nothing was sent"
 
 
 def service_identity(url: str, form: object) -> str:

@@ -1,0 +1,228 @@
+"""An application behind HTTP: what is sent, what is read, and what becomes of every wrong reply."""
+
+import msgspec
+import pytest
+from tests.support.fake_retriever import Answered, serving
+
+from ragstone.config import HttpSystem
+from ragstone.errors import ConfigError, ModelError
+from ragstone.llm import CallFailed
+from ragstone.llm.transport import AppFailed, Unreachable
+from ragstone.records import Context, Question
+from ragstone.systems import Said, http_prompt, open_http_system
+
+QUESTION = Question(id="q1", question="When & where?", lang="en", tags={"crop": "corn"})
+
+
+@pytest.fixture
+def fake():
+    with serving() as server:
+        server.script = lambda asked: {"answer": "In May."}
+        yield server
+
+
+async def ask(fake, *, question=QUESTION, times=1, **given):
+    declared = HttpSystem(**{"url": fake.url, **given})
+    async with open_http_system("mine", declared) as endpoint:
+        for _ in range(times):
+            completion = await endpoint.send(http_prompt(declared, question))
+    return msgspec.json.decode(completion.text, type=Said), completion
+
+
+async def test_the_question_goes_out_as_the_template_says_and_the_answer_comes_back_by_path(fake):
+    said, completion = await ask(fake)
+    assert said == Said(answer="In May.")
+    assert completion.latency_s > 0
+    assert completion.cost_usd is None
+    (asked,) = fake.asked
+    assert (asked.method, asked.body) == ("POST", {"question": "When & where?"})
+
+
+async def test_id_language_and_tags_are_filled_in_and_an_unknown_one_is_null(fake):
+    template = {"q": "{question}", "n": "{id}", "l": "{lang}", "crop": "{tag.crop}", "month": "{tag.month}"}
+    await ask(fake, request=template)
+    body = {"q": "When & where?", "n": "q1", "l": "en", "crop": "corn", "month": None}
+    assert fake.asked[0].body == body
+
+
+async def test_an_empty_request_makes_it_a_get_with_the_question_in_the_address(fake):
+    await ask(fake, url=f"{fake.url}?q={{question}}", request={})
+    assert (fake.asked[0].method, fake.asked[0].path) == ("GET", "/search?q=When%20%26%20where?")
+
+
+async def test_a_key_is_sent_as_bearer_or_where_the_headers_say_and_headers_are_sent(fake, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "secret-key")
+    await ask(fake, api_key_env="MY_KEY", headers={"X-Team": "maize"})
+    assert fake.asked[0].headers["Authorization"] == "Bearer secret-key"
+    assert fake.asked[0].headers["X-Team"] == "maize"
+    await ask(fake, api_key_env="MY_KEY", headers={"api-key": "{key}"})
+    assert fake.asked[1].headers["api-key"] == "secret-key"
+    assert "Authorization" not in fake.asked[1].headers
+
+
+async def test_contexts_are_texts_or_objects_and_tokens_and_cost_are_read(fake):
+    fake.script = lambda asked: {
+        "out": {"text": "In May."},
+        "sources": [{"text": "a", "id": 7, "document_id": "d1", "score": 0.5}, {"text": "b"}],
+        "passages": ["x", "y"],
+        "usage": {"in": 10, "out": 4},
+        "usd": 0.002,
+    }
+    paths = {"input_tokens": "$.usage.in", "output_tokens": "$.usage.out", "cost_usd": "$.usd"}
+    said, completion = await ask(fake, answer="$.out.text", contexts="$.sources[*]", **paths)
+    assert said.contexts == [Context(text="a", id="7", document_id="d1", score=0.5), Context(text="b")]
+    assert (completion.usage.input, completion.usage.output, completion.cost_usd) == (10, 4, 0.002)
+    for path in ("$.passages[*]", "$.passages"):
+        said, completion = await ask(fake, answer="$.out.text", contexts=path)
+        assert said.contexts == [Context(text="x"), Context(text="y")]
+    assert (completion.usage.input, completion.usage.output) == (0, 0)
+
+
+@pytest.mark.parametrize("sources", [[], None])
+async def test_a_list_without_contexts_means_that_none_were_found(fake, sources):
+    fake.script = lambda asked: {"answer": "x", "sources": sources}
+    for path in ("$.sources[*].text", "$.sources"):
+        said, _ = await ask(fake, contexts=path)
+        assert said.contexts == []
+
+
+async def test_an_empty_text_is_an_answer(fake):
+    fake.script = lambda asked: {"answer": ""}
+    assert (await ask(fake))[0].answer == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "given", "message"),
+    [
+        (
+            {"text": "x", "n": 1},
+            {},
+            r"nothing at answer = '\$.answer'; it is an object with the keys text, n",
+        ),
+        ([{"text": "x"}], {}, r"it is a list of 1, the first an object with the keys text"),
+        ({"answer": 42}, {}, r"at answer = '\$.answer' is no text; it is 42"),
+        ({"answer": None}, {}, "is no text; it is null"),
+        ({"answer": {"text": "x"}}, {}, "is no text; it is an object with the keys text"),
+        (
+            {"answer": "x"},
+            {"contexts": "$.sources[*].text"},
+            r"contexts = '\$.sources\[\*\].text': the reply has nothing there; it is an object with the keys",
+        ),
+        ({"answer": "x", "sources": [{"body_text": 1}]}, {"contexts": "$.sources[*].text"}, "nothing there"),
+        ({"answer": "x", "sources": [{"txt": 1}]}, {"contexts": "$.sources"}, "a context needs one of text"),
+        ({"answer": "x", "sources": [7, {}]}, {"contexts": "$.sources"}, "a context needs one of text"),
+        (Answered(200, b"<!doctype html><p>Hello"), {}, "no JSON: <!doctype html><p>Hello"),
+        (Answered(200, b""), {}, "no JSON: an empty reply"),
+    ],
+)
+async def test_a_reply_that_cannot_be_read_says_what_it_holds(fake, reply, given, message):
+    fake.script = lambda asked: reply
+    with pytest.raises(AppFailed, match=message) as failure:
+        await ask(fake, **given)
+    assert failure.value.status == "unparsable"
+    assert not failure.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("answered", "message", "retryable"),
+    [
+        (Answered(500, b"oops"), "HTTP 500: oops", True),
+        (Answered(503, b"busy"), "HTTP 503: busy", True),
+        (Answered(422, b'{"detail": "too long"}'), "refuses the text: too long", False),
+    ],
+)
+async def test_an_error_status_is_the_applications_failure(fake, answered, message, retryable):
+    fake.script = lambda asked: answered
+    with pytest.raises(AppFailed, match=message) as failure:
+        await ask(fake)
+    assert failure.value.retryable == retryable
+
+
+async def test_an_overload_is_no_failure_of_the_application_and_says_for_how_long(fake):
+    fake.script = lambda asked: Answered(429, b"slow down", {"Retry-After": "7"})
+    with pytest.raises(CallFailed) as failure:
+        await ask(fake)
+    assert not isinstance(failure.value, AppFailed)
+    assert failure.value.retry_after_s == 7.0
+
+
+async def test_no_reply_in_time_is_told_without_the_question_in_the_address(fake):
+    fake.latency_s = 0.5
+    with pytest.raises(CallFailed, match=r"\[systems.mine\] .* did not answer in time") as failure:
+        await ask(fake, url=f"{fake.url}?q={{question}}", request={}, timeout_s=0.05)
+    assert failure.value.status == "timeout"
+    assert "When" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"), [(401, "refused the key"), (404, "Check url"), (405, "Check url")]
+)
+async def test_a_wrong_key_or_address_ends_everything_unless_something_was_answered(fake, code, message):
+    fake.script = lambda asked: Answered(code, b"no")
+    with pytest.raises(ModelError, match=message) as failure:
+        await ask(fake)
+    assert not isinstance(failure.value, CallFailed)
+    replies = [{"answer": "x"}, Answered(code, b"no")]
+    fake.script = lambda asked: replies.pop(0)
+    with pytest.raises(AppFailed, match=message):
+        await ask(fake, times=2)
+
+
+async def test_nobody_there_is_told_without_the_password(fake):
+    with pytest.raises(Unreachable, match=r"\[systems.mine\] .*cannot be reached .* and is url right"):
+        await ask(fake, url="http://me:word@127.0.0.1:9/ask")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"request": {"q": "{question}", "l": "{language}"}},
+            r"\[systems.mine\]: nothing fills \{language\}",
+        ),
+        ({"request": {"q": "{frage}"}}, r"nothing fills \{frage\}"),
+        ({"request": {"q": "hello"}}, r"put \{question\} into `request`, or into `url`"),
+        ({"headers": {"X": "{key}"}}, r"\{key\} is wanted"),
+        ({"answer": "$.["}, r"\[systems.mine\] answer = '\$.\[' is no JSONPath"),
+        ({"contexts": "sources["}, r"\[systems.mine\] contexts .* is no JSONPath"),
+    ],
+)
+async def test_a_template_that_cannot_be_is_told_before_anybody_is_asked(fake, given, message):
+    with pytest.raises(ConfigError, match=message):
+        await ask(fake, **given)
+    assert fake.asked == []
+
+
+async def test_whatever_decides_the_answer_is_in_the_identity_and_password_and_key_are_not(fake, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "secret-key")
+
+    async def identity(**given):
+        async with open_http_system("mine", HttpSystem(**{"url": fake.url, **given})) as endpoint:
+            return endpoint.identity
+
+    changes = [
+        {},
+        {"answer": "$.text"},
+        {"contexts": "$.c"},
+        {"request": {"q": "{question}"}},
+        {"headers": {"X": "1"}},
+        {"input_tokens": "$.n"},
+        {"cost_usd": "$.n"},
+        {"url": fake.url + "/2"},
+    ]
+    assert len({await identity(**given) for given in changes}) == len(changes)
+    assert await identity(timeout_s=1, max_concurrency=2) == await identity()
+    shown = await identity(url="http://me:word@a.org/", api_key_env="MY_KEY")
+    assert "word" not in shown
+    assert "secret-key" not in shown
+
+
+def test_what_the_request_does_not_hold_makes_no_other_call():
+    declared = HttpSystem(url="http://a.org")
+    other = msgspec.structs.replace(QUESTION, id="q2", tags=None)
+    assert http_prompt(declared, QUESTION) == http_prompt(declared, other)
+    by_crop = HttpSystem(url="http://a.org", request={"q": "{question}", "c": "{tag.crop}"})
+    assert http_prompt(by_crop, QUESTION) != http_prompt(by_crop, other)
+    assert http_prompt(declared, QUESTION) != http_prompt(
+        HttpSystem(url="http://a.org", version="2"), QUESTION
+    )
