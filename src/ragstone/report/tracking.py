@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -28,6 +28,7 @@ DIGEST = "ragstone.made_from"
 # MLflow tries seven times, for some minutes, to reach a server that is not there.
 PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "30"}
 CONNECT_S = 5.0
+T = TypeVar("T")
 FORBIDDEN = re.compile(r"[^\w\-. :/]")
 LONGEST_NAME, LONGEST_VALUE = 250, 500
 BATCH = 100  # parameters, or tags, in one call; MLflow takes no more
@@ -61,7 +62,7 @@ def log_to_mlflow(
     """Log a run to an MLflow server or store, and return where it stands there.
 
     tracking_uri: default MLFLOW_TRACKING_URI; experiment: default MLFLOW_EXPERIMENT_NAME, else `ragstone`.
-    The same run again (the same summary and manifest) updates the run of MLflow that is there; a run that
+    The same run again (by its manifest) updates the run of MLflow that is there; a run that
     was made anew is another one. Raises MissingExtra without mlflow, DataError where there is no store, or
     it refuses.
     """
@@ -109,10 +110,13 @@ def _log(client: Any, run: FinishedRun, experiment: str) -> Tracked:  # noqa: AN
 
 
 def made_from(folder: Path) -> str:
-    """Return the digest of a run's numbers and of what decided them."""
-    files = [folder / name for name in ("summary.json", "manifest.json")]
-    content = b"\n".join(path.read_bytes() for path in files if path.is_file())
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+    """Return the digest of all that decided a run and came of it: that of its manifest.
+
+    The summary is not it, for it counts the calls that were made this time.
+    """
+    manifest = folder / "manifest.json"
+    file = manifest if manifest.is_file() else folder / "summary.json"
+    return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
 
 
 def metrics_of(run: FinishedRun) -> dict[str, float]:
@@ -133,7 +137,7 @@ def metrics_of(run: FinishedRun) -> dict[str, float]:
             found |= _estimate(f"{row.retriever}/{measure.replace('@', ' at ')}", estimate)
     if summary.calls.cost_usd is not None:
         found["cost_usd"] = summary.calls.cost_usd
-    return {_name(name): float(value) for name, value in found.items()}
+    return {name: float(value) for name, value in _accepted(found).items()}
 
 
 def _metric_name(metric: MetricSummary, others: Iterable[MetricSummary]) -> str:
@@ -165,13 +169,21 @@ def params_of(run: FinishedRun) -> dict[str, str]:
     if prompt:
         found["prompt"] = f"{prompt.get('name')} version {prompt.get('version')}, {prompt.get('digest')}"
     found |= {f"digest.{name}": digest for name, digest in manifest.get("files", {}).items()}
-    return {_name(name): str(value)[:LONGEST_VALUE] for name, value in found.items() if value is not None}
+    known = {name: str(value)[:LONGEST_VALUE] for name, value in found.items() if value is not None}
+    return _accepted(known)
 
 
-def _name(name: str) -> str:
-    """Return a name that MLflow accepts; it takes a path for what begins with a slash or holds `..`."""
-    allowed = FORBIDDEN.sub("_", name).replace("..", "__").replace("//", "/_/").strip("/")
-    return allowed[:LONGEST_NAME]
+def _accepted(found: Mapping[str, T]) -> dict[str, T]:
+    """Return the values under names that MLflow accepts, no two alike."""
+    named: dict[str, T] = {}
+    for name, value in found.items():
+        # A name is a path there, so neither `..` nor an empty part can stand in it.
+        allowed = "/".join(part or "_" for part in FORBIDDEN.sub("_", name).replace("..", "__").split("/"))
+        allowed = allowed[-LONGEST_NAME:]
+        while allowed in named:
+            allowed += "_"
+        named[allowed] = value
+    return named
 
 
 def _cell(value: object) -> object:
