@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.dataset.certifying.certificate import Certificate
+from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary, summarise
 from ragstone.records import Judgement
 from ragstone.report import (
@@ -22,12 +23,20 @@ from ragstone.report import (
     terminal_study,
     terminal_summary,
 )
+from ragstone.report.answer_bench import AnswerBenchSummary
+from ragstone.report.answer_bench_terminal import terminal_answer_bench
 from ragstone.report.attack_terminal import terminal_attack
+from ragstone.report.blame import BlameSummary
+from ragstone.report.blame_terminal import terminal_blame
+from ragstone.report.compare_terminal import terminal_comparison
 from ragstone.report.dots import Dots, svg, vega_lite
 from ragstone.report.dotted import (
+    answer_bench_dots,
     attack_dots,
+    blame_dots,
     card_dots,
     certificate_dots,
+    comparison_dots,
     corrected_dots,
     judge_bench_dots,
     leaderboard_dots,
@@ -69,9 +78,12 @@ def _cards(cards: Sequence[ReportCard]) -> "tuple[list[RenderableType], list[Dot
 
 
 PARTS: dict[type, Show] = {
+    AnswerBenchSummary: _both(terminal_answer_bench, answer_bench_dots),
     AttackSummary: _both(terminal_attack, attack_dots),
     BenchSummary: _both(terminal_leaderboard, leaderboard_dots),
+    BlameSummary: lambda summary: ([terminal_blame(summary, ())], blame_dots(summary)),
     Certificate: _both(terminal_certificate, certificate_dots),
+    Comparison: lambda found: ([terminal_comparison(found, gated=True)], comparison_dots(found)),
     CorrectedMean: lambda mean: ([terminal_corrected([mean])], corrected_dots([mean])),
     FinishedRun: lambda run: ([terminal_summary(run.summary)], run_dots(run.summary)),
     JudgeBenchSummary: _both(terminal_judge_bench, judge_bench_dots),

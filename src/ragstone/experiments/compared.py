@@ -7,6 +7,7 @@ import msgspec
 from ragstone.records import Status
 from ragstone.statistics import Estimate
 from ragstone.statistics.paired import Test, Verdict
+from ragstone.tables.shown import Displayed
 
 Outcome = Literal["passed", "failed", "cannot tell"]
 Unit = Literal["seconds", "tokens", "usd"]
@@ -122,7 +123,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[GatedMetric]
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """Run B against run A, on the same questions.
 
     n_shared: questions compared; n_left_out: those that only one has, or that differ, left out on request.

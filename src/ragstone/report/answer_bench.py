@@ -8,9 +8,10 @@ from ragstone.experiments.answer_board import AnswerBoard
 from ragstone.report.judge_bench import BENCH
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
+from ragstone.tables.shown import Displayed
 
 
-class AnswerBenchSummary(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerBenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """A bench of answerers in numbers.
 
     models: name -> model, as the ledger knows it. retriever, k, n_distractors: what the conditions are made

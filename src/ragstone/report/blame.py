@@ -11,13 +11,14 @@ from ragstone.experiments.causes import Caused
 from ragstone.experiments.shares import SystemBlame
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
+from ragstone.tables.shown import Displayed
 
 BLAME = "blame.json"
 CAUSES = "causes.jsonl"
 MADE_FROM = ("questions.jsonl", "answers.jsonl", "judgements.jsonl")
 
 
-class BlameSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BlameSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_defaults=True):
     """Where the lost points of a run went: one table a system.
 
     made_from: file of the run -> its digest: blame of other rows is not shown beside these. models: role ->

@@ -4,11 +4,15 @@ from collections.abc import Iterable, Sequence
 
 from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.dataset.certifying.certificate import Certificate
+from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary
+from ragstone.report.answer_bench import AnswerBenchSummary
 from ragstone.report.attack import AttackSummary
 from ragstone.report.bench import BenchSummary
 from ragstone.report.bench_words import lead_of
+from ragstone.report.blame import BlameSummary
 from ragstone.report.certificate_words import bars
+from ragstone.report.compare_words import metric_name, systems_told
 from ragstone.report.dots import Dot, Dots, dot
 from ragstone.report.judge_bench import JudgeBenchSummary
 from ragstone.report.study import StudySummary
@@ -112,6 +116,43 @@ def attack_dots(summary: AttackSummary) -> list[Dots]:
         if family.flips
     ]
     return [Dots(title="Share of attacks that set the verdict", dots=dots)] if dots else []
+
+
+def comparison_dots(comparison: Comparison) -> list[Dots]:
+    """Return the differences of two runs, as shares of the scale: above 0 the second is better."""
+    dots = []
+    for row in comparison.metrics:
+        width = row.scale[1] - row.scale[0] if row.scale else 1.0
+        there = row.difference
+        low, high = (end if end is None else end / width for end in (there.low, there.high))
+        name = metric_name(row) + (
+            "" if len({one.b.system for one in comparison.metrics}) == 1 else f", {systems_told(row)}"
+        )
+        dots.append(Dot(name=name, value=there.value / width, low=low, high=high, group=row.verdict))
+    title = "Second run minus first, as a share of the scale"
+    return [Dots(title=title, dots=dots, ends=(-0.1, 0.1))] if dots else []
+
+
+def blame_dots(summary: BlameSummary) -> list[Dots]:
+    """Return what share of the questions each component has to answer for, by system."""
+    dots = [
+        dot(share.component, share.share, row.system)
+        for row in summary.systems
+        for share in row.shares
+        if share.share
+    ]
+    return [Dots(title="Points lost, as a share of the questions", dots=dots)] if dots else []
+
+
+def answer_bench_dots(summary: AnswerBenchSummary) -> list[Dots]:
+    """Return the score of each cell, coloured by the condition that it answered under."""
+    board = summary.board
+    dots = [
+        dot(f"{row.cell.model}, {row.cell.prompt}", row.score.mean, row.cell.condition)
+        for row in board.standings
+        if row.score
+    ]
+    return [Dots(title=board.measure, dots=dots, ends=board.scale)] if dots else []
 
 
 def certificate_dots(certificate: Certificate) -> list[Dots]:
