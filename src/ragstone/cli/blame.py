@@ -1,7 +1,7 @@
 """`ragstone blame`: a finished run -> where its lost points went."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from ragstone.cli.options import (
     Strict,
     Yes,
 )
+
+if TYPE_CHECKING:
+    from ragstone.report.blame import BlameSummary
 
 Again = Annotated[
     str | None,
@@ -83,10 +86,14 @@ def blame(
         show(terminal_blame(summary, [row for rows in read_causes(run).values() for row in rows]))
     say(f"Causes: {run / 'causes.jsonl'}")
     say(f"Report: {run / 'report.html'}")
-    if summary.calls:
-        leave(cut_off(summary.calls), summary.calls, strict=strict)
-        unscored = summary.calls.failed or any(
-            set(row.left_out) - {"not_applicable"} for row in summary.systems
-        )
-        if strict and unscored:
-            raise typer.Exit(UNSCORED)
+    _leave(summary, strict)
+
+
+def _leave(summary: "BlameSummary", strict: bool) -> None:
+    """Exit as the calls and the rows that were not counted demand."""
+    if summary.calls is None:
+        return
+    leave(cut_off(summary.calls), summary.calls, strict=strict)
+    unscored = summary.calls.failed or any(set(row.left_out) - {"not_applicable"} for row in summary.systems)
+    if strict and unscored:
+        raise typer.Exit(UNSCORED)

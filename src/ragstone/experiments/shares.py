@@ -10,12 +10,14 @@ import numpy as np
 
 from ragstone.experiments.causes import Cause, Caused, Component
 from ragstone.experiments.points import Point, Points
-from ragstone.statistics import Estimate, mean_estimate
+from ragstone.statistics import Estimate, mean_estimates
 from ragstone.statistics.holm import holm
 from ragstone.statistics.paired import paired_tests
 
 COMPONENTS: tuple[Component, ...] = get_args(Component)
 ALPHA = 0.05
+
+Pair = tuple[Component, Component]
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,10 +98,9 @@ def share_out(
     lead, found = points.lead, list(caused)
     of_question = {row.question_id: row for row in found}
     counted, doubted = points.counted, [point for point in points.counted if point.second is not None]
-    shares = [
-        _share(component, doubted if component == "judge" else counted, of_question, clusters, seed)
-        for component in COMPONENTS
-    ]
+    shares = _shares(counted, of_question, clusters, seed)
+    measured = _shares(doubted, of_question, clusters, seed)
+    shares = [measured[at] if share.component == "judge" else share for at, share in enumerate(shares)]
     return SystemBlame(
         system=lead.system,
         judge=lead.judge,
@@ -119,17 +120,15 @@ def share_out(
     )
 
 
-def _share(
-    component: Component,
-    points: Sequence[Point],
-    caused: Mapping[str, Caused],
-    clusters: Mapping[str, str],
-    seed: int,
-) -> Share:
-    names = [point.question_id for point in points]
-    ours = [float(name in caused and caused[name].component == component) for name in names]
-    groups = [clusters.get(name, name) for name in names]
-    return Share(component=component, n=round(sum(ours)), share=mean_estimate(ours, groups, seed=seed))
+def _shares(
+    points: Sequence[Point], caused: Mapping[str, Caused], clusters: Mapping[str, str], seed: int
+) -> list[Share]:
+    """Return the shares of these points, in the order of COMPONENTS."""
+    of = [caused[one.question_id].component if one.question_id in caused else None for one in points]
+    columns: dict[str, list[float]] = {name: [float(one == name) for one in of] for name in COMPONENTS}
+    groups = [clusters.get(one.question_id, one.question_id) for one in points]
+    found = mean_estimates(columns, groups, seed=seed)
+    return [Share(component=name, n=of.count(name), share=found.get(name)) for name in COMPONENTS]
 
 
 def _largest(
@@ -146,30 +145,38 @@ def _largest(
         return None
     first, second = ordered[0].component, ordered[1].component
     pairs = list(combinations([row.component for row in ordered], 2))
-    # Points of several systems or questions without a second opinion say nothing of the judge.
-    rows = {
-        pair: [point for point in points if "judge" not in pair or point.second is not None] for pair in pairs
-    }
-    p_values = [_p_value(pair, rows[pair], caused, clusters, seed) for pair in pairs]
-    p_holm = float(holm(np.array(p_values))[pairs.index((first, second))])
+    # Questions without a second opinion say nothing of the judge.
+    doubted = [one for one in points if one.second is not None]
+    alone = _p_values([pair for pair in pairs if "judge" not in pair], points, caused, clusters, seed)
+    beside = _p_values([pair for pair in pairs if "judge" in pair], doubted, caused, clusters, seed)
+    found = alone | beside
+    p_holm = float(holm(np.array([found[pair] for pair in pairs]))[pairs.index((first, second))])
     return Largest(
         first=first,
         second=second,
         verdict="largest" if p_holm <= ALPHA else "cannot tell",
         p_holm=p_holm,
-        n=len(rows[first, second]),
+        n=len(doubted if "judge" in (first, second) else points),
     )
 
 
-def _p_value(
-    pair: tuple[Component, Component],
+def _p_values(
+    pairs: Sequence[Pair],
     points: Sequence[Point],
     caused: Mapping[str, Caused],
     clusters: Mapping[str, str],
     seed: int,
-) -> float:
-    names = [point.question_id for point in points]
+) -> dict[Pair, float]:
+    """Return the p-value of each pair, the points that nobody could assign counted with its second."""
+    if not pairs:
+        return {}
+    names = [one.question_id for one in points]
     of = [caused[name].component if name in caused else None for name in names]
-    values = np.array([[one == pair[0], one in (pair[1], "cannot tell")] for one in of], dtype=np.float64)
-    [test] = paired_tests(values, [(0, 1)], [clusters.get(name, name) for name in names], seed=seed)
-    return test.p
+    own = [[float(one == name) for name in COMPONENTS] for one in of]
+    most = [[float(one in (name, "cannot tell")) for name in COMPONENTS] for one in of]
+    columns = np.array([[*row, *others] for row, others in zip(own, most, strict=True)])
+    places = [
+        (COMPONENTS.index(first), len(COMPONENTS) + COMPONENTS.index(second)) for first, second in pairs
+    ]
+    tests = paired_tests(columns, places, [clusters.get(name, name) for name in names], seed=seed)
+    return {pair: test.p for pair, test in zip(pairs, tests, strict=True)}
