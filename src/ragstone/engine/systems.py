@@ -168,7 +168,7 @@ async def _open_http(name: str, declared: HttpSystem, session: Session) -> Syste
             http_prompt(declared, question),
             question,
             system=name,
-            read=lambda reply: read_said(reply, tells_contexts=declared.contexts is not None),
+            read=lambda reply: read_said(reply, question, tells_contexts=declared.contexts is not None),
         )
 
     return System(answer, await session.door(door_of(name)))
@@ -190,7 +190,7 @@ async def _open_python(name: str, declared: PythonSystem, session: Session) -> S
             function_prompt(callee, question, declared.version),
             question,
             system=name,
-            read=lambda reply: read_said(reply, tells_contexts=True),
+            read=lambda reply: read_said(reply, question, tells_contexts=True),
         )
 
     return System(answer, await session.door(door_of(name)))

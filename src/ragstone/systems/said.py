@@ -35,11 +35,12 @@ def completion_of(said: Said, *, usage: Usage | None, latency_s: float, cost_usd
     )
 
 
-def read_said(reply: Reply, *, tells_contexts: bool) -> Said:
+def read_said(reply: Reply, question: Question, *, tells_contexts: bool) -> Said:
     """Return what a completion of completion_of holds; for a reply that was made up, one of its kind."""
     if reply.usage.calls:
         return msgspec.json.decode(reply.text, type=Said)
-    contexts = [Context(text=f"{number}. {reply.text}") for number in range(CONTEXTS)]
+    # Each question's own, for the calls of judges that are alike are counted once.
+    contexts = [Context(text=f"{question.id} {number}. {reply.text}") for number in range(CONTEXTS)]
     return Said(answer=reply.text, contexts=contexts if tells_contexts else None)
 
 
