@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.report.fragment import harmless
 from ragstone.report.wording import number
 from ragstone.statistics import Estimate
 
@@ -102,16 +103,15 @@ def svg(chart: Dots) -> str:
     size = f"{LEFT + WIDTH + RIGHT} {bottom + BOTTOM}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{LEFT + WIDTH + RIGHT}" '
-        f'role="img" aria-label="{escape(chart.title)}" '
+        f'role="img" aria-label="{escape(harmless(chart.title))}" '
         'style="max-width:100%;font:12px sans-serif;fill:#222;background:white">'
         f'<rect width="100%" height="100%" fill="white"/>{"".join(parts)}</svg>'
     )
 
 
 def _words(x: float, y: float, words: str, style: str) -> str:
-    return (
-        f'<text x="{x}" y="{y}"{f" style={chr(34)}{style}{chr(34)}" if style else ""}>{escape(words)}</text>'
-    )
+    styled = f' style="{style}"' if style else ""
+    return f'<text x="{x}" y="{y}"{styled}>{escape(harmless(words))}</text>'
 
 
 def _short(name: str) -> str:

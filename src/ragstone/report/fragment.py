@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 # Characters that would act on a terminal or turn the direction of a line, as the command line drops them.
-UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 PLAIN_WIDTH = 100
 # No colour of text or ground is set: both are the notebook's, so that light and dark work.
 STYLE = """\
@@ -46,7 +46,7 @@ def plain(parts: "Iterable[RenderableType]") -> str:
         console.print(part)
     file = console.file
     assert isinstance(file, StringIO)
-    lines = (line.rstrip() for line in _harmless(file.getvalue()).splitlines())
+    lines = (line.rstrip() for line in harmless(file.getvalue()).splitlines())
     return "\n".join(lines).rstrip()
 
 
@@ -56,7 +56,8 @@ def _console() -> "Console":
     return Console(file=StringIO(), width=PLAIN_WIDTH, color_system=None, highlight=False, markup=False)
 
 
-def _harmless(words: str) -> str:
+def harmless(words: str) -> str:
+    """Return the words with U+FFFD for each character that no page and no terminal should be given."""
     return UNRULY.sub("\ufffd", words)
 
 
@@ -117,7 +118,7 @@ def _spans(text: "Text") -> str:
     words = []
     for segment in text.render(_console()):
         if segment.text:
-            inner = escape(_harmless(segment.text))
+            inner = escape(harmless(segment.text))
             words.append(f"<b>{inner}</b>" if segment.style and segment.style.bold else inner)
     return "".join(words).strip("\n")
 
