@@ -5,6 +5,7 @@ import logging
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.support.doors import NONCE, Model, Verdict, door_to, prompt, verdict
 from tests.support.fake_openai import FakeOpenAI
@@ -454,3 +455,19 @@ async def test_every_row_ends_in_its_true_status_while_the_endpoint_misbehaves(
     assert len(failed) <= 3
     assert sum(budget.failed.values()) == len(failed)
     assert budget.retries > 5
+
+
+async def test_another_version_of_an_application_is_another_call_and_none_is_the_call_that_it_was() -> None:
+    asked = prompt(reply=None, nonce=None)
+    newer = [msgspec.structs.replace(asked, version=version) for version in ("", "1", "2")]
+    assert prompt_key("x", newer[0]) == prompt_key("x", asked)
+    assert len({prompt_key("x", one) for one in newer}) == 3
+
+
+async def test_a_cost_that_the_endpoint_tells_goes_before_the_price(tmp_path: Path) -> None:
+    said = Completion(text="x", usage=Usage(input=10, output=5), cost_usd=0.5)
+    budget = Budget()
+    with door_to(Model(said).send, tmp_path, price=Price(input=1, output=1), budget=budget) as door:
+        first = await door.ask(prompt(reply=None, nonce=None))
+        kept = await door.ask(prompt(reply=None, nonce=None))
+    assert (first.cost_usd, kept.cost_usd, budget.usd, door.from_ledger) == (0.5, 0.5, 1.0, 1)

@@ -8,8 +8,8 @@ import pytest
 
 from ragstone.errors import ModelError
 from ragstone.llm import CallFailed
-from ragstone.llm.limits import HANGING, LOST_IN_A_ROW, Circuit, Pace, Slots, backoff_s
-from ragstone.llm.transport import Unreachable
+from ragstone.llm.limits import HANGING, LOST_IN_A_ROW, Circuit, GivenUp, Pace, Slots, backoff_s
+from ragstone.llm.transport import AppFailed, Unreachable
 
 
 async def occupy(slots: Slots, until: asyncio.Event) -> None:
@@ -224,3 +224,24 @@ def test_many_lost_calls_in_a_row_stop_everything_and_an_answer_between_them_doe
         ModelError, match=r"30 calls in a row .* HTTP 500: broken .* run the same command again"
     ):
         circuit.call_lost(CallFailed("error", "HTTP 500: broken"))
+
+
+def test_failures_of_an_application_itself_stop_nothing() -> None:
+    circuit = Circuit()
+    for _ in range(LOST_IN_A_ROW * 2):
+        failure = AppFailed("unparsable", "no JSON: <html>")
+        circuit.attempt_failed(failure)
+        circuit.call_lost(failure)
+    circuit.check()
+
+
+def test_who_hangs_or_went_away_is_given_up_and_nobody_there_is_not_called_that() -> None:
+    circuit = Circuit()
+    for _ in range(HANGING - 1):
+        circuit.attempt_failed(timed_out())
+    with pytest.raises(GivenUp):
+        circuit.attempt_failed(timed_out())
+    circuit = Circuit()
+    with pytest.raises(ModelError) as failure:
+        circuit.call_lost(Unreachable("http://x cannot be reached"))
+    assert not isinstance(failure.value, GivenUp)
