@@ -13,6 +13,8 @@ import msgspec
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
 from ragstone.tables.columns import accepted_names, to_canonical
+from ragstone.tables.interchange import answers_in, is_result
+from ragstone.tables.saved import is_saved, read_saved
 
 RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement, Label)
 
@@ -33,7 +35,9 @@ IDENTITY: dict[type, tuple[str, ...]] = {
 def read_rows(path: Path | str, row_type: type[RowT]) -> Iterator[RowT]:
     """Yield the rows of a file in file order.
 
-    Other tools' column names are understood (see columns.py) and unknown columns are kept in `metadata`.
+    Other tools' column names are understood (see columns.py) and unknown columns are kept in `metadata`;
+    answers are also found in the results and traces of other tools (see interchange/). A folder is one of
+    `save_to_disk` of Hugging Face's `datasets`.
     A row of answers or labels without an id gets one made from its question's text, so that the same
     question has the same id in every file.
 
@@ -45,7 +49,8 @@ def read_rows(path: Path | str, row_type: type[RowT]) -> Iterator[RowT]:
     n_rows = 0
     keys: set[int] = set()
     names: Counter[str] = Counter()
-    for line, raw in _raw_rows(path):
+    rows = _raw_rows(path)
+    for line, raw in answers_in(rows, str(path)) if row_type is Answer else rows:
         n_rows += 1
         try:
             row = _convert(raw, row_type, names, n_rows)
@@ -78,9 +83,13 @@ def parse_row(raw: dict[str, Any], row_type: type[RowT]) -> RowT:
 def parse_rows(rows: Iterable[RowT | dict[str, Any]], row_type: type[RowT]) -> list[RowT]:
     """Return rows of values, or of dicts in anybody's column names, as read_rows does for a file.
 
+    rows: a list or anything that yields them, a data set of Hugging Face's `datasets` and ragas among it.
     Raises DataError naming the row, also for a second one with the same identity.
     """
     wanted = f"{row_type.__name__} values or dicts"
+    to_list = None if isinstance(rows, list) else getattr(rows, "to_list", None)
+    if callable(to_list):  # a data set of Hugging Face or of ragas
+        rows = to_list()
     if isinstance(rows, str | bytes | Path | dict) or not isinstance(rows, Iterable):
         raise DataError(
             f"expected a list of rows ({wanted}), got {type(rows).__name__}. A file is read by "
@@ -89,7 +98,8 @@ def parse_rows(rows: Iterable[RowT | dict[str, Any]], row_type: type[RowT]) -> l
     names: Counter[str] = Counter()
     keys: set[int] = set()
     parsed = []
-    for number, raw in enumerate(rows, 1):
+    numbered: Iterable[tuple[int, Any]] = enumerate(rows, 1)
+    for number, raw in answers_in(numbered, "the rows") if row_type is Answer else numbered:
         if not isinstance(raw, row_type | dict):
             raise DataError(f"row {number}: expected {wanted}, got {type(raw).__name__}: {raw!r}")
         try:
@@ -160,6 +170,9 @@ def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:
 def _raw_rows(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield (line number, decoded object or DecodeError) for every row of a file."""
     reader = READERS.get(path.suffix.lower())
+    if is_saved(path):
+        yield from read_saved(path)
+        return
     if not path.is_file():
         hint = "It is a folder." if path.is_dir() else "Check the spelling and the folder that you are in."
         raise DataError(f"{path}: no such file. {hint}")
@@ -193,6 +206,8 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
         raise DataError(
             f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
         ) from None
+    if isinstance(rows, dict) and is_result(rows):
+        rows = [rows]
     if isinstance(rows, dict):  # {"data": [...]} and the like: the one list that it holds
         lists = [value for value in rows.values() if isinstance(value, list)]
         rows = lists[0] if len(lists) == 1 else [rows]

@@ -1,34 +1,17 @@
 """A row of a log, in anybody's columns -> what was asked, and what was answered."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from ragstone.records import Answer, Context
 from ragstone.tables.columns import accepted_names, as_contexts
+from ragstone.tables.said import ANSWER_NAMES, QUESTION_NAMES, answer_text, question_text, said_in
 
-_QUESTION = (
-    *accepted_names(Answer, "question"),
-    *("prompt", "user_message", "user_query", "user_question", "search_query", "search_term", "message"),
-    *("utterance", "text", "q", "inputs", "request", "body", "question_text"),
-)
-_ANSWER = (
-    *accepted_names(Answer, "answer"),
-    *("reply", "assistant_message", "assistant", "bot_response", "bot_message", "response_text", "outputs"),
-    *("result", "output_text", "generation", "message_out", "answer_text"),
-)
 _CONTEXTS = (*accepted_names(Answer, "contexts"), "sources", "passages")
 _ID = ("question_id", "id", "_id", "qid", "query_id", "trace_id", "request_id", "custom_id")
 _SYSTEM = accepted_names(Answer, "system")
-_MESSAGES = ("messages", "conversation", "conversations", "history", "chat", "turns", "chat_history")
-_ROLE, _CONTENT = (
-    ("role", "from", "author", "sender", "speaker"),
-    ("content", "value", "text", "message", "parts"),
-)
-_USER = {"user", "human", "customer", "client", "visitor", "prompter", "person"}
-_ASSISTANT = {"assistant", "gpt", "bot", "ai", "model", "agent", "chatbot", "system_reply"}
-MOST_LEVELS = 5  # of objects in objects
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -66,24 +49,24 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> Exchange | None:
     """
     row = {str(name).strip().casefold(): value for name, value in raw.items()}
     row |= {str(name): value for name, value in raw.items()}
-    asked, answered = _from_messages(row)
+    asked, answered = said_in(row)
     if columns.question is not None:
-        asked = _as_question(cell(raw, columns.question))
+        asked = question_text(cell(raw, columns.question))
     elif asked is None:
-        asked = next((text for name in _QUESTION if (text := _as_question(row.get(name)))), None)
+        asked = next((text for name in QUESTION_NAMES if (text := question_text(row.get(name)))), None)
     if not asked:
         return None
     if columns.answer is not None:
-        answered = _as_answer(cell(raw, columns.answer))
+        answered = answer_text(cell(raw, columns.answer))
     elif answered is None:
-        answered = next((text for name in _ANSWER if (text := _as_answer(row.get(name)))), None)
+        answered = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
     return Exchange(
         question=asked,
         id=next((str(row[name]) for name in _ID if isinstance(row.get(name), str | int)), None),
         answer=answered,
         contexts=_contexts(row),
         system=next((row[name] for name in _SYSTEM if isinstance(row.get(name), str) and row[name]), None),
-        reference=_as_answer(cell(raw, columns.reference)) if columns.reference else None,
+        reference=answer_text(cell(raw, columns.reference)) if columns.reference else None,
         quality=cell(raw, columns.quality) if columns.quality else None,
         tags={name: str(value) for name in columns.tags if (value := cell(raw, name)) not in (None, "")},
     )
@@ -96,80 +79,6 @@ def cell(raw: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401 - whatever
     first, _, rest = column.partition(".")
     inner = raw.get(first)
     return cell(inner, rest) if rest and isinstance(inner, Mapping) else None
-
-
-def _from_messages(row: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return the last user's message of a conversation and the reply to it, as far as there is one."""
-    messages = _messages(row, MOST_LEVELS)
-    said = [(_role(one), _text(_first(one, _CONTENT), MOST_LEVELS)) for one in messages]
-    last = max((at for at, (role, text) in enumerate(said) if role in _USER and text), default=None)
-    if last is None:
-        return None, None
-    replies = [text for role, text in said[last + 1 :] if role in _ASSISTANT and text]
-    return said[last][1], replies[-1] if replies else None
-
-
-def _messages(row: Mapping[str, Any], levels: int) -> list[Mapping[str, Any]]:
-    """Return the messages of a row: its own, else those of an object in it, such as a request's body."""
-    for name in (*_MESSAGES, "input", "inputs", "prompt"):
-        listed = row.get(name)
-        if isinstance(listed, list) and any(isinstance(one, Mapping) and _role(one) for one in listed):
-            return [one for one in listed if isinstance(one, Mapping)]
-    for name in ("request", "body", "input", "inputs", "kwargs", "data") if levels else ():
-        inner = row.get(name)
-        if isinstance(inner, Mapping):
-            found = _messages(inner, levels - 1)
-            if found:
-                return found
-    return []
-
-
-def _role(message: Mapping[str, Any]) -> str:
-    role = _first(message, _ROLE)
-    role = role.get("role") if isinstance(role, Mapping) else role
-    return role.casefold() if isinstance(role, str) else ""
-
-
-def _first(row: Mapping[str, Any], names: Iterable[str]) -> object:
-    return next((row[name] for name in names if row.get(name) is not None), None)
-
-
-def _as_question(value: object) -> str | None:
-    """Return a question's text; an object holds it under a known name."""
-    if isinstance(value, Mapping):
-        inner = {str(name).casefold(): one for name, one in value.items()}
-        return next((text for name in _QUESTION if (text := _text(inner.get(name), 1))), None)
-    return _text(value, 0)
-
-
-def _as_answer(value: object) -> str | None:
-    return _text(value, MOST_LEVELS)
-
-
-def _text(value: object, levels: int) -> str | None:
-    """Return the text that a value holds: itself, or that of choices, outputs, parts and contents."""
-    if isinstance(value, str):
-        return value.strip() or None
-    if not levels:
-        return None
-    if isinstance(value, Mapping):
-        inner = (
-            "output_text",
-            "content",
-            "text",
-            "answer",
-            "output",
-            "message",
-            "choices",
-            "body",
-            "response",
-            "parts",
-        )
-        return next((text for name in inner if (text := _text(value.get(name), levels - 1))), None)
-    if isinstance(value, Sequence):
-        said = [text for one in value if (text := _text(one, levels - 1))]
-        return "\n".join(said) or None
-    return None
 
 
 def _contexts(row: Mapping[str, Any]) -> list[Context] | None:

@@ -1,0 +1,69 @@
+"""Test cases of deepeval (version 4.3): `.deepeval/.latest_run_full.json`, test runs, and `save_as`.
+
+A test run has camel case and its cases inside; `EvaluationDataset.save_as` writes our own aliases, in CSV
+with passages that are joined by `|`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ragstone.tables.interchange.values import context_in, count_in, number_in
+
+_CASES = ("testCases", "test_cases")
+_NAMES = {"actualOutput": "actual_output", "expectedOutput": "expected_output"}
+_SPENT = {
+    *(
+        "tokenCost",
+        "token_cost",
+        "completionTime",
+        "completion_time",
+        "retrievalContext",
+        "retrieval_context",
+    ),
+    *("inputTokenCount", "input_token_count", "outputTokenCount", "output_token_count"),
+}
+
+
+def is_deepeval(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a test run, or a test case in deepeval's names."""
+    run = raw.get("testRunData", raw)
+    if isinstance(run, Mapping) and isinstance(run.get("testCases"), list):
+        return True
+    return "input" in raw and bool(raw.keys() & {"actualOutput", "actual_output"})
+
+
+def read_deepeval(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an answer for each test case; what is no object as it is. Conversations are left out."""
+    for number, raw in rows:
+        if not isinstance(raw, dict):
+            yield number, raw
+            continue
+        run = raw.get("testRunData", raw)
+        cases = next((run[name] for name in _CASES if isinstance(run.get(name), list)), None)
+        if cases is None:
+            yield number, _row(raw)
+        else:
+            yield from ((at, _row(one) if isinstance(one, dict) else one) for at, one in enumerate(cases, 1))
+
+
+def _row(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a case in the names of an answer sheet. Beside what was found, `context` is what should be."""
+    row = {_NAMES.get(name, name): value for name, value in case.items() if name not in _SPENT}
+    found = case.get("retrievalContext", case.get("retrieval_context"))
+    if found is not None and "context" in row:
+        row["reference_contexts"] = row.pop("context")
+    if isinstance(found, str) and found and not found.lstrip().startswith("["):
+        found = found.split("|")
+    if isinstance(found, list):
+        found = [one for item in found if (one := context_in(item))]
+    given = count_in(case, ["inputTokenCount", "input_token_count"])
+    made = count_in(case, ["outputTokenCount", "output_token_count"])
+    more = {
+        "retrieval_context": found,
+        "latency_s": number_in(case.get("completionTime", case.get("completion_time"))),
+        "cost_usd": number_in(case.get("tokenCost", case.get("token_cost"))),
+        "usage": None if given is None and made is None else {"input": given or 0, "output": made or 0},
+    }
+    row |= {name: value for name, value in more.items() if value is not None}
+    tags = row.pop("tags", None)  # a list; ours are named
+    return {**row, "deepeval_tags": tags} if tags else row

@@ -1,0 +1,155 @@
+"""Traces and observations of Langfuse: exports of its tables, of its blob storage, and its API (version 3).
+
+JSON, JSONL and CSV. A trace is an answer; its observations may stand in it, or in rows of their own, in camel
+case (interface, API) or with underscores (blob storage).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ragstone.records import Answer
+from ragstone.tables.columns import accepted_names
+from ragstone.tables.interchange.traces import Kind, Step, answers_of
+from ragstone.tables.interchange.values import (
+    answer_in,
+    contexts_in,
+    count_in,
+    decoded,
+    number_in,
+    question_in,
+    seconds_at,
+)
+
+# Each is in every trace, as null where it is empty; logs of other origin have `input` and `output` too.
+_IN_TRACES = {"id", "timestamp", "name"}
+_TRACE_MARKS = {"sessionId", "session_id", "userId", "user_id", "htmlPath", "observations"}
+_IN_OBSERVATIONS = {"startTime", "start_time", "parentObservationId", "parent_observation_id"}
+_NOT_LANGFUSE = {
+    name for field in ("reference", "contexts") for name in (*accepted_names(Answer, field), "expectedOutput")
+}
+_KINDS: Mapping[str, Kind] = {"GENERATION": "model", "RETRIEVER": "retriever", "EMBEDDING": "embedding"}
+_INPUT = ("input", "promptTokens", "prompt_tokens", "inputUsage", "inputTokens", "input_tokens")
+_OUTPUT = ("output", "completionTokens", "completion_tokens", "outputUsage", "outputTokens", "output_tokens")
+_CACHED = ("input_cached_tokens", "cache_read_input_tokens", "input_cache_read")
+_COST = ("totalCost", "total_cost", "calculatedTotalCost", "calculated_total_cost")
+
+
+def is_langfuse(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a trace or an observation."""
+    return _is_observation(raw) or _is_trace(raw)
+
+
+def _is_observation(raw: Mapping[str, Any]) -> bool:
+    has_trace = bool(raw.keys() & {"traceId", "trace_id"})
+    return has_trace and "type" in raw and bool(raw.keys() & _IN_OBSERVATIONS)
+
+
+def _is_trace(raw: Mapping[str, Any]) -> bool:
+    names = raw.keys()
+    told = names >= _IN_TRACES and bool(names & {"input", "output"}) and bool(names & _TRACE_MARKS)
+    return told and not names & _NOT_LANGFUSE
+
+
+def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
+    """Yield an answer for each trace, see traces.answers_of; what is no object as it is."""
+    steps: list[Step] = []
+    for number, raw in rows:
+        if not isinstance(raw, dict):
+            yield number, raw
+        elif _is_observation(raw):
+            steps.append(_observation(number, raw))
+        else:
+            steps.append(_trace(number, raw))
+            inside = decoded(raw.get("observations"))
+            steps += [
+                _observation(number, {"traceId": raw.get("id"), **one})
+                for one in (inside if isinstance(inside, list) else ())
+                if isinstance(one, Mapping)
+            ]
+    yield from answers_of(steps, where)
+
+
+def _trace(number: int, raw: Mapping[str, Any]) -> Step:
+    return Step(
+        number=number,
+        trace=str(raw.get("id")),
+        kind="trace",
+        asked=question_in(raw.get("input")),
+        answered=_answer(raw),
+        started=seconds_at(raw.get("timestamp")),
+        latency_s=number_in(raw.get("latency")),
+        tokens=_tokens(raw),
+        cost_usd=_cost(raw),
+        error=_error(raw),
+    )
+
+
+def _observation(number: int, raw: Mapping[str, Any]) -> Step:
+    kind = _kind(raw)
+    begun = seconds_at(raw.get("startTime", raw.get("start_time")))
+    ended = seconds_at(raw.get("endTime", raw.get("end_time")))
+    latency = number_in(raw.get("latency"))
+    if latency is None and begun is not None and ended is not None:
+        latency = max(0.0, round(ended - begun, 6))
+    names = ("providedModelName", "provided_model_name", "model")
+    return Step(
+        number=number,
+        trace=str(raw.get("traceId", raw.get("trace_id"))),
+        id=_id(raw.get("id")),
+        parent=_id(raw.get("parentObservationId", raw.get("parent_observation_id"))),
+        kind=kind,
+        asked=question_in(raw.get("input")),
+        answered=_answer(raw),
+        contexts=(contexts_in(raw.get("output")) or []) if kind == "retriever" else None,
+        started=begun,
+        latency_s=latency,
+        tokens=_tokens(raw) if kind == "model" else None,
+        cost_usd=_cost(raw),
+        model=next((raw[name] for name in names if isinstance(raw.get(name), str) and raw[name]), None),
+        error=_error(raw),
+    )
+
+
+def _kind(raw: Mapping[str, Any]) -> Kind:
+    """Return what an observation is; before Langfuse had retrievers, they were spans of such a name."""
+    told = str(raw.get("type")).upper()
+    if told == "SPAN" and "retriev" in str(raw.get("name")).casefold():
+        return "retriever"
+    return _KINDS.get(told, "other")
+
+
+def _id(value: object) -> str | None:
+    return str(value) if value else None
+
+
+def _answer(raw: Mapping[str, Any]) -> str | None:
+    return None if raw.get("output") is None else answer_in(raw["output"])
+
+
+def _error(raw: Mapping[str, Any]) -> str | None:
+    if raw.get("level") != "ERROR":
+        return None
+    return str(raw.get("statusMessage") or raw.get("status_message") or "it failed, and does not say why")
+
+
+def _tokens(raw: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    for name in ("usageDetails", "usage_details", "usage"):
+        counts = decoded(raw.get(name))
+        if isinstance(counts, Mapping) and (found := _counted(counts)):
+            return found
+    # `input` of the row itself is a text.
+    return _counted({name: value for name, value in raw.items() if name not in ("input", "output")})
+
+
+def _counted(counts: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    given, made = count_in(counts, _INPUT), count_in(counts, _OUTPUT)
+    return None if given is None and made is None else (given or 0, made or 0, count_in(counts, _CACHED) or 0)
+
+
+def _cost(raw: Mapping[str, Any]) -> float | None:
+    costs = [number_in(raw.get(name)) for name in _COST]
+    details = decoded(raw.get("costDetails", raw.get("cost_details")))
+    if isinstance(details, Mapping):
+        costs.append(number_in(details.get("total")))
+    # Langfuse writes 0 where it knows no price.
+    return next((cost for cost in costs if cost), None)

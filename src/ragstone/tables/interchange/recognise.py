@@ -1,0 +1,43 @@
+"""Which tool wrote a file of results, by what stands in its first row."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from ragstone.tables.interchange import deepeval, langfuse, openinference, promptfoo, ragas
+
+Numbered = tuple[int, Any]
+"""A line, or the number of a row, and what stands there: an object, or the error in place of one."""
+
+Reader = Callable[[Iterable[Numbered], str], Iterator[Numbered]]
+
+# What a first row must be like, and what then reads them all. The first that fits is taken.
+FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Reader], ...] = (
+    (promptfoo.is_promptfoo, promptfoo.read_promptfoo),
+    (openinference.is_openinference, openinference.read_openinference),
+    (langfuse.is_langfuse, langfuse.read_langfuse),
+    (deepeval.is_deepeval, deepeval.read_deepeval),
+    (ragas.is_ragas, ragas.read_ragas),
+)
+
+
+def is_result(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is, by itself, what a tool has found, whatever lists there are in it."""
+    return any(fits(raw) for fits, _ in FORMATS)
+
+
+def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
+    """Yield the rows of an answer sheet that results of another tool hold; any other rows as they are.
+
+    where: the file, for messages. Raises DataError for a file of a known tool in which nothing was asked.
+    """
+    every = iter(rows)
+    before: list[Numbered] = []
+    for number, raw in every:
+        before.append((number, raw))
+        if isinstance(raw, dict):
+            read = next((read for fits, read in FORMATS if fits(raw)), None)
+            together = chain(before, every)
+            yield from read(together, where) if read else together
+            return
+    yield from before

@@ -1,0 +1,126 @@
+"""Traces of an application -> answers: what was asked and said at the top, what was retrieved on the way."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ragstone.errors import DataError
+
+Kind = Literal["trace", "model", "retriever", "reranker", "embedding", "other"]
+
+NO_OUTPUT = "the trace has no output"
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One span of a trace, or (kind `trace`) the trace itself.
+
+    number: the line that it stands in. asked, answered: texts. contexts: passages that came out of it, None
+    where it is not known to bring any. started: seconds, of any origin. tokens: input, output and cached.
+    """
+
+    number: int
+    trace: str
+    id: str | None = None
+    parent: str | None = None
+    kind: Kind = "other"
+    asked: str | None = None
+    answered: str | None = None
+    contexts: list[dict[str, Any]] | None = None
+    started: float | None = None
+    latency_s: float | None = None
+    tokens: tuple[int, int, int] | None = None
+    cost_usd: float | None = None
+    model: str | None = None
+    error: str | None = None
+
+
+def answers_of(steps: Iterable[Step], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield a row of an answer sheet for each trace in which something was asked, in order of appearance.
+
+    Question and answer are those of the top of the trace, else the first that was asked and the last that a
+    model said on the way. Contexts: what came out of the last reranker, else out of all retrievers, each text
+    once. Tokens and cost: of all calls of models. The system is the model, where one alone was asked; a trace
+    that got to no model belongs to the only system of the file. One that was asked and has no output has an
+    error.
+    Raises DataError where nothing was asked in any of them.
+    """
+    traces: dict[str, list[Step]] = {}
+    for step in steps:
+        traces.setdefault(step.trace, []).append(step)
+    rows = [
+        (inside[0].number, row) for name, inside in traces.items() if (row := _row(name, inside)) is not None
+    ]
+    systems = {row["system"] for _, row in rows if "system" in row}
+    only = {"system": next(iter(systems))} if len(systems) == 1 else {}
+    yield from ((number, only | row) for number, row in rows)
+    if not rows:
+        raise DataError(
+            f"{where}: {len(traces)} traces, and no question in any of them. Export the spans with their "
+            "inputs and outputs."
+        )
+
+
+def _row(name: str, steps: Sequence[Step]) -> dict[str, Any] | None:
+    steps = sorted(steps, key=lambda step: (step.started is None, step.started or 0.0))
+    top = _top(steps)
+    said = [step for step in steps if step.kind not in ("retriever", "reranker", "embedding")]
+    question = top.asked or next((step.asked for step in said if step.asked), None)
+    if question is None:
+        return None
+    models = [step for step in steps if step.kind == "model"]
+    answer = top.answered
+    if answer is None:
+        answer = next((step.answered for step in reversed(models) if step.answered is not None), None)
+    error = top.error
+    if answer is None and error is None:
+        error = next((step.error for step in reversed(steps) if step.error), NO_OUTPUT)
+    names = {step.model for step in models if step.model}
+    row = {
+        "question": question,
+        "answer": "" if error else answer,
+        "system": next(iter(names)) if len(names) == 1 else None,
+        "contexts": _contexts(steps),
+        "latency_s": top.latency_s,
+        "usage": _usage(models) or _usage([top]),
+        "cost_usd": _cost(models, top),
+        "error": error,
+        "metadata": {"trace_id": name},
+    }
+    return {field: value for field, value in row.items() if value is not None}
+
+
+def _top(steps: Sequence[Step]) -> Step:
+    """Return the trace itself, else the first span that has no parent here and was asked something."""
+    ids = {step.id for step in steps if step.id}
+    roots = [step for step in steps if step.parent not in ids] or list(steps)
+    return next(
+        (step for step in roots if step.kind == "trace" and step.asked),
+        next((step for step in roots if step.asked), roots[0]),
+    )
+
+
+def _contexts(steps: Sequence[Step]) -> list[dict[str, Any]] | None:
+    ranked = [step.contexts for step in steps if step.kind == "reranker" and step.contexts is not None]
+    found = ranked[-1:] or [
+        step.contexts for step in steps if step.kind == "retriever" and step.contexts is not None
+    ]
+    if not found:
+        return None
+    return list({context["text"]: context for some in found[::-1] for context in some[::-1]}.values())[::-1]
+
+
+def _usage(steps: Sequence[Step]) -> dict[str, int] | None:
+    known = [step.tokens for step in steps if step.tokens is not None]
+    if not known:
+        return None
+    given, made, cached = (sum(parts) for parts in zip(*known, strict=True))
+    return {"input": given, "output": made, "cached": cached, "calls": len(known)}
+
+
+def _cost(models: Sequence[Step], top: Step) -> float | None:
+    """Return what all calls of models cost; None unless the price of each is known, or that of the trace."""
+    known = [step.cost_usd for step in models if step.cost_usd is not None]
+    if top.kind == "trace" and top.cost_usd is not None:
+        return top.cost_usd
+    return sum(known) if known and len(known) == len(models) else None

@@ -1,0 +1,139 @@
+"""Single values that tools keep in many shapes: texts, passages, times, numbers of tokens."""
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from ragstone.tables.columns import CONTEXT_TEXT, as_list
+from ragstone.tables.said import ANSWER_NAMES, answer_text, question_text, said_in
+
+_LISTS = (
+    *("documents", "retrieved_contexts", "contexts", "context", "chunks", "nodes", "results", "matches"),
+    *("passages", "sources", "source_documents", "hits", "output"),
+)
+_TEXTS = (*CONTEXT_TEXT, "pageContent", "context", "chunk", "passage")
+
+
+def decoded(value: object) -> object:
+    """Return what a text of JSON stands for; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ('"', "{", "["):
+        try:
+            return msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            return value
+    return value
+
+
+def question_in(value: object) -> str | None:
+    """Return the question that an input holds: its text, the last message of a user, or a known field.
+
+    An object of which nothing is known asks what its only text says.
+    """
+    inside = decoded(value)
+    if isinstance(inside, list):
+        inside = {"messages": inside}
+    if not isinstance(inside, Mapping):
+        return question_text(inside) or _written(value)
+    texts = [one for one in inside.values() if isinstance(one, str) and one.strip()]
+    return said_in(inside)[0] or question_text(inside) or (texts[0] if len(texts) == 1 else None)
+
+
+def answer_in(value: object) -> str | None:
+    """Return the answer that an output holds: its text, the last message of an assistant, or a known field.
+
+    An empty text is an answer too. An object of which nothing is known is written as JSON.
+    """
+    if value == "":
+        return ""
+    inside = decoded(value)
+    if isinstance(inside, Mapping):
+        by_name = {str(name).casefold(): one for name, one in inside.items()}
+        named = (answer_text(by_name.get(name)) for name in ANSWER_NAMES)
+        said = _replied(inside) or next((text for text in named if text), None)
+        return said or answer_text(inside) or _written(inside)
+    if isinstance(inside, list):
+        return _replied({"messages": inside}) or answer_text(inside) or _written(inside)
+    return answer_text(inside) or _written(value)
+
+
+def _replied(row: Mapping[str, Any]) -> str | None:
+    """Return what an assistant said last, also where nobody asked in the same list."""
+    asked, answered = said_in(row)
+    if asked is not None:
+        return answered
+    listed = row.get("messages")
+    if not isinstance(listed, list):
+        return None
+    return said_in({"messages": [{"role": "user", "content": "?"}, *listed]})[1]
+
+
+def _written(value: object) -> str | None:
+    if value is None or value == {} or value == []:
+        return None
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def contexts_in(value: object) -> list[dict[str, Any]] | None:
+    """Return the passages that an output of a retriever holds; None where it is not known to hold any."""
+    inside = decoded(value)
+    if isinstance(inside, Mapping):
+        lists = (decoded(inside[name]) for name in _LISTS if name in inside)
+        inside = next((one for one in lists if isinstance(one, list)), None)
+        return None if inside is None else contexts_in(inside)
+    if inside is None or inside == "":
+        return None
+    return [one for item in as_list(inside) if (one := context_in(item))]
+
+
+def context_in(item: object) -> dict[str, Any] | None:
+    """Return a passage as a context: text, and id and score as far as they are there. None without a text."""
+    inside = decoded(item)
+    if isinstance(inside, str):
+        return {"text": inside} if inside else None
+    if not isinstance(inside, Mapping):
+        return None
+    fields = {str(name).removeprefix("document."): one for name, one in inside.items()}
+    for name in ("document", "node"):
+        if isinstance(fields.get(name), Mapping):
+            fields |= {str(key): one for key, one in fields.pop(name).items()}
+    text = next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), None)
+    if not text:
+        return None
+    found: dict[str, Any] = {"text": text}
+    if isinstance(fields.get("id"), str | int):
+        found["id"] = str(fields["id"])
+    score = number_in(fields.get("score"))
+    return found if score is None else {**found, "score": score}
+
+
+def number_in(value: object) -> float | None:
+    """Return a finite number, also from text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def count_in(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
+    """Return the first whole number of 0 or more under one of these names."""
+    numbers = (number_in(values.get(name)) for name in names)
+    return next((int(number) for number in numbers if number is not None and number >= 0), None)
+
+
+def seconds_at(value: object) -> float | None:
+    """Return a point in time in seconds: of a datetime, of ISO 8601, or of nanoseconds since 1970."""
+    if isinstance(value, str) and not value.isdigit():
+        try:
+            value = datetime.fromisoformat(value.replace(" UTC", "+00:00"))
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        return value.timestamp()
+    number = number_in(value)
+    return None if number is None else number / 1e9

@@ -1,0 +1,60 @@
+"""Folders that `save_to_disk` of Hugging Face's `datasets` (version 5.2) writes -> their rows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.errors import DataError, MissingExtra
+
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+
+
+def is_saved(path: Path) -> bool:
+    """Say whether a path is such a folder, of one data set or of several splits."""
+    return (path / _STATE).is_file() or (path / _SPLITS).is_file()
+
+
+def read_saved(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows, numbered from 1. Of a folder with one split that one is read.
+
+    Raises DataError for several splits, naming them, and where the folder cannot be read; MissingExtra
+    without pyarrow.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtra(f"reading {path}", "parquet") from None
+    if not (path / _STATE).is_file():
+        path = _only_split(path)
+    number = 0
+    for file in _files(path):
+        try:
+            with pa.memory_map(str(file)) as source, pa.ipc.open_stream(source) as batches:
+                for batch in batches:
+                    for row in batch.to_pylist():
+                        number += 1
+                        yield number, row
+        except (pa.ArrowInvalid, OSError) as mistake:
+            raise DataError(
+                f"{file}: cannot be read as Arrow ({mistake}). Save the data set again."
+            ) from None
+
+
+def _only_split(path: Path) -> Path:
+    splits = _json(path / _SPLITS).get("splits") or []
+    if len(splits) == 1:
+        return path / str(splits[0])
+    raise DataError(f"{path}: a folder of several splits. Name one of them: {', '.join(map(str, splits))}.")
+
+
+def _files(path: Path) -> list[Path]:
+    return [path / str(one["filename"]) for one in _json(path / _STATE).get("_data_files") or []]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (msgspec.DecodeError, OSError) as mistake:
+        raise DataError(f"{path}: cannot be read ({mistake}). Save the data set again.") from None
