@@ -1,7 +1,7 @@
 """`ragstone answer`: questions -> an answer sheet, by the built-in RAG or an application of [systems]."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from ragstone.cli.options import (
     Output,
     Yes,
 )
+
+if TYPE_CHECKING:
+    from ragstone.config import Settings
 
 
 def answer(
@@ -55,7 +58,6 @@ def answer(
     """Answer every question, by an application or from what is retrieved; options go before ragstone.toml."""
     from ragstone.config import choose, load_settings
     from ragstone.engine import answer_to_file, forecast_answering
-    from ragstone.engine.systems import check_prompt, chosen_system, is_system
     from ragstone.llm import parse_caps
     from ragstone.report.wording import asked_line
     from ragstone.tables import check_output
@@ -66,12 +68,8 @@ def answer(
     settings = choose(settings, "documents", paths=documents and [str(path.absolute()) for path in documents])
     settings = choose(settings, "retrieve", retriever=retriever, k=k)
     settings = choose(settings, "answer", model=model)
-    if system and is_system(system, settings):
-        settings, _ = chosen_system(settings, system)
-    elif system:
-        check_prompt(system, settings)
-        prompt = str(Path(system).absolute()) if system.endswith(".toml") else system
-        settings, _ = chosen_system(choose(settings, "answer", prompt=prompt), None, built_in=True)
+    if system:
+        settings = _answered_by(system, settings)
     if forecast or not offline:
         if not forecast:
             check_output(output, force)
@@ -85,3 +83,15 @@ def answer(
     for note in summary.notes:
         say(note)
     leave(summary.failed, summary.calls, strict=False)
+
+
+def _answered_by(system: str, settings: "Settings") -> "Settings":
+    """Return the settings in which this answers: a system, or the built-in application with this prompt."""
+    from ragstone.config import choose
+    from ragstone.engine.systems import check_prompt, chosen_system, is_system
+
+    if is_system(system, settings):
+        return chosen_system(settings, system)[0]
+    check_prompt(system, settings)
+    prompt = str(Path(system).absolute()) if system.endswith(".toml") else system
+    return chosen_system(choose(settings, "answer", prompt=prompt), None, built_in=True)[0]
