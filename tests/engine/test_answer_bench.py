@@ -101,8 +101,9 @@ def test_each_cell_is_compared_with_the_best_of_its_condition_alone(settings):
     test = rows["poor · gold"].comparison
     assert (test.first, test.second, test.n) == ("good · gold", "poor · gold", 10)
     assert test.difference.value == pytest.approx(0.4)
-    # McNemar: 4 questions differ, all one way: p = 2 / 2**4 = 0.125; four pairs, Holm: at least 0.125.
-    assert (test.test, test.p, test.family) == ("McNemar", pytest.approx(0.125), 4)
+    # McNemar: 4 questions differ, all one way: p = 2 / 2**4 = 0.125; the condition has one pair.
+    assert (test.test, test.p, test.family) == ("McNemar", pytest.approx(0.125), 1)
+    assert test.p_holm == test.p
     assert rows["poor · gold"].verdict == "not distinguishable"
     assert rows["good · gold"].verdict == "best"
     assert rows["good · gold"].comparison is None
@@ -123,12 +124,16 @@ def test_conditions_of_one_model_are_compared_with_each_other(settings):
     assert {kind for kind, _ in contrasts} == {"retrieval", "distractors", "passages"}
     adds = contrasts["passages", "openai/good"]
     assert adds.conditions == ("retrieved", "none")
-    # Retrieved 1.0, by itself 0.3: 7 questions differ, all one way: p = 2 / 2**7; six contrasts.
+    # Retrieved 1.0, by itself 0.3: 7 questions differ, all one way: p = 2 / 2**7 = 1/64; two such contrasts.
     assert adds.test.means == (1.0, pytest.approx(0.3))
-    assert (adds.test.p, adds.test.family) == (pytest.approx(2 / 2**7), 6)
-    # Holm: raw p of the six: good 1/64, poor 2/2**6 = 1/32, and four times 1. 1/64 x 6 = 0.094.
-    assert adds.test.p_holm == pytest.approx(6 / 64)
-    assert adds.test.verdict == "cannot tell"
+    assert (adds.test.p, adds.test.family) == (pytest.approx(1 / 64), 2)
+    # The poor model: 0.6 against 0, 6 questions: p = 2 / 2**6 = 1/32. Holm: 2 x 1/64, then the larger of that
+    # and 1 x 1/32: both 1/32.
+    assert adds.test.p_holm == pytest.approx(1 / 32)
+    assert (adds.test.verdict, contrasts["passages", "openai/poor"].test.verdict) == ("better", "better")
+    # 4 of 10 are refused whatever stands beside: the same on every question.
+    costs = contrasts["distractors", "openai/poor"].test
+    assert (costs.difference.value, costs.p, costs.verdict) == (0, 1, "cannot tell")
 
 
 def test_model_that_copies_scores_the_same_with_distractors_beside_gold(settings, fake_openai):

@@ -6,11 +6,18 @@ from itertools import islice
 import msgspec
 
 from ragstone.agreement.bench.grid import LeftOut
-from ragstone.config import Settings
+from ragstone.config import RagSystem, Settings
 from ragstone.engine.passages import gather_passages
 from ragstone.engine.session import Session
 from ragstone.engine.sheet import asked_questions
-from ragstone.engine.stages import ChunkedCorpus, answer_given, judge_rows, load_corpus, load_judges
+from ragstone.engine.stages import (
+    ChunkedCorpus,
+    answer_given,
+    judge_rows,
+    load_corpus,
+    load_judges,
+    system_rows,
+)
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.experiments.answer_grid import (
     AnswerCell,
@@ -53,7 +60,9 @@ def read_input(settings: Settings, grid: AnswerGrid) -> BenchInput:
         raise ConfigError(
             "a bench of answerers needs questions: name the file as path in [questions] of ragstone.toml."
         )
-    if needs_passages(grid) and not settings.documents.paths:
+    own = [settings.systems[cell.name] for cell in grid.cells if cell.is_system]
+    searching = needs_passages(grid) or any(isinstance(system, RagSystem) for system in own)
+    if searching and not settings.documents.paths:
         raise ConfigError(
             "a bench of answerers needs documents: name them as paths in [documents] of ragstone.toml. Only "
             "the condition `none` and systems that bring their own passages do without."
@@ -141,21 +150,34 @@ async def answers_of(
 
     Raises ModelError when its model cannot be had.
     """
+    made = _by_system if cell.is_system else _by_model
+    async for answer in made(cell, questions, means, session):
+        # Without passages there is nothing to be faithful to: judges of it are not asked.
+        contexts = None if cell.condition == "none" else answer.contexts
+        yield msgspec.structs.replace(answer, system=cell.name, contexts=contexts)
+
+
+def _by_model(
+    cell: AnswerCell, questions: Sequence[Question], means: BenchMeans, session: Session
+) -> AsyncIterator[Answer]:
     given: dict[str, list[Context]] = {}
     for question in questions:
         found = contexts_under(cell.condition, question, means.passages)
         if not isinstance(found, str):
             given[question.id] = found
-    asked = [question for question in questions if question.id in given]
-    made = answer_given(
-        asked,
+    return answer_given(
+        [question for question in questions if question.id in given],
         lambda question: given[question.id],
         session,
         brought_by=cell.condition,
         model=cell.model,
         prompt=cell.prompt,
     )
-    async for answer in made:
-        # Without passages there is nothing to be faithful to: judges of it are not asked.
-        contexts = None if cell.condition == "none" else answer.contexts
-        yield msgspec.structs.replace(answer, system=cell.name, contexts=contexts)
+
+
+def _by_system(
+    cell: AnswerCell, questions: Sequence[Question], means: BenchMeans, session: Session
+) -> AsyncIterator[Answer]:
+    rankings = list(means.passages.retrieved.values())
+    corpus = means.corpus
+    return system_rows(cell.name, questions, rankings, corpus.chunks, session, documents=corpus.documents)

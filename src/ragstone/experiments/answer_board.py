@@ -23,7 +23,7 @@ class CellTest(msgspec.Struct, frozen=True, kw_only=True):
 
     n: questions that both have a score of; n_left_out: those that one alone has. means: of both on these n.
     difference: first minus second; the rest: see statistics.paired. p_holm: over the `family` of tests that
-    answer the same question: all pairs within conditions, or all contrasts between conditions.
+    answer the same question: every pair of cells of one condition, or all contrasts of one kind.
     """
 
     first: str

@@ -29,6 +29,11 @@ class AnswerCell(msgspec.Struct, frozen=True, kw_only=True):
     told: str = ""
 
     @property
+    def label(self) -> str:
+        """Its name among the cells of its condition."""
+        return self.name.removesuffix(f" · {self.condition}")
+
+    @property
     def is_system(self) -> bool:
         """Whether it is one of `[systems]`, asked as it is."""
         return self.model is None
@@ -118,6 +123,11 @@ def needs_passages(grid: AnswerGrid) -> bool:
     return any(cell.condition != "none" and not cell.is_system for cell in grid.cells)
 
 
+def short_model(model: str) -> str:
+    """Return the last part of a model's name."""
+    return model.rpartition("/")[2].removesuffix(".gguf")
+
+
 def shows_contexts(prompt: AnsweringPrompt) -> bool:
     """Return whether a prompt is given the passages."""
     return "{contexts}" in prompt.prompt
@@ -175,7 +185,7 @@ def _told(name: str, prompts: Mapping[str, AnsweringPrompt]) -> str:
 def _named(cells: Sequence[AnswerCell]) -> list[AnswerCell]:
     """Return the cells with their names: `gpt-4o · strict · gold`, without what all have in common."""
     models = dict.fromkeys(cell.model or "" for cell in cells)
-    short = [model.rpartition("/")[2] for model in models]
+    short = [short_model(model) for model in models]
     told = dict(zip(models, short if len(set(short)) == len(short) else models, strict=True))
     # Under `none` there is but one prompt as a rule, and its name would say nothing.
     n_prompts = {

@@ -132,18 +132,13 @@ def _standings(
 ) -> tuple[list[AnswerStanding], list[CellTest]]:
     """Return the places, and every pair within a condition, the one that stands before the other first."""
     groups = [_by_mean([cell for cell in cells if cell.cell.condition == each]) for each in conditions]
-    pairs = [
-        (first.cell.name, second.cell.name)
-        for group in groups
-        for first, second in combinations([cell for cell in group if cell.score], 2)
-    ]
     scores = {cell.cell.name: cell.score for cell in cells}
-    tests = {
-        (test.first, test.second): test
-        for test in compare_cells(scores, pairs, making.clusters, seed=making.seed)
-    }
+    tests: dict[tuple[str, str], CellTest] = {}
     standings: list[AnswerStanding] = []
     for group in groups:
+        scored = [cell.cell.name for cell in group if cell.score]
+        for test in compare_cells(scores, list(combinations(scored, 2)), making.clusters, seed=making.seed):
+            tests[test.first, test.second] = test
         ordered = _best_first(group, tests)
         for cell in ordered:
             against = _between(ordered[0].cell.name, cell.cell.name, tests)
@@ -228,26 +223,26 @@ def _verdict(cell: CellValues, group: Sequence[CellValues], against: CellTest | 
 
 
 def _contrasts(cells: Sequence[CellValues], clusters: Mapping[str, str], seed: int) -> list[Contrast]:
-    """Return each model and prompt under two conditions, kind by kind; one family of tests."""
-    found = [
-        (kind, first.cell, second.cell)
-        for kind, firsts, second_condition in CONTRASTS
-        for first, second in _paired([cell for cell in cells if cell.score], firsts, second_condition)
-    ]
+    """Return each model and prompt under two conditions, kind by kind; each kind is a family of tests."""
     scores = {cell.cell.name: cell.score for cell in cells}
-    pairs = [(first.name, second.name) for _, first, second in found]
-    tests = {(test.first, test.second): test for test in compare_cells(scores, pairs, clusters, seed=seed)}
-    return [
-        Contrast(
-            kind=kind,
-            model=first.model or "",
-            prompt=(second if first.condition == "none" else first).told,
-            conditions=(first.condition, second.condition),
-            test=tests[first.name, second.name],
-        )
-        for kind, first, second in found
-        if (first.name, second.name) in tests
-    ]
+    contrasts = []
+    for kind, firsts, second in CONTRASTS:
+        found = {
+            (one.cell.name, other.cell.name): (one.cell, other.cell)
+            for one, other in _paired([cell for cell in cells if cell.score], firsts, second)
+        }
+        for test in compare_cells(scores, list(found), clusters, seed=seed):
+            one, other = found[test.first, test.second]
+            contrasts.append(
+                Contrast(
+                    kind=kind,
+                    model=one.model or "",
+                    prompt=(other if one.condition == "none" else one).told,
+                    conditions=(one.condition, other.condition),
+                    test=test,
+                )
+            )
+    return contrasts
 
 
 def _paired(

@@ -6,19 +6,19 @@ from ragstone.report import wording
 from ragstone.report.answer_bench import AnswerBenchSummary
 from ragstone.report.answer_bench_words import (
     VERDICTS,
+    bests,
     by_condition,
     columns,
     condition_told,
     contrast_told,
     contrasts_by_kind,
+    failures,
     missing_told,
     ordered_by,
     percent,
-    recommendation,
     roles_told,
     time_told,
     usd_for_1000,
-    without_score,
 )
 from ragstone.report.bench_terminal import STYLES, new_table, text
 from ragstone.report.wording import interval, number
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 SHOWN = {
     "answered": "answered",
     "answered × faithful": "× faithful",
-    "answered × relevant": "× relevant",
     "refused": "refused",
 }
 SHORT = {"correctness": "correct", "answered × faithful": "a × f"}
@@ -45,11 +44,11 @@ def terminal_answer_bench(summary: AnswerBenchSummary) -> "Group":
     parts: list[RenderableType] = [
         text(f"{summary.name}: {board.measure}; {wording.counted(summary.counts)}", "bold"),
         *_table(summary),
-        *(text(said, "bold", before=int(at == 0)) for at, said in enumerate(recommendation(summary))),
-        text(ordered_by(board), "dim"),
+        *(text(said, "bold", before=int(at == 0)) for at, said in enumerate(bests(summary))),
+        *_contrasts(summary),
+        text(ordered_by(board), "dim", before=1),
         text(roles_told(board), "dim"),
         *_legend(summary),
-        *_contrasts(summary),
         *(text(f"{one.name} was not measured: {one.reason}", "yellow") for one in board.failed),
         *([text("Before you trust these numbers", "bold", before=1)] if summary.notes else []),
         *(text(f"- {note}") for note in summary.notes),
@@ -72,17 +71,22 @@ def _table(summary: AnswerBenchSummary) -> "list[RenderableType]":
         ("USD/1000", True),
         ("time", True),
     )
-    for row in board.standings:
-        style = STYLE[row.verdict]
-        mean = row.score.mean if row.score else None
-        table.add_row(
-            *(text(str(row.place), "dim"), text(row.cell.name, style)),
-            text(VERDICTS.get(row.verdict, row.verdict), style),
-            *(text(number(mean.value), "bold"), text(interval(mean))) if mean else (text("none"), text("")),
-            *(text(percent(row.measures[name].value) if name in row.measures else "") for name in shown),
-            *(text(usd_for_1000(row.spent), "dim"), text(time_told(row.seconds), "dim")),
-        )
-    lost = {row.cell.name: told for row in board.standings if (told := without_score(row))}
+    for condition, rows in by_condition(board):
+        if any(row.cell.label != condition for row in rows):
+            table.add_row(text(""), text(condition, "dim"))
+        for row in rows:
+            style = STYLE[row.verdict]
+            mean = row.score.mean if row.score else None
+            table.add_row(
+                *(text(str(row.place), "dim"), text(row.cell.label, style)),
+                text(VERDICTS.get(row.verdict, row.verdict), style),
+                *(text(number(mean.value), "bold"), text(interval(mean)))
+                if mean
+                else (text("none"), text("")),
+                *(text(percent(row.measures[name].value) if name in row.measures else "") for name in shown),
+                *(text(usd_for_1000(row.spent), "dim"), text(time_told(row.seconds), "dim")),
+            )
+    lost = {row.cell.name: told for row in board.standings if (told := failures(row))}
     return [
         table,
         *(text(f"{name}: without a score: {told}", "yellow") for name, told in lost.items()),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ragstone.config import Condition
 from ragstone.experiments.answer_board import AnswerBoard, AnswerStanding, Contrast, ContrastKind, TagTable
+from ragstone.experiments.answer_grid import short_model
 from ragstone.experiments.answer_roles import Role
 from ragstone.experiments.answer_values import AnswerSpent, Quantiles
 from ragstone.records import NO_MODEL
@@ -117,14 +118,27 @@ def missing_told(condition: Condition, board: AnswerBoard) -> str:
 
 def recommendation(summary: AnswerBenchSummary) -> list[str]:
     """Return the result in plain sentences: the best of each condition, then what conditions cost."""
-    said = [_best(condition, rows, summary) for condition, rows in by_condition(summary.board)]
-    told = [contrast_told(one) for one in summary.board.contrasts if one.test.verdict != "cannot tell"]
-    n_open = sum(one.test.verdict == "cannot tell" for one in summary.board.contrasts)
+    kinds = contrasts_by_kind(summary.board).items()
+    return bests(summary) + [_kind_told(question, rows) for question, rows in kinds]
+
+
+def _kind_told(question: str, rows: Sequence[Contrast]) -> str:
+    """Return what all models and prompts say to one question about conditions, in one sentence."""
+    if len(rows) == 1:
+        return f"{question} {contrast_told(rows[0])}."
+    shown = [one for one in rows if one.test.verdict != "cannot tell"]
+    told = [f"{_who(one)}: {_result(one, number(abs(one.test.difference.value)))}" for one in shown]
+    n_open = len(rows) - len(shown)
     if n_open:
-        told.append(
-            f"{plural(n_open, 'difference')} between conditions cannot be told from chance: see below."
-        )
-    return said + told
+        others = f"for {plural(n_open, 'other')} " if shown else ""
+        told.append(f"{others}no difference is shown")
+    said = "; ".join(told)
+    return f"{question} {said[0].upper() if not shown else said[0]}{said[1:]}."
+
+
+def bests(summary: AnswerBenchSummary) -> list[str]:
+    """Return the best cell of each condition, a sentence each."""
+    return [_best(condition, rows, summary) for condition, rows in by_condition(summary.board)]
 
 
 def _best(condition: Condition, rows: Sequence[AnswerStanding], summary: AnswerBenchSummary) -> str:
@@ -133,14 +147,16 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], summary: AnswerB
         return f"{condition}: no answer has a score of {board.measure}."
     value = f"{board.measure} {number(first.score.mean.value)} ({interval(first.score.mean)})"
     if len(rows) == 1:
-        return f"{condition}: {first.cell.name} has {value}."
-    alike = [row.cell.name for row in rows if row.verdict == "not distinguishable"]
+        own = "" if first.cell.label == condition else f"{first.cell.label} has "
+        return f"{condition}: {own}{value}."
+    alike = [row.cell.label for row in rows if row.verdict == "not distinguishable"]
     n_worse = sum(row.verdict == "worse" for row in rows)
-    said = f"{condition}: {first.cell.name} is best, {value}"
-    if not alike:
+    said = f"{condition}: {first.cell.label} has the highest {value}"
+    if not alike and n_worse == len(rows) - 1:
         return f"{said}; {'the other is' if n_worse == 1 else 'all others are'} worse."
-    worse = f" {plural(n_worse, 'cell')} shown to be worse." if n_worse else ""
-    return f"{said}; not distinguishable from it: {', '.join(alike)}.{worse}"
+    told = f"; not distinguishable from it: {', '.join(alike)}" if alike else ""
+    worse = f"; {plural(n_worse, 'cell')} shown to be worse" if n_worse else ""
+    return f"{said}{told}{worse}."
 
 
 def contrasts_by_kind(board: AnswerBoard) -> dict[str, list[Contrast]]:
@@ -159,12 +175,18 @@ def contrast_told(one: Contrast) -> str:
     first, second = (number(mean) for mean in one.test.means)
     means = f"{first} {GIVEN[one.conditions[0]]}, {second} {GIVEN[one.conditions[1]]}"
     difference = one.test.difference
+    if difference.value == 0 and difference.low is None:
+        return f"{_who(one)}: the same on every question; {means}"
     if one.test.verdict == "cannot tell":
         return (
             f"{_who(one)}: cannot tell; {means} (difference {number(difference.value)}, {reach(difference)})"
         )
     size = f"{number(abs(difference.value))} ({reach(difference, turned=difference.value < 0)})"
-    return f"{_who(one)}: {RESULTS[one.kind][one.test.verdict].format(d=size)}; {means}"
+    return f"{_who(one)}: {_result(one, size)}; {means}"
+
+
+def _result(one: Contrast, size: str) -> str:
+    return RESULTS[one.kind][one.test.verdict].format(d=size)
 
 
 def reach(difference: Estimate, *, turned: bool = False) -> str:
@@ -177,7 +199,7 @@ def reach(difference: Estimate, *, turned: bool = False) -> str:
 
 
 def _who(one: Contrast) -> str:
-    return f"{one.model.rpartition('/')[2]} with {one.prompt}"
+    return f"{short_model(one.model)} with {one.prompt}"
 
 
 def short_of_best(row: AnswerStanding) -> str:
@@ -198,12 +220,13 @@ def ordered_by(board: AnswerBoard) -> str:
 def _families(board: AnswerBoard) -> list[str]:
     said = []
     for tests, what in (
-        (board.comparisons, "every pair of cells within a condition"),
-        ([one.test for one in board.contrasts], "every contrast between conditions"),
+        (board.comparisons, "of every pair of cells of one condition"),
+        ([one.test for one in board.contrasts], "of one question between conditions"),
     ):
         if tests:
-            kinds = " and ".join(sorted({test.test for test in tests}))
-            said.append(f"Holm's correction over {plural(tests[0].family, 'comparison')} ({kinds}), {what}.")
+            kinds = " or ".join(sorted({test.test for test in tests}))
+            most = max(test.family for test in tests)
+            said.append(f"Holm's correction over the {plural(most, 'comparison')} {what} ({kinds} test).")
     return said
 
 
@@ -226,6 +249,15 @@ def role_told(role: Role) -> str:
 def roles_told(board: AnswerBoard) -> str:
     """Return the judge of each thing in one line."""
     return ". ".join(f"{role.role.capitalize()}: {role_told(role)}" for role in board.roles) + "."
+
+
+def failures(row: AnswerStanding) -> str:
+    """Return what became of rows that should have a score and have none; empty where there is no such."""
+    told = {
+        role: statuses({status: n for status, n in counts.items() if status != "not_applicable"})
+        for role, counts in row.statuses.items()
+    }
+    return "; ".join(f"{role}: {others}" for role, others in told.items() if others)
 
 
 def without_score(row: AnswerStanding) -> str:

@@ -8,6 +8,8 @@ import msgspec
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 48, 32, 12, 36  # as in template/scatter.html
 NOTHING = 80  # to the right of where points stand that have no price at all
+APART = 7  # of two points that are drawn as two
+SHOWN_OTHERS = 8
 NEAR = 12  # of a linear scale to the edges, so that points at its ends are whole
 
 
@@ -24,7 +26,10 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dot(msgspec.Struct, frozen=True):
-    """A point in the drawing: where it stands, and the ends of its interval."""
+    """A point in the drawing: where it stands, and the ends of its interval.
+
+    others: the places of points that stand under it, beside which they are written.
+    """
 
     place: int
     name: str
@@ -33,6 +38,7 @@ class Dot(msgspec.Struct, frozen=True):
     y: float
     low: float
     high: float
+    others: str = ""
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -89,22 +95,41 @@ def _chart(points: Sequence[Point], x_of: Callable[[float], float], x_ticks: lis
         share = (value / step - floor) / (ceiling - floor)
         return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP), 1)
 
+    dots = [
+        Dot(
+            place=point.place,
+            name=point.name,
+            verdict=point.verdict.partition(" ")[0],
+            x=x_of(point.x),
+            y=y_of(point.value),
+            low=y_of(point.value if point.low is None else point.low),
+            high=y_of(point.value if point.high is None else point.high),
+        )
+        for point in points
+    ]
     return Chart(
-        dots=[
-            Dot(
-                place=point.place,
-                name=point.name,
-                verdict=point.verdict.partition(" ")[0],
-                x=x_of(point.x),
-                y=y_of(point.value),
-                low=y_of(point.value if point.low is None else point.low),
-                high=y_of(point.value if point.high is None else point.high),
-            )
-            for point in points
-        ],
+        dots=_with_others(dots),
         x_ticks=x_ticks,
         y_ticks=[Tick(y_of(n * step), _told(n * step, step)) for n in range(floor, ceiling + 1)],
     )
+
+
+def _with_others(dots: Sequence[Dot]) -> list[Dot]:
+    """Return the dots; the first of those that stand on each other says which the others are."""
+    under: dict[int, list[Dot]] = {}
+    shown: list[Dot] = []
+    for dot in dots:
+        above = next(
+            (one for one in shown if abs(one.x - dot.x) < APART and abs(one.y - dot.y) < APART), None
+        )
+        if above is None:
+            shown.append(dot)
+        else:
+            under.setdefault(above.place, []).append(dot)
+    told = {place: [str(dot.place) for dot in others] for place, others in under.items()}
+    for others in told.values():
+        others[SHOWN_OTHERS:] = ["…"] if len(others) > SHOWN_OTHERS else []
+    return [msgspec.structs.replace(dot, others=", ".join(told.get(dot.place, []))) for dot in dots]
 
 
 def _told(value: float, step: float) -> str:
