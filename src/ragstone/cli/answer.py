@@ -25,6 +25,9 @@ from ragstone.cli.options import (
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
+    from ragstone.engine import AnswerSummary
+
+SYSTEM = "One of [systems], module:function, or a prompt of the built-in RAG: strict, bare, a .toml file."
 
 
 def answer(
@@ -36,10 +39,7 @@ def answer(
     model: Model = None,
     system: Annotated[
         str | None,
-        typer.Option(
-            "--system",
-            help="One of [systems], module:function, or a prompt of the built-in RAG: strict, bare, a .toml.",
-        ),
+        typer.Option("--system", help=SYSTEM),
     ] = None,
     retriever: Annotated[str | None, typer.Option("--retriever", help="bm25, dense or hybrid.")] = None,
     k: Annotated[int | None, typer.Option("-k", min=1, help="How many chunks are retrieved.")] = None,
@@ -59,7 +59,6 @@ def answer(
     from ragstone.config import choose, load_settings
     from ragstone.engine import answer_to_file, forecast_answering
     from ragstone.llm import parse_caps
-    from ragstone.report.wording import asked_line
     from ragstone.tables import check_output
 
     caps = parse_caps(budget, deadline)
@@ -79,10 +78,17 @@ def answer(
     )
     if json:
         show_json(summary)
-    say(f"{summary.n_answers} answers in {output}; {summary.n_failed} failed. {asked_line(summary.calls)}")
+    _say(summary)
+    leave(summary.failed, summary.calls, strict=False)
+
+
+def _say(summary: "AnswerSummary") -> None:
+    from ragstone.report.wording import asked_line
+
+    asked = asked_line(summary.calls)
+    say(f"{summary.n_answers} answers in {summary.output}; {summary.n_failed} failed. {asked}")
     for note in summary.notes:
         say(note)
-    leave(summary.failed, summary.calls, strict=False)
 
 
 def _answered_by(system: str, settings: "Settings") -> "Settings":
