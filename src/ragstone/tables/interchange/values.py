@@ -14,6 +14,7 @@ _LISTS = (
     *("documents", "retrieved_contexts", "contexts", "context", "chunks", "nodes", "results", "matches"),
     *("passages", "sources", "source_documents", "hits", "output"),
 )
+_1973 = 1e8  # in seconds
 _TEXTS = (*CONTEXT_TEXT, "pageContent", "context", "chunk", "passage")
 
 
@@ -127,7 +128,11 @@ def count_in(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
 
 
 def seconds_at(value: object) -> float | None:
-    """Return a point in time in seconds: of a datetime, of ISO 8601, or of nanoseconds since 1970."""
+    """Return a point in time in seconds since 1970: of a datetime, of ISO 8601, or of a number.
+
+    A number counts nanoseconds, microseconds, milliseconds or seconds, which its size tells: all that is
+    traced happened after 1973.
+    """
     if isinstance(value, str) and not value.isdigit():
         try:
             value = datetime.fromisoformat(value.replace(" UTC", "+00:00"))
@@ -136,4 +141,6 @@ def seconds_at(value: object) -> float | None:
     if isinstance(value, datetime):
         return value.timestamp()
     number = number_in(value)
-    return None if number is None else number / 1e9
+    if number is None:
+        return None
+    return next((number / unit for unit in (1e9, 1e6, 1e3) if number / unit > _1973), number)
