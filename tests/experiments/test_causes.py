@@ -1,0 +1,125 @@
+import msgspec
+import pytest
+
+from ragstone.experiments.causes import Facts, Given, find_cause, needs_memory, observed
+from ragstone.experiments.points import Point
+
+LOST = Point(question_id="q", lost=True)
+WRONG = Given(text="In 1850.", right=False, refused=False, supported=True)
+REFUSED = Given(text="I do not know.", right=False, refused=True, supported=False)
+RIGHT = Given(text="In 1843.", right=True)
+
+
+def cause(**known):
+    facts = Facts(**{"point": LOST, "answer": WRONG, "relevant": ["mill"], "found": True, **known})
+    found = find_cause(facts, "s")
+    return found.cause, found.component
+
+
+def because(**known):
+    return find_cause(Facts(**{"point": LOST, "answer": WRONG, "relevant": ["mill"], **known}), "s").because
+
+
+def unsupported(given):
+    return msgspec.structs.replace(given, supported=False)
+
+
+def test_what_was_not_retrieved_and_is_right_with_the_document_in_hand_is_the_retrievers():
+    assert cause(found=False, gold=RIGHT) == ("not retrieved", "retriever")
+    said = because(found=False, gold=RIGHT)
+    assert "Document mill was not among the contexts" in said
+    assert "In 1843" in said
+
+
+def test_a_refusal_without_the_document_is_the_retrievers_and_with_it_the_models():
+    assert cause(answer=REFUSED, found=False, gold=RIGHT) == ("not retrieved", "retriever")
+    assert cause(answer=REFUSED) == ("refused though answerable", "model + prompt")
+    assert cause(answer=WRONG, found=False, gold=REFUSED) == ("refused though answerable", "model + prompt")
+
+
+def test_what_stays_wrong_with_the_document_in_hand_is_the_models_by_what_it_says_then():
+    assert cause(found=False, gold=WRONG) == ("retrieved but not used", "model + prompt")
+    invented = {"found": False, "gold": unsupported(WRONG), "memory": "In 1900.", "same": False}
+    assert cause(**invented) == ("invented", "model + prompt")
+    assert "with it in hand the answer is still wrong" in because(**invented)
+
+
+def test_an_answer_that_keeps_to_the_right_document_and_is_wrong_did_not_use_it():
+    assert cause() == ("retrieved but not used", "model + prompt")
+
+
+def test_an_answer_beyond_its_contexts_is_from_memory_if_it_is_given_without_any_too():
+    beyond = unsupported(WRONG)
+    assert cause(answer=beyond, memory="1850", same=True) == ("answered from memory", "model + prompt")
+    assert cause(answer=beyond, memory="1900", same=False) == ("invented", "model + prompt")
+    assert cause(answer=beyond) == ("cannot tell", "model + prompt")
+    assert cause(answer=msgspec.structs.replace(WRONG, supported=None)) == ("cannot tell", "model + prompt")
+
+
+def test_a_reference_is_doubtful_where_its_passages_speak_for_the_answer_and_not_for_it():
+    assert cause(gold=WRONG, reference=False) == ("reference doubtful", "dataset")
+    assert cause(gold=REFUSED, reference=False) == ("reference doubtful", "dataset")
+    assert cause(gold=WRONG, reference=True)[1] == "model + prompt"
+    # Nothing supports the answer either: a model that makes things up proves nothing against the reference.
+    assert cause(gold=unsupported(WRONG), reference=False)[1] == "model + prompt"
+    assert cause(found=False, gold=RIGHT, reference=False)[1] == "retriever"
+
+
+def test_without_another_answer_a_reference_is_doubted_only_if_the_right_document_was_there():
+    assert cause(reference=False) == ("reference doubtful", "dataset")
+    assert cause(reference=False, answer=unsupported(WRONG))[1] == "model + prompt"
+    assert cause(reference=False, found=False)[1] == "retriever"
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_judge_and_second_opinion_that_disagree_are_the_judges_either_way(lost):
+    point = Point(question_id="q", lost=lost, second=lost)
+    assert cause(point=point) == ("judge doubtful", "judge")
+    assert because(point=point, second="people").startswith(
+        "The judge takes this point, and people give it"
+        if lost
+        else "The judge gives this point, and people take it"
+    )
+
+
+def test_a_second_opinion_that_agrees_leaves_the_point_where_it_was():
+    assert cause(point=Point(question_id="q", lost=True, second=False))[1] == "model + prompt"
+
+
+def test_a_wrong_reference_and_not_the_judge_is_blamed_where_people_give_what_the_judge_takes():
+    point = Point(question_id="q", lost=True, second=True)
+    assert cause(point=point, gold=WRONG, reference=False) == ("reference doubtful", "dataset")
+
+
+def test_an_unanswerable_question_that_was_answered():
+    point = Point(question_id="q", lost=True, answerable=False)
+    assert cause(point=point, found=None) == ("answered though unanswerable", "model + prompt")
+
+
+def test_where_nobody_says_what_was_retrieved_a_right_answer_in_hand_tells_nothing():
+    assert cause(found=None, gold=RIGHT) == ("cannot tell", "cannot tell")
+    assert cause(found=None) == ("cannot tell", "cannot tell")
+    assert cause(found=None, gold=WRONG) == ("retrieved but not used", "model + prompt")
+
+
+def test_memory_is_asked_only_where_it_decides():
+    beyond = Facts(point=LOST, answer=unsupported(WRONG), found=True)
+    assert needs_memory(beyond)
+    assert not needs_memory(msgspec.structs.replace(beyond, answer=WRONG))
+    assert not needs_memory(msgspec.structs.replace(beyond, answer=REFUSED))
+    assert not needs_memory(msgspec.structs.replace(beyond, found=False, gold=RIGHT))
+    assert not needs_memory(msgspec.structs.replace(beyond, point=Point(question_id="q", lost=False)))
+
+
+def test_the_answer_that_tells_is_the_one_with_the_right_passages():
+    facts = Facts(point=LOST, answer=WRONG, found=True, gold=RIGHT)
+    assert observed(facts) is WRONG
+    assert observed(msgspec.structs.replace(facts, found=False)) is RIGHT
+    unjudged = msgspec.structs.replace(facts, found=False, gold=Given(text="?"))
+    assert observed(unjudged) is WRONG
+
+
+def test_long_answers_are_cut_and_newlines_do_not_break_the_sentence():
+    said = because(answer=Given(text="one\ntwo " * 90, right=False, supported=True), found=True)
+    assert "\n" not in said
+    assert said.endswith("…”.")

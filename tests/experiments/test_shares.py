@@ -1,0 +1,116 @@
+import pytest
+from tests.support.planted_faults import FAULTS, LEAD, largest_of, planted_blame
+
+from ragstone.experiments.causes import Caused
+from ragstone.experiments.points import Point, Points
+from ragstone.experiments.shares import COMPONENTS, share_out
+from ragstone.statistics.mcnemar import mcnemar_p
+
+CAUSE = {
+    "dataset": "reference doubtful",
+    "retriever": "not retrieved",
+    "model + prompt": "invented",
+    "judge": "judge doubtful",
+    "cannot tell": "cannot tell",
+}
+
+
+def blame(components, *, seconds=None, left_out=None, clusters=None):
+    """components: what each question's point is blamed on, None where it is kept."""
+    names = [f"q{at}" for at in range(len(components))]
+    counted = [
+        Point(question_id=name, lost=one not in (None, "hidden"), second=seconds and seconds[at])
+        for at, (name, one) in enumerate(zip(names, components, strict=True))
+    ]
+    caused = [
+        Caused(question_id=name, system="s", cause=CAUSE[one], component=one, because="x")
+        for name, one in zip(names, ["judge" if one == "hidden" else one for one in components], strict=True)
+        if one
+    ]
+    points = Points(lead=LEAD, counted=counted, left_out=left_out or {})
+    return share_out(points, caused, clusters or {}, second="other" if seconds else None)
+
+
+def shares(found):
+    return {share.component: share for share in found.shares}
+
+
+def test_shares_are_of_all_counted_questions_and_add_up_to_the_lost_ones():
+    found = blame(["retriever"] * 3 + ["model + prompt"] + ["dataset"] + [None] * 5, left_out={"timeout": 2})
+    got = {name: share.n for name, share in shares(found).items()}
+    assert got == {"dataset": 1, "retriever": 3, "model + prompt": 1, "judge": 0, "cannot tell": 0}
+    assert shares(found)["retriever"].share.value == pytest.approx(
+        0.3
+    )  # 3 of 10, those left out not among them
+    assert (found.n_counted, found.n_lost, found.left_out) == (10, 5, {"timeout": 2})
+    assert found.causes == {"not retrieved": 3, "invented": 1, "reference doubtful": 1}
+
+
+def test_without_a_second_opinion_the_judges_share_is_not_measured_and_not_nought():
+    assert shares(blame(["retriever", None]))["judge"].share is None
+
+
+def test_labels_of_a_part_give_the_judge_a_denominator_of_its_own():
+    # Four labelled questions, on one of which people disagree: 1 of 4, and not 1 of 8.
+    found = blame(["judge", *["retriever"] * 2, *[None] * 5], seconds=[True, False, True, True, *[None] * 4])
+    judge = shares(found)["judge"]
+    assert (judge.n, judge.share.n, judge.share.value) == (1, 4, 0.25)
+    assert shares(found)["retriever"].share.n == 8
+    assert found.n_second == 4
+
+
+def test_hidden_points_are_the_judges_and_are_counted_apart():
+    found = blame(["hidden", "retriever", None], seconds=[False, False, True])
+    assert (found.n_lost, found.n_hidden, shares(found)["judge"].n) == (1, 1, 1)
+
+
+def test_the_largest_is_called_so_only_beyond_chance():
+    clear, unclear = (
+        blame(["retriever"] * 20 + ["dataset"] * 2 + [None] * 10),
+        blame(["retriever"] * 3 + ["dataset"] * 2),
+    )
+    assert (clear.largest.first, clear.largest.second, clear.largest.verdict) == (
+        "retriever",
+        "dataset",
+        "largest",
+    )
+    # 20 against 2, exact; three pairs of components without the judge, of which this is not the smallest p:
+    # retriever against model + prompt has 20 against 0. Holm: 2 times the second smallest.
+    assert clear.largest.p_holm == pytest.approx(2 * mcnemar_p(20, 2))
+    assert unclear.largest.verdict == "cannot tell"
+
+
+def test_points_that_nobody_could_assign_may_all_be_the_second_components():
+    told = ["retriever"] * 20 + ["dataset"] * 2 + [None] * 10
+    assert blame(told).largest.verdict == "largest"
+    assert blame([*told, *["cannot tell"] * 15]).largest.verdict == "cannot tell"
+
+
+def test_the_judge_is_compared_on_the_questions_with_a_second_opinion_alone():
+    found = blame(["judge"] * 12 + ["retriever"] * 8, seconds=[True] * 12 + [None] * 8)
+    assert (found.largest.first, found.largest.n) == ("judge", 12)
+
+
+def test_questions_of_one_document_are_one_piece_of_evidence():
+    components = ["retriever"] * 20 + [None] * 20
+    apart = blame(components).largest
+    together = blame(components, clusters={f"q{at}": f"d{at // 20}" for at in range(40)}).largest
+    assert apart.verdict == "largest"
+    assert together.verdict == "cannot tell"
+
+
+def test_where_nothing_is_lost_there_is_no_largest():
+    found = blame([None] * 5)
+    assert found.largest is None
+    assert found.causes == {}
+
+
+def test_every_component_has_its_share_in_one_order():
+    assert [share.component for share in blame(["judge"]).shares] == list(COMPONENTS)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_blamed_on_its_component(fault):
+    # 200 trials of each: benchmarks/blame.py.
+    rates, right = FAULTS[fault]
+    assert [largest_of(planted_blame(rates, seed)) for seed in range(3)] == [right] * 3
