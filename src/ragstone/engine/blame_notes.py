@@ -62,6 +62,10 @@ def notes_of_system(plan: BlamePlan, points: Points, facts: Sequence[Facts]) -> 
     counted = points.counted
     n_second = sum(point.second is not None for point in counted)
     n_lost_alone = sum(point.lost and point.second is None and point.answerable for point in counted)
+    if not n_second and (plan.second is not None or plan.labels is not None):
+        notes.append(
+            "The second opinion has no verdict on these answers, so the judge's own share is not measured."
+        )
     if n_second and n_lost_alone:
         notes.append(
             f"The judge's share is of the {plural(n_second, 'question')} with a second opinion. "
