@@ -1,5 +1,7 @@
 """`ragstone export`: a run folder -> one table for other programs, or a run of MLflow."""
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +48,7 @@ def export(
         if cut:
             say(f"{cut:,} cells are longer than Excel shows (32,767 characters); other programs read them.")
     if mlflow:
-        there = log_to_mlflow(finished, tracking_uri=tracking_uri, experiment=experiment)
+        with redirect_stdout(sys.stderr):  # where MLflow says what its page of the run is
+            there = log_to_mlflow(finished, tracking_uri=tracking_uri, experiment=experiment)
         done = "updated" if there.updated else "logged"
         say(f"MLflow: run {there.run_id} of experiment {there.experiment} {done}.")
