@@ -47,7 +47,7 @@ def paired_tests(
     permutation test that flips the signs of differences, all rows of a cluster at once. Intervals are paired
     bootstraps, also by cluster; they know of no other comparison.
     """
-    p_values, test = _p_values(values, pairs, clusters, alpha, seed)
+    p_values, test = paired_p_values(values, pairs, clusters, alpha=alpha, seed=seed)
     differences = difference_estimates(values, pairs, clusters, seed=seed)
     adjusted = holm(p_values)
     return [
@@ -63,9 +63,15 @@ def paired_tests(
     ]
 
 
-def _p_values(
-    values: Floats, pairs: Sequence[tuple[int, int]], clusters: Sequence[Hashable], alpha: float, seed: int
+def paired_p_values(
+    values: Floats,
+    pairs: Sequence[tuple[int, int]],
+    clusters: Sequence[Hashable],
+    *,
+    alpha: float = 0.05,
+    seed: int = 0,
 ) -> tuple[Floats, Test]:
+    """Return the p-value of each pair of columns, without any correction, and the test; see paired_tests."""
     alone = len(set(clusters)) == len(clusters)
     if alone and np.isin(values, (0.0, 1.0)).all():
         more = [[int((values[:, a] > values[:, b]).sum()) for a, b in (p, p[::-1])] for p in pairs]

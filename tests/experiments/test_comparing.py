@@ -1,0 +1,243 @@
+"""Two runs compared: by hand, as a property, and beside scipy."""
+
+import msgspec
+import numpy as np
+import pytest
+from benchmarks.comparing import KINDS, found, planted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest, permutation_test
+from tests.support.judged_runs import answers, judged, questions
+
+from ragstone.errors import ConfigError
+from ragstone.experiments.alike import Judged
+from ragstone.experiments.comparing import compare_judged
+from ragstone.records import Answer
+
+RIGHT_TO_WRONG, WRONG_TO_RIGHT, STAY = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
+
+
+def run(rows, **parts) -> Judged:
+    return Judged(**({"name": "run", "judgements": rows, "judges": {}} | parts))
+
+
+def pairs(*scores) -> tuple[Judged, Judged]:
+    ours, theirs = zip(*scores, strict=True)
+    return run(judged(ours)), run(judged(theirs))
+
+
+def test_ten_flips_of_twenty_by_hand():
+    # 9 questions become right, 1 becomes wrong, 10 stay: +8 of 20. McNemar: 2 (1 + 10) / 2^10 = 0.0215.
+    a, b = pairs(*[WRONG_TO_RIGHT] * 9, RIGHT_TO_WRONG, *[STAY] * 10)
+    row = compare_judged(a, b).metrics[0]
+    assert row.difference.value == pytest.approx(0.4)
+    assert (row.a.mean.value, row.b.mean.value) == (pytest.approx(11 / 20), pytest.approx(19 / 20))
+    assert (row.test, row.p, row.verdict) == ("McNemar", pytest.approx(22 / 1024), "better")
+    assert (row.n, row.n_changed, len(row.wrong_to_right), len(row.right_to_wrong)) == (20, 10, 9, 1)
+    assert row.right_to_wrong[0].question_id == "q9"
+
+
+def test_p_value_of_yes_and_no_is_scipys():
+    a, b = pairs(*[WRONG_TO_RIGHT] * 13, *[RIGHT_TO_WRONG] * 5, *[STAY] * 40)
+    assert compare_judged(a, b).metrics[0].p == pytest.approx(binomtest(5, 18).pvalue)
+
+
+def test_p_value_of_grades_is_scipys_permutation_test():
+    rng = np.random.default_rng(3)
+    ours, theirs = rng.integers(0, 4, 12).astype(float), rng.integers(1, 4, 12).astype(float)
+    a, b = (run(judged(one.tolist(), scale=(0, 3))) for one in (ours, theirs))
+    theirs_p = permutation_test(
+        (theirs, ours), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf
+    ).pvalue
+    assert compare_judged(a, b).metrics[0].p == pytest.approx(theirs_p)
+
+
+def test_questions_of_one_document_are_flipped_together():
+    # 20 questions of 4 documents, all better: of the 2^4 ways to flip documents 2 are as extreme.
+    a, b = run(judged([0.0] * 20), questions=questions(20, a_document=5)), run(judged([1.0] * 20))
+    row = compare_judged(a, b).metrics[0]
+    assert (row.test, row.p, row.verdict, row.n_clusters) == ("sign-flip", 2 / 16, "cannot tell", 4)
+    assert compare_judged(run(judged([0.0] * 20)), b).metrics[0].verdict == "better"
+
+
+def test_holm_counts_every_metric_that_is_compared():
+    # 6 flips of one kind give p = 2 / 2^6 = 0.031: found alone, not beside another metric.
+    ours = [*judged([0.0] * 6), *judged([1.0] * 6, "exact")]
+    theirs = [*judged([1.0] * 6), *judged([1.0] * 6, "exact")]
+    both = compare_judged(run(ours), run(theirs)).metrics[0]
+    assert (both.p, both.p_holm) == (pytest.approx(1 / 32), pytest.approx(1 / 16))
+    assert both.verdict == "cannot tell"
+    alone = compare_judged(run(ours), run(theirs), metrics=["containment"]).metrics
+    assert [(row.family, row.verdict) for row in alone] == [(1, "better")]
+
+
+def test_rows_that_one_side_scored_are_left_out_and_counted():
+    a, b = pairs((1.0, 1.0), (0.0, "app_error"), ("unparsable", 1.0), (1.0, 0.0))
+    row = compare_judged(a, b).metrics[0]
+    assert (row.n, row.lost, row.gained, row.difference.value) == (2, 1, 1, -0.5)
+    assert (row.a.statuses, row.b.statuses) == (
+        {"scored": 3, "unparsable": 1},
+        {"scored": 3, "app_error": 1},
+    )
+    assert not row.loses_more
+
+
+def test_system_that_fails_more_does_not_look_better_for_it():
+    # It fails on the 10 that A had wrong: without them both have 1.0.
+    a, b = pairs(*[(0.0, "app_error")] * 10, *[STAY] * 30)
+    found = compare_judged(a, b)
+    row = found.metrics[0]
+    assert (row.n, row.difference.value, row.loses_more, row.by_application) == (30, 0.0, True, True)
+    assert found.gate.outcome == "failed"
+    assert "fails on more questions" in found.gate.metrics[0].because
+
+
+def test_judgements_that_are_not_there_are_lost_too():
+    a, b = pairs(*[STAY] * 20)
+    few = run([*b.judgements[:8], *judged(dict.fromkeys((f"q{n}" for n in range(20)), 1.0), "exact")])
+    ours = run([*a.judgements, *judged([1.0] * 20, "exact")])
+    row = compare_judged(ours, few).metrics[0]
+    assert (row.n, row.lost, row.loses_more, row.by_application) == (8, 12, True, False)
+
+
+def test_nothing_scored_by_both_is_told():
+    ours = [*judged([1.0, "timeout"]), *judged([1.0, 1.0], "exact")]
+    theirs = [*judged(["timeout", 1.0]), *judged([1.0, 1.0], "exact")]
+    found = compare_judged(run(ours), run(theirs))
+    assert [row.judge for row in found.metrics] == ["exact"]
+    assert found.notes == ["1 of 2 metrics have no question that both scored."]
+
+
+def test_what_cannot_be_told_says_what_could_be():
+    a, b = pairs(*[WRONG_TO_RIGHT] * 12, *[RIGHT_TO_WRONG] * 8, *[STAY] * 80)
+    row = compare_judged(a, b).metrics[0]
+    assert row.verdict == "cannot tell"
+    outlook = row.outlook
+    assert outlook is not None
+    # 20 of 100 differ. Connor's formula, for 4 points: ((1.96 sqrt .2 + .8416 sqrt(.2 - .0016)) / .04)^2 =
+    # 978; the exact test takes a little more.
+    assert outlook.for_observed == pytest.approx(978, rel=0.06)
+    # ((1.96 sqrt .2 + .8416 sqrt(.2 - d^2)) / d)^2 = 100 at d = 0.123; the exact test takes a little more.
+    assert outlook.smallest == pytest.approx(0.13, abs=0.01)
+    assert outlook.effect == 0.02
+    assert outlook.for_effect > outlook.for_observed
+
+
+def test_smallest_effect_is_a_share_of_the_scale():
+    a, b = (
+        run(judged(one, scale=(0, 4))) for one in ([0.0, 4, 1, 2, 3, 0, 2] * 4, [4.0, 0, 2, 2, 1, 1, 2] * 4)
+    )
+    outlook = compare_judged(a, b, effect=0.05).metrics[0].outlook
+    assert outlook is not None
+    assert outlook.effect == pytest.approx(0.2)
+    assert outlook.for_effect < compare_judged(a, b, effect=0.02).metrics[0].outlook.for_effect
+
+
+def test_equal_scores_bound_the_difference():
+    # None of 100 differs: Wilson's upper end of 0 of 100, 1.96^2 / (100 + 1.96^2) = 0.037.
+    a, b = pairs(*[STAY] * 100)
+    row = compare_judged(a, b).metrics[0]
+    assert row.within == pytest.approx(1.96**2 / (100 + 1.96**2), rel=1e-3)
+    assert (row.difference.low, row.p, row.verdict) == (None, 1.0, "cannot tell")
+
+
+def test_flips_carry_texts_where_there_are_any():
+    a, b = pairs(WRONG_TO_RIGHT, STAY)
+    a = msgspec.structs.replace(a, answers=answers(["no", "1"]), questions=questions(2))
+    b = msgspec.structs.replace(b, answers=answers(["0", "1"]))
+    flip = compare_judged(a, b).metrics[0].wrong_to_right[0]
+    assert (flip.question, flip.answer_a, flip.answer_b) == ("What is 0?", "no", "0")
+
+
+def test_middle_of_the_scale_is_right():
+    a, b = run(judged([0.0, 1.0], scale=(0, 2))), run(judged([1.0, 2.0], scale=(0, 2)))
+    assert [flip.question_id for flip in compare_judged(a, b).metrics[0].wrong_to_right] == ["q0"]
+
+
+def test_what_answers_took_is_paired():
+    texts = ["x"] * 30
+    a, b = pairs(*[STAY] * 30)
+    a = msgspec.structs.replace(a, answers=answers(texts, seconds=1.0))
+    b = msgspec.structs.replace(
+        b, answers=[*answers(texts, seconds=1.5)[:-1], Answer(question_id="q29", system="mine", answer="x")]
+    )
+    seconds, tokens, usd = compare_judged(a, b).spent
+    assert (seconds.what, seconds.n, seconds.difference.value) == ("seconds", 29, pytest.approx(0.5))
+    assert (tokens.what, tokens.difference.value, usd.what) == ("tokens", 0, "usd")
+
+
+def test_answers_that_took_nothing_known_are_not_compared():
+    silent = [Answer(question_id="q0", system="mine", answer="x")]
+    a, b = pairs(STAY)
+    assert compare_judged(run(a.judgements, answers=silent), run(b.judgements, answers=silent)).spent == []
+
+
+def test_judge_that_varies_on_the_same_answers_is_told():
+    a, b = pairs(WRONG_TO_RIGHT, STAY)
+    a, b = (msgspec.structs.replace(one, answers=answers(["x", "y"])) for one in (a, b))
+    found = compare_judged(a, b)
+    assert found.metrics[0].same_answers
+    assert "it is the judge that varies" in found.notes[0]
+    assert found.gate.outcome == "passed"
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 2.0, float("nan")])
+def test_shares_that_are_none_are_refused(share):
+    a, b = pairs(STAY)
+    with pytest.raises(ConfigError, match="margin is"):
+        compare_judged(a, b, margin=share)
+    with pytest.raises(ConfigError, match="min-effect is"):
+        compare_judged(a, b, effect=share)
+
+
+SCORES = st.lists(
+    st.tuples(st.sampled_from([0.0, 1, 2, 3]), st.sampled_from([0.0, 1, 2, 3])), min_size=2, max_size=40
+)
+
+
+@settings(max_examples=12)
+@given(scores=SCORES, size=st.integers(1, 4), top=st.sampled_from([1.0, 3.0]))
+def test_exchanged_runs_give_the_same_with_the_other_sign(scores, size, top):
+    ours, theirs = zip(*((min(one, top), min(other, top)) for one, other in scores), strict=True)
+    asked = questions(len(scores), a_document=size)
+    a, b = (run(judged(one, scale=(0, top)), questions=asked) for one in (ours, theirs))
+    there, back = (compare_judged(*sides).metrics[0] for sides in ((a, b), (b, a)))
+    assert back.difference.value == pytest.approx(-there.difference.value)
+    if there.difference.low is not None:
+        assert (back.difference.low, back.difference.high) == (-there.difference.high, -there.difference.low)
+    assert (back.p, back.outlook) == (there.p, there.outlook)
+    opposite = {"better": "worse", "worse": "better", "cannot tell": "cannot tell"}
+    assert back.verdict == opposite[there.verdict]
+    assert len(back.right_to_wrong) == len(there.wrong_to_right)
+
+
+@settings(max_examples=12)
+@given(scores=SCORES, size=st.integers(1, 4), shuffled=st.randoms(use_true_random=False))
+def test_names_and_order_of_questions_change_nothing(scores, size, shuffled):
+    names = [f"other {at}" for at in range(len(scores))]
+    shuffled.shuffle(names)
+    asked = questions(len(scores), a_document=size)
+    renamed = [
+        msgspec.structs.replace(row, id=name, document_ids=[f"renamed {row.document_ids[0]}"])
+        for row, name in zip(asked, names, strict=True)
+    ]
+    ours, theirs = zip(*scores, strict=True)
+    first = compare_judged(*(run(judged(one, scale=(0, 3)), questions=asked) for one in (ours, theirs)))
+    sides = [judged(dict(zip(names, one, strict=True)), scale=(0, 3)) for one in (ours, theirs)]
+    for rows in sides:
+        shuffled.shuffle(rows)
+    second = compare_judged(*(run(rows, questions=renamed) for rows in sides))
+    one, other = first.metrics[0], second.metrics[0]
+    assert (one.p, one.verdict) == (other.p, other.verdict)
+    assert (one.difference.low, one.difference.high) == (other.difference.low, other.difference.high)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_alarms_are_rare_and_what_should_be_found_is_found(kind):
+    n, simulations = 50, 60
+    # At most 5 %: of 60 comparisons 9 or more alarms come up once in 700 tries at worst.
+    assert found(kind, n, 0, simulations, seed=4) <= 8 / simulations
+    there = planted(kind, n)
+    assert there is not None
+    # 80 %: outside 38 to 57 of 60 once in 500 tries.
+    assert 38 / simulations <= found(kind, n, there.shift, simulations, seed=5) <= 57 / simulations

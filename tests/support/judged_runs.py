@@ -1,0 +1,88 @@
+"""Run folders and judgements to compare, made by hand: which question has which score."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.records import NO_MODEL, Answer, Judgement, Question, Status, Usage
+from ragstone.tables import write_rows
+
+Score = float | Status
+
+
+def judged(
+    scores: Mapping[str, Score] | Sequence[Score],
+    judge: str = "containment",
+    *,
+    system: str = "mine",
+    metric: str = "correctness",
+    model: str = NO_MODEL,
+    version: int = 1,
+    scale: tuple[float, float] | None = (0, 1),
+) -> list[Judgement]:
+    """Return a judgement a question: a score, or the status of one that has none. Ids are q0, q1, …"""
+    named = scores if isinstance(scores, Mapping) else {f"q{at}": one for at, one in enumerate(scores)}
+    return [
+        Judgement(
+            question_id=name,
+            system=system,
+            judge=judge,
+            metric=metric,
+            status=one if isinstance(one, str) else "scored",
+            score=None if isinstance(one, str) else one,
+            model=model,
+            prompt_version=version,
+            scale=scale,
+        )
+        for name, one in named.items()
+    ]
+
+
+def questions(n: int, *, a_document: int = 1) -> list[Question]:
+    """Return questions, so many of each document."""
+    return [
+        Question(
+            id=f"q{at}",
+            question=f"What is {at}?",
+            reference=f"number {at}",
+            document_ids=[f"d{at // a_document}"],
+        )
+        for at in range(n)
+    ]
+
+
+def answers(texts: Sequence[str], system: str = "mine", seconds: float = 1.0) -> list[Answer]:
+    """Return an answer a question, each some hundredths of a second slower than the one before."""
+    return [
+        Answer(
+            question_id=f"q{at}",
+            system=system,
+            answer=text,
+            latency_s=round(seconds + at / 100, 2),
+            usage=Usage(input=100 + at, output=10),
+            cost_usd=0.0001,
+        )
+        for at, text in enumerate(texts)
+    ]
+
+
+def write_run(
+    folder: Path,
+    judgements: Sequence[Judgement],
+    *,
+    said: Sequence[Answer] = (),
+    asked: Sequence[Question] = (),
+    digests: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a run folder as far as it is compared; digests: of the judges' files, for the manifest."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_rows(folder / "judgements.jsonl", judgements, Judgement, force=True)
+    if said:
+        write_rows(folder / "answers.jsonl", said, Answer, force=True)
+    if asked:
+        write_rows(folder / "questions.jsonl", asked, Question, force=True)
+    if digests is not None:
+        judges = {name: {"version": 1, "digest": digest} for name, digest in digests.items()}
+        (folder / "manifest.json").write_bytes(msgspec.json.encode({"judges": judges}))
+    return folder
