@@ -1,7 +1,7 @@
 """`ragstone bench`: a grid of ragstone.toml -> which is better, and whether that is more than chance."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -151,6 +151,9 @@ def judges(
 def answerers(
     *,
     config: Config = None,
+    race: Annotated[
+        bool, typer.Option("--race", help="Stop configurations that are worse beyond doubt early.")
+    ] = False,
     limit: Limit = None,
     seed: SeedOfRun = None,
     budget: BudgetCap = None,
@@ -169,7 +172,7 @@ def answerers(
     from ragstone.report.answer_bench_terminal import terminal_answer_bench
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
-    settings = limit_questions(choose(load_settings(config), "run", seed=seed), limit)
+    settings = limit_questions(choose(load_settings(config), "run", seed=seed), limit, race)
     if forecast or not offline:
         tell_forecast(forecast_answer_bench(settings), only=forecast, yes=yes, json=json)
     summary = bench_answerers(
@@ -190,15 +193,17 @@ def answerers(
         raise typer.Exit(UNSCORED)
 
 
-def limit_questions(settings: "Settings", limit: int | None) -> "Settings":
-    """Return the settings with another limit of the questions of the bench of answerers, if one is given."""
+def limit_questions(settings: "Settings", limit: int | None, race: bool) -> "Settings":
+    """Return the settings with another limit of the questions of the bench of answerers, if one is given.
+
+    race: make it a race, also where the settings do not.
+    """
     import msgspec
 
     from ragstone.config import choose
 
-    if limit is None:
-        return settings
-    replaced = msgspec.structs.replace(settings.bench.answerers, limit=limit)
+    declared = settings.bench.answerers
+    replaced = msgspec.structs.replace(declared, limit=limit or declared.limit, race=race or declared.race)
     return choose(settings, "bench", answerers=replaced)
 
 

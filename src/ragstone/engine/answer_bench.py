@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.agreement import ReportCard
 from ragstone.config import AnswerSection, BenchSection, RunSection, Settings
 from ragstone.engine.answer_cells import BenchInput, BenchMeans, give_out, open_means, read_input
 from ragstone.engine.answer_notes import bench_notes
@@ -21,6 +22,9 @@ from ragstone.experiments.answer_grid import (
     plan_answerers,
 )
 from ragstone.experiments.answer_making import BoardInput, make_board
+from ragstone.experiments.answer_race import AnswerRace, race_condition
+from ragstone.experiments.answer_raced import raced
+from ragstone.experiments.answer_values import shared_documents
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Judgement, Question
 from ragstone.report.answer_bench import AnswerBenchSummary
@@ -60,13 +64,16 @@ async def _bench(
     settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
 ) -> AnswerBenchSummary:
     grid = plan_answerers(settings)
+    if settings.bench.answerers.race:
+        race_condition(grid)  # before anything is paid for
     given = read_input(settings, grid)
     with open_folder(answer_bench_folder(settings), _decisive(settings), force, "*.jsonl") as folder:
         write_rows(folder.path / "questions.jsonl", given.questions, Question, force=True)
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
             means = await open_means(given, grid, session)
-            asked = await give_out(_rounds(grid, given), means, session)
             cards = await cards_of_sheet(settings, means.judges, session)
+            rounds = _rounds(settings, grid, given, means, cards)
+            asked = await give_out(rounds, means, session)
             models = await _identities(grid, asked.rows, session)
             calls = session.calls()
         files = _write(folder.path, grid, asked.rows)
@@ -84,6 +91,8 @@ async def _bench(
             ),
             seed=settings.run.seed,
         )
+        race = rounds.report(asked.rows) if isinstance(rounds, AnswerRace) else None
+        board = raced(board, race) if race else board
         summary = AnswerBenchSummary(
             name=settings.run.name,
             version=__version__,
@@ -93,6 +102,7 @@ async def _bench(
             k=settings.retrieve.k,
             n_distractors=declared.distractors,
             board=board,
+            race=race,
             list_prices=calls.list_prices,
             notes=bench_notes(board, given, means),
         )
@@ -101,9 +111,21 @@ async def _bench(
     return msgspec.structs.replace(summary, calls=calls)
 
 
-def _rounds(grid: AnswerGrid, given: BenchInput) -> NextRound:
+def _rounds(
+    settings: Settings, grid: AnswerGrid, given: BenchInput, means: BenchMeans, cards: Sequence[ReportCard]
+) -> NextRound:
     """Return in which rounds questions are given out."""
-    return all_at_once(grid.cells, given.questions)
+    declared = settings.bench.answerers
+    if not declared.race:
+        return all_at_once(grid.cells, given.questions)
+    return AnswerRace(
+        grid,
+        given.questions,
+        shared_documents(given.questions, means.passages.same),
+        cards=cards,
+        confidence=declared.confidence,
+        seed=settings.run.seed,
+    )
 
 
 def _write(folder: Path, grid: AnswerGrid, rows: Mapping[str, AnswerRows]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from ragstone.records import Status
 from ragstone.statistics import Estimate
 from ragstone.statistics.paired import Test, Verdict
 
-AnswerPlace = Literal["best", "not distinguishable", "worse", "alone", "too few scores"]
+AnswerPlace = Literal["best", "not distinguishable", "worse", "alone", "too few scores", "stopped"]
 ContrastKind = Literal["retrieval", "distractors", "passages", "order", "misled"]
 
 
@@ -44,8 +44,9 @@ class AnswerStanding(msgspec.Struct, frozen=True, kw_only=True):
 
     place: counted over the whole board, conditions in the order declared. verdict: `worse` only where the
     difference from the best of the condition is shown; `alone` where the condition has no other cell; `too
-    few scores`: the share of its answers that have one is less than half of the largest of the condition.
-    comparison: of the best with this one; None for the best, and where no question has a score of both.
+    few scores`: the share of its answers that have one is less than half of the largest of the condition;
+    `stopped`: a race gave it no more questions. comparison: of the best with this one; None for the best,
+    where no question has a score of both, and by a race.
     n_questions: that it was asked. score, seconds: None where no answer has one. measures: see CellValues.
     file: its judgements.
     """

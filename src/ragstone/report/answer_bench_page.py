@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ragstone.experiments.answer_board import AnswerBoard, AnswerStanding
-from ragstone.report import answer_bench_words
+from ragstone.report import answer_bench_words, answer_race_words
 from ragstone.report.answer_bench import AnswerBenchSummary, read_answer_bench
 from ragstone.report.bench_page import decade_s
 from ragstone.report.bench_words import seconds
@@ -21,7 +21,8 @@ def write_answer_bench(folder: Path) -> Path:
 def render_answer_bench(summary: AnswerBenchSummary) -> str:
     """Return the bench of answerers as one HTML document."""
     css = asset("page.css") + asset("bench.css")
-    words = {name: value for name, value in vars(answer_bench_words).items() if callable(value)}
+    said = vars(answer_bench_words) | vars(answer_race_words)
+    words = {name: value for name, value in said.items() if callable(value)}
     board = summary.board
     return (
         environment()

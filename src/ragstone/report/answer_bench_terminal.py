@@ -20,6 +20,7 @@ from ragstone.report.answer_bench_words import (
     time_told,
     usd_for_1000,
 )
+from ragstone.report.answer_race_words import race_told, saved_told, stopped_told
 from ragstone.report.bench_terminal import STYLES, new_table, text
 from ragstone.report.wording import interval, number
 
@@ -33,7 +34,7 @@ SHOWN = {
 }
 SHORT = {"correctness": "correct", "answered × faithful": "a × f"}
 MOST_CONTRASTS = 4  # of one kind; the page has all
-STYLE = {**STYLES, "alone": "", "too few scores": "dim"}
+STYLE = {**STYLES, "alone": "", "too few scores": "dim", "stopped": "dim"}
 
 
 def terminal_answer_bench(summary: AnswerBenchSummary) -> "Group":
@@ -44,6 +45,7 @@ def terminal_answer_bench(summary: AnswerBenchSummary) -> "Group":
     parts: list[RenderableType] = [
         text(f"{summary.name}: {board.measure}; {wording.counted(summary.counts)}", "bold"),
         *_table(summary),
+        *_race(summary),
         *(text(said, "bold", before=int(at == 0)) for at, said in enumerate(bests(summary))),
         *_contrasts(summary),
         text(ordered_by(board), "dim", before=1),
@@ -55,6 +57,18 @@ def terminal_answer_bench(summary: AnswerBenchSummary) -> "Group":
         *([text(wording.asked_line(summary.calls), "dim", before=1)] if summary.calls else []),
     ]
     return Group(*parts)
+
+
+def _race(summary: AnswerBenchSummary) -> "list[RenderableType]":
+    """Return how the race went, who was stopped and what that saved; nothing where there was none."""
+    race = summary.race
+    if race is None:
+        return []
+    return [
+        text(race_told(race), "bold", before=1),
+        *(text(f"- {stopped_told(one)}") for one in race.stopped),
+        text(saved_told(race)),
+    ]
 
 
 def _table(summary: AnswerBenchSummary) -> "list[RenderableType]":

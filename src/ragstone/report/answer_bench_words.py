@@ -156,7 +156,9 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], summary: AnswerB
         return f"{said}; {'the other is' if n_worse == 1 else 'all others are'} worse."
     told = f"; not distinguishable from it: {', '.join(alike)}" if alike else ""
     worse = f"; {plural(n_worse, 'cell')} shown to be worse" if n_worse else ""
-    return f"{said}{told}{worse}."
+    n_stopped = sum(row.verdict == "stopped" for row in rows)
+    stopped = f"; {plural(n_stopped, 'cell')} stopped early" if n_stopped else ""
+    return f"{said}{told}{worse}{stopped}."
 
 
 def contrasts_by_kind(board: AnswerBoard) -> dict[str, list[Contrast]]:
