@@ -142,7 +142,7 @@ def test_labels_that_agree_declares_are_the_second_opinion_where_none_is_named(p
     assert ragstone.blame(run_folder, settings=other).systems[0].second is None
 
 
-def sheet_of(project, folder, **answer):
+def sheet_of(project, folder):
     """The answers of a run as a sheet made elsewhere, judged by a run of its own; its settings."""
     (folder / "sheet.jsonl").write_bytes((folder / "runs/planted/answers.jsonl").read_bytes())
     settings = choose(project, "run", name="sheet")
@@ -169,6 +169,18 @@ def test_answers_of_another_application_are_not_asked_again_and_what_is_not_know
         "nobody asked again"
         in next(iter(read_causes(tmp_path / "runs/sheet").values()))[0].because.casefold()
     )
+
+
+def test_contexts_of_another_application_that_name_no_document_are_found_by_their_text(project, tmp_path):
+    path = tmp_path / "runs/planted/answers.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    before = ragstone.blame(tmp_path / "runs/planted", settings=project).systems[0].causes["not retrieved"]
+    for row in rows:
+        row["contexts"] = [{"text": context["text"]} for context in row["contexts"]]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = sheet_of(project, tmp_path)
+    summary = ragstone.blame(tmp_path / "runs/sheet", settings=settings, model="openai/fake")
+    assert summary.systems[0].causes["not retrieved"] == before
 
 
 def test_a_model_that_is_named_for_a_sheet_is_asked_and_is_not_taken_for_the_application(project, tmp_path):

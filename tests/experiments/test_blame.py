@@ -1,4 +1,5 @@
 from ragstone.experiments import found_and_right
+from ragstone.experiments.blame import found_by_text
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Context, Evidence, Judgement, Question
 
@@ -73,3 +74,24 @@ def test_a_copy_of_the_relevant_document_is_found_too():
     apart = found_and_right(LEAD, answers, judgements, questions)
     together = found_and_right(LEAD, answers, judgements, questions, {"es:d": "en:d", "en:d": "en:d"})
     assert (apart.missed_right, together.found_right) == (1, 1)
+
+
+def by_text(*texts, **changed):
+    documents = {
+        "d": "The old mill opened in 1843, and burned down.",
+        "e": "The bridge was built of oak in spring.",
+    }
+    question = Question(**{"id": "q", "question": "?", "document_ids": ["d"], **changed})
+    contexts = [Context(text=text) for text in texts]
+    return found_by_text(Answer(question_id="q", answer="a", contexts=contexts), question, documents)
+
+
+def test_contexts_that_name_no_document_are_looked_up_by_their_text():
+    mill, bridge = "The old  mill\nopened in 1843", "The bridge was built of oak"
+    assert by_text(bridge, mill) is True
+    assert by_text(bridge) is False
+    assert by_text() is False  # nothing was brought
+    assert by_text(bridge, "A text that is in no document of ours.") is None
+    assert by_text("opened in 1843") is None  # too short to tell
+    assert by_text(mill, document_ids=["f"]) is None
+    assert by_text(mill, answerable=False) is None

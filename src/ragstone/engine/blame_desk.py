@@ -7,7 +7,7 @@ import msgspec
 from ragstone.engine.blame_plan import BlamePlan, may_ask
 from ragstone.engine.session import Session
 from ragstone.engine.stages import answer_given, judge_rows
-from ragstone.experiments.blame import found_relevant
+from ragstone.experiments.blame import found_by_text, found_relevant, plain
 from ragstone.experiments.causes import Facts, Given, needs_memory, observed
 from ragstone.experiments.conditions import gold_contexts
 from ragstone.experiments.languages import relevant_documents
@@ -38,6 +38,7 @@ class Desk:
         self.everything = everything
         self.answers: list[Answer] = []
         self.judgements: list[Judgement] = []
+        self._texts: dict[str, str] | None = None
 
     async def told(
         self, judge: Judge, answers: Sequence[Answer], *, model: str | None = None
@@ -121,11 +122,20 @@ class Desk:
                 supported=False if answer.contexts == [] else supported,
             ),
             relevant=relevant_documents(question),
-            found=found_relevant(answer, question, self.plan.run.same),
+            found=self._found(answer, question),
             gold=gold,
             reference=reference,
             second=second,
         )
+
+    def _found(self, answer: Answer, question: Question) -> bool | None:
+        run = self.plan.run
+        named = found_relevant(answer, question, run.same)
+        if named is not None or not answer.contexts:
+            return named
+        if self._texts is None:
+            self._texts = {name: plain(document.text) for name, document in run.documents.items()}
+        return found_by_text(answer, question, self._texts, run.same)
 
     async def _in_hand(self, names: Sequence[str]) -> tuple[dict[str, Given], dict[str, bool]]:
         """Return the answers with the right passages in hand, and whether these support the reference."""

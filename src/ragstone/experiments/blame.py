@@ -87,3 +87,34 @@ def found_relevant(
     if not relevant or None in given:
         return None
     return any(same.get(name, name) in relevant for name in given if name)
+
+
+LEAST = 20  # characters of a context that can tell which document it is from
+
+
+def found_by_text(
+    answer: Answer,
+    question: Question,
+    texts: Mapping[str, str],
+    same: Mapping[str, str] = MappingProxyType({}),
+) -> bool | None:
+    """Return whether a context stands in a relevant document, for contexts that do not name theirs.
+
+    texts: document id -> its text, with single spaces (see plain). None where that does not tell: the
+    corpus lacks the relevant documents, or some context stands in none of its documents.
+    """
+    named = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
+    relevant = {same.get(name, name) for name in named}
+    right = [text for name, text in texts.items() if same.get(name, name) in relevant]
+    if not right or answer.contexts is None or question.answerable is False:
+        return None
+    given = [plain(context.text) for context in answer.contexts]
+    if any(len(one) >= LEAST and one in text for one in given for text in right):
+        return True
+    placed = all(len(one) >= LEAST and any(one in text for text in texts.values()) for one in given)
+    return False if placed else None
+
+
+def plain(text: str) -> str:
+    """Return a text with single spaces between its words."""
+    return " ".join(text.split())
