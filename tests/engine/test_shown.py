@@ -19,8 +19,10 @@ from tests.support.builds import build_of, ten
 
 import ragstone
 from ragstone.dataset.certifying.certificate import Certificate, certify
+from ragstone.engine.evaluation_set import EvaluationSet
 from ragstone.engine.shown import OF_ROWS, PARTS, VEGA_LITE, bundles, html
 from ragstone.records import AnyRow, Judgement, Question
+from ragstone.report import Calls
 from ragstone.report.dots import MOST_DOTS, Dot, Dots, svg, vega_lite
 from ragstone.report.finished import FinishedRun
 from ragstone.tables import Displayed, Rows
@@ -74,7 +76,7 @@ def sample(kind: type, text: str) -> object:
     return made[kind.__name__]() if kind.__name__ in made else filled(inspect.type_info(kind), text)
 
 
-KINDS = [kind for kind in PARTS if kind not in (FinishedRun, Certificate)]
+KINDS = [kind for kind in PARTS if kind not in (FinishedRun, Certificate, EvaluationSet)]
 
 
 class Tags(HTMLParser):
@@ -142,6 +144,16 @@ def test_certificates_are_shown(built):
     (chart,) = bundles(certificate)[1:]
     values = chart[VEGA_LITE]["data"]["values"]
     assert (values[0]["name"], values[-1]["name"]) == ("asked for", "accepted")
+
+
+def test_an_evaluation_set_shows_its_certificate_and_its_first_questions():
+    built = evil_build(EVIL)
+    questions = [Question(id="q", question=EVIL, reference=EVIL)]
+    made = EvaluationSet(questions=questions, certificate=certify(built), built=built, calls=Calls())
+    check_harmless(html(made))
+    first, chart = bundles(made)
+    assert "1 row" in first["text/plain"]
+    assert chart == bundles(certify(built))[1]
 
 
 def test_runs_are_shown_as_their_summaries_are(write_run, summary):

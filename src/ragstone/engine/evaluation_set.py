@@ -9,9 +9,10 @@ from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.dataset.split import Side
 from ragstone.records import Question
 from ragstone.report import Calls
+from ragstone.tables.shown import Displayed
 
 
-class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
+class EvaluationSet(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """An evaluation set: its accepted questions, in the order of their documents, and what is known of it.
 
     built: every candidate, the lost ones among them. sides: question id -> `dev` or `test`, where a share is

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.dataset.certifying.certificate import Certificate
+from ragstone.engine.evaluation_set import EvaluationSet
 from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary, summarise
 from ragstone.records import Judgement
@@ -77,6 +78,12 @@ def _cards(cards: Sequence[ReportCard]) -> "tuple[list[RenderableType], list[Dot
     return [terminal_card(card) for card in cards], card_dots(cards)
 
 
+def _evaluation_set(made: EvaluationSet) -> "tuple[list[RenderableType], list[Dots]]":
+    words: list[RenderableType] = [terminal_certificate(made.certificate)]
+    questions = table_of_rows(made.questions, ("id", "question", "reference", "tags"))
+    return words + list(questions), certificate_dots(made.certificate)
+
+
 PARTS: dict[type, Show] = {
     AnswerBenchSummary: _both(terminal_answer_bench, answer_bench_dots),
     AttackSummary: _both(terminal_attack, attack_dots),
@@ -85,6 +92,7 @@ PARTS: dict[type, Show] = {
     Certificate: _both(terminal_certificate, certificate_dots),
     Comparison: lambda found: ([terminal_comparison(found, gated=True)], comparison_dots(found)),
     CorrectedMean: lambda mean: ([terminal_corrected([mean])], corrected_dots([mean])),
+    EvaluationSet: _evaluation_set,
     FinishedRun: lambda run: ([terminal_summary(run.summary)], run_dots(run.summary)),
     JudgeBenchSummary: _both(terminal_judge_bench, judge_bench_dots),
     MetricSummary: lambda metric: ([table_of_means([metric])], metric_dots([metric])),

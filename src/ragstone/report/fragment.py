@@ -53,7 +53,14 @@ def plain(parts: "Iterable[RenderableType]") -> str:
 def _console() -> "Console":
     from rich.console import Console
 
-    return Console(file=StringIO(), width=PLAIN_WIDTH, color_system=None, highlight=False, markup=False)
+    return Console(
+        file=StringIO(),
+        width=PLAIN_WIDTH,
+        color_system=None,
+        highlight=False,
+        markup=False,
+        force_jupyter=False,  # else rich hands what it prints to the notebook, in place of to the file
+    )
 
 
 def harmless(words: str) -> str:

@@ -19,16 +19,17 @@ SHOWN_COLUMNS = 8
 SHOWN_TEXT = 120  # characters of a cell
 NOUNS = {Context: "context", RankingItem: "place"}
 # What a reader looks for first; the other fields are in the data frame.
-FIRST = ("question_id", "question", "id", "system", "judge", "status", "score", "answer", "rationale")
+HIDDEN = ("metadata",)
+FIRST = ("question_id", "id", "question", "system", "answer", "judge", "status", "score", "rationale")
 
 
 def table_of_rows(rows: Sequence[object], columns: Sequence[str]) -> "list[Table | Text]":
     """Return the first rows with the columns that hold something, texts cut, and how many more there are."""
     shown = [_cells(row, columns) for row in rows[:SHOWN_ROWS]]
     held = [name for name in columns if any(cells[name] for cells in shown)]
-    chosen = [name for name in held if name in FIRST]
-    chosen += [name for name in held if name not in FIRST]
-    kept = [name for name in held if name in chosen[:SHOWN_COLUMNS]]
+    chosen = [name for name in FIRST if name in held]
+    chosen += [name for name in held if name not in FIRST and name not in HIDDEN]
+    kept = chosen[:SHOWN_COLUMNS]
     table = new_table(*((name, _is_number(rows, name)) for name in kept))
     for cells in shown:
         table.add_row(*(text(cells[name]) for name in kept))
