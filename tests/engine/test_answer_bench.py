@@ -5,9 +5,9 @@ import json
 import msgspec
 import pytest
 from tests.support.answering_models import REFUSAL, case_files, reading
-from tests.support.scripts import always, fail, sometimes
+from tests.support.scripts import always, fail, fit_schema, schema_in, sometimes
 
-from ragstone.config import BenchSection, load_settings
+from ragstone.config import BenchSection, RagSystem, SheetSystem, load_settings
 from ragstone.engine.answer_bench import answer_bench_folder, bench_answerers
 from ragstone.engine.answer_bench_forecast import forecast_answer_bench
 from ragstone.errors import ConfigError, DataError, ModelError
@@ -431,3 +431,99 @@ def test_refusal_of_the_scripted_model_is_one(settings):
     bench_answerers(with_grid(settings, conditions=["distractors"]))
     file = answer_bench_folder(settings) / "answers-01-good-distractors.jsonl"
     assert {answer.answer for answer in read_rows(file, Answer)} == {REFUSAL}
+
+
+def test_systems_stand_beside_the_grid_as_they_are(settings, tmp_path):
+    sheet = [{"question_id": f"q{at}", "answer": f"key{at}" if at < 5 else "no"} for at in range(10)]
+    sheet += [{"question_id": f"u{at}", "answer": "I do not know."} for at in (10, 11)]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sheet))
+    systems = {
+        "mine": SheetSystem(path="mine.jsonl"),
+        "built_in": RagSystem(model="openai/good", k=1),
+    }
+    grid = with_grid(
+        settings, systems=list(systems), models=["openai/poor"], conditions=["retrieved", "none"]
+    )
+    summary = bench_answerers(msgspec.structs.replace(grid, systems=systems))
+    rows = placed(summary)
+    # The sheet is right on 5 of 10, the built-in one on all, the poor model refuses 4.
+    assert [
+        (name, row.score.mean.value) for name, row in rows.items() if row.cell.condition == "retrieved"
+    ] == [
+        ("built_in", 1.0),
+        ("retrieved", 0.6),
+        ("mine", 0.5),
+    ]
+    assert rows["mine"].n_questions == 12
+    assert rows["mine"].cell.is_system
+    # It says what it says without passages: nobody can tell whether that is faithful.
+    assert FAITHFUL not in rows["mine"].measures
+    assert rows["mine"].measures["refused"].value == 1
+    assert {(one.first, one.second) for one in summary.board.comparisons} == {
+        ("built_in", "retrieved"),
+        ("built_in", "mine"),
+        ("retrieved", "mine"),
+    }
+    file = answer_bench_folder(settings) / "answers-03-built-in.jsonl"
+    assert {len(answer.contexts) for answer in read_rows(file, Answer)} == {1}
+    assert forecast_answer_bench(msgspec.structs.replace(grid, systems=systems)).calls == 0
+
+
+def test_built_in_system_needs_documents(settings):
+    grid = with_grid(settings, systems=["built_in"], models=[])
+    documents = msgspec.structs.replace(settings.documents, paths=[])
+    systems = {"built_in": RagSystem(model="openai/good")}
+    with pytest.raises(ConfigError, match="needs documents"):
+        bench_answerers(msgspec.structs.replace(grid, systems=systems, documents=documents))
+
+
+def test_copies_of_the_reference_document_are_no_distractors(settings, tmp_path):
+    rows = [json.loads(line) for line in (tmp_path / "documents.jsonl").read_text().splitlines()]
+    copied = [
+        {**row, "id": f"{row['id']}{suffix}", "metadata": {"copy_of": row["id"]}}
+        for row in rows
+        for suffix in ("", "-copy")
+    ]
+    (tmp_path / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in copied))
+    documents = msgspec.structs.replace(settings.documents, copies="copy_of")
+    grid = with_grid(settings, conditions=["distractors"], models=["openai/good"])
+    bench_answerers(msgspec.structs.replace(grid, documents=documents))
+    file = answer_bench_folder(settings) / "answers-01-distractors.jsonl"
+    for answer in read_rows(file, Answer):
+        given = {context.document_id for context in answer.contexts}
+        assert not given & {f"d{answer.question_id[1:]}", f"d{answer.question_id[1:]}-copy"}
+        assert len(answer.contexts) == 3
+
+
+def test_judge_that_compares_two_answers_is_left_out_and_it_is_said(settings):
+    judge = msgspec.structs.replace(settings.judge, judges=["containment", "pairwise"])
+    summary = bench_answerers(msgspec.structs.replace(with_grid(settings, conditions=["gold"]), judge=judge))
+    assert any("pairwise" in note for note in summary.notes)
+
+
+def test_labelled_sheet_decides_which_judge_is_gone_by(settings, tmp_path, fake_openai):
+    """A judge that always says 0 is no better than saying that always: containment stands in for it."""
+    answering = fake_openai.script
+
+    def script(body):
+        if schema_in(body) is None:
+            return answering(body)
+        return json.dumps({**json.loads(fit_schema(body)), "score": 0})
+
+    fake_openai.script = script
+    sheet = [
+        {"question": f"{at}?", "reference": "yes", "answer": "yes" if at % 2 else "no", "human_label": at % 2}
+        for at in range(40)
+    ]
+    (tmp_path / "labelled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sheet))
+    judge = msgspec.structs.replace(
+        settings.judge, judges=["containment", "correctness"], model="openai/good"
+    )
+    agree = msgspec.structs.replace(
+        settings.agree, sheet="labelled.jsonl", metric="correctness", thresholds={"correctness": 50}
+    )
+    grid = msgspec.structs.replace(with_grid(settings, conditions=["gold"]), judge=judge, agree=agree)
+    # 2 x 10 answers, 2 x 10 judgements, 40 of the labelled sheet.
+    assert forecast_answer_bench(grid).calls == 80
+    [role] = bench_answerers(grid).board.roles
+    assert (role.judge, role.instead_of) == ("containment", ["correctness"])
