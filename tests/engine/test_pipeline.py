@@ -25,7 +25,8 @@ def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp
     folder = tmp_path / "runs" / "starter"
     names = {file.name for file in folder.iterdir()}
     rows = {"documents", "chunks", "questions", "rankings", "answers", "judgements"}
-    assert names == {f"{name}.jsonl" for name in rows} | {"manifest.json", "summary.json", "report.html"}
+    made = {"manifest.json", "summary.json", "report.html", "report.md", "calls.jsonl.gz"}
+    assert names == {f"{name}.jsonl" for name in rows} | made
     assert summary.counts["answers"] == 10
     assert summary.retrieval[0].measures["hit@5"].value > 0.9
     assert {metric.judge for metric in summary.metrics} == set(settings.judge.judges)

@@ -76,7 +76,7 @@ class Browser:
 
     def requests(self) -> list[str]:
         urls = [event["params"]["request"]["url"] for event in self.seen("Network.requestWillBeSent")]
-        return [url for url in urls if not url.startswith(("chrome:", "data:"))]
+        return [url for url in urls if not url.startswith(("chrome:", "chrome-untrusted:", "data:"))]
 
 
 @pytest.fixture

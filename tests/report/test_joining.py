@@ -1,4 +1,7 @@
+import base64
+import gzip
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -132,21 +135,30 @@ def test_evidence_is_cut_out_of_its_document(run: Run) -> None:
     assert details(embed_rows(run))[0]["evidence"] == [["wheat", "Rust is treated with fungicide."]]
 
 
+def noise(n: int) -> str:
+    """Return n characters that compress to little less than 3/4 of their number in base64."""
+    return "".join(random.Random(n).choices("0123456789abcdef", k=n))
+
+
 def test_passages_are_cut_before_reasons_and_both_only_when_they_must() -> None:
-    context = Context(text="c" * 30_000, document_id="d")
-    rows = [judgement("q", "correctness", 1, rationale="r" * 3_000)]
+    context = Context(text=noise(30_000), document_id="d")
+    rows = [judgement("q", "correctness", 1, rationale=noise(3_000))]
     run = a_run(
         answers={"q": [Answer(question_id="q", answer="!", contexts=[context])]}, judgements={"q": rows}
     )
-    sizes = {limit: embed_rows(run, max_bytes=limit) for limit in (40_000, 8_000, 2_000)}
-    cuts = {limit: (blocks.passage_cut, blocks.text_cut) for limit, blocks in sizes.items()}
-    # 33,000 characters fit whole; passages of 4,000 beside 3,000 of reasons; then 1,000 of the reasons.
-    assert cuts[40_000] == (None, None)
-    assert cuts[8_000] == (4000, None)
-    assert cuts[2_000][1] == 1000
+    limits = (80_000, 30_000, 8_000, 2_000)
+    sizes = {limit: embed_rows(run, max_bytes=limit) for limit in limits}
+    cuts = {limit: (blocks.packed, blocks.passage_cut, blocks.text_cut) for limit, blocks in sizes.items()}
+    # 33,000 characters are less than half of the room: plain. Packed, they are about 25,000: whole. Then
+    # 4,000 of the passage (about 3,000) beside the reasons (about 2,300); then 1,000 of the reasons.
+    assert cuts[80_000] == (False, None, None)
+    assert cuts[30_000] == (True, None, None)
+    assert cuts[8_000] == (True, 4000, None)
+    assert cuts[2_000][2] == 1000
     for limit, blocks in sizes.items():
         assert sum(map(len, (blocks.index, *blocks.details, *blocks.passages))) <= limit
-    assert passages(sizes[8_000])[0]["text"] == "c" * 4_000 + "…"
+    [passage] = json.loads(gzip.decompress(base64.b64decode(sizes[8_000].passages[0])))
+    assert passage["text"] == noise(30_000)[:4_000] + "…"
 
 
 def test_rows_of_the_same_question_are_joined_across_blocks(write_run: WriteRun, tmp_path: Path) -> None:

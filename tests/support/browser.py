@@ -63,7 +63,7 @@ def executable() -> str:
 
 
 @contextlib.contextmanager
-def opened_tab(**context: object) -> Iterator[Tab]:
+def opened_tab(**context: Any) -> Iterator[Tab]:  # noqa: ANN401
     """Give a tab; context: what playwright's new_context takes, e.g. viewport, color_scheme."""
     path = executable()
     from playwright.sync_api import sync_playwright

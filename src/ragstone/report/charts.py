@@ -98,8 +98,9 @@ def distribution_chart(found: Sequence[Distribution]) -> Chart | None:
     """Return how many rows have each score, as shares of each judge's rows; None where nothing was scored."""
     several = len({one.system for one in found}) > 1
     values, rows = [], []
-    for one in found:
-        label = _name(one.system if several else "", one.judge, one.metric)
+    first = {key: at for at, key in enumerate(dict.fromkeys((one.judge, one.metric) for one in found))}
+    for one in sorted(found, key=lambda one: first[one.judge, one.metric]):
+        label = _name(one.judge, one.metric, one.system if several else "")
         total = sum(each.n for each in one.bins)
         low, high = one.bins[0].low, one.bins[-1].high
         for each in one.bins:
@@ -335,9 +336,9 @@ def _tooltip(*fields: str) -> list[Spec]:
     ]
 
 
-def _name(system: str, judge: str, metric: str) -> str:
+def _name(judge: str, metric: str, system: str) -> str:
     judged = judge if judge == metric else f"{judge}: {metric}"
-    return f"{system} · {judged}" if system else judged
+    return f"{judged} · {system}" if system else judged
 
 
 def _bin_name(low: float, high: float) -> str:

@@ -121,9 +121,13 @@ class Detail(Shown, frozen=True):
 
 
 class Index(Shown, frozen=True):
-    """The first block: everything that sorting and filtering by judge need."""
+    """The first block: everything that sorting and filtering by judge need.
+
+    packed: the other blocks are compressed.
+    """
 
     columns: list[Column]
     lines: list[Line]
     details_a_block: int
     passages_a_block: int
+    packed: bool = False

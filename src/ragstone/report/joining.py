@@ -25,6 +25,7 @@ from ragstone.report.embedded import (
     Place,
     RankingShown,
 )
+from ragstone.report.packing import packed
 from ragstone.report.prompts import NOTHING, Prompts, embed_prompts, question_ids
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.wording import caution
@@ -32,6 +33,7 @@ from ragstone.retrieval import ranked_documents
 
 PREVIEW = 160  # characters of an answer that a line of the list shows
 PASSAGES_A_BLOCK = 400
+PLAIN_BYTES = 10_000_000  # of details and passages; above, they are compressed and leave room for prompts
 MAX_BYTES = 28_000_000  # of embedded rows, so that the file stays under 30 MB
 
 # Lengths that texts are cut to, tried in turn until the rows fit: passages first, for a judge's reasons are
@@ -53,7 +55,8 @@ UNSAFE_IN_SCRIPT = {
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
     """What to embed, from script_json. passage_cut and text_cut: what texts were cut to, so that it fits.
 
-    prompts: the conversations with models, the first to be left out where there is no room.
+    packed: details and passages are compressed, see packing.py; the index never is. prompts: the
+    conversations with models, the first to be left out where there is no room.
     """
 
     index: bytes
@@ -61,6 +64,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
     passages: list[bytes]
     passage_cut: int | None
     text_cut: int | None
+    packed: bool = False
     prompts: Prompts = NOTHING
 
 
@@ -75,20 +79,32 @@ def embed_all(run: Run, asked: Iterable[Asked], max_bytes: int = MAX_BYTES) -> B
 
 
 def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> Blocks:
-    """Return the rows of a run as JSON of at most `max_bytes`, with texts cut only where that is needed.
+    """Return the rows of a run in at most `max_bytes`: plain while they are few, else compressed.
 
-    Texts are not cut below the last of the lengths above, even if the rows are then still too many.
+    Texts are cut only where compressed they are still too many, and not below the last of the lengths above,
+    even if they are then too many still.
     """
     for text_cut in TEXT_CUTS:
         join = _Join(run, text_cut)
-        index, details = join.index_and_details()
+        details = join.details()
+        passages = _in_blocks(join.passages, PASSAGES_A_BLOCK)
+        plain = text_cut is None and sum(map(len, (*details, *passages))) <= min(PLAIN_BYTES, max_bytes // 2)
+        index = join.index(packed=not plain)
+        if plain:
+            return Blocks(index=index, details=details, passages=passages, passage_cut=None, text_cut=None)
+        details = list(map(packed, details))
         left = max_bytes - sum(map(len, (index, *details)))
         for passage_cut in PASSAGE_CUTS if left > 0 else PASSAGE_CUTS[-1:]:
-            passages = _in_blocks(_cut_passages(join.passages, passage_cut), PASSAGES_A_BLOCK)
+            cut = _in_blocks(_cut_passages(join.passages, passage_cut), PASSAGES_A_BLOCK)
             blocks = Blocks(
-                index=index, details=details, passages=passages, passage_cut=passage_cut, text_cut=text_cut
+                index=index,
+                details=details,
+                passages=list(map(packed, cut)),
+                passage_cut=passage_cut,
+                text_cut=text_cut,
+                packed=True,
             )
-            if sum(map(len, passages)) <= left:
+            if sum(map(len, blocks.passages)) <= left:
                 return blocks
     return blocks
 
@@ -127,16 +143,21 @@ class _Join:
         ]
         self.places = {(c.system, c.judge, c.metric, c.model): i for i, c in enumerate(self.columns)}
 
-    def index_and_details(self) -> tuple[bytes, list[bytes]]:
-        ids = question_ids(self.run)
-        details = [self.detail(question_id) for question_id in ids]
+        self.ids = question_ids(run)
+        self._details = [self.detail(question_id) for question_id in self.ids]
+
+    def details(self) -> list[bytes]:
+        return _in_blocks(self._details, DETAILS_A_BLOCK)
+
+    def index(self, *, packed: bool) -> bytes:
         index = Index(
             columns=self.columns,
-            lines=[self.line(*pair) for pair in zip(ids, details, strict=True)],
+            lines=[self.line(*pair) for pair in zip(self.ids, self._details, strict=True)],
             details_a_block=DETAILS_A_BLOCK,
             passages_a_block=PASSAGES_A_BLOCK,
+            packed=packed,
         )
-        return script_json(index), _in_blocks(details, DETAILS_A_BLOCK)
+        return script_json(index)
 
     def line(self, question_id: str, detail: Detail) -> Line:
         cells: list[Cell] = [None] * len(self.columns)

@@ -32,7 +32,7 @@ LONGEST_LIST = 12  # notes, systems, judges: a comment that is longer is not rea
 LONGEST_CELL = 200
 SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 MARKUP = re.compile(r"[\\`*_\[\]|~$]")
-AT_THE_START = re.compile(r"^(?=[-+=#])|(?<=^\d)(?=[.)])|(?<=^\d\d)(?=[.)])")
+AT_THE_START = re.compile(r"^(?=[-+=#])|(?<=^\d)(?=[.)](?:\s|$))|(?<=^\d\d)(?=[.)](?:\s|$))")
 HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # What sites make links, mentions and references of in any text, however it is escaped: broken by a space
 # that nobody sees.

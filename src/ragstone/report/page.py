@@ -61,6 +61,7 @@ def render_page(run: Run, asked: Iterable[Asked] = ()) -> str:
             manifest=run.manifest and msgspec.json.format(msgspec.json.encode(run.manifest)).decode(),
             words=safe(script_json(wording.STATUS_WORDS).decode()),
             index=safe(blocks.index.decode()),
+            block_type="text/plain" if blocks.packed else "application/json",
             details=[safe(block.decode()) for block in blocks.details],
             passages=[safe(block.decode()) for block in blocks.passages],
             prompts=_prompts(blocks.prompts),

@@ -4,8 +4,6 @@ What the page holds anyway (the instructions that every row shares, contexts, an
 is named in place of being repeated, so that ten thousand questions with their prompts fit into one file.
 """
 
-import base64
-import gzip
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -14,6 +12,7 @@ import msgspec
 from ragstone.records import Answer, Question, references
 from ragstone.report.asked import Asked
 from ragstone.report.embedded import DETAILS_A_BLOCK, Shown
+from ragstone.report.packing import packed
 from ragstone.report.run import Run
 
 Kept = Literal["all", "those without a score", "none"]
@@ -23,7 +22,6 @@ Kept = Literal["all", "those without a score", "none"]
 Part = str | int | tuple[Literal["question", "answer", "contexts", "reference"], int]
 
 SHORTEST = 24  # characters that are worth a name instead
-LEVEL = 6
 
 
 class CallShown(Shown, frozen=True):
@@ -148,16 +146,14 @@ def _encoded(
     found: dict[str, list[CallShown]], ids: Sequence[str], shared: dict[str, int], kept: Kept, n: int
 ) -> Prompts:
     blocks = [
-        _packed([found.get(question_id, []) for question_id in ids[start : start + DETAILS_A_BLOCK]])
+        _block([found.get(question_id, []) for question_id in ids[start : start + DETAILS_A_BLOCK]])
         for start in range(0, len(ids), DETAILS_A_BLOCK)
     ]
-    return Prompts(shared=_packed(list(shared)), blocks=blocks, kept=kept, n=n)
+    return Prompts(shared=_block(list(shared)), blocks=blocks, kept=kept, n=n)
 
 
-def _packed(rows: object) -> str:
-    """Return rows compressed, in characters that end no script; the same rows give the same ones."""
-    packed = gzip.compress(msgspec.json.encode(rows), compresslevel=LEVEL, mtime=0)
-    return base64.b64encode(packed).decode()
+def _block(rows: object) -> str:
+    return packed(msgspec.json.encode(rows)).decode()
 
 
 def question_ids(run: Run) -> list[str]:

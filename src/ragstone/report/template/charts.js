@@ -26,16 +26,16 @@ const charts = (() => {
       view: { stroke: null },
       axis: {
         labelColor: ink, titleColor: muted, labelFontSize: 13, titleFontSize: 13, titleFontWeight: "normal",
-        domainColor: line, tickColor: line, gridColor: line, labelPadding: 6,
+        domainColor: line, tickColor: line, gridColor: line, labelPadding: 6, tickCount: 5,
       },
-      legend: { labelColor: ink, titleColor: muted, labelFontSize: 13, titleFontSize: 13, orient: "top", titleFontWeight: "normal", labelLimit: 260 },
+      legend: { labelColor: ink, titleColor: muted, labelFontSize: 13, titleFontSize: 13, orient: "top", symbolOpacity: 1, titleFontWeight: "normal", labelLimit: 260 },
       mark: { color: colour("accent"), tooltip: true },
       text: { color: ink, fontSize: 12 },
       range: {
         category: dark.matches
           ? ["#e6b65c", "#7cc4e8", "#e58a78", "#9ecf8a", "#c9a4e0", "#d9d3c4", "#6fd0bd", "#e89bc0"]
           : ["#8a5a00", "#1d6fa5", "#b3402a", "#4b7f2c", "#7a4a9e", "#5b5f66", "#0f7c6c", "#b0437c"],
-        ramp: dark.matches ? ["#7a3b2e", "#8a6d3a", "#e6d9a8"] : ["#b3402a", "#e0b870", "#3f6b3a"],
+        ramp: dark.matches ? ["#e6b65c", "#7d6639", "#2f3338"] : ["#8a5a00", "#dcbd7c", "#e7e3da"],
       },
     };
   }

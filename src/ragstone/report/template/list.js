@@ -104,8 +104,10 @@ function lineElement(line) {
     el("span", { class: "asked", dir: "auto" }, line.question ?? line.id), preview,
     el("span", { class: "chips" }, chosen.map((place) => chip(line, place)), foundChip(line), causeChips(line)));
   const details = el("details", { class: "question", id: "q-" + line.id }, summary);
-  details.addEventListener("toggle", () => {
-    if (details.open && !details.querySelector(".opened")) details.append(openedElement(line));
+  details.addEventListener("toggle", async () => {
+    if (!details.open || details.querySelector(".opened")) return;
+    await rowsReady;
+    if (!details.querySelector(".opened")) details.append(openedElement(line));
   });
   return el("li", {}, details);
 }
@@ -130,7 +132,12 @@ function draw() {
     where.querySelector("[data-step='1']").disabled = page === last;
   }
 }
-function refresh() { shown = select(); page = 0; draw(); }
+async function refresh() {
+  if (control("search").value.trim()) await rowsReady; // words stand in the rows, all else in the lines
+  shown = select();
+  page = 0;
+  draw();
+}
 function reset() { document.getElementById("tools").reset(); offerResults(); refresh(); }
 function openLinked() {
   if (!location.hash.startsWith("#q-")) return;
