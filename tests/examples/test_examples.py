@@ -1,0 +1,172 @@
+"""The five examples: their files and commands fit, and each runs as its reader would run it."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from tests.support.browser import Tab
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.scripted_writer import write_questions
+
+from ragstone.cli.app import app
+from ragstone.config import load_settings
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/run.sh"))
+MODEL = 'model = "llamacpp/smollm2-135m"'
+MOST_S = 600  # of one example, on two cores
+
+each_example = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+
+# What a reader must find on the pages: page -> words that stand on it.
+WORDS = {
+    "rubric-judge": {
+        "grades-judges/report.html": ["grade", "containment", "always 'right'"],
+        "grades/report.html": ["ChatGPT-4", "text-davinci-003", "Is it right?"],
+        "grades/agreement.html": ["grade", "coverage"],
+    },
+    "component-lab": {
+        "lab-retrievers/report.html": ["bm25", "dense", "hybrid"],
+        "lab-answerers/report.html": ["strict", "bare", "gold"],
+        "lab-judges/report.html": ["correctness", "brief"],
+        "lab/report.html": ["What is to blame?"],
+    },
+    "true-false": {"statements-languages/report.html": ["bm25", "hi", "zh"]},
+    "codebase": {"questions/certificate.html": ["groundedness"]},
+    "choosing-a-model": {
+        "assistant-answerers/report.html": ["strict", "bare", "brief", "qwen1_5b"],
+        "assistant/report.html": ["coverage"],
+        "larger/report.html": ["coverage"],
+    },
+}
+
+
+def test_there_are_five() -> None:
+    assert [folder.name for folder in FOLDERS] == sorted(WORDS)
+
+
+def commands_of(folder: Path) -> list[list[str]]:
+    """Return the words of each `ragstone` line of run.sh, without `ragstone`."""
+    lines = (folder / "run.sh").read_text(encoding="utf-8").splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith("ragstone ")]
+
+
+def values(table: object) -> Iterator[str]:
+    """Yield every text that stands somewhere in a table of TOML."""
+    if isinstance(table, dict):
+        for value in table.values():
+            yield from values(value)
+    elif isinstance(table, list):
+        for value in table:
+            yield from values(value)
+    elif isinstance(table, str):
+        yield table
+
+
+@each_example
+def test_settings_load_and_every_file_that_they_name_is_there(folder: Path) -> None:
+    for file in sorted(folder.glob("*.toml")):
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        if "run" not in table:  # a judge or a prompt
+            continue
+        load_settings(file)
+        named = [value.partition("@")[0] for value in values(table)]
+        made = [value for value in named if value.endswith((".jsonl", ".toml", ".csv"))]
+        for value in made:
+            assert (folder / value).exists() or value.startswith("runs/"), f"{file}: {value} is not there"
+
+
+@each_example
+def test_the_model_stands_in_one_line(folder: Path) -> None:
+    text = (folder / "ragstone.toml").read_text(encoding="utf-8")
+    assert text.count("smollm2") == 1
+    assert re.sub(" +", " ", text).count(MODEL) == 1
+
+
+@each_example
+def test_every_command_is_one_that_ragstone_knows(folder: Path) -> None:
+    commands = commands_of(folder)
+    assert commands
+    for words in commands:
+        command, rest = typer.main.get_command(app), list(words)
+        while hasattr(command, "commands"):
+            command = command.commands[rest.pop(0)]
+        command.make_context(words[0], rest)  # raises for an option or argument that it does not know
+
+
+@each_example
+def test_its_story_tells_what_is_run_and_where_the_data_are_from(folder: Path) -> None:
+    story = (folder / "README.md").read_text(encoding="utf-8")
+    assert "./run.sh" in story
+    for words in commands_of(folder):
+        name = " ".join(words[:2] if words[0] in ("bench", "build") else words[:1])
+        assert f"ragstone {name}" in story, f"{folder.name}/README.md does not speak of ragstone {name}"
+    assert (folder / "SOURCES.md").exists()
+
+
+@each_example
+def test_any_endpoint_does_with_one_line_changed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / folder.name, ignore=shutil.ignore_patterns("runs", ".ragstone"))
+    settings = copy / "ragstone.toml"
+    text = settings.read_text(encoding="utf-8").replace("llamacpp/smollm2-135m", "openai/any")
+    if folder.name == "component-lab":  # loading the packaged embedder takes longer than all the rest
+        text = text.replace('["bm25", "dense", "hybrid"]', '["bm25"]')
+    settings.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
+    monkeypatch.chdir(copy)
+    if folder.name == "codebase":
+        fake_openai.script = write_questions
+    for words in commands_of(folder):
+        with pytest.raises(SystemExit) as end:
+            app(args=words, prog_name="ragstone")
+        assert end.value.code in (0, None), shlex.join(words)
+    assert fake_openai.n_requests
+
+
+@pytest.mark.real
+@each_example
+def test_it_runs_with_the_packaged_model_and_its_pages_open(folder: Path, tmp_path: Path, tab: Tab) -> None:
+    copy = shutil.copytree(folder, tmp_path / folder.name, ignore=shutil.ignore_patterns("runs", ".ragstone"))
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {"PATH": path, "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    done = subprocess.run(
+        ["./run.sh"], cwd=copy, env=environment, capture_output=True, text=True, timeout=MOST_S, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = sorted(path.relative_to(copy / "runs").as_posix() for path in (copy / "runs").rglob("*.html"))
+    assert set(WORDS[folder.name]) <= set(pages)
+    for page in pages:
+        tab.open(copy / "runs" / page)
+        shown = tab.run("document.body.innerText")
+        for words in WORDS[folder.name].get(page, []):
+            assert words in shown, f"{page} lacks {words!r}"
+        if tab.run("!!document.getElementById('tool-search')"):
+            look_for_a_question(tab)
+        tab.run("dispatchEvent(new Event('beforeprint'))")  # else charts are drawn when they come into view
+        tab.page.screenshot(path=tmp_path / f"{page.replace('/', '-')}.png", full_page=True)
+        assert tab.complaints == [], page
+        assert tab.requests == [], page
+
+
+def look_for_a_question(tab: Tab) -> None:
+    """Filter the list by the words of its last question, and open that."""
+    listed = tab.page.locator(".question")
+    n_all = listed.count()
+    words = listed.last.locator("summary").inner_text()
+    wanted = max(re.findall(r"\w+", words), key=len)
+    tab.page.fill("#tool-search", wanted)
+    tab.page.wait_for_function(f"document.querySelectorAll('.question').length <= {n_all}")
+    found = tab.page.locator(".question")
+    assert 1 <= found.count() <= n_all
+    found.first.locator("summary").first.click()
+    tab.page.wait_for_selector(".question .opened")
