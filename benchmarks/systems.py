@@ -2,7 +2,7 @@
 
 A fake endpoint runs in a process of its own and answers after 50 ms. Both ask it the same questions, 64 in
 flight, in turn in this process; the minimum of several rounds is shown. Ours goes through template, ledger,
-limits, budget and JSONPath, and comes back as Answer rows; the bare loop decodes the reply and keeps the text.
+limits, budget and JSONPath, and comes back as Answer rows; the bare loop decodes the reply, keeps its text.
 CPU is of this process only. The ideal wall time is latency x calls / in flight.
 """
 

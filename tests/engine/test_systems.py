@@ -445,3 +445,36 @@ def test_strict_refuses_where_the_passages_do_not_hold_the_answer(fake_openai, r
     )
     own = ragstone.answer(asked, rankings, CHUNKS, prompt=str(mine), **given)
     assert (own[4].answer, own[4].system) == ("No.", "bm25/mine/fake")
+
+
+def test_neither_password_nor_header_nor_key_stands_in_the_folder_of_a_run(fake, root, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "secret-key")
+    fake.script = lambda asked: Answered(200, b"<html> secret-key")
+    mine = HttpSystem(
+        url=fake.url.replace("//", "//me:password@"),
+        headers={"X-Auth": "secret-header", "X-Key": "{key}"},
+        api_key_env="MY_KEY",
+    )
+    summary = ragstone.run(settings_of(root, mine=mine))
+    assert any("[the key]" in note for note in summary.notes)
+    every = b"".join(file.read_bytes() for file in (root / "runs").rglob("*") if file.is_file())
+    assert not [secret for secret in (b"password", b"secret-header", b"secret-key") if secret in every]
+    ragstone.run(settings_of(root, mine=mine))  # the same settings are known again
+
+
+async def test_asked_in_parts_a_system_is_opened_once_and_counted_over_all(fake, root):
+    settings = settings_of(root, mine=HttpSystem(url=fake.url))
+    await made(settings)
+    async with open_session(settings) as session:
+        for question in QUESTIONS:
+            assert [row.error async for row in system_rows("mine", [question], [], [], session)] == [None]
+    assert (session.kept["mine"], len(fake.asked)) == (4, 4)
+
+
+async def test_chat_can_be_asked_by_batch(fake_openai, root):
+    fake_openai.script = always("It is so.")
+    settings = settings_of(root, mine=ChatSystem(model="openai/fake"))
+    models = fake_openai.settings(batch_poll_s=0.01).models
+    rows, _ = await made(msgspec.structs.replace(settings, models=models), batch=True)
+    assert [row.answer for row in rows] == ["It is so."] * 4
+    assert fake_openai.stats()["n_batches"] == 1

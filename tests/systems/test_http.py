@@ -183,6 +183,7 @@ async def test_nobody_there_is_told_without_the_password(fake):
         ({"request": {"q": "{frage}"}}, r"nothing fills \{frage\}"),
         ({"request": {"q": "hello"}}, r"put \{question\} into `request`, or into `url`"),
         ({"headers": {"X": "{key}"}}, r"\{key\} is wanted"),
+        ({"url": "http://me:word@a.org", "headers": {"Authorization": "Basic x"}}, "keep one"),
         ({"answer": "$.["}, r"\[systems.mine\] answer = '\$.\[' is no JSONPath"),
         ({"contexts": "sources["}, r"\[systems.mine\] contexts .* is no JSONPath"),
     ],
@@ -212,7 +213,7 @@ async def test_whatever_decides_the_answer_is_in_the_identity_and_password_and_k
     ]
     assert len({await identity(**given) for given in changes}) == len(changes)
     assert await identity(timeout_s=1, max_concurrency=2) == await identity()
-    shown = await identity(url="http://me:word@a.org/", api_key_env="MY_KEY")
+    shown = await identity(url="http://me:word@a.org/", api_key_env="MY_KEY", headers={"X": "{key}"})
     assert "word" not in shown
     assert "secret-key" not in shown
 

@@ -84,6 +84,9 @@ def _settings(settings: Settings) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.json.decode(_encode(settings))
     for name in ("root", *OTHERS):
         del found[name]
+    for system in found["systems"].values():
+        if system["kind"] == "http":  # a header may be a secret that somebody wrote there; its name is none
+            system |= {"url": without_password(system["url"]), "headers": sorted(system["headers"])}
     for model in found["models"].values():
         model["base_url"] = model["base_url"] and without_password(model["base_url"])
     return found

@@ -200,7 +200,7 @@ async def _asked_rows(
             advance()
             session.call_log.keep(heard, question_id=answer.question_id, systems=[name])
             yield answer
-    session.kept[name] = system.door.from_ledger - before
+    session.kept[name] += system.door.from_ledger - before
 
 
 async def answer_given(

@@ -37,11 +37,17 @@ async def open_json_service(declared: Declared, where: str) -> AsyncIterator[Pos
     from ragstone.llm.site import CONNECT_S, Site, behind_proxy
 
     key, no_key = _key(declared, where)
+    headers = _headers(declared, key)
+    if "authorization" in map(str.casefold, headers) and without_password(declared.url) != declared.url:
+        raise ConfigError(
+            f"{where}: the url has a user, and there is an Authorization header too: keep one. A key goes "
+            "elsewhere if headers says where: { X-Key = '{key}' }."
+        )
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=declared.max_concurrency),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=declared.timeout_s, sock_connect=CONNECT_S),
-        headers=_headers(declared, key),
+        headers=headers,
         trust_env=behind_proxy(declared.url),
     ) as session:
         site = Site(session, declared.url, key, no_key)
