@@ -329,3 +329,17 @@ def test_offline_a_blame_that_was_laid_before_is_laid_again(project, run_folder,
     fake_openai.script = always(fail(500, "gone"))
     again = ragstone.blame(run_folder, settings=project, offline=True)
     assert again.systems == first.systems
+
+
+def test_a_system_of_ones_own_model_and_prompt_is_asked_again_as_it_is(tmp_path, fake_openai):
+    plant_run(tmp_path, fake_openai, MISSED, seed=1, n=12)
+    with (tmp_path / "ragstone.toml").open("a") as file:
+        file.write('\n[systems]\nmine = { kind = "rag", model = "openai/other", prompt = "bare" }\n')
+        file.write('web = { kind = "http", url = "http://localhost:1/x", headers = { Mine = "secret" } }\n')
+        file.write(fake_openai.toml("openai/other"))
+    settings = choose(ragstone.load_settings(tmp_path / "ragstone.toml"), "answer", system="mine")
+    ragstone.run(settings)
+    summary = ragstone.blame(tmp_path / "runs/planted", settings=settings)
+    assert summary.models["answers again"] == "openai/other"
+    answers = read_rows(tmp_path / "runs/planted/blame_answers.jsonl", ragstone.Answer)
+    assert {row.system for row in answers} >= {"gold/bare/other"}

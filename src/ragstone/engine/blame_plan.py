@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.config import AnswerSection, DocumentsSection, JudgeSection, RetrieveSection, Settings
-from ragstone.config.systems import RagSystem, SystemSettings
+from ragstone.config.systems import RagSystem
 from ragstone.engine.manifest import FILE, prompt_digest
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.judging import Judge, MetricSummary, load_judge
@@ -28,7 +28,6 @@ DECISIVE: dict[str, Any] = {
     "documents": DocumentsSection,
     "judge": JudgeSection,
     "retrieve": RetrieveSection,
-    "systems": dict[str, SystemSettings],
 }
 
 RowT = TypeVar("RowT", Answer, Chunk, Document, Judgement, Question)
@@ -154,9 +153,14 @@ def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[S
         return settings, ["The run has no manifest.json: the models and prompts of ragstone.toml are asked."]
     try:
         decisive = {name: msgspec.convert(tables[name], kind) for name, kind in DECISIVE.items()}
+        systems = {
+            name: msgspec.convert(table, RagSystem)
+            for name, table in tables.get("systems", {}).items()
+            if table.get("kind") == "rag"  # of others the manifest keeps no headers, and nothing is needed
+        }
     except (KeyError, msgspec.ValidationError) as mistake:
         raise DataError(f"{FILE}: not one of this version of Ragstone ({mistake}). Run again.") from None
-    made = msgspec.structs.replace(settings, **decisive)
+    made = msgspec.structs.replace(settings, **decisive, systems={**settings.systems, **systems})
     changed = [
         f"[{table}] {key} is {now!r} today and was {then!r} in the run; the run's is asked."
         for table in ("answer", "judge")

@@ -19,7 +19,7 @@ from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import NO_MODEL, Answer, Judgement
-from ragstone.report import write_report
+from ragstone.report import write_markdown, write_report
 from ragstone.report.blame import BLAME, CAUSES, BlameSummary, digests
 from ragstone.tables import held, write_rows
 from ragstone.version import __version__
@@ -130,6 +130,7 @@ async def _blame(plan: BlamePlan, caps: Caps, offline: bool, progress: Progress)
         _write(folder / CAUSES, b"".join(msgspec.json.encode(row) + b"\n" for row in blamed.causes))
         _write(folder / BLAME, msgspec.json.format(msgspec.json.encode(summary), indent=2))
         write_report(folder)
+        write_markdown(folder)
     return msgspec.structs.replace(summary, calls=session.calls())
 
 
