@@ -8,7 +8,12 @@ from tests.report.test_page import EVIL, Page
 from ragstone.agreement.bench.grid import LeftOut
 from ragstone.errors import DataError
 from ragstone.report.answer_bench import AnswerBenchSummary, read_answer_bench
-from ragstone.report.answer_bench_page import draw_price, draw_trade, render_answer_bench
+from ragstone.report.answer_bench_page import (
+    draw_price,
+    draw_trade,
+    priced_condition,
+    render_answer_bench,
+)
 from ragstone.report.answer_bench_terminal import terminal_answer_bench
 from ragstone.report.answer_bench_words import bests, contrast_told, recommendation, role_told
 from ragstone.report.scatter import Point, draw_shares
@@ -102,7 +107,11 @@ def test_charts_hold_every_cell_that_has_the_numbers():
     # Under `none` there is nothing to be faithful to.
     assert len(trade.dots) == 4
     assert [tick.label for tick in trade.x_ticks] == ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]
-    assert len(draw_price(board, lambda row: row.seconds.p50, str, "0 s").dots) == 5
+    # Prices are drawn for what an application would do.
+    assert [dot.place for dot in draw_price(board, lambda row: row.seconds.p50, str, "0 s").dots] == [1, 2]
+    assert priced_condition(board) == "retrieved"
+    gold = msgspec.structs.replace(board, standings=board.standings[2:])
+    assert priced_condition(gold) == "gold"
     assert draw_price(board, lambda row: None, str, "0") is None
     assert draw_price(board, lambda row: 0.0, str, "0") is None
 

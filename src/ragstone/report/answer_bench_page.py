@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from ragstone.config import Condition
 from ragstone.experiments.answer_board import AnswerBoard, AnswerStanding
 from ragstone.report import answer_bench_words, answer_race_words
 from ragstone.report.answer_bench import AnswerBenchSummary, read_answer_bench
@@ -34,6 +35,7 @@ def render_answer_bench(summary: AnswerBenchSummary) -> str:
             groups=answer_bench_words.by_condition(board),
             names=answer_bench_words.columns(board),
             trade=draw_trade(board),
+            priced=priced_condition(board),
             cost=draw_price(board, lambda row: row.spent.usd_each, _decade_usd, "0 USD"),
             time=draw_price(board, lambda row: row.seconds.p50 if row.seconds else None, decade_s, "0 s"),
             seconds=seconds,
@@ -53,17 +55,28 @@ def draw_trade(board: AnswerBoard) -> Chart | None:
     return draw_shares(points) if points else None
 
 
+def priced_condition(board: AnswerBoard) -> Condition:
+    """Return the condition whose scores are drawn against prices: that of an application, if it is there."""
+    there = [row.cell.condition for row in board.standings]
+    return "retrieved" if "retrieved" in there else there[0]
+
+
 def draw_price(
     board: AnswerBoard,
     price: Callable[[AnswerStanding], float | None],
     decade: Callable[[int], str],
     nothing: str,
 ) -> Chart | None:
-    """Return the score against the price of an answer; None unless a price above 0 is known."""
+    """Return the score against the price of an answer under one condition (see priced_condition).
+
+    Points of all conditions would stand on each other. None unless a price above 0 is known.
+    """
     points = [
         _point(row, x, row.score.mean)
         for row in board.standings
-        if row.score is not None and (x := price(row)) is not None
+        if row.cell.condition == priced_condition(board)
+        and row.score is not None
+        and (x := price(row)) is not None
     ]
     return draw_scatter(points, decade, nothing) if any(point.x for point in points) else None
 
