@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.report.test_bench_page import bench
 
 import ragstone
 from ragstone.errors import DataError, MissingExtra
@@ -129,7 +130,8 @@ answers = st.builds(
     error=st.none() | texts.filter(bool),
     reference=st.none() | st.lists(texts.filter(bool), min_size=2, max_size=3),
     tags=st.none() | st.dictionaries(texts, texts, min_size=1, max_size=2),
-    metadata=st.none() | st.dictionaries(texts, st.integers() | texts | st.booleans(), min_size=1, max_size=2),
+    metadata=st.none()
+    | st.dictionaries(texts, st.integers() | texts | st.booleans(), min_size=1, max_size=2),
 )
 
 
@@ -174,7 +176,7 @@ def _without_nulls(value):
 
 
 def test_a_query_names_the_relation_and_reaches_into_nested_fields():
-    judged = Rows([FULL[Judgement]]).to_duckdb()
+    judged = Rows([FULL[Judgement]]).to_duckdb()  # noqa: F841 - DuckDB finds it by its name
     found = duckdb.sql("SELECT score, verdicts[1].statement, usage.calls, metadata->>'a' FROM judged")
     assert found.fetchall() == [(0.5, "s", 2, "true")]
     asked = Rows([FULL[Question]]).to_duckdb()
@@ -206,6 +208,17 @@ def test_what_functions_return_becomes_a_frame_too():
     means = ragstone.summarise(judged)
     assert means.to_polars()["judge"].to_list() == ["containment", "token_f1"]
     assert means.to_polars()["estimate"].struct.field("value").to_list() == [1.0, 1.0]
+
+
+def test_a_leaderboard_becomes_a_frame_with_all_its_nested_numbers():
+    standings = Rows(bench("x").leaderboard.standings)
+    frame = standings.to_polars().unnest("configuration", "timing")
+    assert frame["name"].to_list() == ["bm250", "bm251", "bm252"]
+    assert frame["p50_s"].to_list() == [0.002, 0.02, 0.2]
+    values = standings.to_duckdb().project("measures->>'$.\"1\".mrr.value'").fetchall()
+    assert [float(value) for (value,) in values] == [
+        row.measures["1"]["mrr"].value for row in standings
+    ]  # a table of tables is JSON there
 
 
 def test_rows_of_dicts_have_the_columns_that_are_told():

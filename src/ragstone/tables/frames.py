@@ -77,7 +77,7 @@ class Rows(list[T], Displayed):
         anything = {name for name, kind in kinds.items() if kind == "JSON"}
         rows = [
             {
-                name: msgspec.Raw(cell.encode()) if name in anything and cell is not None else cell
+                name: msgspec.Raw(cell.encode()) if name in anything and isinstance(cell, str) else cell
                 for name, cell in zip(cells, row, strict=True)
             }
             for row in zip(*cells.values(), strict=True)
