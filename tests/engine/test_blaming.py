@@ -343,3 +343,25 @@ def test_a_system_of_ones_own_model_and_prompt_is_asked_again_as_it_is(tmp_path,
     assert summary.models["answers again"] == "openai/other"
     answers = read_rows(tmp_path / "runs/planted/blame_answers.jsonl", ragstone.Answer)
     assert {row.system for row in answers} >= {"gold/bare/other"}
+
+
+def test_without_a_second_opinion_the_judges_report_card_is_told(tmp_path, fake_openai):
+    plain = Rates(lenient=0.0, harsh=0.0)
+    settings = plant_run(tmp_path, fake_openai, plain, seed=1, n=8)
+    rows = [
+        {
+            "id": f"x{at}",
+            "question": f"When did the brelk{at}ur open?",
+            "reference": str(1000 + at),
+            "answer": str(1000 + at) if at % 2 else "9",
+            "score": at % 2 if at else 1,  # people give the first one, which is wrong
+        }
+        for at in range(8)
+    ]
+    (tmp_path / "sheet.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = choose(settings, "agree", sheet="sheet.jsonl", metric="correctness")
+    settings = msgspec.structs.replace(settings, blame=msgspec.structs.replace(settings.blame, second=None))
+    ragstone.run(settings)
+    notes = ragstone.blame(tmp_path / "runs/planted", settings=settings).notes
+    # 7 of 8 agree: 0.875, shown with two decimals.
+    assert any("lead agrees with people on 0.88 of 8 labelled answers" in note for note in notes)
