@@ -17,6 +17,7 @@ from ragstone.statistics.student import student_quantile
 POWER = 0.8  # found four times out of five: the custom since Cohen 1988
 MOST_ROWS = 10_000_000  # beyond, no number of questions is named
 EXACT_UP_TO = 2000.0  # rows on which the two differ, up to which McNemar's power is summed exactly
+FINEST = 1e-6  # step of scores that is looked for
 POINTS = 801  # of the integral over the standard deviation that a sample shows
 
 
@@ -26,7 +27,8 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     sd: standard deviation of the differences, the variance of their mean being
     design_effect * sd**2 / n. design_effect: how many times more the mean varies than if rows did not belong
     together (Kish 1965): 1 where each is a cluster of its own. changed: the share of rows that differ, where
-    the test is McNemar's, which counts them; None for the permutation test.
+    the test is McNemar's, which counts them; None for the permutation test. grain: the step of which all
+    totals of clusters are multiples, next to 0 where there is none.
     """
 
     n: int
@@ -34,6 +36,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     sd: float
     design_effect: float
     changed: float | None = None
+    grain: float = 0.0
 
 
 def spread_of(
@@ -60,7 +63,8 @@ def spread_of(
     variance = count / (count - 1) * float(apart @ apart) / n**2
     if variance <= 0:
         return None
-    return Spread(n=n, n_clusters=count, sd=sd, design_effect=variance * n / sd**2)
+    grain = float(np.gcd.reduce(np.round(np.abs(totals[:, 0]) / FINEST).astype(np.int64))) * FINEST
+    return Spread(n=n, n_clusters=count, sd=sd, design_effect=variance * n / sd**2, grain=grain)
 
 
 def paired_power(spread: Spread, difference: float, *, n: int | None = None, alpha: float = 0.05) -> float:
@@ -70,7 +74,8 @@ def paired_power(spread: Spread, difference: float, *, n: int | None = None, alp
     many rows differ and in which direction (Duffy 1984), with the share that differs as it is, or as
     large as the difference if that is larger; beyond 2,000 of them by the normal approximation (Connor 1987).
     The permutation test: as Student's t of the clusters, whose power it has in the limit (Hoeffding 1952),
-    from the noncentral t distribution; 0 where no flip of so few clusters can reach alpha.
+    from the noncentral t distribution; a flip moves the sum by twice the grain or more, so half of that is
+    lost on the way to the next p-value below alpha. 0 where no flip of so few clusters can reach alpha.
     """
     rows = spread.n if n is None else n
     if difference == 0:
@@ -83,7 +88,8 @@ def paired_power(spread: Spread, difference: float, *, n: int | None = None, alp
     if count < 2 or 2 ** (1 - count) > alpha:
         return 0.0
     error = spread.sd * math.sqrt(spread.design_effect / rows)
-    return _t_power(abs(difference) / error, max(1, round(count) - 1), alpha)
+    shift = max(0.0, abs(difference) - spread.grain / rows) / error
+    return _t_power(shift, max(1, round(count) - 1), alpha)
 
 
 def smallest_difference(
