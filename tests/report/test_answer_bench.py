@@ -92,7 +92,7 @@ def test_page_says_what_is_best_and_what_the_conditions_tell():
 def test_tables_hold_distributions_and_shares():
     text = Page(render_answer_bench(bench())).text
     # poor · retrieved: 12 of 20 answered; faithful 4 x 1 + 8 x 0.5 of 12 = 67 %; of all 8 / 20 = 40 %.
-    assert "60 % 39 to 78 %, n 20" in text
+    assert "60 % of 20 39 to 78 %" in text
     assert "67 %" in text
     assert "40 %" in text
     for head in ("Count Min Mean p50 p90 p95 Max", "Tokens of an answer", "answered × relevant"):
