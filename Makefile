@@ -35,6 +35,7 @@ fix: $(VENV)/.dev  ## format, and mend what the linter can mend
 bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python -m benchmarks.comparing
 	$(BIN)/python benchmarks/judges.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python -m pip install -q numba tantivy  # to measure beside them

@@ -265,6 +265,7 @@ HEADINGS = {
     "retrieval": "Retrieval",
     "judging": "Judges",
     "agreement": "How good the judge is",
+    "experiments": "Comparing",
     "report": "Runs and reports",
     "statistics": "Statistics",
     "config": "Settings",
