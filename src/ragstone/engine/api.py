@@ -12,6 +12,7 @@ from ragstone.engine.session import open_session
 from ragstone.engine.stages import answer_rows, judge_rows, load_judges, rank_questions
 from ragstone.engine.system_notes import kept_notes
 from ragstone.engine.systems import chosen_system
+from ragstone.errors import DataError
 from ragstone.judging import Judge
 from ragstone.llm import parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
@@ -42,9 +43,10 @@ def retrieve(
     embedder, where, match: in place of those in `settings` (default: ragstone.toml, else `bm25`, 5,
     `packaged` and no filter). budget, deadline, offline: of a reranker that asks a model; a question whose
     call they cut off keeps its first order, and its `metadata` says so. Raises ConfigError for an unknown
-    retriever or tag, MissingExtra without the package of an embedder or an index, ModelError where a model or
+    retriever or tag, DataError for rows that are no list, MissingExtra without the package of an embedder or an index, ModelError where a model or
     a retriever behind HTTP cannot be had.
     """
+    _check_lists(questions=questions, chunks=chunks, documents=documents)
     chosen = choose(
         settings or load_settings(),
         "retrieve",
@@ -90,6 +92,7 @@ def answer(
     warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
     key, unknown model, nobody there).
     """
+    _check_lists(questions=questions, rankings=rankings, chunks=chunks, documents=documents)
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
         prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
@@ -146,3 +149,13 @@ def judge(
             return Rows([row async for row in judged], Judgement)
 
     return run_sync(work())
+
+
+def _check_lists(**given: Sequence[object]) -> None:
+    """Refuse what can be read only once: the next call would be given nothing, without a word."""
+    for name, rows in given.items():
+        if not isinstance(rows, Sequence):
+            raise DataError(
+                f"{name}: expected a list of rows, got {type(rows).__name__}, which can be read only once. "
+                f"Give list({name})."
+            )
