@@ -1,0 +1,260 @@
+"""The plugin as a user has it: a folder with questions and a test, run by pytest."""
+
+import pytest
+from tests.support.judged_runs import answers, judged, questions, write_run
+
+import ragstone.engine.checking
+import ragstone.report  # noqa: F401
+from ragstone.records import Question
+from ragstone.tables import write_rows
+
+pytest_plugins = ["pytester"]
+
+HEAD = """
+import ragstone as rs
+import pytest
+
+def knows(question):
+    return {"answer": "It is number " + question.removeprefix("What is ").removesuffix("?")}
+"""
+
+
+@pytest.fixture
+def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A folder with ten questions, each of a document of its own; whatever warns in there is an error."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    write_rows(pytester.path / "questions.jsonl", questions(10), Question)
+    pytester.makeini(
+        "[pytest]\naddopts = --strict-markers -p no:cacheprovider\nfilterwarnings = error\n"
+        "asyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
+    )
+    return pytester
+
+
+def ran(folder: pytest.Pytester, test: str) -> tuple[dict[str, int], str]:
+    """Return the outcomes of a test file, and what pytest printed."""
+    folder.makepyfile(test_app=HEAD + test)
+    result = folder.runpytest_inprocess("-q")
+    return result.parseoutcomes(), "\n".join(result.outlines)
+
+
+MARK = '@pytest.mark.ragstone(questions="questions.jsonl", thresholds={"containment": 0.8})\n'
+
+
+def test_good_application_passes_and_its_mean_is_shown(folder):
+    outcomes, said = ran(
+        folder,
+        MARK
+        + """
+def test_app(ragstone_check):
+    checked = ragstone_check(knows)
+    assert len(checked.answers) == 10
+    assert checked.answers[0].system == "knows"
+""",
+    )
+    assert outcomes == {"passed": 1}
+    assert (
+        "test_app.py::test_app containment (correctness) 1, threshold 0.8; 95 % interval 0.72 to 1.00; "
+        "10 scored of 10 rows"
+    ) in said
+
+
+def test_async_functions_questions_and_answers_are_taken(folder):
+    outcomes, _ = ran(
+        folder,
+        MARK
+        + """
+def test_async(ragstone_check):
+    async def app(question: rs.Question):
+        return rs.Answer(question_id=question.id, answer=question.reference)
+    ragstone_check(app)
+
+"""
+        + MARK
+        + """
+async def test_in_a_running_loop(ragstone_check):
+    ragstone_check(lambda question: knows(question)["answer"])
+""",
+    )
+    assert outcomes == {"passed": 2}
+
+
+def test_bad_application_fails_with_the_worst_questions_and_why(folder):
+    outcomes, said = ran(
+        folder,
+        MARK
+        + """
+def test_app(ragstone_check):
+    ragstone_check(lambda question: knows(question)["answer"] if question[-2] in "34" else "No idea.")
+""",
+    )
+    assert outcomes == {"failed": 1}
+    assert "containment (correctness) 0.2, threshold 0.8; 95 % interval 0.06 to 0.51; 10 scored of 10" in said
+    assert "Surely below 0.8." in said
+    for line in ("  q0 (0): What is 0?", "    answer: No idea.", "    reference: number 0"):
+        assert line in said
+    assert "q3 (" not in said  # right, and only three of the wrong ones are shown
+    assert "Traceback" not in said
+
+
+def test_mean_below_the_threshold_by_chance_fails_and_says_so(folder):
+    outcomes, said = ran(
+        folder,
+        MARK
+        + """
+def test_app(ragstone_check):
+    ragstone_check(lambda question: knows(question)["answer"] if question[-2] < "7" else "No idea.")
+""",
+    )
+    assert outcomes == {"failed": 1}
+    assert "Below 0.8, but within chance of it: more questions would tell." in said
+
+
+FLAKY = """
+def test_app(ragstone_check):
+    def app(question):
+        if question[-2] == "5":
+            raise ValueError("the index is gone")
+        return knows(question)
+    ragstone_check(app)
+"""
+
+
+def test_answer_that_failed_never_passes_in_silence(folder):
+    outcomes, said = ran(folder, MARK + FLAKY)
+    assert outcomes == {"failed": 1}
+    assert "9 scored of 10 rows (1 application failed)" in said
+    assert "1 of 10 could not be scored; max_unscored lets pass 0%." in said
+    assert "q5 (app_error): What is 5?" in said
+    assert "the index is gone" in said
+
+
+def test_some_failures_may_be_let_pass(folder):
+    outcomes, said = ran(folder, MARK.replace("})", "}, max_unscored=0.1)") + FLAKY)
+    assert outcomes == {"passed": 1}
+    assert "9 scored of 10 rows (1 application failed)" in said
+
+
+def test_no_score_at_all_reaches_no_threshold(folder):
+    bare = [Question(id="q0", question="What is 0?")]
+    write_rows(folder.path / "questions.jsonl", bare, Question, force=True)
+    outcomes, said = ran(folder, MARK + "def test_app(ragstone_check):\n    ragstone_check(knows)\n")
+    assert outcomes == {"failed": 1}
+    assert "No answer was scored, so the threshold is not reached." in said
+
+
+def test_application_is_asked_anew_in_every_run(folder):
+    app = """
+def app(question):
+    import helper
+    return helper.look_up(question)
+
+"""
+    test = (
+        app
+        + MARK
+        + """
+def test_app(ragstone_check):
+    ragstone_check(app)
+"""
+    )
+    folder.makepyfile(helper="def look_up(question):\n    return 'number ' + question[8:-1]\n")
+    assert ran(folder, test)[0] == {"passed": 1}
+    folder.makepyfile(helper="def look_up(question):\n    return 'No idea.'\n")
+    assert ran(folder, test)[0] == {"failed": 1}  # the file of the function itself is as it was
+
+
+def test_system_of_the_settings_is_asked_by_its_name(folder):
+    (folder.path / "ragstone.toml").write_text(
+        '[systems]\nmine = { kind = "python", call = "own_app:answer" }\n'
+    )
+    folder.makepyfile(own_app="def answer(question):\n    return 'number ' + question[8:-1]\n")
+    outcomes, said = ran(folder, MARK + "def test_app(ragstone_check):\n    ragstone_check('mine')\n")
+    assert outcomes == {"passed": 1}, said
+
+
+def test_judges_without_a_threshold_are_shown(folder):
+    mark = MARK.replace("thresholds=", 'judges=["containment", "token_f1"], thresholds=')
+    outcomes, said = ran(folder, mark + "def test_app(ragstone_check):\n    ragstone_check(knows)\n")
+    assert outcomes == {"passed": 1}
+    assert "token_f1 (correctness) 0.6" in said
+
+
+def test_rows_in_place_of_a_file(folder):
+    mark = MARK.replace('"questions.jsonl"', '[{"id": "q9", "question": "What is 9?", "reference": "9"}]')
+    outcomes, said = ran(folder, mark + "def test_app(ragstone_check):\n    ragstone_check(knows)\n")
+    assert outcomes == {"passed": 1}, said
+
+
+BASELINE = (
+    '@pytest.mark.ragstone(questions="questions.jsonl", judges=["containment"], baseline="main"{more})\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("scores", "app", "more", "outcome"),
+    [
+        ([1.0] * 10, "lambda question: 'No idea.'", "", "failed"),
+        ([1.0] * 10, "knows", "", "passed"),
+        ([0.0] * 2 + [1.0] * 8, "knows", "", "passed"),
+        ([0.0] * 2 + [1.0] * 8, "knows", ", margin=0.1", "passed"),
+        (
+            [1.0] * 10,
+            "lambda question: 'number ' + question[8:-1].replace('3', '-')",
+            ", margin=0.1",
+            "failed",
+        ),
+        ([1.0] * 10, "lambda question: 'number ' + question[8:-1].replace('3', '-')", "", "passed"),
+    ],
+)
+def test_answers_must_not_be_worse_than_a_run(folder, scores, app, more, outcome):
+    rows = judged(scores, system="before")
+    write_run(folder.path / "main", rows, said=answers(["x"] * 10, system="before"), asked=questions(10))
+    test = BASELINE.format(more=more) + f"def test_app(ragstone_check):\n    ragstone_check({app})\n"
+    outcomes, said = ran(folder, test)
+    assert outcomes == {outcome: 1}, said
+    assert "against main: " in said
+
+
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ("", "mark this test with @pytest.mark.ragstone"),
+        ("@pytest.mark.ragstone()\n", "missing 1 required positional argument: 'questions'"),
+        (MARK.replace("thresholds", "treshold"), "unexpected keyword argument 'treshold'"),
+        (MARK.replace("questions.jsonl", "gone.jsonl"), "gone.jsonl"),
+        (MARK.replace("containment", "containmant"), "Did you mean 'containment'?"),
+        (MARK.replace('{"containment": 0.8}', "{}"), "names no judge"),
+        (
+            MARK.replace("thresholds=", 'judges=["token_f1"], thresholds='),
+            "thresholds: nothing was judged by 'containment'",
+        ),
+        (MARK.replace('"questions.jsonl"', "[]"), "it holds no question"),
+        (MARK.replace("})", '}, model="nobody/x")').replace("containment", "correctness"), "nobody"),
+    ],
+)
+def test_mistake_in_a_mark_is_told_plainly(folder, mark, told):
+    outcomes, said = ran(folder, mark + "def test_app(ragstone_check):\n    ragstone_check(knows)\n")
+    assert sum(outcomes.values()) == 1
+    assert "passed" not in outcomes
+    assert told in said
+    assert "Traceback" not in said
+
+
+def test_mark_is_known_to_pytest(folder):
+    result = folder.runpytest_inprocess("--markers")
+    result.stdout.fnmatch_lines(["@pytest.mark.ragstone(questions, thresholds*"])
+
+
+def test_plugin_costs_nothing_until_it_is_used(folder):
+    folder.makepyfile(
+        test_other="""
+import sys
+
+def test_nothing_heavy_was_imported():
+    assert "ragstone.pytest" in sys.modules
+    assert not {"numpy", "aiohttp", "msgspec", "ragstone.engine"} & set(sys.modules)
+"""
+    )
+    outcomes = folder.runpytest_subprocess("-q", "-p", "no:hypothesispytest").parseoutcomes()
+    assert outcomes == {"passed": 1}
