@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each component by itself, then all together: about 100 calls of the packaged model.
+# Each component by itself, then all together: about 70 calls of the packaged model.
 set -eu
 cd "$(dirname "$0")"
 

@@ -159,14 +159,11 @@ def test_it_runs_with_the_packaged_model_and_its_pages_open(folder: Path, tmp_pa
 
 
 def look_for_a_question(tab: Tab) -> None:
-    """Filter the list by the words of its last question, and open that."""
-    listed = tab.page.locator(".question")
-    n_all = listed.count()
-    words = listed.last.locator("summary").inner_text()
-    wanted = max(re.findall(r"\w+", words), key=len)
-    tab.page.fill("#tool-search", wanted)
-    tab.page.wait_for_function(f"document.querySelectorAll('.question').length <= {n_all}")
-    found = tab.page.locator(".question")
-    assert 1 <= found.count() <= n_all
-    found.first.locator("summary").first.click()
+    """Filter the list by the text of its last question, and open what is left."""
+    n_all = tab.page.locator(".question").count()
+    asked = tab.page.locator(".question .asked").last.inner_text()
+    tab.page.fill("#tool-search", asked)
+    tab.page.locator(".question").nth(n_all - 1).wait_for(state="detached")  # fewer are left
+    assert asked in tab.page.locator(".question .asked").all_inner_texts()
+    tab.page.locator(".question summary").first.click()
     tab.page.wait_for_selector(".question .opened")
