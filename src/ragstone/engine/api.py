@@ -43,8 +43,8 @@ def retrieve(
     embedder, where, match: in place of those in `settings` (default: ragstone.toml, else `bm25`, 5,
     `packaged` and no filter). budget, deadline, offline: of a reranker that asks a model; a question whose
     call they cut off keeps its first order, and its `metadata` says so. Raises ConfigError for an unknown
-    retriever or tag, DataError for rows that are no list, MissingExtra without the package of an embedder or an index, ModelError where a model or
-    a retriever behind HTTP cannot be had.
+    retriever or tag, DataError for rows that are no list, MissingExtra without the package of an embedder or
+    an index, ModelError where a model or a retriever behind HTTP cannot be had.
     """
     _check_lists(questions=questions, chunks=chunks, documents=documents)
     chosen = choose(

@@ -21,6 +21,7 @@ from ragstone.report import (
     terminal_certificate,
     terminal_corrected,
     terminal_leaderboard,
+    terminal_retrieval,
     terminal_study,
     terminal_summary,
 )
@@ -42,6 +43,7 @@ from ragstone.report.dotted import (
     judge_bench_dots,
     leaderboard_dots,
     metric_dots,
+    retrieval_dots,
     run_dots,
     study_dots,
 )
@@ -50,6 +52,7 @@ from ragstone.report.fragment import fragment, plain
 from ragstone.report.judge_bench import JudgeBenchSummary
 from ragstone.report.judge_bench_terminal import terminal_judge_bench
 from ragstone.report.row_table import judgement_columns, table_of_means, table_of_rows
+from ragstone.retrieval import RetrievalSummary
 from ragstone.tables import Rows
 from ragstone.tables.shown import Bundle
 
@@ -97,6 +100,7 @@ PARTS: dict[type, Show] = {
     JudgeBenchSummary: _both(terminal_judge_bench, judge_bench_dots),
     MetricSummary: lambda metric: ([table_of_means([metric])], metric_dots([metric])),
     ReportCard: lambda card: _cards([card]),
+    RetrievalSummary: lambda row: ([terminal_retrieval(row)], retrieval_dots([row])),
     RunSummary: _both(terminal_summary, run_dots),
     StudySummary: _both(terminal_study, study_dots),
 }

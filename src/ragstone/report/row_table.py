@@ -19,7 +19,7 @@ SHOWN_COLUMNS = 8
 SHOWN_TEXT = 120  # characters of a cell
 NOUNS = {Context: "context", RankingItem: "place"}
 # What a reader looks for first; the other fields are in the data frame.
-HIDDEN = ("metadata",)
+HIDDEN = ("metadata", "usage")
 FIRST = ("question_id", "id", "question", "system", "answer", "judge", "status", "score", "rationale")
 
 

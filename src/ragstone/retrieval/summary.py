@@ -19,9 +19,10 @@ from ragstone.retrieval.grouping import (
 from ragstone.retrieval.measures import Grades
 from ragstone.retrieval.sameness import Same
 from ragstone.statistics import Estimate
+from ragstone.tables.shown import Displayed
 
 
-class RetrievalSummary(msgspec.Struct, frozen=True, kw_only=True):
+class RetrievalSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """How well one retriever does, and on how many questions.
 
     n_questions: measured, which every mean rests on, but those by characters (`span_recall@k`,
