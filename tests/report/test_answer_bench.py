@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import msgspec
 import pytest
 from rich.cells import cell_len
@@ -17,6 +20,8 @@ from ragstone.report.answer_bench_page import (
 from ragstone.report.answer_bench_terminal import terminal_answer_bench
 from ragstone.report.answer_bench_words import bests, contrast_told, recommendation, role_told
 from ragstone.report.scatter import Point, draw_shares
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "report" / "answerers.txt"
 
 
 def rows_of(name, n_right, *, n_refused=0, **keys):
@@ -176,6 +181,13 @@ def test_terminal_shows_the_same_in_100_columns():
         assert said in text
     long = shown(terminal_answer_bench(bench("a model of many words " * 6)))
     assert max(cell_len(line) for line in long.splitlines()) <= 100
+
+
+def test_terminal_is_as_it_was():
+    text = "".join(f"{line.rstrip()}\n" for line in shown(terminal_answer_bench(bench())).splitlines())
+    if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8"), "if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest"
 
 
 def test_numbers_are_read_back(tmp_path):

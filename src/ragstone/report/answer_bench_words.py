@@ -222,13 +222,16 @@ def ordered_by(board: AnswerBoard) -> str:
 def _families(board: AnswerBoard) -> list[str]:
     said = []
     for tests, what in (
-        (board.comparisons, "of every pair of cells of one condition"),
-        ([one.test for one in board.contrasts], "of one question between conditions"),
+        (board.comparisons, "of cells of one condition"),
+        ([one.test for one in board.contrasts], "that answer one question on conditions"),
     ):
         if tests:
             kinds = " or ".join(sorted({test.test for test in tests}))
             most = max(test.family for test in tests)
-            said.append(f"Holm's correction over the {plural(most, 'comparison')} {what} ({kinds} test).")
+            corrected = (
+                "One comparison" if most == 1 else f"Holm's correction over the {count(most)} comparisons"
+            )
+            said.append(f"{corrected} {what} ({kinds} test).")
     return said
 
 
