@@ -46,6 +46,7 @@ from .engine.blaming import blame as blame
 from .engine.cascade_file import write_cascade as write_cascade
 from .engine.comparing import compare as compare
 from .engine.fitting import fit_cascade as fit_cascade
+from .engine.line import progress_line as progress_line
 from .errors import ConfigError as ConfigError
 from .errors import DataError as DataError
 from .errors import MissingExtra as MissingExtra

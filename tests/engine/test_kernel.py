@@ -95,3 +95,17 @@ found = ragstone.judge(rows, judges=["correctness"], model="openai/fake")
     assert kernel.run(asking) == []  # nothing printed, no bar, no warning
     assert kernel.run("print(len(found), {row.status for row in found})")[0]["text"] == "1500 {'scored'}\n"
     assert fake_openai.n_asked_again == 0  # no call that had come home was made again
+
+
+def test_progress_is_one_line_that_is_redrawn_and_does_not_flood(kernel, fake_openai):
+    fake_openai.latency_s = 0.02
+    shown = kernel.run(f"""
+import ragstone, os
+os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"] = {fake_openai.base_url!r}, "none"
+rows = [{{"question": f"P{{n}}?", "reference": "a", "answer": f"b{{n}}"}} for n in range(300)]
+found = ragstone.judge(rows, judges=["correctness"], model="openai/fake", progress=ragstone.progress_line)
+""")
+    assert [one["kind"] for one in shown].count("display_data") == 1
+    assert shown[-1]["data"] == {"text/plain": "judge correctness: 300 of 300, 300 calls"}
+    assert len({one["transient"]["display_id"] for one in shown}) == 1
+    assert len(shown) < 40  # of 300 rows, twice a second
