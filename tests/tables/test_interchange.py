@@ -1,6 +1,7 @@
 """What other tools found, as answers. The files of tests/fixtures/interchange have the shapes that the tools
 write (docs/interchange.md names the versions), and contents of our own."""
 
+import contextlib
 import csv
 import json
 from collections.abc import Iterator
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragstone.errors import DataError
 from ragstone.records import Answer, Context, Question, Usage
@@ -353,6 +356,37 @@ class TestDataSets:
         (path / "state.json").write_text("{")
         with pytest.raises(DataError, match=r"state\.json: cannot be read"):
             read(path)
+
+
+def places_in(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every value inside."""
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in inside:
+        yield from places_in(one, (*path, name))
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_whatever_stands_in_place_of_a_value_the_file_is_read_or_refused(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(path.name for path in FIXTURES.glob("*.json*"))))
+    text = (FIXTURES / name).read_text()
+    rows = lines(name) if name.endswith("l") else [json.loads(text)]
+    *path, last = data.draw(st.sampled_from(list(places_in(rows))))
+    here: Any = rows
+    for part in path:
+        here = here[part]
+    here[last] = data.draw(JUNK)
+    with contextlib.suppress(DataError):
+        parse_rows(rows, Answer)
 
 
 class TestValues:

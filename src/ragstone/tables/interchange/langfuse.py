@@ -16,6 +16,7 @@ from ragstone.tables.interchange.values import (
     count_in,
     decoded,
     number_in,
+    objects_in,
     question_in,
     seconds_at,
 )
@@ -61,11 +62,7 @@ def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple
         else:
             steps.append(_trace(number, raw))
             inside = decoded(raw.get("observations"))
-            steps += [
-                _observation(number, {"traceId": raw.get("id"), **one})
-                for one in (inside if isinstance(inside, list) else ())
-                if isinstance(one, Mapping)
-            ]
+            steps += [_observation(number, {"traceId": raw.get("id"), **one}) for one in objects_in(inside)]
     yield from answers_of(steps, where)
 
 

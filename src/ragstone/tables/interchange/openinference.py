@@ -15,7 +15,9 @@ from ragstone.tables.interchange.values import (
     context_in,
     count_in,
     decoded,
+    fields_in,
     number_in,
+    objects_in,
     question_in,
     seconds_at,
 )
@@ -53,24 +55,23 @@ def _spans(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if "resourceSpans" in raw or "scopeSpans" in raw:
         yield from _otlp(raw)
         return
-    context = raw.get("context")
-    ids = context if isinstance(context, Mapping) else {}
+    ids = fields_in(raw.get("context"))
     flat = {name[11:]: value for name, value in raw.items() if name.startswith("attributes.")}
-    given = decoded(raw.get("attributes"))
+    given = fields_in(decoded(raw.get("attributes")))
     yield {
         **raw,
         "trace_id": ids.get("trace_id", raw.get("context.trace_id")),
         "span_id": ids.get("span_id", raw.get("context.span_id")),
-        "attributes": nested({**(given if isinstance(given, Mapping) else {}), **flat}),
+        "attributes": nested({**given, **flat}),
     }
 
 
 def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for resource in raw.get("resourceSpans") or [raw]:
-        for scope in resource.get("scopeSpans") or ():
-            for span in scope.get("spans") or ():
-                status = span.get("status") or {}
-                events = [_attributes(event.get("attributes")) for event in span.get("events") or ()]
+    for resource in objects_in(raw.get("resourceSpans")) or [raw]:
+        for scope in objects_in(resource.get("scopeSpans")):
+            for span in objects_in(scope.get("spans")):
+                status = fields_in(span.get("status"))
+                events = [_attributes(event.get("attributes")) for event in objects_in(span.get("events"))]
                 thrown = (event.get("exception.message") for event in events)
                 yield {
                     "trace_id": span.get("traceId"),
@@ -78,7 +79,7 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     "parent_id": span.get("parentSpanId") or None,
                     "start_time": span.get("startTimeUnixNano"),
                     "end_time": span.get("endTimeUnixNano"),
-                    "status_code": "ERROR" if status.get("code") in (2, "STATUS_CODE_ERROR") else "OK",
+                    "status_code": "ERROR" if str(status.get("code")) in ("2", "STATUS_CODE_ERROR") else "OK",
                     "status_message": status.get("message") or next((text for text in thrown if text), None),
                     "attributes": nested(_attributes(span.get("attributes"))),
                 }
@@ -86,21 +87,16 @@ def _otlp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _attributes(listed: object) -> dict[str, Any]:
     """Return the attributes of OTLP, which are a list of keys and typed values."""
-    pairs = listed if isinstance(listed, list) else []
-    return {
-        one["key"]: _value(one.get("value")) for one in pairs if isinstance(one, Mapping) and "key" in one
-    }
+    return {str(one["key"]): _value(one.get("value")) for one in objects_in(listed) if "key" in one}
 
 
 def _value(typed: object) -> Any:
-    if not isinstance(typed, Mapping):
-        return None
-    if "arrayValue" in typed:
-        return [_value(one) for one in (typed["arrayValue"] or {}).get("values", ())]
-    if "kvlistValue" in typed:
-        return _attributes((typed["kvlistValue"] or {}).get("values"))
-    value = next(iter(typed.values()), None)
-    return int(value) if "intValue" in typed and isinstance(value, str) else value
+    fields = fields_in(typed)
+    if "arrayValue" in fields:
+        return [_value(one) for one in objects_in(fields_in(fields["arrayValue"]).get("values"))]
+    if "kvlistValue" in fields:
+        return _attributes(fields_in(fields["kvlistValue"]).get("values"))
+    return next(iter(fields.values()), None)
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,8 +144,8 @@ def _step(number: int, span: Mapping[str, Any]) -> Step:
     return Step(
         number=number,
         trace=str(span.get("trace_id")),
-        id=span.get("span_id"),
-        parent=span.get("parent_id"),
+        id=_id(span.get("span_id")),
+        parent=_id(span.get("parent_id")),
         kind=kind,
         asked=_said(attributes, "input", question_in),
         answered=_said(attributes, "output", answer_in),
@@ -161,6 +157,10 @@ def _step(number: int, span: Mapping[str, Any]) -> Step:
         model=model if isinstance(model, str) else None,
         error=str(span.get("status_message") or "the span failed, and does not say why") if failed else None,
     )
+
+
+def _id(value: object) -> str | None:
+    return str(value) if value else None
 
 
 def _said(attributes: Mapping[str, Any], side: str, read: Any) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragstone.records import Answer
 from ragstone.tables.columns import accepted_names
-from ragstone.tables.interchange.values import answer_in, question_in
+from ragstone.tables.interchange.values import answer_in, fields_in, objects_in, question_in
 from ragstone.tables.said import QUESTION_NAMES
 
 # What an assertion is compared with, where that is a right answer.
@@ -37,8 +37,7 @@ def read_promptfoo(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tup
     for number, raw in rows:
         inside = raw.get("results") if isinstance(raw, dict) else None
         if isinstance(inside, Mapping):
-            listed = inside.get("results") or []
-            results += [(at, one) for at, one in enumerate(listed, 1) if isinstance(one, Mapping)]
+            results += enumerate(objects_in(inside.get("results")), 1)
         elif isinstance(raw, dict):
             results.append((number, raw))
         else:
@@ -88,12 +87,9 @@ def _systems(results: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]
 
 
 def _row(result: Mapping[str, Any], system: str) -> dict[str, Any]:
-    given, replied = result.get("response"), result.get("response")
-    response: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    test = result.get("testCase")
-    case: Mapping[str, Any] = test if isinstance(test, Mapping) else {}
-    variables = result.get("vars") or case.get("vars") or {}
-    output = response.get("output") if isinstance(given, Mapping) else replied
+    response, case = fields_in(result.get("response")), fields_in(result.get("testCase"))
+    variables = fields_in(result.get("vars") or case.get("vars"))
+    output = response.get("output")
     answer = answer_in(output)
     error = _error(result, response, answer)
     row: dict[str, Any] = {
@@ -140,12 +136,12 @@ def _reference(variables: Mapping[str, Any], case: Mapping[str, Any]) -> Any:
     named = next((variables[name] for name in _REFERENCES if variables.get(name)), None)
     if named is not None:
         return named
-    asserted = [one for one in case.get("assert") or [] if isinstance(one, Mapping)]
+    asserted = objects_in(case.get("assert"))
     return next(
         (
             one["value"]
             for one in asserted
-            if one.get("type") in _REFERENCE_ASSERTIONS
+            if str(one.get("type")) in _REFERENCE_ASSERTIONS
             and isinstance(one.get("value"), str | list)
             and one["value"]
         ),

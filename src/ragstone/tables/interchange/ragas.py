@@ -27,7 +27,11 @@ def _row(sample: Mapping[str, Any]) -> dict[str, Any]:
     row = dict(sample)
     ids, found = sample.get("retrieved_context_ids"), sample.get("retrieved_contexts")
     if ids is not None and found is not None:
-        contexts, names = as_contexts(found) or [], as_list(ids)
+        names = as_list(ids)
+        try:
+            contexts = as_contexts(found) or []
+        except TypeError:  # it is told with its place when the row itself is read
+            return row
         if len(contexts) == len(names):
             del row["retrieved_context_ids"]
             row["retrieved_contexts"] = [

@@ -18,6 +18,16 @@ _1973 = 1e8  # in seconds
 _TEXTS = (*CONTEXT_TEXT, "pageContent", "context", "chunk", "passage")
 
 
+def fields_in(value: object) -> Mapping[str, Any]:
+    """Return an object's fields; none of what is no object."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects_in(value: object) -> list[Mapping[str, Any]]:
+    """Return the objects of a list; none of what is no list."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
 def decoded(value: object) -> object:
     """Return what a text of JSON stands for; any other value as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ('"', "{", "["):
