@@ -42,9 +42,9 @@ WORDS = {
     "true-false": {"statements-languages/report.html": ["bm25", "hi", "zh"]},
     "codebase": {"questions/certificate.html": ["groundedness"]},
     "choosing-a-model": {
-        "assistant-answerers/report.html": ["strict", "bare", "brief", "qwen1_5b"],
+        "assistant-answerers/report.html": ["strict", "bare", "brief", "quote"],
         "assistant/report.html": ["coverage"],
-        "larger/report.html": ["coverage"],
+        "quote/report.html": ["coverage"],
     },
 }
 
