@@ -323,6 +323,12 @@ def test_forecast_counts_every_cell_and_asks_nobody(settings, fake_openai, tmp_p
     assert forecast_answer_bench(settings).calls == 0
 
 
+def test_forecast_of_a_race_is_that_of_all_questions_and_says_so(settings):
+    forecast = forecast_answer_bench(with_grid(settings, race=True))
+    assert forecast.calls == 88
+    assert any("race may ask far less" in each for each in forecast.assumptions)
+
+
 def test_forecast_counts_judges_too(settings):
     judge = msgspec.structs.replace(settings.judge, judges=["correctness"], model="openai/good")
     judging = msgspec.structs.replace(with_grid(settings, conditions=["gold"]), judge=judge)

@@ -35,6 +35,8 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
         forecaster.weight = n / n_sampled
         if step > 1:
             forecaster.assumptions[f"Scaled up from a sample of {n_sampled:,} of {n:,} questions."] = None
+        if settings.bench.answerers.race:
+            forecaster.assumptions["No configuration is stopped early: the race may ask far less."] = None
         means = await open_means(sampled, grid, session)
         answers: list[Answer] = []
         for cell in grid.cells:
