@@ -228,6 +228,13 @@ def test_a_list_without_rows_says_so():
     assert bundles(Rows())[0]["text/plain"] == "0 rows"
 
 
+def test_what_the_terminal_has_in_bold_or_dim_is_so():
+    page = html(bench("q"))
+    assert '<td dir="auto"><b>best</b></td>' in page
+    assert '<td dir="auto" class="dim">worse</td>' in page
+    assert '<p dir="auto" class="warn">down was not measured: q</p>' in page
+
+
 def test_a_card_shows_the_judge_beside_its_baseline():
     chart = bundles(Rows([tiny.card(better=False)]))[1]
     assert [one["name"] for one in chart[VEGA_LITE]["data"]["values"]] == ["judge", "always right"]

@@ -18,7 +18,7 @@ MOST_DOTS = 30  # a chart that fits a screen; the table has them all
 NAME_LENGTH = 38
 # Dark enough on white, and apart for people who see no red or green (Okabe and Ito 2008, in darker shades).
 COLOURS = ("#00527a", "#a34700", "#00664b", "#8f3d70", "#5c4b00", "#404040")
-LEFT, WIDTH, RIGHT, ROW, TOP, BOTTOM = 250, 320, 120, 20, 28, 24
+LEFT, WIDTH, RIGHT, ROW, TOP, BOTTOM = 250, 320, 170, 20, 28, 24
 
 
 class Dot(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ def vega_lite(chart: Dots) -> dict[str, Any]:
     line = {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": span}
     point = {"mark": {"type": "point", "filled": True, "size": 70}, "encoding": {"x": axis}}
     rows: dict[str, Any] = {"y": names, "color": colour, "tooltip": tips}
-    if len(groups) > 1:
+    if len({one.name for one in shown}) < len(shown):  # side by side, not one upon the other
         rows["yOffset"] = {"field": "group", "sort": groups}
     return {
         "$schema": SCHEMA,

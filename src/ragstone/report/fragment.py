@@ -23,7 +23,7 @@ STYLE = """\
 .ragstone{font-size:13px;line-height:1.4;max-width:72rem}
 .ragstone p{margin:0;white-space:pre-wrap;text-align:left}
 .ragstone p.gap{margin-top:.8em}
-.ragstone table{border-collapse:collapse;margin:.4em 0}
+.ragstone table{border-collapse:collapse;margin:.4em 0;font-size:inherit;color:inherit}
 .ragstone th,.ragstone td{border:0;padding:.15em .7em .15em 0;text-align:left;vertical-align:top;\
 white-space:pre-wrap;max-width:32rem;overflow-wrap:anywhere}
 .ragstone thead th{border-bottom:1px solid currentColor;font-weight:normal;opacity:.75}
@@ -127,7 +127,8 @@ def _spans(text: "Text") -> str:
         if segment.text:
             inner = escape(harmless(segment.text))
             words.append(f"<b>{inner}</b>" if segment.style and segment.style.bold else inner)
-    return "".join(words).strip("\n")
+    told = "".join(words).strip("\n")
+    return f"<b>{told}</b>" if _base(text).bold and told.strip() else told
 
 
 def _base(text: "Text") -> "Style":
