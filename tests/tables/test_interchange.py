@@ -115,6 +115,14 @@ class TestPromptfoo:
         with pytest.raises(DataError, match="holds no rows"):
             read(path)
 
+    def test_its_table_is_refused_with_what_to_do(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text(
+            "question,[echo] {{question}},Status,Score,[b] {{question}},Status,Score\nq,a,PASS,1,b,PASS,1\n"
+        )
+        with pytest.raises(DataError, match=r"promptfoo eval -o results\.json"):
+            read(path)
+
     def test_a_file_that_was_cut_off_says_so(self, tmp_path: Path) -> None:
         for name in ("promptfoo.json", "promptfoo.jsonl"):
             path = tmp_path / name

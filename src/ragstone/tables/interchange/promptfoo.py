@@ -7,6 +7,7 @@ several prompts, provider/prompt.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ragstone.errors import DataError
 from ragstone.records import Answer
 from ragstone.tables.columns import accepted_names
 from ragstone.tables.interchange.values import answer_in, fields_in, objects_in, question_in
@@ -47,6 +48,19 @@ def read_promptfoo(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tup
     results.sort(key=lambda item: (_index(item[1], "testIdx"), _index(item[1], "promptIdx")))
     for number, one in results:
         yield number, _row(one, names[_provider(one), _prompt(one)])
+
+
+def is_table(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a row of promptfoo's CSV, which has its systems side by side."""
+    return {"Status", "Score"} <= raw.keys() and any(name.startswith("[") for name in raw)
+
+
+def refuse_table(_rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple[int, Any]]:
+    """Raise DataError: columns of one name have already been lost."""
+    raise DataError(
+        f"{where}: promptfoo's table, which has its providers side by side. Write its results as JSON: "
+        "promptfoo eval -o results.json, or promptfoo export eval ID -o results.json."
+    )
 
 
 def _index(result: Mapping[str, Any], name: str) -> int:

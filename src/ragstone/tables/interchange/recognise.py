@@ -14,6 +14,7 @@ Reader = Callable[[Iterable[Numbered], str], Iterator[Numbered]]
 # What a first row must be like, and what then reads them all. The first that fits is taken.
 FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Reader], ...] = (
     (promptfoo.is_promptfoo, promptfoo.read_promptfoo),
+    (promptfoo.is_table, promptfoo.refuse_table),
     (openinference.is_openinference, openinference.read_openinference),
     (langfuse.is_langfuse, langfuse.read_langfuse),
     (deepeval.is_deepeval, deepeval.read_deepeval),
