@@ -37,6 +37,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python -m benchmarks.comparing
 	$(BIN)/python benchmarks/judges.py
+	$(BIN)/python benchmarks/races.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python -m pip install -q numba tantivy  # to measure beside them
 	$(BIN)/python benchmarks/search_speed.py
