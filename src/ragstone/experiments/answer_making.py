@@ -30,6 +30,7 @@ from ragstone.experiments.answer_values import (
     values_of,
 )
 from ragstone.experiments.conditions import Missing, Passages, missing_under
+from ragstone.judging.judging import CUT_OFF
 from ragstone.records import Question
 
 # What is asked of two conditions; the first that is there of several stands for what was given.
@@ -58,7 +59,8 @@ class BoardInput(msgspec.Struct, frozen=True, kw_only=True):
 def make_board(given: BoardInput, *, seed: int = 0) -> AnswerBoard:
     """Return the board. Raises DataError, with the reasons, if no cell gave an answer.
 
-    A cell none of whose answers came, or that had no question to answer, joins those that failed.
+    A cell none of whose answers came, or that had no question to answer, joins those that failed; one that
+    the budget or the deadline cut off is there without a score.
     """
     rows, lost = _answered(given)
     failed = [*given.failed, *lost]
@@ -94,6 +96,11 @@ def make_board(given: BoardInput, *, seed: int = 0) -> AnswerBoard:
     )
 
 
+def _is_cut_off(error: str) -> bool:
+    """Whether the budget or the deadline of the run kept an answer from being asked for."""
+    return error.startswith(tuple(CUT_OFF))
+
+
 def _missing(condition: Condition, given: BoardInput) -> dict[Missing, int]:
     """Return the questions that no model was asked under a condition; systems are asked all."""
     if all(cell.is_system for cell in given.grid.cells if cell.condition == condition):
@@ -109,7 +116,7 @@ def _answered(given: BoardInput) -> tuple[dict[str, AnswerRows], list[LeftOut]]:
         if not said.answers:
             reason = "no question has what this condition needs: see which were left out, and why"
             lost.append(LeftOut(name=name, reason=reason))
-        elif len(errors) == len(said.answers):
+        elif len(errors) == len(said.answers) and not all(map(_is_cut_off, errors)):
             lost.append(
                 LeftOut(name=name, reason=f"all {len(errors)} answers failed; the first: {errors[0]}")
             )
