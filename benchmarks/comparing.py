@@ -81,7 +81,7 @@ def found(kind: Kind, n: int, shift: float, simulations: int, *, seed: int) -> f
 def alarms(kind: Kind, n: int, shift: float, clusters: list[str], simulations: int, *, seed: int) -> float:
     rng = np.random.default_rng([seed, n])
     tests = (
-        paired_p_values(kind.draw(n, shift, rng), [(1, 0)], clusters, seed=seed + at)[0][0]
+        float(paired_p_values(kind.draw(n, shift, rng), [(1, 0)], clusters, seed=seed + at)[0][0])
         for at in range(simulations)
     )
     return sum(p <= ALPHA for p in tests) / simulations

@@ -14,44 +14,39 @@ if TYPE_CHECKING:
 EXIT = {"passed": 0, "failed": FAILED_GATE, "cannot tell": CANNOT_TELL}
 
 
+Gate = Annotated[bool, typer.Option("--gate", help="Exit with 1 if B is worse, with 3 if nobody can tell.")]
+MARGIN_HELP = "Pass B if it is not worse by more than this share of the scale, e.g. 0.03."
+Metrics = Annotated[
+    list[str] | None, typer.Option("--metric", help="Compare by this metric or judge only; may be repeated.")
+]
+Shared = Annotated[
+    bool, typer.Option("--shared", help="Compare the questions that both have, and leave out others.")
+]
+Asked = Annotated[
+    Path | None,
+    typer.Option("--questions", help="The questions, where A and B are files of judgements alone."),
+]
+MinEffect = Annotated[
+    float, typer.Option("--min-effect", help="The difference worth finding, as a share of the scale.")
+]
+Markdown = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write it as Markdown, for a pull request.")
+]
+
+
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="The run to compare with, or its judgements.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The new run, or its judgements.")],
     *,
-    gate: Annotated[
-        bool,
-        typer.Option("--gate", help="Exit with 1 if B is worse, with 3 if nobody can tell."),
-    ] = False,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            "--margin", help="Pass B if it is not worse by more than this share of the scale, e.g. 0.03."
-        ),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", help="Compare by this metric or judge only; may be repeated."),
-    ] = None,
-    shared: Annotated[
-        bool, typer.Option("--shared", help="Compare the questions that both have, and leave out others.")
-    ] = False,
-    system_a: Annotated[
-        str | None, typer.Option("--system-a", help="Which system of A, if it has several.")
-    ] = None,
-    system_b: Annotated[
-        str | None, typer.Option("--system-b", help="Which system of B, if it has several.")
-    ] = None,
-    questions: Annotated[
-        Path | None,
-        typer.Option("--questions", help="The questions, where A and B are files of judgements alone."),
-    ] = None,
-    min_effect: Annotated[
-        float,
-        typer.Option("--min-effect", help="The difference worth finding, as a share of the scale."),
-    ] = 0.02,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write it as Markdown, for a pull request.")
-    ] = None,
+    gate: Gate = False,
+    margin: Annotated[float | None, typer.Option("--margin", help=MARGIN_HELP)] = None,
+    metric: Metrics = None,
+    shared: Shared = False,
+    system_a: Annotated[str | None, typer.Option(help="Which system of A, if it has several.")] = None,
+    system_b: Annotated[str | None, typer.Option(help="Which system of B, if it has several.")] = None,
+    questions: Asked = None,
+    min_effect: MinEffect = 0.02,
+    output: Markdown = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of intervals and tests.")] = 0,
     json: AsJson = False,
 ) -> None:
