@@ -7,6 +7,7 @@ In a test, take the fixture `tab` (tests/conftest.py), mark the test `real`, and
         tab.page.fill("#tool-search", "rust")          # everything that playwright's Page has
         assert tab.run("document.title") == "..."
         assert tab.complaints == []                    # console messages, exceptions, refused resources
+        tab.until("document.querySelectorAll('mark').length", 2)
         assert tab.requests == []                      # whatever the page asked for beside itself
 
 It skips, with its reason, where there is no Chromium or no playwright.
@@ -47,6 +48,17 @@ class Tab:
     def run(self, script: str) -> Any:  # noqa: ANN401
         """Return what a script gives; a promise is awaited."""
         return self.page.evaluate(script)
+
+    def until(self, script: str, value: object) -> None:
+        """Wait for a script to give a value; fail with what it gives after ten seconds.
+
+        In place of playwright's wait_for_function, which needs the eval that the pages forbid.
+        """
+        for _ in range(200):
+            if self.run(script) == value:
+                return
+            self.page.wait_for_timeout(50)
+        assert self.run(script) == value
 
     def _asked(self, url: str) -> None:
         if not url.startswith(PLAIN) and url.partition("#")[0] != self._own:

@@ -41,7 +41,7 @@ const charts = (() => {
   }
   function draw(figure) {
     load();
-    const plot = figure.querySelector(".plot");
+    const plot = figure.querySelector(".canvas");
     const spec = JSON.parse(document.getElementById("chart-" + figure.dataset.chart).textContent);
     const width = Math.floor(plot.clientWidth);
     if (!width) return;
@@ -71,7 +71,7 @@ const charts = (() => {
     addEventListener("resize", () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => drawn.forEach((one, figure) => {
-        if (Math.abs(figure.querySelector(".plot").clientWidth - one.width) > 4) draw(figure);
+        if (Math.abs(figure.querySelector(".canvas").clientWidth - one.width) > 4) draw(figure);
       }), 150);
     });
     addEventListener("beforeprint", () => figures.filter((figure) => !drawn.has(figure)).forEach(draw));

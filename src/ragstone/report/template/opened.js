@@ -13,7 +13,7 @@ function openedElement(line) {
 }
 function answersElement(detail) {
   const answers = detail.answers.map((answer) => [
-    el("h4", {}, detail.answers.length > 1 || answer.system !== "default" ? `Answer of ${answer.system}` : "Answer"),
+    el("h3", {}, detail.answers.length > 1 || answer.system !== "default" ? `Answer of ${answer.system}` : "Answer"),
     answer.error ? el("p", {}, el("b", {}, "The application failed: "), el("bdi", {}, answer.error)) : text(answer.answer || "(empty)"),
     el("p", { class: "muted small" }, [
       answer.latency_s !== undefined ? `${round(answer.latency_s)} s` : null,
@@ -24,15 +24,15 @@ function answersElement(detail) {
     ? detail.references.map((reference) => text(reference))
     : [el("p", { class: "muted" }, detail.answerable === false ? "None: the corpus cannot answer this question." : "None given.")];
   return el("div", { class: "split" },
-    el("div", {}, answers.length ? answers : [el("h4", {}, "Answer"), el("p", { class: "muted" }, "answers.jsonl has none for this question.")]),
-    el("div", {}, el("h4", {}, detail.references.length > 1 ? "Reference: any one of" : "Reference"), references));
+    el("div", {}, answers.length ? answers : [el("h3", {}, "Answer"), el("p", { class: "muted" }, "answers.jsonl has none for this question.")]),
+    el("div", {}, el("h3", {}, detail.references.length > 1 ? "Reference: any one of" : "Reference"), references));
 }
 function causesElement(detail) {
   if (!detail.causes) return null;
   const said = detail.causes.map((one) => el("p", {},
     detail.answers.length > 1 ? [el("bdi", {}, one.system), ": "] : null,
     el("b", { class: "caution" }, one.cause), ` (${one.component}). `, el("span", { dir: "auto" }, one.because)));
-  return el("div", { class: "causes" }, el("h4", {}, "Why the point was lost"), said);
+  return el("div", { class: "causes" }, el("h3", {}, "Why the point was lost"), said);
 }
 function judgementsElement(line, detail) {
   if (!detail.judgements.length) return el("p", { class: "muted" }, "No judge has seen this question.");
@@ -47,7 +47,7 @@ function judgementsElement(line, detail) {
       el("td", {}, reasonElements(row, detail.answers.find((answer) => answer.system === column.system))));
   });
   const head = el("tr", {}, ["Judge", "Score", "Reason"].map((name) => el("th", { scope: "col" }, name)));
-  return el("div", {}, el("h4", {}, "Judgements"), el("table", { class: "wide judged" }, el("thead", {}, head), el("tbody", {}, rows)));
+  return el("div", {}, el("h3", {}, "Judgements"), el("table", { class: "wide judged" }, el("thead", {}, head), el("tbody", {}, rows)));
 }
 function reasonElements(row, answer) {
   const parts = [];
@@ -66,7 +66,7 @@ const SAID = {
 function verdictsElements(verdicts, answer) {
   const sides = [...new Set(verdicts.map((verdict) => verdict.of))];
   return sides.map((of) => [
-    OF[of] ? el("h5", {}, OF[of]) : null,
+    OF[of] ? el("h4", {}, OF[of]) : null,
     el("ol", { class: "statements" }, verdicts.filter((verdict) => verdict.of === of).map((verdict) => verdictElement(verdict, answer))),
   ]);
 }
@@ -98,7 +98,7 @@ function contextsElement(answer, detail) {
   const whose = detail.answers.length > 1 ? ` to ${answer.system}` : "";
   const given = answer.contexts.length ? placesElement(answer.contexts, supportOf(answer, detail))
     : el("p", { class: "muted" }, "Nothing was retrieved.");
-  return el("div", { "data-contexts": answer.system }, el("h4", {}, "Contexts given" + whose), given);
+  return el("div", { "data-contexts": answer.system }, el("h3", {}, "Contexts given" + whose), given);
 }
 function placesElement(places, support = new Map()) {
   return el("ol", { class: "passages" }, places.map((place, n) => el("li", {}, placeElement(place, n + 1, support.get(n + 1) ?? []))));
@@ -185,7 +185,7 @@ function callElement(call, shared, line, detail) {
   const of = detail.answers.length > 1 ? " of " + call.systems.join(" and ") : "";
   const unanswered = call.messages.at(-1)[0] !== "assistant";
   return el("section", { class: "call", "aria-label": "Call: " + whose + of },
-    el("h5", {}, el("bdi", {}, whose + of), el("span", { class: "muted" }, " · ", el("bdi", {}, call.model))),
+    el("h4", {}, el("bdi", {}, whose + of), el("span", { class: "muted" }, " · ", el("bdi", {}, call.model))),
     call.messages.map(([role, parts]) => [
       el("div", { class: "muted small" }, ROLES[role] ?? role),
       el("pre", { class: role, dir: "auto", tabindex: "0", role: "region", "aria-label": ROLES[role] ?? role }, parts.map((part) => partText(part, shared, line, detail)).join("") || "(empty)"),
@@ -208,7 +208,7 @@ function evidenceElement(detail) {
   if (!detail.relevant && !detail.evidence) return null;
   const named = (detail.relevant ?? []).map((id) => el("li", {}, el("bdi", {}, id)));
   const passages = (detail.evidence ?? []).map(([id, words]) => [el("p", { class: "muted small" }, el("bdi", {}, id)), text(words)]);
-  return el("div", {}, el("h4", {}, "Where the answer is"), passages.length ? passages : el("ul", { class: "statements" }, named));
+  return el("div", {}, el("h3", {}, "Where the answer is"), passages.length ? passages : el("ul", { class: "statements" }, named));
 }
 function rankingElement(ranking) {
   const first = ranking.first_relevant === undefined ? ""
