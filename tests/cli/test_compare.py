@@ -145,6 +145,17 @@ def test_two_systems_of_one_run(folder: Path):
     assert (ran.code, "better" in ran.out) == (0, True)
 
 
+def test_several_systems_are_named_and_may_have_questions_of_their_own(folder: Path):
+    rows = [*judged({"q0": 1.0, "q1": 0.0}, system="x"), *judged({"q2": 1.0}, system="y")]
+    said = [*answers(["a", "b"], system="x"), *answers(["c", "d", "e"], system="y")[2:]]
+    for name in ("may", "july"):
+        write_run(folder / name, rows, said=said, digests={})
+    ran = compare("--gate", "--margin", "0.01")
+    assert ran.code == 0
+    assert "containment: correctness of x" in ran.out
+    assert "every answer is the same as before (containment: correctness of x, " in " ".join(ran.out.split())
+
+
 @pytest.mark.parametrize(
     ("a", "b", "told"),
     [

@@ -205,13 +205,15 @@ class _Both:
         return down, up
 
     def _same_answers(self, systems: tuple[str, str]) -> bool | None:
+        """Return whether every answer is the same; None where one is missing that the other side has."""
         pairs = [
             tuple(found.get((system, name)) for found, system in zip(self._answers, systems, strict=True))
             for name in self.ids
         ]
-        if any(row is None for pair in pairs for row in pair):
+        answered = [pair for pair in pairs if any(pair)]  # of several systems each may have its own questions
+        if not answered or not all(all(pair) for pair in answered):
             return None
-        return all(_said(one) == _said(other) for one, other in pairs)
+        return all(_said(one) == _said(other) for one, other in answered)
 
     def spent(self, systems: tuple[str, str]) -> list[Spent]:
         """Return what answers took, where both sides say so."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 from ragstone.experiments.compared import Comparison, Flip, MetricComparison
 from ragstone.records import NO_MODEL
 from ragstone.report.compare_words import (
+    full_name,
     gate_told,
     in_order,
     left_out,
@@ -42,7 +43,7 @@ def terminal_comparison(comparison: Comparison, *, gated: bool) -> "Group":
         _text(f"A  {comparison.a}\nB  {comparison.b}", "dim"),
         _text(outcome(comparison), "bold", before=1),
         *_tables(comparison),
-        *(part for row in in_order(comparison) for part in _explained(row)),
+        *(part for row in in_order(comparison) for part in _explained(row, comparison)),
         *_flips(comparison),
         *([_text("Answers took", "bold", before=1)] if comparison.spent else []),
         *(_text(f"  {spent_told(row)}") for row in comparison.spent),
@@ -102,10 +103,10 @@ def _scale(row: MetricComparison) -> str:
     return f" ({row.scale[0]:g} to {row.scale[1]:g})" if row.scale and row.scale != (0, 1) else ""
 
 
-def _explained(row: MetricComparison) -> "list[RenderableType]":
+def _explained(row: MetricComparison, comparison: Comparison) -> "list[RenderableType]":
     from rich.padding import Padding
 
-    head = _text(metric_name(row), "bold", before=1)
+    head = _text(full_name(row, comparison), "bold", before=1)
     return [head, Padding(_text(metric_told(row)), (0, 0, 0, 2))]
 
 
@@ -119,7 +120,7 @@ def _flips(comparison: Comparison) -> "list[RenderableType]":
     kinds = (("From right to wrong", row.right_to_wrong), ("From wrong to right", row.wrong_to_right))
     for head, flips in kinds:
         if flips:
-            parts.append(_text(f"{head} by {metric_name(row)}", "bold", before=1))
+            parts.append(_text(f"{head} by {full_name(row, comparison)}", "bold", before=1))
             parts += [_flip(flip) for flip in flips[:SHOWN_FLIPS]]
             more = len(flips) - SHOWN_FLIPS
             parts += [_text(f"  and {plural(more, 'question')} more", "dim")] if more > 0 else []

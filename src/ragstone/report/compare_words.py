@@ -14,17 +14,18 @@ SPENT_WORDS = {"seconds": "Seconds an answer", "tokens": "Tokens an answer", "us
 
 def outcome(comparison: Comparison) -> str:
     """Return the verdicts as one sentence: what B is better in, worse in, and where nobody can tell."""
-    several = len({row.b.system for row in comparison.metrics}) > 1
     parts = []
     for verdict, words in (("worse", "worse in"), ("better", "better in"), ("cannot tell", "")):
-        names = [_name(row, several) for row in in_order(comparison) if row.verdict == verdict]
+        names = [full_name(row, comparison) for row in in_order(comparison) if row.verdict == verdict]
         if names:
             parts.append(f"{words or 'whether it differs cannot be told in'} {_listed(names)}")
     said = "; ".join(part if part.startswith("whether") else f"B is {part}" for part in parts)
     return said[0].upper() + said[1:] + "."
 
 
-def _name(row: MetricComparison, several: bool) -> str:
+def full_name(row: MetricComparison, comparison: Comparison) -> str:
+    """Return the metric, and the system where several are compared."""
+    several = len({one.b.system for one in comparison.metrics}) > 1
     return f"{metric_name(row)} of {row.b.system}" if several else metric_name(row)
 
 
