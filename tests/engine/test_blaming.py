@@ -365,3 +365,14 @@ def test_without_a_second_opinion_the_judges_report_card_is_told(tmp_path, fake_
     notes = ragstone.blame(tmp_path / "runs/planted", settings=settings).notes
     # 7 of 8 agree: 0.875, shown with two decimals.
     assert any("lead agrees with people on 0.88 of 8 labelled answers" in note for note in notes)
+
+
+def test_points_that_the_judge_gives_to_refusals_are_told(tmp_path, fake_openai):
+    lenient = Rates(missed=1.0, gives_up=1.0, lenient=1.0, harsh=0.0, unanswerable=0.0, ignores=0.0)
+    settings = plant_run(tmp_path, fake_openai, lenient, seed=1, n=8)
+    ragstone.run(settings)
+    [system] = ragstone.blame(tmp_path / "runs/planted", settings=settings).systems
+    answers = read_rows(tmp_path / "runs/planted/answers.jsonl", ragstone.Answer)
+    n = sum(row.answer.startswith("The documents do not") for row in answers)
+    assert n > 1
+    assert any(f"gives {n} points to answers that refuse" in note for note in system.notes)

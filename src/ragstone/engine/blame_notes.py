@@ -1,6 +1,6 @@
 """What a reader of blame has to know: what was not measured, and what the causes cannot tell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ragstone.engine.blame_plan import BlamePlan
 from ragstone.experiments.blame import found_relevant
@@ -56,8 +56,10 @@ def _card(plan: BlamePlan) -> list[str]:
     return []
 
 
-def notes_of_system(plan: BlamePlan, points: Points, facts: Sequence[Facts]) -> list[str]:
-    """Return the notes on one system, each with its count."""
+def notes_of_system(
+    plan: BlamePlan, points: Points, facts: Sequence[Facts], refused: Mapping[str, bool]
+) -> list[str]:
+    """Return the notes on one system, each with its count. refused: question id -> whether it refuses."""
     notes = []
     counted = points.counted
     n_second = sum(point.second is not None for point in counted)
@@ -88,6 +90,13 @@ def notes_of_system(plan: BlamePlan, points: Points, facts: Sequence[Facts]) -> 
                 f"{plural(n_failed, 'lost point')} could not be asked again: the call failed, or the corpus "
                 "lacks the documents that the question names."
             )
+    given = [point for point in points.counted if not point.lost and point.answerable]
+    n_refusing = sum(refused.get(point.question_id, False) for point in given)
+    if n_refusing:
+        notes.append(
+            f"The judge gives {plural(n_refusing, 'point')} to answers that refuse, though the question "
+            "can be answered: there the judge, or the test of refusal, is wrong."
+        )
     return [*notes, *_luck(plan, points)]
 
 

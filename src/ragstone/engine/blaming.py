@@ -137,8 +137,13 @@ async def _blame(plan: BlamePlan, caps: Caps, offline: bool, progress: Progress)
 async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = False) -> Blamed:
     """Return the blame of every system of a run. everything: ask all that could decide, for a forecast."""
     desk, run = Desk(plan, session, everything=everything), plan.run
-    unanswerable = [row for row in run.answers if not _answerable(plan, row) and row.error is None]
-    answered = await desk.told(plan.refusal, unanswerable)
+    told = await desk.told(plan.refusal, [row for row in run.answers if row.error is None])
+    refused = {
+        lead.system: {
+            name: not answered for (name, system), answered in told.items() if system == lead.system
+        }
+        for lead in plan.leads
+    }
     seconds = await _seconds(plan, desk)
     points = {
         lead.system: points_of(
@@ -146,8 +151,8 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
             run.answers,
             run.judgements,
             run.questions,
-            {name: not told for (name, system), told in answered.items() if system == lead.system},
-            {name: told for (name, system), told in seconds.items() if system == lead.system},
+            refused[lead.system],
+            {name: right for (name, system), right in seconds.items() if system == lead.system},
         )
         for lead in plan.leads
     }
@@ -166,7 +171,7 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
                 clusters,
                 second=second,
                 returned=_returned(facts[system]),
-                notes=notes_of_system(plan, points[system], facts[system]),
+                notes=notes_of_system(plan, points[system], facts[system], refused[system]),
                 seed=plan.settings.run.seed,
             )
             for system, found in causes.items()
