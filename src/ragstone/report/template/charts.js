@@ -30,6 +30,7 @@ const charts = (() => {
       },
       legend: { labelColor: ink, titleColor: muted, labelFontSize: 13, titleFontSize: 13, orient: "top", symbolOpacity: 1, titleFontWeight: "normal", labelLimit: 260 },
       mark: { color: colour("accent"), tooltip: true },
+      rule: { color: colour("gold") },
       text: { color: ink, fontSize: 12 },
       range: {
         category: dark.matches

@@ -17,7 +17,7 @@ function answersElement(detail) {
     answer.error ? el("p", {}, el("b", {}, "The application failed: "), el("bdi", {}, answer.error)) : text(answer.answer || "(empty)"),
     el("p", { class: "muted small" }, [
       answer.latency_s !== undefined ? `${round(answer.latency_s)} s` : null,
-      answer.cost_usd !== undefined ? `${answer.cost_usd.toPrecision(2)} USD` : null,
+      answer.cost_usd !== undefined ? `${Number(answer.cost_usd.toPrecision(2))} USD` : null,
     ].filter(Boolean).join(" · ")),
   ]);
   const references = detail.references.length
