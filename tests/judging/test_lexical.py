@@ -120,6 +120,15 @@ def test_dates_rates_and_and_or_are_not_parted(text):
     assert alternatives([text], "/") == [text]
 
 
+@pytest.mark.parametrize("text", ["https://example.org/a/b", "/etc/hosts", "see http://x.org/", "yes/", "//"])
+def test_an_address_or_a_path_is_no_list_of_alternatives(text):
+    assert alternatives([text], "/") == [text]
+
+
+def test_a_part_without_a_word_is_no_alternative_for_every_answer_would_hold_it():
+    assert alternatives(["Skorpio//Scorpio"], "/") == ["Skorpio//Scorpio", "Skorpio", "Scorpio"]
+
+
 def test_a_date_among_alternatives_stays_whole():
     assert alternatives(["The road from 9/11/Chain of Command"], "/")[1:] == [
         "The road from 9/11",

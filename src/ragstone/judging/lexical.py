@@ -11,8 +11,10 @@ from ragstone.retrieval import tokenize
 
 ARTICLES = frozenset({"a", "an", "the"})
 
-# A slash inside a date (9/11), a rate (40 lb/acre) or "and/or" parts no alternatives.
-NOT_A_SEPARATOR = re.compile(r"\b\d{1,2}/\d{1,2}\b|\d\s*[a-z]{1,8}/[a-z]{1,5}\b|\b[Aa]nd/or\b")
+# A slash inside an address, a path, a date (9/11), a rate (40 lb/acre) or "and/or" parts no alternatives.
+NOT_A_SEPARATOR = re.compile(
+    r"\S+://\S*|(?<!\S)/\S+|\b\d{1,2}/\d{1,2}\b|\d\s*[a-z]{1,8}/[a-z]{1,5}\b|\b[Aa]nd/or\b"
+)
 CHRF_ORDER = 6
 CHRF_BETA = 2.0
 PATIENCE_WORDS = 10  # unsupported words that halve the share of the others
@@ -25,13 +27,16 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def alternatives(references: Sequence[str], separator: str | None) -> list[str]:
-    """Return the references and, where they are joined by a separator (`/` in TriviaQA), their parts."""
+    """Return the references and, where they are joined by a separator (`/` in TriviaQA), their parts.
+
+    Parts without a word are left out: every answer would hold them.
+    """
     if separator is None:
         return list(references)
     found = list(references)
     for reference in references:
         kept = NOT_A_SEPARATOR.sub(lambda match: match[0].replace(separator, "\0"), reference)
-        parts = kept.split(separator)
+        parts = [part for part in kept.split(separator) if words(part)]
         if len(parts) > 1:
             found += [part.replace("\0", separator) for part in parts]
     return found
