@@ -5,21 +5,18 @@ import json
 from importlib import resources
 
 import msgspec
-from tests.report.conftest import JUDGEMENTS, QUESTIONS, card, interval, judgement, summary_of
+from tests.report.conftest import JUDGEMENTS, QUESTIONS, card, judgement, summary_of
 
 from ragstone.experiments.distribution import distributions
 from ragstone.experiments.groups import means_by_tag
 from ragstone.report.charts import (
-    Trade,
     agreement_chart,
     distribution_chart,
     means_chart,
     tag_charts,
-    trade_off_chart,
 )
 from ragstone.report.findings import headlines
 from ragstone.report.vega import LIBRARIES, draw
-from ragstone.statistics import Estimate
 
 
 def test_means_are_shares_of_their_scale_beside_the_numbers_as_a_table() -> None:
@@ -94,20 +91,6 @@ def test_agreement_stands_beside_that_of_the_baseline() -> None:
         ["correctness (openai/gpt-4o-mini)", "0.75"],
         ["always right", "0.70"],
     ]
-
-
-def test_a_trade_off_names_each_point_and_has_both_intervals() -> None:
-    alone = Estimate(value=0.2, low=None, high=None, n=1, method="bootstrap")
-    points = [
-        Trade(name="a", group="m", x=interval(0.1, 0.05, 0.2, 9), y=interval(0.8, 0.7, 0.9, 9)),
-        Trade(name="b", group="n", x=alone, y=interval(0.5, 0.4, 0.6, 9)),
-    ]
-    chart = trade_off_chart("trade", "Faithful or silent", points, x="unanswered", y="faithful")
-    assert chart
-    second = chart.spec["data"]["values"][1]
-    assert (second["x_low"], second["x"], second["x_high"]) == (0.2, 0.2, 0.2)
-    assert chart.rows[1] == ["b", "0.20", "no interval", "0.50", "0.40 to 0.60"]
-    assert trade_off_chart("trade", "", points[:1], x="", y="") is None
 
 
 def test_text_from_outside_is_a_value_of_the_data_and_nothing_else() -> None:

@@ -40,7 +40,7 @@ from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report import Calls, RunSummary, headlines, write_markdown, write_report
 from ragstone.report.findings import common_headline
-from ragstone.retrieval import evaluate_rankings, missing_documents, same_documents
+from ragstone.retrieval import RetrievalSummary, evaluate_rankings, missing_documents, same_documents
 from ragstone.systems import join_questions, load_prompt
 from ragstone.tables import held, read_rows, write_rows
 from ragstone.version import __version__
@@ -193,21 +193,14 @@ def _summarise(
     }
     metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
     corrected = corrected_of_run(settings, rows.judgements, clusters)
-    ks = sorted({1, 3, 5, 10, settings.retrieve.k})
     same = same_documents(documents, settings.documents.copies)
-    lengths = {document.id: len(document.text) for document in documents}
-    retrieval = (
-        [evaluate_rankings(rows.rankings, rows.questions, ks=ks, same=same, lengths=lengths, seed=seed)]
-        if rows.rankings
-        else []
-    )
     missing = missing_documents(rows.questions, documents) if documents else {}
     summary = RunSummary(
         name=settings.run.name,
         version=__version__,
         models=models,
         counts=_counts(rows),
-        retrieval=retrieval,
+        retrieval=_measure(settings, rows, same),
         metrics=metrics,
         cards=cards,
         corrected=corrected,
@@ -231,6 +224,16 @@ def _summarise(
         found_and_right(lead, rows.answers, rows.judgements, by_id, same) for lead in headlines(summary)
     ]
     return msgspec.structs.replace(summary, blame=[table for table in tables if table], systems=board)
+
+
+def _measure(settings: Settings, rows: RunRows, same: Mapping[str, str]) -> list[RetrievalSummary]:
+    """Return the measures of the rankings; none where nothing was ranked. same: see same_documents."""
+    if not rows.rankings:
+        return []
+    ks = sorted({1, 3, 5, 10, settings.retrieve.k})
+    lengths = {document.id: len(document.text) for document in rows.corpus.documents}
+    seed = settings.run.seed
+    return [evaluate_rankings(rows.rankings, rows.questions, ks=ks, same=same, lengths=lengths, seed=seed)]
 
 
 def _counts(rows: RunRows) -> dict[str, int]:

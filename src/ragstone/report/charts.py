@@ -5,7 +5,7 @@ the page is. Nothing from outside becomes a field name or an expression.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -13,8 +13,7 @@ from ragstone.agreement import ReportCard
 from ragstone.experiments.distribution import Distribution
 from ragstone.experiments.groups import GroupedMeans
 from ragstone.judging.summary import MetricSummary
-from ragstone.report.wording import count, interval, judge_name, number, plural
-from ragstone.statistics import Estimate
+from ragstone.report.wording import count, judge_name, number, plural
 
 Spec = dict[str, Any]
 
@@ -46,15 +45,6 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     n: int
-
-
-class Trade(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of a trade-off: a name, its group, and an estimate to the right and one upwards."""
-
-    name: str
-    group: str
-    x: Estimate
-    y: Estimate
 
 
 def means_chart(metrics: Sequence[MetricSummary]) -> Chart | None:
@@ -165,59 +155,6 @@ def agreement_chart(cards: Sequence[ReportCard]) -> Chart | None:
     )
 
 
-def trade_off_chart(
-    name: str,
-    title: str,
-    points: Sequence[Trade],
-    *,
-    x: str,
-    y: str,
-    format_: Literal["%", "g"] = "%",
-) -> Chart | None:
-    """Return points with their intervals both ways, named beside them; None of fewer than two.
-
-    x, y: what the axes show, e.g. `unanswered` and `faithful`. format_: of the axes.
-    """
-    if len(points) < 2:
-        return None
-    groups = [point.group for point in points]
-    values = [
-        {
-            "name": point.name,
-            "group": point.group,
-            **_ends("x", point.x),
-            **_ends("y", point.y),
-        }
-        for point in points
-    ]
-    across = {"type": "quantitative", "axis": {"format": format_}, "scale": {"zero": False, "nice": True}}
-    at_x: Spec = {**across, "field": "x", "title": x}
-    at_y: Spec = {**across, "field": "y", "title": y}
-    told: Spec = {**_colour(groups), "tooltip": _tooltip("name", "group", "x", "y")}
-    wide = {"x": {**at_x, "field": "x_low"}, "x2": {"field": "x_high"}, "y": at_y}
-    high = {"y": {**at_y, "field": "y_low"}, "y2": {"field": "y_high"}, "x": at_x}
-    layers: list[Spec] = [
-        {"mark": {"type": "rule", "opacity": 0.6}, "encoding": {**wide, **told}},
-        {"mark": {"type": "rule", "opacity": 0.6}, "encoding": {**high, **told}},
-        {
-            "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-            "encoding": {"x": at_x, "y": at_y, **told, **_shape(groups)},
-        },
-        {
-            "mark": {"type": "text", "align": "left", "dx": 8, "dy": -8, "limit": 160},
-            "encoding": {"x": at_x, "y": at_y, "text": {"field": "name"}},
-        },
-    ]
-    return Chart(
-        name=name,
-        title=title,
-        said=f"{y} against {x} of {plural(len(points), 'point')}, with their intervals.",
-        spec={"data": {"values": values}, "height": 320, "layer": layers},
-        head=["", x, "interval", y, "interval"],
-        rows=[[p.name, number(p.x.value), interval(p.x), number(p.y.value), interval(p.y)] for p in points],
-    )
-
-
 def _on_scale(metric: MetricSummary, label: str) -> Interval | None:
     """Return a mean as a share of its scale; None without a mean or a scale."""
     estimate, scale = metric.estimate, metric.scale
@@ -300,16 +237,6 @@ def _largest(lines: Sequence[Interval]) -> list[Interval]:
     return [line for line in lines if line.label in kept]
 
 
-def _ends(name: str, estimate: Estimate) -> dict[str, float]:
-    value = estimate.value
-    low, high = estimate.low, estimate.high
-    return {
-        name: value,
-        f"{name}_low": value if low is None else low,
-        f"{name}_high": value if high is None else high,
-    }
-
-
 def _lines_axis() -> Spec:
     return {"type": "nominal", "sort": None, "axis": {"title": None, "labelLimit": 220, "ticks": False}}
 
@@ -330,7 +257,7 @@ def _by_group() -> Spec:
 def _tooltip(*fields: str) -> list[Spec]:
     return [
         {"field": name, "format": ".3~f", "type": "quantitative"}
-        if name in {"x", "y", "value", "low", "high"}
+        if name in {"value", "low", "high"}
         else {"field": name, "type": "nominal"}
         for name in fields
     ]
