@@ -74,6 +74,10 @@ def test_a_corpus_without_terms_answers_nothing():
     assert found(["...", ""], "maize") == []
 
 
+def test_a_corpus_without_texts_answers_nothing():
+    assert found([], "rain") == []
+
+
 def test_no_questions_have_no_rankings():
     assert asyncio.run(rank_by_bm25(["maize"])([], 3, None)) == []
 

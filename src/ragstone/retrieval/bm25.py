@@ -41,9 +41,11 @@ def rank_by_bm25(texts: Sequence[str]) -> Rank:
     A text that shares no term with the question is no hit, so a ranking may be shorter than k, or empty.
     Scores are larger than 0, have no unit, and compare only within one question.
     """
-    index = _index(texts)
+    index = _index(texts) if texts else None
 
     async def rank(questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
+        if index is None:
+            return [[] for _ in questions]
         return await asyncio.to_thread(_search, index, questions, k, among)
 
     return rank
