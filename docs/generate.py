@@ -250,7 +250,9 @@ version, and `--help` of every command says what stands here.
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
+| 1 | done, and a gate failed: worse (`compare --gate`, `attack --gate`) |
 | 2 | wrong usage or input, or stopped with Ctrl-C; the message says what to change |
+| 3 | cannot tell: a gate was asked, and the rows do not decide |
 | 4 | done, but the budget or the deadline cut some calls off |
 | 5 | done, but some rows could not be scored (with `--strict` only) |
 """
@@ -360,7 +362,17 @@ def _fields_as_code(kind: type) -> str:
         for part in node.body
         if isinstance(part, ast.FunctionDef) and part.returns and _is_property(part)
     ]
-    return f"class {node.name}:\n" + textwrap.indent("\n".join([*fields, *own]) or "...", "    ")
+    methods = [
+        f"def {part.name}({_code(part.args)}) -> {_code(part.returns)}: ...  # {ast.get_docstring(part)}"
+        for part in node.body
+        if isinstance(part, ast.FunctionDef) and part.returns and _is_public_method(part)
+    ]
+    methods = [line.partition("\n")[0] for line in methods]
+    return f"class {node.name}:\n" + textwrap.indent("\n".join([*fields, *own, *methods]) or "...", "    ")
+
+
+def _is_public_method(node: ast.FunctionDef) -> bool:
+    return not (node.name.startswith("_") or node.decorator_list)
 
 
 def _is_property(node: ast.FunctionDef) -> bool:
