@@ -82,20 +82,23 @@ def rank_systems(
         n_left_out=len(every) - len(common),
         family=len(pairs),
         standings=[
-            _standing(at, name, values[:, at].tolist(), groups, tests[at - 1] if at else None, lead, seed)
+            _standing(
+                lead, values[:, at].tolist(), groups, tests[at - 1] if at else None, seed, at=at, name=name
+            )
             for at, name in enumerate(order)
         ],
     )
 
 
 def _standing(
-    at: int,
-    name: str,
+    lead: MetricSummary,
     scores: list[float],
     groups: list[str],
     test: PairedTest | None,
-    lead: MetricSummary,
     seed: int,
+    *,
+    at: int,
+    name: str,
 ) -> SystemStanding:
     whole = lead.scale is None or lead.scale == (0, 1)
     estimate = mean_estimate(scores, groups, seed=seed, proportion=whole)

@@ -87,27 +87,22 @@ def tag_charts(
 def distribution_chart(found: Sequence[Distribution]) -> Chart | None:
     """Return how many rows have each score, as shares of each judge's rows; None where nothing was scored."""
     several = len({one.system for one in found}) > 1
-    values, rows = [], []
     first = {key: at for at, key in enumerate(dict.fromkeys((one.judge, one.metric) for one in found))}
-    for one in sorted(found, key=lambda one: first[one.judge, one.metric]):
-        label = _name(one.judge, one.metric, one.system if several else "")
-        total = sum(each.n for each in one.bins)
-        low, high = one.bins[0].low, one.bins[-1].high
-        for each in one.bins:
-            middle = (each.low + each.high) / 2
-            score = _bin_name(each.low, each.high)
-            values.append(
-                {
-                    "label": label,
-                    "score": score,
-                    "place": (middle - low) / (high - low),
-                    "share": each.n / total,
-                    "n": each.n,
-                }
-            )
-            rows.append([label, score, count(each.n)])
+    ordered = sorted(found, key=lambda one: first[one.judge, one.metric])
+    values = [
+        value
+        for one in ordered
+        for value in _bin_values(one, _name(one.judge, one.metric, one.system if several else ""))
+    ]
     if not values:
         return None
+    place = {"field": "place", "type": "quantitative"}
+    legend = {
+        "title": "lowest to highest score",
+        "values": [0, 1],
+        "labelExpr": "datum.value ? 'highest' : 'lowest'",
+    }
+    share = {"format": "%", "title": "share of the scored rows"}
     spec = {
         "data": {"values": values},
         "height": {"step": STEP},
@@ -119,19 +114,10 @@ def distribution_chart(found: Sequence[Distribution]) -> Chart | None:
                 "type": "quantitative",
                 "stack": "zero",
                 "scale": {"domain": [0, 1]},
-                "axis": {"format": "%", "title": "share of the scored rows"},
+                "axis": share,
             },
-            "color": {
-                "field": "place",
-                "type": "quantitative",
-                "scale": {"domain": [0, 1], "range": "ramp"},
-                "legend": {
-                    "title": "lowest to highest score",
-                    "values": [0, 1],
-                    "labelExpr": "datum.value ? 'highest' : 'lowest'",
-                },
-            },
-            "order": {"field": "place", "type": "quantitative"},
+            "color": {**place, "scale": {"domain": [0, 1], "range": "ramp"}, "legend": legend},
+            "order": place,
             "tooltip": _tooltip("label", "score", "n"),
         },
     }
@@ -141,8 +127,24 @@ def distribution_chart(found: Sequence[Distribution]) -> Chart | None:
         said=f"Bars of the scores of {plural(len(found), 'judge')}, from the lowest to the highest.",
         spec=spec,
         head=["Judge", "Score", "Rows"],
-        rows=rows,
+        rows=[[value["label"], value["score"], count(value["n"])] for value in values],
     )
+
+
+def _bin_values(one: Distribution, label: str) -> list[Spec]:
+    """Return a value of the chart for each bin; place: of its middle on the scale, 0 to 1."""
+    total = sum(each.n for each in one.bins)
+    low, width = one.bins[0].low, one.bins[-1].high - one.bins[0].low
+    return [
+        {
+            "label": label,
+            "score": _bin_name(each.low, each.high),
+            "place": ((each.low + each.high) / 2 - low) / width,
+            "share": each.n / total,
+            "n": each.n,
+        }
+        for each in one.bins
+    ]
 
 
 def agreement_chart(cards: Sequence[ReportCard]) -> Chart | None:
