@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each component by itself, then all together: about 70 calls of the packaged model.
+# Each component by itself, then all together: about 60 calls of the packaged model.
 set -eu
 cd "$(dirname "$0")"
 
