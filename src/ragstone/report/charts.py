@@ -116,7 +116,11 @@ def distribution_chart(found: Sequence[Distribution]) -> Chart | None:
                 "scale": {"domain": [0, 1]},
                 "axis": share,
             },
-            "color": {**place, "scale": {"domain": [0, 1], "range": "ramp"}, "legend": legend},
+            "color": {
+                **place,
+                "scale": {"domain": [0, 1], "range": "ramp", "interpolate": "rgb"},
+                "legend": legend,
+            },
             "order": place,
             "tooltip": _tooltip("label", "score", "n"),
         },
@@ -240,7 +244,7 @@ def _largest(lines: Sequence[Interval]) -> list[Interval]:
 
 
 def _lines_axis() -> Spec:
-    return {"type": "nominal", "sort": None, "axis": {"title": None, "labelLimit": 220, "ticks": False}}
+    return {"type": "nominal", "sort": None, "axis": {"title": None, "ticks": False}}
 
 
 def _colour(groups: Sequence[str]) -> Spec:

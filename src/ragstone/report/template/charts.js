@@ -16,7 +16,7 @@ const charts = (() => {
       document.body.append(script);
     }
   }
-  function theme() {
+  function theme(width) {
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue("--" + name).trim();
     const font = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif";
@@ -26,7 +26,7 @@ const charts = (() => {
       view: { stroke: null },
       axis: {
         labelColor: ink, titleColor: muted, labelFontSize: 13, titleFontSize: 13, titleFontWeight: "normal",
-        domainColor: line, tickColor: line, gridColor: line, labelPadding: 6, tickCount: 5,
+        domainColor: line, tickColor: line, gridColor: line, labelPadding: 6, tickCount: 5, labelLimit: Math.max(110, width * 0.4),
       },
       legend: { labelColor: ink, titleColor: muted, labelFontSize: 13, titleFontSize: 13, orient: "top", symbolOpacity: 1, titleFontWeight: "normal", labelLimit: 260 },
       mark: { color: colour("accent"), tooltip: true },
@@ -47,7 +47,7 @@ const charts = (() => {
     const width = Math.floor(plot.clientWidth);
     if (!width) return;
     const whole = { width, autosize: { type: "fit-x", contains: "padding" }, ...spec };
-    const compiled = vegaLite.compile(whole, { config: theme(), logger: vega.logger(vega.Error) }).spec;
+    const compiled = vegaLite.compile(whole, { config: theme(width), logger: vega.logger(vega.Error) }).spec;
     drawn.get(figure)?.view.finalize();
     const view = new vega.View(vega.parse(compiled, null, { ast: true }), {
       expr: vegaInterpreter, renderer: "svg", container: plot, hover: false, logLevel: vega.Error,
