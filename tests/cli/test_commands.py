@@ -140,7 +140,9 @@ def test_report_is_written_again_from_the_rows(starter):
     report = starter / "runs" / "starter" / "report.html"
     before = report.read_bytes()
     report.unlink()
-    assert ragstone("report", "runs/starter").code == 0
+    made = ragstone("report", "runs/starter")
+    assert made.code == 0
+    assert "For a pull request: runs/starter/report.md" in made.err
     assert report.read_bytes() == before
 
 
