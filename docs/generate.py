@@ -363,11 +363,11 @@ def _fields_as_code(kind: type) -> str:
         if isinstance(part, ast.FunctionDef) and part.returns and _is_property(part)
     ]
     methods = [
-        f"def {part.name}({_code(part.args)}) -> {_code(part.returns)}: ...  # {ast.get_docstring(part)}"
+        f"# {(ast.get_docstring(part) or '').partition(chr(10))[0]}\n"
+        f"def {part.name}({_code(part.args)}) -> {_code(part.returns)}: ..."
         for part in node.body
         if isinstance(part, ast.FunctionDef) and part.returns and _is_public_method(part)
     ]
-    methods = [line.partition("\n")[0] for line in methods]
     return f"class {node.name}:\n" + textwrap.indent("\n".join([*fields, *own, *methods]) or "...", "    ")
 
 

@@ -12,6 +12,7 @@ from ragstone.report import write_report
 from ragstone.report.blame import BlameSummary, digests, read_blame, read_causes
 from ragstone.report.blame_terminal import terminal_blame
 from ragstone.report.blame_words import outcome, share_range, share_told, worth
+from ragstone.report.findings import findings
 from ragstone.statistics import Estimate
 
 
@@ -148,3 +149,23 @@ def test_the_terminal_shows_some_points_of_each_cause(blamed_run):
     assert "not retrieved (9 points)" in said
     assert "and 11 more, in causes.jsonl and the report" in said
     assert "q<1>: Document" in said
+
+
+def test_the_first_screen_names_the_component_with_the_most_lost_points(summary):
+    blamed = BlameSummary(name="run", version="0", systems=[SYSTEM], models={}, made_from={}, notes=[])
+    found = findings(summary, blamed)[1]
+    # 9 of the 12 lost points are the retriever's.
+    assert [(figure.label, figure.value) for figure in found.figures] == [
+        ("of the lost points: retriever", "9 of 12")
+    ]
+    assert found.sentences == [outcome(SYSTEM), worth(SYSTEM)]
+
+
+def test_where_nothing_is_lost_the_first_screen_says_so(summary):
+    kept = msgspec.structs.replace(
+        SYSTEM, n_lost=0, causes={}, shares=[share("judge", 0)], largest=None, returned=None
+    )
+    blamed = BlameSummary(name="run", version="0", systems=[kept], models={}, made_from={}, notes=[])
+    found = findings(summary, blamed)[1]
+    assert (found.figures[0].label, found.figures[0].value) == ("points lost", "0")
+    assert found.sentences == ["None of 50 points is lost, so there is nothing to blame."]

@@ -9,7 +9,7 @@ from ragstone.cli.console import say
 
 
 def report(run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")]) -> None:
-    """Write report.html into a run folder: one file that needs no network; and report.md, for a pull request."""
+    """Write report.html into a run folder, which needs no network, and report.md, for a pull request."""
     from ragstone.report import write_markdown, write_report
 
     say(f"Report: {write_report(run)}")

@@ -46,7 +46,7 @@ def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, s
         return "passed", "not worse by more than the margin"
     if metric.verdict == "better":
         return "passed", "better"
-    if margin is None and metric.n_changed == 0:
+    if metric.n_changed == 0:
         return "passed", "no score has changed"
     return "cannot tell", "neither better nor worse is shown" if margin is None else "it may be worse by more"
 

@@ -73,6 +73,13 @@ async def open_llamacpp(model: str, settings: ModelSettings) -> AsyncIterator[En
         server.clear()
 
 
+def _cores() -> int:
+    """Return how many processors this process may use: a container may have fewer than the machine."""
+    if hasattr(os, "sched_getaffinity"):  # Linux alone has it
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _load(path: Path, slots: int, context_tokens: int) -> Any:
     try:
         import xllamacpp
@@ -82,7 +89,7 @@ def _load(path: Path, slots: int, context_tokens: int) -> Any:
     params.model.path = str(path)
     params.n_ctx = context_tokens * slots
     params.n_parallel = slots
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = os.cpu_count() or 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _cores()
     params.verbosity = -1
     params.warmup = False
     try:

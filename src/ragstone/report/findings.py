@@ -3,10 +3,14 @@
 import msgspec
 
 from ragstone.agreement import ReportCard
+from ragstone.agreement.card import is_useless
 from ragstone.agreement.corrected_mean import people_would_give
 from ragstone.experiments import FoundAndRight
+from ragstone.experiments.shares import SystemBlame
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL
+from ragstone.report import blame_words
+from ragstone.report.blame import BlameSummary
 from ragstone.report.corrected import corrected_of
 from ragstone.report.run import SHOWN_RANKS
 from ragstone.report.summary import RunSummary
@@ -48,9 +52,13 @@ class Finding(msgspec.Struct, frozen=True):
     sentences: list[str]
 
 
-def findings(summary: RunSummary) -> list[Finding]:
-    """Return the answers to: is it right? what is to blame? how far can the judge be trusted?"""
-    return [_right(summary), _blame(summary), _trust(summary)]
+def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[Finding]:
+    """Return the answers to: is it right? what is to blame? how far can the judge be trusted?
+
+    blamed: where the lost points went, if `ragstone blame` has said it.
+    """
+    blame = _assigned(blamed) if blamed and blamed.systems else _blame(summary)
+    return [_right(summary), blame, _trust(summary)]
 
 
 def told(finding: Finding) -> list[str]:
@@ -86,14 +94,7 @@ def common_headline(summary: RunSummary) -> MetricSummary | None:
 def _headline_order(metric: MetricSummary, summary: RunSummary) -> tuple[bool, bool, bool, int]:
     known = metric.metric in HEADLINE_METRICS
     place = HEADLINE_METRICS.index(metric.metric) if known else len(HEADLINE_METRICS)
-    return metric.estimate is None, _is_useless(metric, summary), metric.model == NO_MODEL, place
-
-
-def _is_useless(metric: MetricSummary, summary: RunSummary) -> bool:
-    """Whether its card says so; without a card, whether every card of the same model does."""
-    card = card_of(metric, summary)
-    cards = [card] if card else [other for other in summary.cards if other.model == metric.model]
-    return bool(cards) and all(each.better_than_baseline is False for each in cards)
+    return metric.estimate is None, is_useless(metric, summary.cards), metric.model == NO_MODEL, place
 
 
 def _right(summary: RunSummary) -> Finding:
@@ -131,7 +132,11 @@ def _mean_figure(metric: MetricSummary, several: bool) -> Figure:
 def _weight(metric: MetricSummary, summary: RunSummary) -> str:
     """Return what the judge behind a headline is worth, in one sentence."""
     if metric.model == NO_MODEL:
-        beaten = [m.judge for m in summary.metrics if m.metric == metric.metric and _is_useless(m, summary)]
+        beaten = [
+            m.judge
+            for m in summary.metrics
+            if m.metric == metric.metric and m.model != NO_MODEL and is_useless(m, summary.cards)
+        ]
         instead = f" It stands in for {beaten[0]}, which is no better than its baseline." if beaten else ""
         return f"{metric.judge} asks no language model: a baseline rather than a verdict.{instead}"
     card = card_of(metric, summary)
@@ -142,11 +147,38 @@ def _weight(metric: MetricSummary, summary: RunSummary) -> str:
     return f"By {metric.model}, whose agreement with people has been measured."
 
 
+def _assigned(blamed: BlameSummary) -> Finding:
+    """Return the component that has to answer for most lost points, of each system."""
+    several = len(blamed.systems) > 1
+    shown = blamed.systems[:SHOWN_FIGURES]
+    sentences = [
+        f"{row.system}: {said}" if several else said
+        for row in shown
+        for said in (blame_words.outcome(row), blame_words.worth(row))
+        if said
+    ]
+    return Finding("What is to blame?", [_share_figure(row, several) for row in shown], sentences)
+
+
+def _share_figure(row: SystemBlame, several: bool) -> Figure:
+    most = blame_words.shown_shares(row)[0]
+    lost = row.n_lost + row.n_hidden
+    label = f"of the lost points: {most.component}" if lost else "points lost"
+    return Figure(
+        label=f"{row.system}: {label}" if several else label,
+        value=f"{count(most.n)} of {count(lost)}" if lost else "0",
+        interval=blame_words.share_range(most) if lost else "",
+        rests_on=plural(row.n_counted, "question"),
+    )
+
+
 def _blame(summary: RunSummary) -> Finding:
     several = len(summary.blame) > 1
     figures = [_retrieval_figure(row) for row in summary.retrieval if row.measures]
     figures = figures or [_blame_figure(row, several) for row in summary.blame]
     sentences = [_blame_sentence(row, several) for row in summary.blame]
+    if any(row.found_wrong + row.missed_wrong for row in summary.blame):
+        sentences.append("`ragstone blame` asks again and names the cause of each.")
     if not figures:
         sentences = [
             "No question names the documents that hold its answer. "

@@ -56,7 +56,7 @@ def render_markdown(summary: RunSummary, blamed: BlameSummary | None = None) -> 
     """
     parts: list[Iterable[str]] = [
         [f"## {plain(summary.name)}", plain(counted(summary.counts))],
-        *(_finding(finding) for finding in findings(summary)),
+        *(_finding(finding) for finding in findings(summary, blamed)),
         _systems(summary),
         _means(summary),
         _retrieval(summary),
