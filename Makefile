@@ -35,6 +35,7 @@ fix: $(VENV)/.dev  ## format, and mend what the linter can mend
 bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/agreement.py
 	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python -m benchmarks.blame
 	$(BIN)/python -m benchmarks.comparing
 	$(BIN)/python benchmarks/judges.py
 	$(BIN)/python benchmarks/races.py
@@ -54,6 +55,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python -m benchmarks.critics
 	$(BIN)/python -m benchmarks.facts
 	$(BIN)/python benchmarks/sampling.py 20000
+	$(BIN)/python benchmarks/systems.py
 	$(BIN)/python benchmarks/translation.py ../shared/data/xquad/questions.jsonl
 
 docs: $(VENV)/.dev  ## write docs/commands.md and the table of judges anew from the code
