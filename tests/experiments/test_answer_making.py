@@ -10,6 +10,7 @@ from ragstone.agreement.bench.grid import LeftOut
 from ragstone.errors import DataError
 from ragstone.experiments.answer_roles import choose_roles
 from ragstone.experiments.answer_tests import compare_cells, turned
+from ragstone.experiments.answer_values import mean_of, means_of
 
 
 def test_measures_of_one_cell_are_those_worked_out_by_hand():
@@ -171,3 +172,20 @@ def test_pairs_are_compared_on_the_questions_that_both_have():
     [test] = compare_cells(values, [("a", "b"), ("a", "c")], {})
     assert (test.n, test.n_left_out, test.means) == (2, 2, (0.5, 0.0))
     assert test.family == 1
+
+
+def test_each_of_many_columns_has_its_own_mean_whichever_questions_it_is_of():
+    clusters = {f"q{at}": f"d{at // 2}" for at in range(20)}
+    columns = {
+        "a": {f"q{at}": at % 3 / 2 for at in range(20)},
+        "b": {f"q{at}": at / 20 for at in reversed(range(20))},  # the same questions in another order
+        "c": {f"q{at}": at / 20 for at in range(12)},
+        "none": {},
+    }
+    found = means_of(columns, clusters, seed=3)
+    assert list(found) == ["a", "b", "c"]
+    for name, mean in found.items():
+        alone = mean_of(columns[name], clusters, seed=3)
+        assert (mean.value, mean.n, mean.method) == (alone.value, alone.n, "bootstrap")
+        # Resamples of 10,000: their quantiles differ by chance, by far less than the interval is wide.
+        assert abs(mean.low - alone.low) + abs(mean.high - alone.high) < 0.1 * (alone.high - alone.low)

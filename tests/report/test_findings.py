@@ -60,3 +60,12 @@ def test_a_model_that_is_no_better_than_its_baseline_gives_way_to_the_baseline()
         "containment asks no language model: a baseline rather than a verdict. "
         "It stands in for correctness, which is no better than its baseline."
     ]
+
+
+def test_a_baseline_that_is_useless_itself_does_not_stand_in_for_itself() -> None:
+    row = msgspec.structs.replace(judgement("q1", "containment", 1, model="none"), metric="correctness")
+    of_it = msgspec.structs.replace(card(better=False), judge="containment", model="none")
+    summary = msgspec.structs.replace(summary_of([row]), cards=[of_it])
+    assert findings(summary)[0].sentences == [
+        "containment asks no language model: a baseline rather than a verdict."
+    ]

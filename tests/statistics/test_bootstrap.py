@@ -55,10 +55,18 @@ def test_both_ways_of_drawing_give_the_same_interval(monkeypatch):
 
 
 def test_small_blocks_change_nothing_but_memory(monkeypatch):
-    totals = totals_of(np.random.default_rng(0).integers(0, 40, 60))
+    totals = totals_of(np.random.default_rng(0).integers(0, 40, 300))  # more than those whose draws are kept
     whole = estimate(totals)
-    monkeypatch.setattr(bootstrap, "BLOCK", 600)
+    monkeypatch.setattr(bootstrap, "BLOCK", 3000)
     assert estimate(totals) == whole
+
+
+def test_draws_that_are_kept_are_those_that_would_be_drawn_anew(monkeypatch):
+    totals = totals_of(np.random.default_rng(4).integers(0, 40, size=200) / 4)
+    kept = [resampled_totals(totals, seed=seed) for seed in (0, 1, 0)]
+    monkeypatch.setattr(bootstrap, "FEW", 0)
+    assert np.allclose(kept, [resampled_totals(totals, seed=seed) for seed in (0, 1, 0)], rtol=1e-12)
+    assert not np.allclose(kept[0], kept[1])
 
 
 def test_one_cluster_has_a_value_and_no_interval():

@@ -24,7 +24,7 @@ from ragstone.experiments.answer_tests import compare_cells, turned
 from ragstone.experiments.answer_values import (
     FAITHFUL_AND_ANSWERED,
     CellValues,
-    mean_of,
+    means_of,
     quantiles_of,
     shared_documents,
     values_of,
@@ -167,11 +167,7 @@ def _standing(
         n_questions=cell.n_questions,
         score=quantiles_of(cell.score, clusters, seed=seed, proportion=making.proportion),
         seconds=quantiles_of(cell.seconds, clusters, seed=seed, proportion=False),
-        measures={
-            name: estimate
-            for name, values in cell.measures.items()
-            if (estimate := mean_of(values, clusters, seed=seed))
-        },
+        measures=means_of(cell.measures, clusters, seed=seed),
         statuses=cell.statuses,
         spent=cell.spent,
         file=making.files[cell.cell.name],

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.agreement import ReportCard
+from ragstone.agreement.card import card_of, is_useless
 from ragstone.records import NO_MODEL, Judgement
 
 RoleName = Literal["correct", "answered", "faithful", "relevant"]
@@ -77,7 +78,7 @@ def choose_roles(judgements: Iterable[Judgement], cards: Sequence[ReportCard] = 
 
         best = min(able, key=order)
         passed = [row.judge for row in able if row.model != NO_MODEL and is_useless(row, cards)]
-        card = _card(best, cards)
+        card = card_of(best, cards)
         roles.append(
             Role(
                 role=role,
@@ -92,15 +93,3 @@ def choose_roles(judgements: Iterable[Judgement], cards: Sequence[ReportCard] = 
             )
         )
     return roles
-
-
-def is_useless(row: Judgement, cards: Sequence[ReportCard]) -> bool:
-    """Whether the judge's card says so; without a card, whether every card of the same model does."""
-    card = _card(row, cards)
-    of_model = [card] if card else [other for other in cards if other.model == row.model != NO_MODEL]
-    return bool(of_model) and all(each.better_than_baseline is False for each in of_model)
-
-
-def _card(row: Judgement, cards: Sequence[ReportCard]) -> ReportCard | None:
-    key = (row.judge, row.metric, row.model)
-    return next((card for card in cards if (card.judge, card.metric, card.model) == key), None)

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ragstone.errors import ConfigError, nearest
 from ragstone.experiments.answer_board import TagGroup, TagTable
-from ragstone.experiments.answer_values import CellValues, mean_of
+from ragstone.experiments.answer_values import CellValues, means_of
+from ragstone.experiments.groups import FEWEST
 from ragstone.records import Question
+from ragstone.retrieval.grouping import MOST_VALUES
 from ragstone.statistics import Estimate
 
 LANG = "lang"
-FEWEST = 5  # questions of a group that stands by itself: the mean of fewer says next to nothing
 MOST_SHOWN = 20  # values of a tag; further ones, the smallest, stand together
-MOST_VALUES = 100  # a tag with more different values tells the questions apart and groups nothing
 
 Read = Callable[[Question], str | None]
 
@@ -54,10 +54,7 @@ def tag_tables(
                 value=value,
                 n_values=n_values,
                 n_questions=len(ids),
-                cells={
-                    cell.cell.name: _means(cell, set(ids), clusters, seed, proportion=proportion)
-                    for cell in cells
-                },
+                cells=_means(cells, set(ids), clusters, seed, proportion=proportion),
             )
             for value, n_values, ids in _folded(members)
         ]
@@ -91,13 +88,19 @@ def _folded(members: Mapping[str, list[str]]) -> list[tuple[str | None, int, lis
 
 
 def _means(
-    cell: CellValues, ids: set[str], clusters: Mapping[str, str], seed: int, *, proportion: bool
-) -> dict[str, Estimate]:
-    """Return `score` and each measure of one group, those that have values there."""
-    found = {"score": mean_of(_of(cell.score, ids), clusters, seed=seed, proportion=proportion)}
-    for name, values in cell.measures.items():
-        found[name] = mean_of(_of(values, ids), clusters, seed=seed)
-    return {name: estimate for name, estimate in found.items() if estimate is not None}
+    cells: Sequence[CellValues], ids: set[str], clusters: Mapping[str, str], seed: int, *, proportion: bool
+) -> dict[str, dict[str, Estimate]]:
+    """Return cell -> `score` and each measure of one group, those that have values there."""
+    scores = {cell.cell.name: _of(cell.score, ids) for cell in cells}
+    measures = {
+        (cell.cell.name, name): _of(values, ids) for cell in cells for name, values in cell.measures.items()
+    }
+    found: dict[str, dict[str, Estimate]] = {cell.cell.name: {} for cell in cells}
+    for cell_name, mean in means_of(scores, clusters, seed=seed, proportion=proportion).items():
+        found[cell_name]["score"] = mean
+    for (cell_name, name), mean in means_of(measures, clusters, seed=seed).items():
+        found[cell_name][name] = mean
+    return found
 
 
 def _of(values: Mapping[str, float], ids: set[str]) -> dict[str, float]:

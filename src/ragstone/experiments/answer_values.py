@@ -1,7 +1,8 @@
 """A cell's answers and judgements -> what each question is worth, and what all of them took."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -10,11 +11,13 @@ from ragstone.experiments.answer_grid import AnswerCell, AnswerRows
 from ragstone.experiments.answer_roles import Role, RoleName
 from ragstone.experiments.conditions import named_documents
 from ragstone.records import Answer, Question, Status, count_statuses
-from ragstone.statistics import Estimate, mean_estimate
+from ragstone.statistics import Estimate, mean_estimates
 
 BOTH = {"faithful": "answered × faithful", "relevant": "answered × relevant"}
 FAITHFUL_AND_ANSWERED = BOTH["faithful"]
 HALF = 0.5
+
+NameT = TypeVar("NameT", bound=Hashable)
 
 Values = dict[str, float]
 """Question id -> value, without the questions that have none."""
@@ -120,8 +123,27 @@ def mean_of(
     values: Values, clusters: Mapping[str, str], *, seed: int, proportion: bool = True
 ) -> Estimate | None:
     """Return the mean with its interval; clusters: question id -> what it shares with others."""
-    shared = [clusters.get(name, name) for name in values]
-    return mean_estimate(list(values.values()), shared, seed=seed, proportion=proportion)
+    return means_of({"": values}, clusters, seed=seed, proportion=proportion).get("")
+
+
+def means_of(
+    columns: Mapping[NameT, Values], clusters: Mapping[str, str], *, seed: int, proportion: bool = True
+) -> dict[NameT, Estimate]:
+    """Return the mean of each column with its interval, none of a column without values.
+
+    Columns of the same questions share their resamples, which is most of the time that an interval takes.
+    """
+    alike: dict[tuple[str, ...], list[NameT]] = {}
+    for name, values in columns.items():
+        if values:
+            alike.setdefault(tuple(sorted(values)), []).append(name)
+    found: dict[NameT, Estimate] = {}
+    for questions, names in alike.items():
+        rows = {str(at): [columns[name][one] for one in questions] for at, name in enumerate(names)}
+        shared = [clusters.get(one, one) for one in questions]
+        means = mean_estimates(rows, shared, seed=seed, proportion=proportion)
+        found |= {name: means[str(at)] for at, name in enumerate(names)}
+    return {name: found[name] for name in columns if name in found}
 
 
 def shared_documents(questions: Sequence[Question], same: Mapping[str, str]) -> dict[str, str]:

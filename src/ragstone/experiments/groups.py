@@ -7,9 +7,9 @@ import msgspec
 
 from ragstone.judging import MetricSummary, summarise
 from ragstone.records import NO_MODEL, Answer, Judgement, Question
+from ragstone.retrieval.grouping import MOST_VALUES
 
-MOST_VALUES = 100  # a tag with more different values tells the questions apart and groups nothing
-FEWEST = 5  # rows of a group that is shown by itself: the mean of fewer says next to nothing
+FEWEST = 5  # questions of a group that is shown by itself: the mean of fewer says next to nothing
 LANGUAGE = "language"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ragstone.agreement import CorrectedMean, ReportCard
+from ragstone.agreement.card import card_of as card_among
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status
 from ragstone.report.summary import Calls, RunSummary
@@ -112,8 +113,7 @@ def judge_name(row: MetricSummary | ReportCard | CorrectedMean) -> str:
 
 def card_of(metric: MetricSummary, summary: RunSummary) -> ReportCard | None:
     """Return the report card of the judge behind a mean, None where nobody has measured it."""
-    key = (metric.judge, metric.metric, metric.model)
-    return next((card for card in summary.cards if (card.judge, card.metric, card.model) == key), None)
+    return card_among(metric, summary.cards)
 
 
 def caution(metric: MetricSummary, summary: RunSummary) -> str | None:

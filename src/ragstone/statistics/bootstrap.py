@@ -7,9 +7,11 @@ together are one matrix product. Clusters with equal rows are interchangeable: t
 
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragstone.statistics.clusters import Floats
 from ragstone.statistics.estimate import Estimate
@@ -23,6 +25,7 @@ UNDEFINED_AT_MOST = 0.05  # share of resamples in which a statistic may be undef
 BLOCK = 2**18  # numbers that are held at a time while resampling: 2 MB stays in the processor's cache
 GROUPED_FROM = 10_000  # clusters beyond which they are drawn in groups
 GROUPS = 5_000
+FEW = 255  # clusters up to which draws are kept: none can be drawn more often than a byte holds
 HIGHEST = 1 - 1e-9  # level whose quantiles are the least and the greatest of 10,000 resamples
 MULTINOMIAL_PAYS = 25  # a multinomial draw costs about 70 ns for each distinct row, an index 3 ns a cluster
 
@@ -93,11 +96,24 @@ def resampled_totals(totals: Floats, *, seed: int = 0, resamples: int = RESAMPLE
 
 
 def _resampled(rows: Floats, counts: Floats, resamples: int, seed: int) -> Floats:
+    if counts.sum() <= FEW and not _in_one_draw(counts):
+        each = np.repeat(rows, counts.astype(np.intp), axis=0)
+        return _times_drawn(len(each), resamples, seed).astype(np.float64) @ each
     rng = np.random.default_rng(seed)
     if counts.sum() > GROUPED_FROM and not _in_one_draw(counts):
         rows = _grouped(rows, counts, rng)
         counts = np.ones(len(rows))
     return _resample(rows, counts, resamples, rng)
+
+
+@lru_cache(maxsize=32)
+def _times_drawn(clusters: int, resamples: int, seed: int) -> NDArray[np.uint8]:
+    """Return how often each cluster is drawn in each resample, (resamples, clusters); at most FEW clusters.
+
+    Kept (2.5 MB at most), for tables of groups take hundreds of intervals from as many clusters.
+    """
+    alone = np.eye(clusters)
+    return _resample(alone, np.ones(clusters), resamples, np.random.default_rng(seed)).astype(np.uint8)
 
 
 def _in_one_draw(counts: Floats) -> bool:
