@@ -209,7 +209,8 @@ def test_lists_of_judgements_are_compared_from_python():
     found = api.compare(judged([0.0] * 8), judged([1.0] * 8))
     assert (found.metrics[0].verdict, found.notes) == ("better", [])
     assert isinstance(found, api.Comparison)
-    with pytest.raises(DataError, match="A: it holds no judgements"):
+    assert (found.a, found.b) == ("the first list (8 judgements)", "the second list (8 judgements)")
+    with pytest.raises(DataError, match=r"the first list .*: it holds no judgements"):
         api.compare([], judged([1.0]))
     asked = questions(8, a_document=4)
     assert api.compare(judged([0.0] * 8), judged([1.0] * 8), questions=asked).metrics[0].n_clusters == 2

@@ -52,8 +52,8 @@ def compare(
         )
     asked = _questions(questions)
     return compare_judged(
-        read_judged(a, "A", asked),
-        read_judged(b, "B", asked),
+        read_judged(a, "the first list", asked),
+        read_judged(b, "the second list", asked),
         metrics=metrics,
         systems=(system_a, system_b),
         shared=shared,
@@ -67,6 +67,7 @@ def read_judged(source: Source, name: str, questions: list[Question]) -> Judged:
     """Return a run as far as it is compared. name: of one that is no file. Raises DataError."""
     if not isinstance(source, Path | str):
         rows = parse_rows(source, Judgement)
+        name = f"{name} ({len(rows):,} judgements)"
         return Judged(name=name, judgements=rows, questions=questions, judges={})
     path = Path(source)
     if path.is_dir():
