@@ -1,9 +1,10 @@
 import msgspec
 from tests.report.conftest import JUDGEMENTS, card, judgement, summary_of
 
+from ragstone.experiments.systems_board import rank_systems
 from ragstone.records import Judgement
 from ragstone.report import RunSummary, headlines
-from ragstone.report.findings import findings, rank_bars, told
+from ragstone.report.findings import common_headline, findings, rank_bars, told
 
 
 def of_systems(n: int) -> list[Judgement]:
@@ -22,6 +23,19 @@ def test_each_system_has_its_figure_and_more_than_three_are_counted() -> None:
     right = findings(summary_of(of_systems(5)))[0]
     assert [figure.label for figure in right.figures] == [f"s{n}: correctness, 0 to 1" for n in range(3)]
     assert right.sentences[0] == "2 further systems below."
+
+
+def test_of_several_systems_the_best_stands_first() -> None:
+    rows = [
+        judgement("q1", "correctness", score, system=name)
+        for name, score in (("a", 0), ("b", 0.5), ("c", 1), ("d", 0.8))
+    ]
+    summary = summary_of(rows)
+    lead = common_headline(summary)
+    assert lead
+    ranked = msgspec.structs.replace(summary, systems=rank_systems(lead, rows))
+    shown = [figure.label.partition(":")[0] for figure in findings(ranked)[0].figures]
+    assert shown == ["c", "d", "b"]
 
 
 def test_without_rankings_the_wrong_answers_tell_what_is_to_blame(summary: RunSummary) -> None:

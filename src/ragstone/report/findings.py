@@ -98,7 +98,7 @@ def _headline_order(metric: MetricSummary, summary: RunSummary) -> tuple[bool, b
 
 
 def _right(summary: RunSummary) -> Finding:
-    leads = headlines(summary)
+    leads = _best_first(headlines(summary), summary)
     several = len(leads) > 1
     figures = [_mean_figure(lead, several) for lead in leads[:SHOWN_FIGURES]]
     sentences = []
@@ -109,6 +109,12 @@ def _right(summary: RunSummary) -> Finding:
     if not leads:
         sentences.append("No judge has seen the answers.")
     return Finding("Is it right?", figures, [sentence for sentence in sentences if sentence])
+
+
+def _best_first(leads: list[MetricSummary], summary: RunSummary) -> list[MetricSummary]:
+    """Return the means in the order of the leaderboard, those of systems that have no place there last."""
+    places = {row.system: row.place for row in summary.systems.standings} if summary.systems else {}
+    return sorted(leads, key=lambda metric: places.get(metric.system, len(places) + 1))
 
 
 def _corrected(metric: MetricSummary, summary: RunSummary, several: bool) -> str:
