@@ -75,11 +75,18 @@ def serving() -> Iterator[FakeRetriever]:
         fake.url = f"http://127.0.0.1:{runner.addresses[0][1]}/search"
         return runner
 
+    async def stop() -> None:
+        for _ in range(5):  # a caller who hung up at once may only now be let in, and must be let go
+            await asyncio.sleep(0)
+        await runner.cleanup()
+        for _ in range(5):
+            await asyncio.sleep(0)
+
     runner = asyncio.run_coroutine_threadsafe(start(), loop).result()
     try:
         yield fake
     finally:
-        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+        asyncio.run_coroutine_threadsafe(stop(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

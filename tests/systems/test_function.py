@@ -253,3 +253,45 @@ async def test_a_thread_that_ends_after_the_session_is_closed_disturbs_nobody(ca
         if one.name == "ragstone-system":
             one.join(5)
     assert not caplog.records
+
+
+def ends(question: str) -> str:
+    sys.exit(3)
+
+
+async def ends_in_loop(question: str) -> str:
+    sys.exit(3)
+
+
+def has_no_more(question: str) -> str:
+    return next(iter(()))
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [(ends, "SystemExit: 3"), (ends_in_loop, "SystemExit: 3"), (has_no_more, "StopIteration")],
+)
+async def test_what_no_future_carries_is_told_too(function, kind):
+    with pytest.raises(AppFailed, match=f"mine raised {kind}.*test_function.py"):
+        await called(function)
+
+
+async def test_a_module_that_exits_cannot_be_imported(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "exits_at_once.py").write_text("import sys; sys.exit(1)")
+    with pytest.raises(ConfigError, match="exits_at_once cannot be imported: SystemExit: 1"):
+        await load_callee("exits_at_once:answer", tmp_path, "[systems.mine]")
+
+
+@pytest.mark.parametrize("returned", ["\ud800", {"answer": "Yes.", "found": object()}])
+async def test_what_no_json_holds_is_told(returned):
+    with pytest.raises(AppFailed, match=r"cannot be kept as JSON .*: return plain values"):
+        await called(lambda _question: returned)
+
+
+@pytest.mark.parametrize("tokens", [-1, 10**19])
+async def test_a_negative_or_impossible_number_is_unknown(tokens):
+    told = {"answer": "Yes.", "usage": {"input": tokens}, "cost_usd": -1, "latency_s": -1}
+    _, completion = await called(lambda _question: told)
+    assert (completion.usage, completion.cost_usd) == (Usage(), None)
+    assert completion.latency_s >= 0

@@ -227,3 +227,57 @@ def test_what_the_request_does_not_hold_makes_no_other_call():
     assert http_prompt(declared, QUESTION) != http_prompt(
         HttpSystem(url="http://a.org", version="2"), QUESTION
     )
+
+
+async def test_a_redirect_is_not_followed_and_its_target_is_told(fake):
+    fake.script = lambda _asked: Answered(301, headers={"Location": "https://me:word@elsewhere.org/ask"})
+    with pytest.raises(ModelError, match=r"HTTP 301\) to https://elsewhere.org/ask.* as url") as failure:
+        await ask(fake)
+    assert "word" not in str(failure.value)
+    assert len(fake.asked) == 1
+
+
+async def test_a_byte_order_mark_is_no_error(fake):
+    fake.script = lambda _asked: Answered(content=b'\xef\xbb\xbf{"answer": "In May."}')
+    assert (await ask(fake))[0].answer == "In May."
+
+
+async def test_a_reply_that_is_nested_beyond_reading_is_unparsable(fake):
+    fake.script = lambda _asked: Answered(content=b"[" * 100_000 + b"]" * 100_000)
+    with pytest.raises(AppFailed, match="no JSON") as failure:
+        await ask(fake)
+    assert failure.value.status == "unparsable"
+
+
+async def test_a_reply_that_breaks_off_is_a_failure_of_the_row_and_tried_again(fake):
+    fake.script = lambda _asked: Answered(content=b"no gzip", headers={"Content-Encoding": "gzip"})
+    with pytest.raises(AppFailed, match="the reply broke off") as failure:
+        await ask(fake)
+    assert failure.value.retryable
+
+
+async def test_a_password_of_the_address_is_not_shown_in_what_the_application_echoes(fake):
+    fake.script = lambda asked: Answered(400, content=(asked.headers["Authorization"] + " p w").encode())
+    with pytest.raises(AppFailed, match="Basic") as failure:
+        await ask(fake, url=fake.url.replace("//", "//me:p%20w@"))
+    assert "bWU6cCB3" not in str(failure.value)  # base64 of me:p w
+    assert "p w" not in str(failure.value)
+
+
+@pytest.mark.parametrize("url", ["localhost/ask/{question}", "http://[::1/ask"])
+async def test_what_is_no_address_is_told_before_anything_is_asked(fake, url):
+    with pytest.raises(ConfigError, match=r"mine\]: url = .* is no address"):
+        await ask(fake, url=url)
+
+
+@pytest.mark.parametrize(
+    ("headers", "told"),
+    [
+        ({"X-Id": "{id}"}, "nothing fills {id} in headers"),
+        ({"X Id": "1"}, "no header"),
+        ({"X": "a\nb"}, "no header"),
+    ],
+)
+async def test_headers_that_cannot_be_sent_are_told(fake, headers, told):
+    with pytest.raises(ConfigError, match=told):
+        await ask(fake, headers=headers)

@@ -9,11 +9,11 @@ mine    = { kind = "http", url = "http://localhost:8000/search" }
 ```
 """
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
-from ragstone.config.section import NotNegative, Positive, Section
+from ragstone.config.section import NotNegative, Positive, Seconds, Section
 
 
 class Bm25Settings(Section, frozen=True, kw_only=True, tag_field="kind", tag="bm25"):
@@ -77,7 +77,7 @@ class HttpSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="ht
     score: str | None = "$.score"
     api_key_env: str | None = None
     max_concurrency: Positive = 8
-    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 30
+    timeout_s: Seconds = 30
 
 
 RetrieverSettings = Bm25Settings | DenseSettings | HybridSettings | RerankSettings | HttpSettings

@@ -6,6 +6,7 @@ import msgspec
 
 Positive = Annotated[int, msgspec.Meta(gt=0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=604_800)]  # a week at most: no clock counts to infinity
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

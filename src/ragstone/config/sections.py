@@ -10,7 +10,7 @@ from ragstone.config.build import BuildSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.retrievers import RetrieverSettings
 from ragstone.config.sample import SampleSection
-from ragstone.config.section import Positive, Price, Section
+from ragstone.config.section import Positive, Price, Seconds, Section
 from ragstone.config.systems import SystemSettings
 from ragstone.config.translate import TranslateSection
 
@@ -32,11 +32,11 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     max_concurrency: Positive | None = None
     requests_per_minute: Positive | None = None
     tokens_per_minute: Positive | None = None
-    timeout_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    timeout_s: Seconds | None = None
     context_tokens: Positive | None = None
     price_usd_per_million: Price | None = None
     batch_discount: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
-    batch_poll_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    batch_poll_s: Seconds | None = None
     dimensions: Positive | None = None
     query_prefix: str = ""
     passage_prefix: str = ""

@@ -10,11 +10,11 @@ earlier = { kind = "sheet", path = "answers-of-july.jsonl" }
 ```
 """
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
-from ragstone.config.section import Positive, Price, Section
+from ragstone.config.section import Positive, Price, Seconds, Section
 
 
 class RagSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="rag"):
@@ -61,7 +61,7 @@ class HttpSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="http
     api_key_env: str | None = None
     max_concurrency: Positive = 8
     requests_per_minute: Positive | None = None
-    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 60
+    timeout_s: Seconds = 60
     price_usd_per_million: Price | None = None
     version: str = ""
 
@@ -76,7 +76,7 @@ class PythonSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="py
 
     call: str
     max_concurrency: Positive = 1
-    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 60
+    timeout_s: Seconds = 60
     price_usd_per_million: Price | None = None
     version: str = ""
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ragstone.config.section import Positive, Section
+from ragstone.config.section import Positive, Seconds, Section
 
 
 class HttpTranslator(Section, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class HttpTranslator(Section, frozen=True, kw_only=True):
     api_key_env: str | None = None
     max_concurrency: Positive = 8
     requests_per_minute: Positive | None = None
-    timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 30
+    timeout_s: Seconds = 30
 
 
 class TranslateSection(Section, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """A service behind HTTP that speaks JSON of its own form: requests by a template, through one `Site`."""
 
 import asyncio
+import codecs
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -37,7 +38,8 @@ async def open_json_service(declared: Declared, where: str) -> AsyncIterator[Pos
     from ragstone.llm.site import CONNECT_S, Site, behind_proxy
 
     key, no_key = _key(declared, where)
-    headers = _headers(declared, key)
+    address_of(declared.url, where)
+    headers = _headers(declared, key, where)
     if "authorization" in map(str.casefold, headers) and without_password(declared.url) != declared.url:
         raise ConfigError(
             f"{where}: the url has a user, and there is an Authorization header too: keep one. A key goes "
@@ -74,27 +76,34 @@ async def reach(url: str) -> str:
     from ragstone.llm.site import CONNECT_S, behind_proxy
 
     shown = without_password(url)
+    host, port, encrypted = address_of(url)
     if behind_proxy(url):
         return f"{shown} is asked through a proxy, and was not looked at"
-    address = urlsplit(url)
-    try:
-        port = address.port or (443 if address.scheme == "https" else 80)
-    except ValueError:
-        port = 0
-    if address.scheme not in ("http", "https") or not address.hostname or not port:
-        raise ConfigError(f"{shown!r} is no address. Write e.g. http://localhost:8000/ask")
     try:
         async with asyncio.timeout(CONNECT_S):
-            _, writer = await asyncio.open_connection(
-                address.hostname, port, ssl=True if address.scheme == "https" else None
-            )
+            _, writer = await asyncio.open_connection(host, port, ssl=encrypted or None)
     except OSError as mistake:  # a timeout is one
         why = str(mistake) or f"no connection within {CONNECT_S:g} s"
         raise ModelError(f"{shown} cannot be reached ({why}). Is it running, and is url right?") from None
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
-    return f"{address.hostname}:{port} can be reached; nothing was sent"
+    return f"{host}:{port} can be reached; nothing was sent"
+
+
+def address_of(url: str, where: str = "") -> tuple[str, int, bool]:
+    """Return an address's host, its port, and whether it is encrypted. Raises ConfigError for none."""
+    try:
+        address = urlsplit(url)
+        port = address.port or (443 if address.scheme == "https" else 80)
+    except ValueError:
+        address, port = urlsplit(""), 0
+    if address.scheme not in ("http", "https") or not address.hostname:
+        told = f"{where}: url = " if where else ""
+        raise ConfigError(
+            f"{told}{without_password(url)!r} is no address. Write e.g. http://localhost:8000/ask"
+        )
+    return address.hostname, port, address.scheme == "https"
 
 
 def service_identity(url: str, form: object) -> str:
@@ -113,6 +122,10 @@ def check_places(
     places = places_in(declared.request) | places_in(declared.url)
     every = places | places_in(declared.headers)
     known = [*known, "key"]
+    for place in sorted(places_in(declared.headers) - {"key"}):
+        raise ConfigError(
+            f"{where}: nothing fills {{{place}}} in headers, which are the same for every call."
+        )
     for place in sorted(every - set(known)):
         if prefix is None or not place.startswith(prefix):
             raise ConfigError(f"{where}: nothing fills {{{place}}}. {nearest(place, known)}")
@@ -131,7 +144,10 @@ def _key(declared: Declared, where: str) -> tuple[str, str | None]:
     return key, None if key else f"{where}: no key. {remedy}."
 
 
-def _headers(declared: Declared, key: str) -> dict[str, str]:
+def _headers(declared: Declared, key: str, where: str) -> dict[str, str]:
+    for name, text in declared.headers.items():
+        if not (name.isascii() and name.isprintable() and " " not in name and text.isprintable()):
+            raise ConfigError(f"{where}: {name!r} is no header: a name is one word, a value is one line.")
     given = {name: str(fill(text, {"key": key})) for name, text in declared.headers.items()}
     standard = {"Content-Type": "application/json", "Accept": "application/json"}
     own = places_in(declared.request) | places_in(declared.url) | places_in(declared.headers)
@@ -147,12 +163,21 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
     body = fill(declared.request, values)
     request: Mapping[str, Any] = {"data": msgspec.json.encode(body)} if body else {}
     try:
-        response, content = await exchange(there, "POST" if body else "GET", "", **request)
+        # A POST that is redirected loses its body or, elsewhere, tells a stranger the question and the key.
+        response, content = await exchange(
+            there, "POST" if body else "GET", "", allow_redirects=False, **request
+        )
     except CallFailed as failure:
         words = _hidden(str(failure), values).replace("base_url", "url").replace(there.name, site.name)
         if isinstance(failure, Unreachable):
             raise Unreachable(f"{where} {words}") from None
         raise CallFailed(failure.status, f"{where} {words}", retryable=failure.retryable) from None
+    if 300 <= response.status < 400:
+        target = _hidden(without_password(response.headers.get("Location", "nowhere")), values)
+        raise ModelError(
+            f"{where} {site.name} redirects (HTTP {response.status}) to {target}, which is not followed. "
+            "Write the address that answers as url."
+        )
     if response.status in (404, 405):
         raise ModelError(f"{where} {site.name}: HTTP {response.status}: {site.excerpt(content)}. Check url.")
     if response.status >= 400:
@@ -161,8 +186,8 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
         except BadRequest as words:
             raise CallFailed("error", f"{site.name} refuses the text: {words}") from None
     try:
-        decoded: Json = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        decoded: Json = msgspec.json.decode(content.removeprefix(codecs.BOM_UTF8))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise CallFailed("unparsable", f"{site.name}: no JSON: {site.excerpt(content)}") from None
     return decoded
 

@@ -3,12 +3,14 @@
 A key is read when the endpoint is opened, goes into the request's header, and is written nowhere.
 """
 
+import base64
 import functools
 import logging
 import os
 import re
 import stat
 from pathlib import Path
+from urllib.parse import unquote
 
 from ragstone.config import ModelSettings
 from ragstone.errors import ConfigError
@@ -58,3 +60,10 @@ def _warn_of_readers(file: Path) -> None:
 def without_password(address: str) -> str:
     """Return an address as it may be shown."""
     return re.sub(r"//[^/@]*@", "//", address)
+
+
+def passwords_in(address: str) -> list[str]:
+    """Return what an address tells that must not be shown: its password, also as it is sent in a header."""
+    user, _, password = address.partition("//")[2].partition("/")[0].rpartition("@")[0].partition(":")
+    sent = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
+    return [sent, password, unquote(password)] if password else []

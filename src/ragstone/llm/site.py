@@ -12,7 +12,7 @@ import msgspec
 
 from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
-from ragstone.llm.keys import find_key, without_password
+from ragstone.llm.keys import find_key, passwords_in, without_password
 from ragstone.llm.limits import retry_after_s_of
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.transport import BadRequest, Unreachable
@@ -35,7 +35,7 @@ class Site:
         self.session = session
         self.base_url = base_url
         self.name = without_password(base_url)
-        self._key = key
+        self._secrets = [secret for secret in (key, *passwords_in(base_url)) if secret]
         self._no_key = no_key
 
     def check_key(self) -> None:
@@ -44,9 +44,10 @@ class Site:
             raise ModelError(self._no_key)
 
     def excerpt(self, content: bytes) -> str:
-        """Return the message of an error body, or its first words, without the key."""
-        words = _excerpt(content)
-        return words.replace(self._key, "[the key]") if self._key else words
+        """Return the message of an error body, or its first words, without the key and the password."""
+        for secret in self._secrets:  # before the words are cut, for half a key is too much
+            content = content.replace(secret.encode(), b"[the key]")
+        return _excerpt(content)
 
 
 def base_url_of(settings: ModelSettings) -> str:
@@ -111,6 +112,9 @@ async def exchange(
         raise Unreachable(f"{site.name} cannot be reached (no connection within {CONNECT_S:g} s).") from None
     except TimeoutError:
         raise CallFailed("timeout", f"{site.name} did not answer in time", retryable=True) from None
+    except (aiohttp.ClientPayloadError, aiohttp.ContentTypeError) as mistake:
+        why = " ".join(str(mistake).split())
+        raise CallFailed("error", f"{site.name}: the reply broke off ({why})", retryable=True) from None
     except aiohttp.ClientConnectorCertificateError as mistake:
         raise ModelError(
             f"{site.name}: its certificate does not verify ({mistake.certificate_error}). "
@@ -156,6 +160,8 @@ def _excerpt(content: bytes) -> str:
         error = error.get("error", error.get("detail", error))
         text = error.get("message") if isinstance(error, dict) else error
         code = f" ({error['code']})" if isinstance(error, dict) and error.get("code") else ""
-        return f"{text}{code}"[:400]
-    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError):
-        return " ".join(content[:200].decode("utf-8", "replace").split()) or "an empty reply"
+        if text is not None:
+            return f"{text}{code}"[:400]
+    except (msgspec.DecodeError, UnicodeDecodeError, AttributeError, RecursionError):
+        pass
+    return " ".join(content[:200].decode("utf-8", "replace").split()) or "an empty reply"

@@ -30,6 +30,13 @@ from ragstone.tables.reading import parse_row
 Function = Callable[..., object]
 
 
+class _Unruly(Exception):
+    """What a callable raised, where no future carries it (StopIteration) or it ends the loop (SystemExit)."""
+
+    def __init__(self, mistake: BaseException) -> None:
+        self.mistake = mistake
+
+
 class Callee(msgspec.Struct, frozen=True, kw_only=True):
     """A callable that answers questions.
 
@@ -84,7 +91,10 @@ def _look_in(folder: Path) -> str:
 
 
 async def _import(name: str) -> ModuleType:
-    return importlib.import_module(name)
+    try:
+        return importlib.import_module(name)
+    except SystemExit as mistake:
+        raise _Unruly(mistake) from None
 
 
 def callee_of(function: Function) -> tuple[str, Callee]:
@@ -141,7 +151,13 @@ async def open_function(name: str, callee: Callee, declared: PythonSystem) -> As
         asked = msgspec.json.decode(given, type=Question) if callee.wants_row else given
         started = time.perf_counter()
         returned = await _outcome(callee.function, asked, declared.timeout_s, where)
-        return _completion(returned, time.perf_counter() - started, where)
+        seconds = time.perf_counter() - started
+        try:
+            return _completion(returned, seconds, where)
+        except (TypeError, ValueError, RecursionError) as mistake:
+            raise AppFailed(
+                "unparsable", f"{where} returned what cannot be kept as JSON ({mistake}): return plain values"
+            ) from None
 
     yield Endpoint(identity=callee.identity, send=send, concurrency=declared.max_concurrency, price=None)
 
@@ -169,8 +185,11 @@ async def _call(function: Function, asked: str | Question) -> object:
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - an object may be called through a coroutine
     )
-    returned = function(asked) if is_async else await _in_thread(function, asked)
-    return await returned if inspect.isawaitable(returned) else returned
+    try:
+        returned = function(asked) if is_async else await _in_thread(function, asked)
+        return await returned if inspect.isawaitable(returned) else returned
+    except SystemExit as mistake:
+        raise _Unruly(mistake) from None
 
 
 async def _in_thread(function: Function, asked: str | Question) -> object:
@@ -181,6 +200,8 @@ async def _in_thread(function: Function, asked: str | Question) -> object:
     def work() -> None:
         try:
             landed.set_result(context.run(function, asked))
+        except StopIteration as mistake:
+            landed.set_exception(_Unruly(mistake))
         except BaseException as mistake:  # noqa: BLE001 - it is raised where the result is waited for
             landed.set_exception(mistake)
 
@@ -199,7 +220,7 @@ def _completion(returned: object, seconds: float, where: str) -> Completion:
     return completion_of(
         Said(answer=row.answer, contexts=row.contexts, metadata=row.metadata),
         usage=row.usage and Usage(input=row.usage.input, output=row.usage.output, cached=row.usage.cached),
-        latency_s=seconds if row.latency_s is None else row.latency_s,
+        latency_s=seconds if row.latency_s is None or row.latency_s < 0 else row.latency_s,
         cost_usd=row.cost_usd,
     )
 
@@ -229,6 +250,7 @@ def _shown(value: object) -> str:
 
 def _raised(mistake: BaseException) -> str:
     """Return an exception in one line: its kind, its message, and the last line of its traceback."""
+    mistake = mistake.mistake if isinstance(mistake, _Unruly) else mistake
     words = " ".join("".join(traceback.format_exception_only(mistake)).split())[:400]
     frames = traceback.extract_tb(mistake.__traceback__)
     if not frames:
