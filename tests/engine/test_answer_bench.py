@@ -385,7 +385,9 @@ def test_condition_that_no_question_has_is_listed_as_failed(settings, tmp_path):
     (tmp_path / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     board = bench_answerers(with_grid(settings, conditions=["gold", "none"])).board
     assert {one.name for one in board.failed} == {"good · gold", "poor · gold"}
-    assert "no question has what this condition needs" in board.failed[0].reason
+    assert board.failed[0].reason == (
+        "no question has what this condition needs: 2 unanswerable, 10 without a document named"
+    )
     assert board.missing["gold"] == {"unanswerable": 2, "without a document named": 10}
     with pytest.raises(DataError, match="no cell could be measured"):
         bench_answerers(with_grid(settings, conditions=["gold"]), force=True)
@@ -398,11 +400,13 @@ def test_condition_that_no_question_has_is_listed_as_failed(settings, tmp_path):
         ({"prompts": ["strickt"]}, "Did you mean 'strict'"),
         ({"conditions": []}, "conditions is empty"),
         ({"systems": ["mine"]}, "no system 'mine'"),
+        ({"tags": ["crop"]}, "no question has the tag 'crop'"),
     ],
 )
-def test_wrong_grids_are_told(settings, keys, message):
+def test_wrong_grids_are_told_before_anything_is_asked(settings, fake_openai, keys, message):
     with pytest.raises(ConfigError, match=message):
         bench_answerers(with_grid(settings, **keys))
+    assert fake_openai.n_requests == 0
 
 
 def test_wrong_files_are_told_before_anything_is_asked(settings, fake_openai, tmp_path):

@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 from tests.engine.test_answer_bench import with_grid, write_settings
 from tests.support.answering_models import case_files, reading
+from tests.support.scripts import fail
 
 from ragstone.engine.answer_bench import answer_bench_folder, bench_answerers
 from ragstone.errors import ConfigError
@@ -45,6 +46,17 @@ def test_the_worse_model_stops_under_all_conditions(settings):
         ("poor · retrieved", 10, -1.0)
     ]
     assert summary.counts["answers"] == 6 * 10
+    # It was given as many questions as the one that stands alone, and has lost for all that.
+    assert [
+        (row.cell.model, row.verdict) for row in summary.board.standings if row.cell.condition != "none"
+    ] == [
+        ("openai/good", "best"),
+        ("openai/poor", "stopped"),
+        ("openai/good", "alone"),
+        ("openai/poor", "stopped"),
+    ]
+    said = shown(summary)
+    assert "retrieved: good has the highest correctness 1.00 (0.72 to 1.00); 1 cell stopped early." in said
 
 
 def test_calls_and_money_are_those_of_ten_questions_instead_of_forty(settings):
@@ -103,6 +115,19 @@ def test_cells_that_stopped_keep_their_numbers_and_are_compared_with_none(settin
         (f"good · {condition}", f"fair · {condition}") for condition in ("gold+distractors", "gold")
     }
     assert {one.model for one in summary.board.contrasts} == {"openai/good", "openai/fair"}
+    # One pair is left under each condition: nothing to correct for; of each contrast there are two models.
+    assert {(test.family, test.p_holm == test.p) for test in summary.board.comparisons} == {(1, True)}
+    assert {one.test.family for one in summary.board.contrasts} == {2}
+
+
+def test_a_race_whose_rivals_could_not_be_asked_says_nothing_of_which_is_better(settings, fake_openai):
+    answers = reading()
+    fake_openai.script = lambda body: fail(401, "no key") if body["model"] == "poor" else answers(body)
+    said = shown(bench_answerers(settings))
+    assert (
+        "good · retrieved stands alone after 10 of 40 questions. poor · retrieved could not be asked" in said
+    )
+    assert "no other is better" not in said
 
 
 def test_page_and_terminal_say_how_it_went(settings):

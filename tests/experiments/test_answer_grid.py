@@ -75,6 +75,9 @@ def test_systems_alone_need_no_model():
 def test_system_that_is_named_as_a_cell_is_refused():
     with pytest.raises(ConfigError, match="a cell of the bench has that name"):
         planned(systems=["gold"], models=["openai/a"], prompts=["bare"], conditions=["gold"])
+    # Under one heading two rows would be called alike.
+    with pytest.raises(ConfigError, match="a cell of the bench has that name"):
+        planned(systems=["a"], models=["openai/a", "openai/b"], prompts=["bare"], conditions=["retrieved"])
 
 
 def test_two_prompts_of_one_name_are_refused(tmp_path):

@@ -119,7 +119,12 @@ def test_shuffled_always_differs_where_two_passages_do(seed, n):
         ("gold+distractors", ask(answerable=False), "unanswerable"),
         ("gold", ask(), "without a document named"),
         ("gold+distractors", ask(document_ids=["gone"]), "whose documents the corpus lacks"),
-        ("distractors", Question(id="other", question="?"), "for which BM25 finds no other document"),
+        ("distractors", ask(), "without a document named"),
+        (
+            "distractors",
+            Question(id="other", question="?", document_ids=["a"]),
+            "for which BM25 finds no other document",
+        ),
         ("shuffled", Question(id="other", question="?"), "with fewer than two passages retrieved"),
     ],
 )

@@ -11,6 +11,7 @@ from ragstone.engine.session import Session, forecast_of
 from ragstone.engine.stages import judge_rows
 from ragstone.errors import RagstoneError
 from ragstone.experiments.answer_grid import plan_answerers
+from ragstone.experiments.answer_race import race_condition
 from ragstone.judging.combined import cascade
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION
@@ -26,6 +27,8 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
     bench_answerers raises before it makes a call.
     """
     grid = plan_answerers(settings)
+    if settings.bench.answerers.race:
+        race_condition(grid)
     given = read_input(settings, grid)
     step = max(1, -(-len(given.questions) // SAMPLE))
     sampled = msgspec.structs.replace(given, questions=given.questions[::step])

@@ -26,6 +26,7 @@ from ragstone.experiments.answer_grid import (
     NextRound,
     needs_passages,
 )
+from ragstone.experiments.answer_tags import chosen_tags
 from ragstone.experiments.conditions import Passages, contexts_under
 from ragstone.judging import Judge
 from ragstone.records import Answer, Context, Judgement, Question
@@ -72,6 +73,9 @@ def read_input(settings: Settings, grid: AnswerGrid) -> BenchInput:
     if not alone:
         raise ConfigError("a bench of answerers needs judges: name some that judge one answer in [judge].")
     questions = list(islice(asked_questions(settings), settings.bench.answerers.limit))
+    chosen_tags(
+        questions, settings.bench.answerers.tags
+    )  # a mistake in them is told before anything is asked
     paired = [judge.name for judge in judges if judge.kind == "pairwise"]
     return BenchInput(questions=questions, judges=alone, paired=paired)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from ragstone.engine.answer_cells import BenchInput, BenchMeans
 from ragstone.experiments.answer_board import AnswerBoard
 from ragstone.records import NO_MODEL
+from ragstone.report.wording import plural
 from ragstone.retrieval import missing_documents
 
 FEW_QUESTIONS = 20
@@ -16,8 +17,13 @@ def bench_notes(board: AnswerBoard, given: BenchInput, means: BenchMeans) -> lis
     notes = []
     if board.n_questions < FEW_QUESTIONS:
         notes.append(
-            f"Only {board.n_questions} questions: intervals from so few are wide, and most differences "
-            "cannot be told."
+            f"Only {plural(board.n_questions, 'question')}: intervals from so few are wide, and most "
+            "differences cannot be told."
+        )
+    if board.n_unanswerable == board.n_questions:
+        notes.append(
+            "No question can be answered: that they are refused is what tells the cells apart, and a judge "
+            "that compares with a reference scores none of them."
         )
     notes += _missing(missing_documents(given.questions, means.corpus.documents))
     notes += _judges(board)

@@ -107,7 +107,7 @@ def plan_answerers(settings: Settings) -> AnswerGrid:
         AnswerCell(name=name, model=None, prompt=None, condition="retrieved")
         for name in dict.fromkeys(declared.systems)
     ]
-    taken = sorted({cell.name for cell in cells} & {cell.name for cell in systems})
+    taken = sorted({each for cell in cells for each in (cell.name, cell.label)} & set(declared.systems))
     if taken:
         raise ConfigError(f"[systems] {taken[0]}: a cell of the bench has that name. Choose another one.")
     if systems and "retrieved" not in conditions:

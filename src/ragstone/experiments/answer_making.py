@@ -108,13 +108,19 @@ def _missing(condition: Condition, given: BoardInput) -> dict[Missing, int]:
     return missing_under(condition, given.questions, given.passages)
 
 
+def _reasons(name: str, given: BoardInput) -> str:
+    condition = next(cell.condition for cell in given.grid.cells if cell.name == name)
+    found = missing_under(condition, given.questions, given.passages)
+    return ", ".join(f"{n:,} {reason}" for reason, n in found.items())
+
+
 def _answered(given: BoardInput) -> tuple[dict[str, AnswerRows], list[LeftOut]]:
     """Return the cells with an answer, and why the others have none."""
     rows, lost = {}, []
     for name, said in given.rows.items():
         errors = [answer.error for answer in said.answers if answer.error is not None]
         if not said.answers:
-            reason = "no question has what this condition needs: see which were left out, and why"
+            reason = f"no question has what this condition needs: {_reasons(name, given)}"
             lost.append(LeftOut(name=name, reason=reason))
         elif len(errors) == len(said.answers) and not all(map(_is_cut_off, errors)):
             lost.append(

@@ -89,7 +89,7 @@ class AnswerRace:
         ids = next_round(self.race)
         if not ids:
             return None
-        cells = _still(self.cells, self.condition, standing(self.race))
+        cells = still_asked(self.cells, self.condition, standing(self.race))
         for cell in cells:
             self.given[cell.name] += len(ids)
         return Round(cells=cells, questions=[self.questions[one] for one in ids])
@@ -141,8 +141,8 @@ def race_condition(grid: AnswerGrid) -> Condition:
     return "retrieved" if "retrieved" in able else able[0]
 
 
-def _still(cells: Sequence[AnswerCell], condition: Condition, left: Sequence[str]) -> list[AnswerCell]:
-    """Return the cells that are asked on: those standing, and their likes under other conditions.
+def still_asked(cells: Sequence[AnswerCell], condition: Condition, left: Sequence[str]) -> list[AnswerCell]:
+    """Return the cells that are asked on: those of `left`, and their likes under other conditions.
 
     A cell that has no like in the race is asked all that is given out.
     """

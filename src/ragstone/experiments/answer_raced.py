@@ -6,23 +6,32 @@ a test would find differences that are none, so those of cells that stopped earl
 condition of the race the evidence that the race went by takes their place altogether.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from ragstone.experiments.answer_board import AnswerBoard, AnswerPlace, AnswerStanding, CellTest
-from ragstone.experiments.answer_race import RaceReport
-from ragstone.experiments.answer_tests import turned
+from ragstone.config import Condition
+from ragstone.experiments.answer_board import AnswerBoard, AnswerPlace, AnswerStanding, CellTest, Contrast
+from ragstone.experiments.answer_grid import AnswerCell
+from ragstone.experiments.answer_race import RaceReport, still_asked
+from ragstone.experiments.answer_tests import corrected, turned
 
 
 def raced(board: AnswerBoard, race: RaceReport) -> AnswerBoard:
     """Return the board as the race leaves it: within each condition those that stopped early come last.
 
     Their numbers stay, of the questions that they were given. Those who stand at the end of the race cannot
-    be told apart; one alone is the best.
+    be told apart; one alone is the best. Holm's correction is over the tests that are left.
     """
-    stopped = {one.cell: one.n_given for one in race.saved if one.n_given < race.n_given}
-    kept = [test for test in board.comparisons if not {test.first, test.second} & stopped.keys()]
+    on = {
+        cell.name
+        for cell in still_asked([row.cell for row in board.standings], race.condition, race.standing)
+    }
+    stopped = {
+        one.cell: one.n_given for one in race.saved if one.cell not in on or one.n_given < race.n_given
+    }
+    named = {row.cell.name: row.cell for row in board.standings}
+    kept = _corrected(board, race.condition, named, stopped)
     standings: list[AnswerStanding] = []
     for condition in board.conditions:
         rows = [row for row in board.standings if row.cell.condition == condition]
@@ -36,14 +45,41 @@ def raced(board: AnswerBoard, race: RaceReport) -> AnswerBoard:
         else:
             standings += _compared(on, kept)
         standings += [_told(row, "stopped") for row in gone]
-    named = {row.cell.name: row.cell for row in board.standings}
     off = {(named[name].model, named[name].told) for name in stopped if name in named}
     return msgspec.structs.replace(
         board,
         standings=[msgspec.structs.replace(row, place=at) for at, row in enumerate(standings, 1)],
-        comparisons=[test for test in kept if named[test.first].condition != race.condition],
-        contrasts=[one for one in board.contrasts if (one.model, one.prompt) not in off],
+        comparisons=kept,
+        contrasts=_contrasts([one for one in board.contrasts if (one.model, one.prompt) not in off]),
     )
+
+
+def _corrected(
+    board: AnswerBoard, raced_under: Condition, named: Mapping[str, AnswerCell], stopped: Collection[str]
+) -> list[CellTest]:
+    """Return the tests of cells that were asked everything, under the conditions that nobody raced under."""
+    families = [
+        [
+            test
+            for test in board.comparisons
+            if named[test.first].condition == condition and not {test.first, test.second} & set(stopped)
+        ]
+        for condition in board.conditions
+        if condition != raced_under
+    ]
+    return [test for family in families for test in corrected(family)]
+
+
+def _contrasts(contrasts: Sequence[Contrast]) -> list[Contrast]:
+    families = [
+        [one for one in contrasts if one.kind == kind]
+        for kind in dict.fromkeys(one.kind for one in contrasts)
+    ]
+    return [
+        msgspec.structs.replace(one, test=test)
+        for family in families
+        for one, test in zip(family, corrected([one.test for one in family]), strict=True)
+    ]
 
 
 def _told(row: AnswerStanding, verdict: AnswerPlace) -> AnswerStanding:

@@ -28,17 +28,11 @@ def tag_tables(
     """Return the means in groups by `lang` and every tag; tags: these alone, in their order.
 
     Groups with fewer than FEWEST questions, and those beyond MOST_SHOWN, stand together. Without `tags`, one
-    that has more than MOST_VALUES values, or puts all questions into one group, is left out. Raises
-    ConfigError for a tag that no question has.
+    that has more than MOST_VALUES values, or puts all questions into one group, is left out. Raises what
+    chosen_tags raises.
     """
-    known = _known(questions)
     tables = []
-    for tag in known if tags is None else tags:
-        if tag not in known:
-            raise ConfigError(
-                f"[bench.answerers] tags: no question has the tag {tag!r}. "
-                + (nearest(tag, known) if known else "The questions have none.")
-            )
+    for tag in chosen_tags(questions, tags):
         read = _reader(tag)
         members: dict[str, list[str]] = {}
         for question in questions:
@@ -60,6 +54,18 @@ def tag_tables(
         ]
         tables.append(TagTable(tag=tag, groups=groups, n_without=len(questions) - n_with))
     return tables
+
+
+def chosen_tags(questions: Sequence[Question], tags: Sequence[str] | None) -> Sequence[str]:
+    """Return the tags to group by: `tags`, else all. Raises ConfigError for one that no question has."""
+    known = _known(questions)
+    for tag in tags or ():
+        if tag not in known:
+            raise ConfigError(
+                f"[bench.answerers] tags: no question has the tag {tag!r}. "
+                + (nearest(tag, known) if known else "The questions have none.")
+            )
+    return known if tags is None else tags
 
 
 def _known(questions: Sequence[Question]) -> list[str]:

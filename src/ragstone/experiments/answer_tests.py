@@ -38,7 +38,11 @@ def compare_cells(
         groups = [clusters.get(question, question) for question in common]
         for pair, test in zip(of_them, paired_tests(columns, at, groups, seed=seed), strict=True):
             found[pair] = _told(pair, test, values, columns[:, [names.index(name) for name in pair]])
-    tests = [found[pair] for pair in pairs if pair in found]
+    return corrected([found[pair] for pair in pairs if pair in found])
+
+
+def corrected(tests: Sequence[CellTest]) -> list[CellTest]:
+    """Return the tests as one family: with Holm's correction over all of them, and what they then say."""
     adjusted = holm([test.p for test in tests]).tolist() if tests else []
     return [
         msgspec.structs.replace(

@@ -87,13 +87,13 @@ def values_of(
     shares: dict[RoleName, Values] = {}
     statuses: dict[RoleName, dict[Status, int]] = {}
     for role in roles:
+        if role.role == "faithful" and cell.condition == "none":
+            continue
         mine = [row for row in rows.judgements if role.is_of(row)]
         statuses[role.role] = count_statuses(mine)
         scored = {row.question_id: row.score for row in mine if row.score is not None}
         scores[role.role] = scored
         shares[role.role] = {name: role.share(score) for name, score in scored.items()}
-    if cell.condition == "none":
-        shares.pop("faithful", None)
     measures = _measures(shares, questions)
     return CellValues(
         cell=cell,

@@ -54,7 +54,8 @@ def contexts_under(condition: Condition, question: Question, passages: Passages)
     retrieved: as the retriever ranks them. shuffled: the same in another order, the same one each time for a
     question and seed. gold: see gold_contexts. distractors: the first n_distractors by BM25 that are of no
     document of the question, nor of a copy; fewer where BM25 finds fewer. gold+distractors: gold first. none:
-    nothing. An unanswerable question has no gold, whatever documents it names, and these may distract.
+    nothing. An unanswerable question has no gold, whatever documents it names, and these may distract. One
+    that can be answered and names no document has no distractors: any passage might hold its answer.
     """
     match condition:
         case "none":
@@ -158,6 +159,8 @@ def _gold(question: Question, passages: Passages) -> list[Context] | Missing:
 
 
 def _distractors(question: Question, passages: Passages) -> list[Context] | Missing:
+    if question.answerable is not False and not named_documents(question):
+        return "without a document named"
     ranking = passages.lexical.get(question.id)
     if ranking is None:
         return "for which BM25 finds no other document"

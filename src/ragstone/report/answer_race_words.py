@@ -10,13 +10,19 @@ def race_told(race: RaceReport) -> str:
     given = f"{count(race.n_given)} of {plural(race.n_questions, 'question')}"
     rounds = plural(len(race.rounds), "round")
     sure = f"{100 * race.confidence:g} %"
-    if len(race.standing) == 1:
-        return (
-            f"Race under {race.condition}, by {race.measure}: {race.standing[0]} stands alone after {given}, "
-            f"in {rounds}. With {sure} confidence no other is better."
-        )
     if not race.standing:
         return f"Race under {race.condition}: nobody could be asked."
+    if len(race.standing) == 1:
+        alone = (
+            f"Race under {race.condition}, by {race.measure}: {race.standing[0]} stands alone after {given}"
+        )
+        lost = f"{', '.join(race.failed)} could not be asked, which says nothing of how good that is."
+        if not race.stopped:
+            return f"{alone}. {lost}"
+        other = "other that could be asked" if race.failed else "other"
+        return f"{alone}, in {rounds}. With {sure} confidence no {other} is better." + (
+            f" {lost}" if race.failed else ""
+        )
     names = ", ".join(race.standing)
     return (
         f"Race under {race.condition}, by {race.measure}: after {given}, in {rounds}, "
@@ -52,7 +58,7 @@ def saved_told(race: RaceReport) -> str:
     n_all = sum(one.n_questions for one in race.saved)
     share = 1 - n_rows / n_all if n_all else 0.0
     said = (
-        f"Given out: {count(n_rows)} of {plural(n_all, 'answer')} of the whole grid, "
+        f"Given out: {count(n_rows)} of the {plural(n_all, 'question')} of all cells together, "
         f"{100 * share:.0f} % saved; "
         f"{plural(made, 'call')} of models, of answers and judgements, instead of about "
         f"{count(round(made + spared))}"
