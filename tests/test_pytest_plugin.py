@@ -230,6 +230,12 @@ def test_answers_must_not_be_worse_than_a_run(folder, scores, app, more, outcome
             "thresholds: nothing was judged by 'containment'",
         ),
         (MARK.replace('"questions.jsonl"', "[]"), "it holds no question"),
+        (MARK.replace('{"containment": 0.8}', '["containment"]'), "thresholds are a mapping"),
+        (MARK.replace("0.8", '"0.8"'), "the threshold of containment is '0.8', which is no number"),
+        (MARK.replace("0.8", 'float("nan")'), "which is no number"),
+        (MARK.replace("thresholds=", 'judges="containment", thresholds='), "judges are a list"),
+        (MARK.replace("})", "}, max_unscored=5)"), "max_unscored is a share between 0 and 1"),
+        (MARK.replace("})", "}, margin=0.1)"), "name the run as baseline"),
         (MARK.replace("})", '}, model="nobody/x")').replace("containment", "correctness"), "nobody"),
     ],
 )
@@ -239,6 +245,21 @@ def test_mistake_in_a_mark_is_told_plainly(folder, mark, told):
     assert "passed" not in outcomes
     assert told in said
     assert "Traceback" not in said
+    assert "another exception" not in said
+
+
+def test_single_row_without_an_interval_is_not_surely_below(folder):
+    mark = MARK.replace("containment", "token_f1").replace(
+        '"questions.jsonl"', '[{"id": "a", "question": "How?", "reference": "number 1"}]'
+    )
+    _, said = ran(folder, mark + "def test_app(ragstone_check):\n    ragstone_check(lambda _: 'number 2')\n")
+    assert "Below 0.8; so few questions do not tell whether by chance." in said
+
+
+def test_function_that_raises_is_named(folder):
+    app = "def app(question):\n    raise KeyError('rust')\n\n"
+    _, said = ran(folder, app + MARK + "def test_app(ragstone_check):\n    ragstone_check(app)\n")
+    assert "test_app:app raised KeyError: 'rust' (test_app.py, line" in said
 
 
 def test_mark_is_known_to_pytest(folder):

@@ -5,6 +5,7 @@ test asks for it.
 """
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -86,7 +87,8 @@ def ragstone_check(request: pytest.FixtureRequest) -> "Check":
     try:
         wanted = Wanted(*mark.args, **mark.kwargs)
     except TypeError as mistake:
-        pytest.fail(f"@pytest.mark.{KEY}: {mistake}. It takes {', '.join(Wanted._fields)}.", pytrace=False)
+        words = str(mistake).removeprefix("Wanted.__new__() ")
+        raise _failure(f"@pytest.mark.{KEY}: {words}. It takes {', '.join(Wanted._fields)}.") from None
     root = request.config.rootpath
 
     def check(system: "str | Callable[..., object]") -> "Checked":
@@ -94,16 +96,42 @@ def ragstone_check(request: pytest.FixtureRequest) -> "Check":
 
         __tracebackhide__ = True
         try:
+            _check_mark(wanted)
             checked = _asked(system, wanted, root)
             problems, lines = _problems(checked, wanted, root)
         except RagstoneError as mistake:
-            pytest.fail(f"ragstone: {mistake}", pytrace=False)
+            raise _failure(f"ragstone: {mistake}") from None
         request.node.user_properties += [(KEY, line) for line in lines]
         if problems:
             pytest.fail("\n\n".join(problems), pytrace=False)
         return checked
 
     return check
+
+
+def _failure(words: str) -> BaseException:
+    return pytest.fail.Exception(words, pytrace=False)
+
+
+def _check_mark(wanted: Wanted) -> None:
+    """Raise ConfigError for values that no test could mean."""
+    from ragstone.errors import ConfigError
+
+    mistakes = {
+        "thresholds are a mapping, such as {'containment': 0.8}": not isinstance(wanted.thresholds, Mapping),
+        "judges are a list, such as ['containment']": isinstance(wanted.judges, str),
+        "max_unscored is a share between 0 and 1": not 0 <= wanted.max_unscored <= 1,
+        "margin is of a comparison: name the run as baseline": wanted.margin is not None
+        and wanted.baseline is None,
+    }
+    for told, is_so in mistakes.items():
+        if is_so:
+            raise ConfigError(f"@pytest.mark.{KEY}: {told}.")
+    for name, threshold in wanted.thresholds.items():
+        if not (isinstance(threshold, int | float) and math.isfinite(threshold)):
+            raise ConfigError(
+                f"@pytest.mark.{KEY}: the threshold of {name} is {threshold!r}, which is no number."
+            )
 
 
 def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "Checked":
@@ -121,7 +149,7 @@ def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) ->
     if callable(system):
         name = getattr(system, "__qualname__", type(system).__qualname__)
         # The ledger knows a function by its file; a test is of all that the function calls, so it asks anew.
-        system = functools.partial(system)
+        system = functools.update_wrapper(functools.partial(system), system)
     return check_application(questions, judges, _settings(root), system=system, model=wanted.model, name=name)
 
 
@@ -202,7 +230,9 @@ def _below(metric: "MetricSummary", threshold: float | None) -> list[str]:
     if metric.estimate.value >= threshold:
         return []
     high = metric.estimate.high
-    if high is None or high < threshold:
+    if high is None:
+        return [f"Below {threshold:g}; so few questions do not tell whether by chance."]
+    if high < threshold:
         return [f"Surely below {threshold:g}."]
     return [f"Below {threshold:g}, but within chance of it: more questions would tell."]
 

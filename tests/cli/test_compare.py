@@ -214,3 +214,11 @@ def test_lists_of_judgements_are_compared_from_python():
         api.compare([], judged([1.0]))
     asked = questions(8, a_document=4)
     assert api.compare(judged([0.0] * 8), judged([1.0] * 8), questions=asked).metrics[0].n_clusters == 2
+
+
+@pytest.mark.parametrize("place", ["may", "may/manifest.json/comparison.md"])
+def test_output_that_cannot_be_written_is_wrong_use_and_no_failed_gate(folder: Path, place: str):
+    write_pair(folder, 12, 1)
+    ran = compare("--gate", "-o", place)
+    assert ran.code == 2
+    assert place in ran.err

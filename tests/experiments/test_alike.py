@@ -149,8 +149,30 @@ def test_judgement_that_stands_twice_is_refused():
 
 def test_mixture_of_versions_is_refused():
     a = run([*judged([1.0]), *judged({"q1": 1.0}, version=2)])
-    assert "version 1 and others in version 2" in refusal(a, run(judged([1.0, 1.0])))
+    assert "version 1, 0 to 1, and others in version 2" in refusal(a, run(judged([1.0, 1.0])))
 
 
 def test_nothing_is_no_run():
     assert "may: it holds no judgements" in refusal(run([], "may"), run(judged(FIVE)))
+
+
+def test_mixture_of_scales_is_refused():
+    rows = [*judged([1.0]), *judged({"q9": 1.0}, scale=(0, 5))]
+    assert "in version 1, 0 to 1, and others in version 1, 0 to 5" in refusal(run(rows), run(rows))
+
+
+@pytest.mark.parametrize("scale", [(0, 1), (5, 0)])
+def test_score_off_its_scale_is_refused(scale):
+    rows = judged([5.0 if scale == (0, 1) else 1.0], scale=scale)
+    assert "gave question 'q0' the score" in refusal(run(rows), run(rows))
+
+
+def test_model_that_judged_one_alone_is_told():
+    a = run([*judged(FIVE, model="x/1"), *judged(FIVE, model="x/2")])
+    b = run([*judged(FIVE, model="x/2"), *judged(FIVE, model="x/3")])
+    matched = match(a, b)
+    assert [key[2] for keys in matched.keys.values() for key in keys] == ["x/2"]
+    assert (matched.only_a, matched.only_b) == (
+        ["containment: correctness by x/1"],
+        ["containment: correctness by x/3"],
+    )

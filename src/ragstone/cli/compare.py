@@ -52,10 +52,11 @@ def compare(
 ) -> None:
     """Tell whether run B is better or worse than run A, question by question, or that nobody can tell."""
     from ragstone.engine.comparing import compare as compare_runs
-    from ragstone.tables import keep_sources
+    from ragstone.tables import check_place, keep_sources
 
     if output:
         keep_sources([output], [path for path in (a, b, questions) if path])
+        check_place(output, force=True)
     found = compare_runs(
         a,
         b,

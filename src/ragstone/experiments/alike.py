@@ -1,6 +1,5 @@
 """Two judged runs -> whether they may be compared: the same questions, the same judges, the same models."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
@@ -120,14 +119,14 @@ def _systems(a: Judged, b: Judged, given: tuple[str | None, str | None]) -> list
 def _questions(a: Judged, b: Judged, pairs: Sequence[tuple[str, str]], shared: bool) -> tuple[list[str], int]:
     """Return the ids that both have, with the same wording, and how many others there are."""
     firsts, seconds = {first for first, _ in pairs}, {second for _, second in pairs}
-    ours = list(dict.fromkeys(row.question_id for row in a.judgements if row.system in firsts))
+    ours = dict.fromkeys(row.question_id for row in a.judgements if row.system in firsts)
     theirs = dict.fromkeys(row.question_id for row in b.judgements if row.system in seconds)
     mine, said_b = _said(a), _said(b)
     common = [name for name in ours if name in theirs]
     reworded = [name for name in common if _differ(mine, said_b, name, 0)]
-    other = [name for name in common if name not in set(reworded) and _differ(mine, said_b, name, 1)]
+    other = [name for name in common if _differ(mine, said_b, name, 1) and not _differ(mine, said_b, name, 0)]
     missing = [name for name in ours if name not in theirs]
-    further = [name for name in theirs if name not in set(ours)]
+    further = [name for name in theirs if name not in ours]
     told = {
         "of A alone": missing,
         "of B alone": further,
@@ -135,7 +134,8 @@ def _questions(a: Judged, b: Judged, pairs: Sequence[tuple[str, str]], shared: b
         "with another reference": other,
     }
     problems = [f"{_questions_told(names)} {what}: {_few(names)}" for what, names in told.items() if names]
-    same = [name for name in common if name not in {*reworded, *other}]
+    differing = {*reworded, *other}
+    same = [name for name in common if name not in differing]
     if not same:
         raise _cannot(a, b, ["they share no question", *problems], "Answer and judge the same questions.")
     if problems and not shared:
@@ -198,7 +198,13 @@ def _by_name(side: Judged, system: str, metrics: Collection[str]) -> Named:
         if (row.prompt_version, row.scale) != (first.prompt_version, first.scale):
             raise DataError(
                 f"{side.name}: {row.judge} ({row.metric}) judged some answers in version "
-                f"{first.prompt_version} and others in version {row.prompt_version}. Judge all again."
+                f"{first.prompt_version}, {_scale(first)}, and others in version {row.prompt_version}, "
+                f"{_scale(row)}. Judge all again."
+            )
+        if row.score is not None and row.scale and not row.scale[0] <= row.score <= row.scale[1]:
+            raise DataError(
+                f"{side.name}: {row.judge} ({row.metric}) gave question {row.question_id!r} the score "
+                f"{row.score:g}, which is not on its scale, {_scale(row)}. Correct the scale, or the score."
             )
         seen.add((row.question_id, key))
     return found
@@ -246,15 +252,17 @@ def _file_of(judge: str) -> str:
 def _only(
     side: Judged, other: Judged, pairs: Iterable[tuple[str, str]], metrics: Collection[str]
 ) -> list[str]:
-    """Return the systems without a counterpart, and the metrics of the others that have none."""
+    """Return the systems without a counterpart, and the metrics, or models of them, that have none."""
     partner = dict(pairs)
     systems = [name for name in dict.fromkeys(row.system for row in side.judgements) if name not in partner]
-    there = {(row.system, row.judge, row.metric) for row in other.judgements}
-    lacking = Counter(
-        row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
-        for row in side.judgements
-        if row.system in partner
-        and (not metrics or {row.judge, row.metric} & set(metrics))
-        and (partner[row.system], row.judge, row.metric) not in there
-    )
+    models: dict[tuple[str, str, str], set[str]] = {}
+    for row in other.judgements:
+        models.setdefault((row.system, row.judge, row.metric), set()).add(row.model)
+    lacking: dict[str, None] = {}
+    for row in side.judgements:
+        if row.system in partner and (not metrics or not {row.judge, row.metric}.isdisjoint(metrics)):
+            there = models.get((partner[row.system], row.judge, row.metric), set())
+            name = row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
+            if row.model not in there:
+                lacking[f"{name} by {row.model}" if there else name] = None
     return [*(f"system {name}" for name in systems), *lacking]

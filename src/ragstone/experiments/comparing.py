@@ -46,7 +46,9 @@ def compare_judged(
     """
     for name, share in (("margin", margin), ("min-effect", effect)):
         if share is not None and not 0 < share < 1:
-            raise ConfigError(f"{name} is {share:g}: a share of the scale's width, such as 0.02.")
+            raise ConfigError(
+                f"{name} is {share:g}: give a share of the scale's width between 0 and 1, such as 0.02."
+            )
     matched = match(a, b, metrics=metrics, systems=systems, shared=shared)
     both = _Both(a, b, matched, seed)
     rows = [found for pair, keys in matched.keys.items() for key in keys if (found := both.paired(pair, key))]

@@ -16,6 +16,7 @@ from ragstone.report.compare_words import (
     spent_told,
     systems_told,
 )
+from ragstone.report.html import put_page
 from ragstone.report.markdown import escape, plain
 from ragstone.report.wording import number, plural
 
@@ -23,8 +24,8 @@ SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters
 
 
 def write_comparison(path: Path, comparison: Comparison, *, gated: bool) -> None:
-    """Write the comparison as Markdown. gated: with what the gate says."""
-    path.write_text(markdown_comparison(comparison, gated=gated), encoding="utf-8")
+    """Write the comparison as Markdown. gated: with what the gate says. Raises DataError if it cannot be."""
+    put_page(path, markdown_comparison(comparison, gated=gated))
 
 
 def markdown_comparison(comparison: Comparison, *, gated: bool) -> str:

@@ -83,7 +83,7 @@ async def test_a_key_with_a_line_break_is_told_and_not_shown(fake, monkeypatch):
 
 @pytest.mark.parametrize("url", ["localhost/translate", "", "http://", "ftp://a.org/t"])
 async def test_what_is_no_address_is_told(fake, url):
-    with pytest.raises(Unreachable, match="cannot be reached"):
+    with pytest.raises(ConfigError, match="is no address"):
         await ask(fake, url=url)
 
 
