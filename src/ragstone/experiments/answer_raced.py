@@ -23,12 +23,12 @@ def raced(board: AnswerBoard, race: RaceReport) -> AnswerBoard:
     Their numbers stay, of the questions that they were given. Those who stand at the end of the race cannot
     be told apart; one alone is the best. Holm's correction is over the tests that are left.
     """
-    on = {
+    still = {
         cell.name
         for cell in still_asked([row.cell for row in board.standings], race.condition, race.standing)
     }
     stopped = {
-        one.cell: one.n_given for one in race.saved if one.cell not in on or one.n_given < race.n_given
+        one.cell: one.n_given for one in race.saved if one.cell not in still or one.n_given < race.n_given
     }
     named = {row.cell.name: row.cell for row in board.standings}
     kept = _corrected(board, race.condition, named, stopped)
