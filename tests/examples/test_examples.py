@@ -48,7 +48,7 @@ WORDS = {
     },
 }
 
-# What makes an example ask the packaged model a third and less: the minutes that it takes a reader would be half
+# What makes an example ask the packaged model a third and less: what takes a reader minutes would be half
 # of CI. With RAGSTONE_WHOLE_EXAMPLES=1 they run as they are.
 FEWER = {
     "rubric-judge": {
