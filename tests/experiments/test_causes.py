@@ -41,7 +41,9 @@ def test_what_stays_wrong_with_the_document_in_hand_is_the_models_by_what_it_say
     assert cause(found=False, gold=WRONG) == ("retrieved but not used", "model + prompt")
     invented = {"found": False, "gold": unsupported(WRONG), "memory": "In 1900.", "same": False}
     assert cause(**invented) == ("invented", "model + prompt")
-    assert "with it in hand the answer is still wrong" in because(**invented)
+    assert "with it in hand the answer is still wrong and goes beyond what it was given: “" in because(
+        **invented
+    )
 
 
 def test_an_answer_that_keeps_to_the_right_document_and_is_wrong_did_not_use_it():

@@ -180,7 +180,11 @@ def _use(facts: Facts) -> Assigned:
     if seen.supported is None:
         said = f"{had}, and the answer is wrong: {_quoted(seen)}. Nobody can tell what it was made from."
         return Assigned("cannot tell", "model + prompt", said)
-    beyond = f"{had}; the contexts do not support the answer {_quoted(seen)}"
+    beyond = (
+        f"{had}; the contexts do not support the answer {_quoted(seen)}"
+        if seen is facts.answer
+        else f"{had} and goes beyond what it was given: {_quoted(seen)}"
+    )
     if facts.same is None:
         said = f"{beyond}. Whether it is from memory or invented was not asked."
         return Assigned("cannot tell", "model + prompt", said)
