@@ -448,3 +448,63 @@ class TestValues:
             assert seconds_at(1_793_527_200 * 10**digits) == 1_793_527_200
         assert seconds_at("1793527200000000000") == 1_793_527_200
         assert seconds_at("soon") is None
+
+
+LANGFUSE = {
+    "timestamp": "2026-01-01T00:00:00Z",
+    "name": "ask",
+    "userId": None,
+    "input": "How?",
+    "output": "So.",
+}
+SPAN = {"attributes": {"input.value": "How?", "output.value": "So."}}
+PROMPTFOO = {"vars": {"question": "How?"}, "provider": "mine", "testIdx": 0, "response": {"output": "So."}}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [LANGFUSE | {"id": None}, LANGFUSE | {"id": None, "input": "Why?"}],
+        [LANGFUSE | {"id": "t"}, LANGFUSE | {"id": "t", "input": "Why?"}],
+        [SPAN | {"context": {"trace_id": None, "span_id": name}} for name in ("a", "b")],
+    ],
+)
+def test_traces_without_an_id_of_their_own_are_not_one_trace(tmp_path: Path, rows: list[object]) -> None:
+    assert len(read(write(tmp_path / "a.jsonl", *rows))) == 2
+
+
+def test_a_trace_that_stands_twice_is_one_answer(tmp_path: Path) -> None:
+    (answer,) = read(write(tmp_path / "a.jsonl", LANGFUSE | {"id": "t"}, LANGFUSE | {"id": "t"}))
+    assert answer.metadata == {"trace_id": "t"}
+
+
+def test_promptfoo_results_that_are_none_are_told_and_not_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({"results": {"results": [PROMPTFOO, None]}}))
+    with pytest.raises(DataError, match=r"a.json:2: expected a JSON object"):
+        read(file)
+
+
+def test_negative_and_odd_amounts_are_unknown(tmp_path: Path) -> None:
+    spent = {"output": "So.", "cost": "free", "tokenUsage": {"prompt": -1, "completion": 5}}
+    deepeval = {"input": "How?", "actualOutput": "So.", "completionTime": -1, "tokenCost": -1}
+    (one,) = read(write(tmp_path / "a.jsonl", PROMPTFOO | {"response": spent, "latencyMs": -3}))
+    (other,) = read(write(tmp_path / "b.jsonl", deepeval))
+    assert (one.cost_usd, one.latency_s, one.usage) == (None, None, Usage(output=5))
+    assert (other.cost_usd, other.latency_s) == (None, None)
+
+
+def test_reply_of_a_conversation_counts_where_the_response_is_null(tmp_path: Path) -> None:
+    turns = [{"type": "human", "content": "How?"}, {"type": "ai", "content": "So."}]
+    (answer,) = read(write(tmp_path / "a.jsonl", {"user_input": turns, "response": None, "reference": "So"}))
+    assert answer.answer == "So."
+
+
+def test_text_that_is_nested_beyond_reading_is_a_text(tmp_path: Path) -> None:
+    deep = "[" * 100_000
+    row = {"user_input": "How?", "response": deep, "retrieved_contexts": deep, "reference": "So"}
+    (answer,) = read(write(tmp_path / "a.jsonl", row))
+    assert answer.contexts == [Context(text=deep)]
+    (tmp_path / "b.jsonl").write_text(deep + "]" * 100_000)
+    with pytest.raises(DataError, match=r"b.jsonl:1: not valid JSON"):
+        read(tmp_path / "b.jsonl")

@@ -205,7 +205,7 @@ def _read(
     try:
         decoded = DECODER.decode(content)
         choice = decoded.choices[0]
-    except (msgspec.DecodeError, UnicodeDecodeError, IndexError):
+    except (msgspec.DecodeError, UnicodeDecodeError, IndexError, RecursionError):
         raise Unreachable(
             f"{site.name} does not speak the OpenAI protocol: {site.excerpt(content)}. "
             "base_url usually ends in /v1."

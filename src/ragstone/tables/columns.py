@@ -173,7 +173,7 @@ def _decode_list(text: str) -> list[Any] | None:
     """Return the list that a flat format carried as JSON, or as Python writes it (pandas does)."""
     try:
         decoded = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         try:
             with warnings.catch_warnings(action="ignore"):  # of odd escapes in what is no list at all
                 decoded = ast.literal_eval(text)
@@ -256,7 +256,7 @@ def as_object(value: Any) -> Any:
         return None
     try:
         return msgspec.json.decode(value)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise ValueError(f"expected JSON, got {value[:60]!r}") from None
 
 

@@ -195,14 +195,14 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
                 continue
             try:
                 yield number, decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
                 yield number, msgspec.DecodeError(str(mistake))
 
 
 def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
     try:
         rows = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise DataError(
             f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
         ) from None

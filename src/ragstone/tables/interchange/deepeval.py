@@ -7,7 +7,7 @@ with passages that are joined by `|`.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ragstone.tables.interchange.values import context_in, count_in, number_in
+from ragstone.tables.interchange.values import amount_in, context_in, count_in
 
 _CASES = ("testCases", "test_cases")
 _NAMES = {"actualOutput": "actual_output", "expectedOutput": "expected_output"}
@@ -60,8 +60,8 @@ def _row(case: Mapping[str, Any]) -> dict[str, Any]:
     made = count_in(case, ["outputTokenCount", "output_token_count"])
     more = {
         "retrieval_context": found,
-        "latency_s": number_in(case.get("completionTime", case.get("completion_time"))),
-        "cost_usd": number_in(case.get("tokenCost", case.get("token_cost"))),
+        "latency_s": amount_in(case.get("completionTime", case.get("completion_time"))),
+        "cost_usd": amount_in(case.get("tokenCost", case.get("token_cost"))),
         "usage": None if given is None and made is None else {"input": given or 0, "output": made or 0},
     }
     row |= {name: value for name, value in more.items() if value is not None}

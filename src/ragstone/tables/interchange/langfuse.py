@@ -11,11 +11,11 @@ from ragstone.records import Answer
 from ragstone.tables.columns import accepted_names
 from ragstone.tables.interchange.traces import Kind, Step, answers_of
 from ragstone.tables.interchange.values import (
+    amount_in,
     answer_in,
     contexts_in,
     count_in,
     decoded,
-    number_in,
     objects_in,
     question_in,
     seconds_at,
@@ -69,12 +69,12 @@ def read_langfuse(rows: Iterable[tuple[int, Any]], where: str) -> Iterator[tuple
 def _trace(number: int, raw: Mapping[str, Any]) -> Step:
     return Step(
         number=number,
-        trace=str(raw.get("id")),
+        trace=_id(raw.get("id")),
         kind="trace",
         asked=question_in(raw.get("input")),
         answered=_answer(raw),
         started=seconds_at(raw.get("timestamp")),
-        latency_s=number_in(raw.get("latency")),
+        latency_s=amount_in(raw.get("latency")),
         tokens=_tokens(raw),
         cost_usd=_cost(raw),
         error=_error(raw),
@@ -85,13 +85,13 @@ def _observation(number: int, raw: Mapping[str, Any]) -> Step:
     kind = _kind(raw)
     begun = seconds_at(raw.get("startTime", raw.get("start_time")))
     ended = seconds_at(raw.get("endTime", raw.get("end_time")))
-    latency = number_in(raw.get("latency"))
+    latency = amount_in(raw.get("latency"))
     if latency is None and begun is not None and ended is not None:
         latency = max(0.0, round(ended - begun, 6))
     names = ("providedModelName", "provided_model_name", "model")
     return Step(
         number=number,
-        trace=str(raw.get("traceId", raw.get("trace_id"))),
+        trace=_id(raw.get("traceId", raw.get("trace_id"))),
         id=_id(raw.get("id")),
         parent=_id(raw.get("parentObservationId", raw.get("parent_observation_id"))),
         kind=kind,
@@ -144,9 +144,9 @@ def _counted(counts: Mapping[str, Any]) -> tuple[int, int, int] | None:
 
 
 def _cost(raw: Mapping[str, Any]) -> float | None:
-    costs = [number_in(raw.get(name)) for name in _COST]
+    costs = [amount_in(raw.get(name)) for name in _COST]
     details = decoded(raw.get("costDetails", raw.get("cost_details")))
     if isinstance(details, Mapping):
-        costs.append(number_in(details.get("total")))
+        costs.append(amount_in(details.get("total")))
     # Langfuse writes 0 where it knows no price.
     return next((cost for cost in costs if cost), None)

@@ -11,12 +11,12 @@ from typing import Any
 from ragstone.tables.columns import as_list
 from ragstone.tables.interchange.traces import Kind, Step, answers_of
 from ragstone.tables.interchange.values import (
+    amount_in,
     answer_in,
     context_in,
     count_in,
     decoded,
     fields_in,
-    number_in,
     objects_in,
     question_in,
     seconds_at,
@@ -143,7 +143,7 @@ def _step(number: int, span: Mapping[str, Any]) -> Step:
     model = _at(attributes, "llm", "model_name")
     return Step(
         number=number,
-        trace=str(span.get("trace_id")),
+        trace=_id(span.get("trace_id")),
         id=_id(span.get("span_id")),
         parent=_id(span.get("parent_id")),
         kind=kind,
@@ -153,7 +153,7 @@ def _step(number: int, span: Mapping[str, Any]) -> Step:
         started=begun,
         latency_s=None if begun is None or ended is None else max(0.0, round(ended - begun, 6)),
         tokens=_tokens(_at(attributes, "llm", "token_count")),
-        cost_usd=number_in(_at(attributes, "llm", "cost", "total")),
+        cost_usd=amount_in(_at(attributes, "llm", "cost", "total")),
         model=model if isinstance(model, str) else None,
         error=str(span.get("status_message") or "the span failed, and does not say why") if failed else None,
     )

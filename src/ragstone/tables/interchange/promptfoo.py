@@ -10,7 +10,14 @@ from typing import Any
 from ragstone.errors import DataError
 from ragstone.records import Answer
 from ragstone.tables.columns import accepted_names
-from ragstone.tables.interchange.values import answer_in, fields_in, objects_in, question_in
+from ragstone.tables.interchange.values import (
+    amount_in,
+    answer_in,
+    count_in,
+    fields_in,
+    objects_in,
+    question_in,
+)
 from ragstone.tables.said import QUESTION_NAMES
 
 # What an assertion is compared with, where that is a right answer.
@@ -38,7 +45,11 @@ def read_promptfoo(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tup
     for number, raw in rows:
         inside = raw.get("results") if isinstance(raw, dict) else None
         if isinstance(inside, Mapping):
-            results += enumerate(objects_in(inside.get("results")), 1)
+            for at, one in enumerate(inside["results"], 1):
+                if isinstance(one, dict):
+                    results.append((at, one))
+                else:
+                    yield at, one
         elif isinstance(raw, dict):
             results.append((number, raw))
         else:
@@ -118,11 +129,11 @@ def _row(result: Mapping[str, Any], system: str) -> dict[str, Any]:
             name: result[name] for name in ("success", "score", "namedScores") if result.get(name) is not None
         },
     }
-    latency, cached = result.get("latencyMs"), response.get("cached")
-    if isinstance(latency, int | float) and not cached and not isinstance(latency, bool):
+    latency = amount_in(result.get("latencyMs"))
+    if latency is not None and not response.get("cached"):
         row["latency_s"] = latency / 1000
     # promptfoo writes a cost of 0 where it knows no price.
-    row["cost_usd"] = response.get("cost", result.get("cost") or None)
+    row["cost_usd"] = amount_in(response.get("cost", result.get("cost") or None))
     row["question_id"] = variables.get("question_id", variables.get("id"))
     return {name: value for name, value in row.items() if value is not None}
 
@@ -180,11 +191,13 @@ def _contexts(output: object, *places: object) -> Any:
 
 def _usage(given: object) -> dict[str, int] | None:
     """Return the provider's tokens; None where none are told, as of replies from promptfoo's own cache."""
-    if not isinstance(given, Mapping) or not (given.get("prompt") or given.get("completion")):
+    told = fields_in(given)
+    sent, made = count_in(told, ["prompt"]), count_in(told, ["completion"])
+    if not sent and not made:
         return None
     return {
-        "input": given.get("prompt") or 0,
-        "output": given.get("completion") or 0,
-        "cached": given.get("cached") or 0,
-        "calls": given.get("numRequests") or 1,
+        "input": sent or 0,
+        "output": made or 0,
+        "cached": count_in(told, ["cached"]) or 0,
+        "calls": count_in(told, ["numRequests"]) or 1,
     }

@@ -43,5 +43,6 @@ def _row(sample: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(turns, list):
         said = [{**turn, "role": turn.get("type")} for turn in turns if isinstance(turn, Mapping)]
         row["user_input"], answer = said_in({"messages": said})
-        row.setdefault("response", answer)
+        if row.get("response") is None:
+            row["response"] = answer
     return row

@@ -15,12 +15,13 @@ NO_OUTPUT = "the trace has no output"
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One span of a trace, or (kind `trace`) the trace itself.
 
-    number: the line that it stands in. asked, answered: texts. contexts: passages that came out of it, None
-    where it is not known to bring any. started: seconds, of any origin. tokens: input, output and cached.
+    number: the line that it stands in. trace: None where it is not told, and so one of its own. asked,
+    answered: texts. contexts: passages that came out of it, None where it is not known to bring any. started:
+    seconds, of any origin. tokens: input, output and cached.
     """
 
     number: int
-    trace: str
+    trace: str | None
     id: str | None = None
     parent: str | None = None
     kind: Kind = "other"
@@ -45,12 +46,15 @@ def answers_of(steps: Iterable[Step], where: str) -> Iterator[tuple[int, dict[st
     error.
     Raises DataError where nothing was asked in any of them.
     """
-    traces: dict[str, list[Step]] = {}
+    traces: dict[object, list[Step]] = {}
     for step in steps:
-        traces.setdefault(step.trace, []).append(step)
-    rows = [
-        (inside[0].number, row) for name, inside in traces.items() if (row := _row(name, inside)) is not None
-    ]
+        known = traces.get(step.trace, [])
+        # Neither those without an id nor those that share one with another question are one trace.
+        alone = step.trace is None or (
+            step.kind == "trace" and any(one.kind == "trace" and _said(one) != _said(step) for one in known)
+        )
+        traces.setdefault(object() if alone else step.trace, []).append(step)
+    rows = [(inside[0].number, row) for inside in traces.values() if (row := _row(inside)) is not None]
     systems = {row["system"] for _, row in rows if "system" in row}
     only = {"system": next(iter(systems))} if len(systems) == 1 else {}
     yield from ((number, only | row) for number, row in rows)
@@ -61,7 +65,11 @@ def answers_of(steps: Iterable[Step], where: str) -> Iterator[tuple[int, dict[st
         )
 
 
-def _row(name: str, steps: Sequence[Step]) -> dict[str, Any] | None:
+def _said(step: Step) -> tuple[str | None, str | None]:
+    return step.asked, step.answered
+
+
+def _row(steps: Sequence[Step]) -> dict[str, Any] | None:
     steps = sorted(steps, key=lambda step: (step.started is None, step.started or 0.0))
     top = _top(steps)
     said = [step for step in steps if step.kind not in ("retriever", "reranker", "embedding")]
@@ -85,7 +93,7 @@ def _row(name: str, steps: Sequence[Step]) -> dict[str, Any] | None:
         "usage": _usage(models) or _usage([top]),
         "cost_usd": _cost(models, top),
         "error": error,
-        "metadata": {"trace_id": name},
+        "metadata": {"trace_id": top.trace} if top.trace else None,
     }
     return {field: value for field, value in row.items() if value is not None}
 

@@ -33,7 +33,7 @@ def decoded(value: object) -> object:
     if isinstance(value, str) and value.lstrip()[:1] in ('"', "{", "["):
         try:
             return msgspec.json.decode(value)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return value
     return value
 
@@ -129,6 +129,12 @@ def number_in(value: object) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def amount_in(value: object) -> float | None:
+    """Return a finite number of 0 or more, as seconds and dollars are; None for anything else."""
+    number = number_in(value)
+    return None if number is None or number < 0 else number
 
 
 def count_in(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
