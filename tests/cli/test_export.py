@@ -39,7 +39,7 @@ def test_export_of_nothing_or_of_no_run_says_what_to_do(folder):
 def test_export_tells_of_cells_that_excel_cuts(write_run, folder):
     answers = [Answer(question_id="q1", system="rag", answer="long " * 10_000)]
     ran = ragstone("export", write_run(answers=answers), "a.csv", "a.jsonl")
-    assert ran.err.count("1 cells are longer than Excel shows (32,767 characters)") == 1
+    assert ran.err.count("Longer than Excel shows (32,767 characters): 1 cell;") == 1
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")

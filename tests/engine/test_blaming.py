@@ -293,6 +293,9 @@ def test_a_judge_that_has_changed_since_the_run_is_refused(project, run_folder, 
     file.write_text(file.read_text().replace("version = 1", "version = 2"))
     with pytest.raises(ConfigError, match="judged by version 1, today it is 2"):
         ragstone.blame(run_folder, settings=project)
+    file.write_text(file.read_text().replace("version = 2", "version = 1").replace("LEAD:", "LEAD: now"))
+    with pytest.raises(ConfigError, match="judge lead: it has changed since the run"):
+        ragstone.blame(run_folder, settings=project)
 
 
 def test_a_prompt_that_has_changed_since_the_run_is_refused(tmp_path, fake_openai):

@@ -104,6 +104,12 @@ def test_labels_of_0_and_1_say_no_and_yes_and_others_are_grades_of_the_judges_sc
     assert second_by_people(graded, rows, LEAD) == {"a": False, "b": True}
 
 
+def test_a_grade_that_is_not_on_the_scale_is_refused():
+    labels = [Label(question_id="a", system="s", score=7), Label(question_id="b", system="s", score=0)]
+    with pytest.raises(DataError, match="a label says 0, and grade grades from 1 to 5"):
+        second_by_people(labels, [judgement("a", 5.0)], LEAD)
+
+
 def test_of_several_people_the_median_counts_and_a_tie_says_nothing():
     rows = [judgement("a", 5.0), judgement("b", 5.0)]
     labels = [

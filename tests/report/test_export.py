@@ -94,6 +94,14 @@ def test_a_file_that_exists_is_not_touched_without_force(run, tmp_path):
     assert not list(tmp_path.glob("*.partial"))
 
 
+def test_rows_of_the_run_itself_are_never_replaced(run, tmp_path):
+    before = (run.folder / "answers.jsonl").read_bytes()
+    with pytest.raises(DataError, match="rows of the run itself"):
+        export_table(run, run.folder / "answers.jsonl", force=True)
+    assert (run.folder / "answers.jsonl").read_bytes() == before
+    assert export_table(run, run.folder / "table.jsonl") == 4
+
+
 def test_an_unknown_ending_is_told_with_those_that_are_known(run, tmp_path):
     with pytest.raises(DataError, match=r"'.xlsx'. Use one of: .csv .parquet .jsonl .*Excel opens .csv"):
         export_table(run, tmp_path / "t.xlsx")

@@ -35,18 +35,19 @@ def export(
     from ragstone.report.export import check_export, export_table, n_cut_by_excel
     from ragstone.report.finished import read_run
     from ragstone.report.tracking import log_to_mlflow
+    from ragstone.report.wording import plural
 
     mlflow = mlflow or bool(tracking_uri)
     if not outputs and not mlflow:
         raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow.")
     for path in outputs or ():
-        check_export(path, force)
+        check_export(path, force, run)
     finished = read_run(run)
     for path in outputs or ():
         say(f"{path}: {export_table(finished, path, force=force):,} rows.")
         cut = n_cut_by_excel(finished.table()) if path.suffix.lower() == ".csv" else 0
         if cut:
-            say(f"{cut:,} cells are longer than Excel shows (32,767 characters); other programs read them.")
+            say(f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; others read all.")
     if mlflow:
         with redirect_stdout(sys.stderr):  # where MLflow says what its page of the run is
             there = log_to_mlflow(finished, tracking_uri=tracking_uri, experiment=experiment)

@@ -77,8 +77,8 @@ def notes_of_system(
     n_stubborn = sum(one.gold is not None and one.gold.right is False for one in stubborn)
     if n_stubborn:
         notes.append(
-            f"{plural(n_stubborn, 'lost point')} had no relevant document among the contexts, and stay wrong "
-            "with it in hand: a better retriever alone would not bring them back, so they are not its."
+            f"{plural(n_stubborn, 'lost point')} had no relevant document among the contexts, and stayed "
+            "wrong with it in hand: a better retriever alone brings nothing back there."
         )
     if plan.model is not None:
         n_failed = sum(

@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.config import AnswerSection, DocumentsSection, JudgeSection, RetrieveSection, Settings
 from ragstone.config.systems import RagSystem
-from ragstone.engine.manifest import FILE, prompt_digest
+from ragstone.engine.manifest import FILE, digest_of
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.judging import Judge, MetricSummary, load_judge
 from ragstone.judging.combined.members import model_name
@@ -82,6 +82,8 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     leads = _leads(run.summary, settings.blame.judge)
     judge = _judge_of(leads[0], of_run)
     asked = {m.metric: _beside(run.summary, m.metric, of_run) for m in run.summary.metrics}
+    for one in filter(None, [judge, *asked.values()]):
+        _check_judge(manifest, one)
     model, prompt = _again(of_run, settings)
     _check_prompt(manifest, of_run, settings)
     second, labels = _second(settings, leads[0])
@@ -243,13 +245,23 @@ def _again(of_run: Settings, settings: Settings) -> tuple[str | None, str]:
     return declared.model or model, declared.prompt or prompt
 
 
+def _check_judge(manifest: Mapping[str, Any], judge: Judge) -> None:
+    """Refuse a judge that is not any more what the run was judged by, though its version is the same."""
+    made = manifest.get("judges", {}).get(judge.name)
+    if made is not None and made["digest"] != digest_of(judge):
+        raise ConfigError(
+            f"judge {judge.name}: it has changed since the run, so its scores cannot be compared. Run again, "
+            "then lay blame."
+        )
+
+
 def _check_prompt(manifest: Mapping[str, Any], of_run: Settings, settings: Settings) -> None:
     """Refuse a prompt that is not any more what the run was made with, unless another one is asked for."""
     made = manifest.get("prompt")
     if settings.blame.prompt is not None or not isinstance(made, dict):
         return
     now = load_prompt(of_run.named(of_run.answer.prompt))
-    if made.get("name") == now.name and prompt_digest(now) != made.get("digest"):
+    if made.get("name") == now.name and digest_of(now) != made.get("digest"):
         raise ConfigError(
             f"prompt {now.name}: it has changed since the run. Run again, or name one as [blame] prompt."
         )

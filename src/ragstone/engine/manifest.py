@@ -59,8 +59,7 @@ def write_manifest(
         "settings": _settings(settings),
         "models": models,
         "judges": {
-            judge.name: {"version": judge.version, "digest": _digest(_encode(judge))}
-            for judge in identities(judges)
+            judge.name: {"version": judge.version, "digest": digest_of(judge)} for judge in identities(judges)
         },
         "files": {file.name: _digest(file.read_bytes()) for file in sorted(folder.glob("*.jsonl"))},
     }
@@ -69,14 +68,14 @@ def write_manifest(
         manifest["prompt"] = {
             "name": prompt.name,
             "version": prompt.version,
-            "digest": prompt_digest(prompt),
+            "digest": digest_of(prompt),
         }
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 
 
-def prompt_digest(prompt: AnsweringPrompt) -> str:
-    """Return what changes when an answering prompt does."""
-    return _digest(_encode(prompt))
+def digest_of(given: AnsweringPrompt | Judge) -> str:
+    """Return what changes when an answering prompt or a judge does."""
+    return _digest(_encode(given))
 
 
 def _settings(settings: Settings) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def second_by_people(
 
     Labels that are all 0 or 1 say no or yes; others are grades on the judge's scale. Of several annotators
     the median counts, and a tie says nothing. Raises DataError if no label speaks of an answer that this
-    judge judged.
+    judge judged, and for a grade that is not on the scale.
     """
     judged = [
         row
@@ -117,8 +117,14 @@ def second_by_people(
             f"none of the labels is of an answer of this run that {lead.judge} judged ({lead.metric}). Give "
             "labels of its own answers: the same question_id and system, and no other metric."
         )
-    binary = {label for human in humans.values() for label in human.grades} <= {0.0, 1.0}
-    scale = (0.0, 1.0) if binary else lead.scale
+    grades = {label for human in humans.values() for label in human.grades}
+    scale = (0.0, 1.0) if grades <= {0.0, 1.0} else lead.scale
+    off = [grade for grade in grades if scale and not scale[0] <= grade <= scale[1]]
+    if scale and off:
+        raise DataError(
+            f"a label says {min(off):g}, and {lead.judge} grades from {scale[0]:g} to {scale[1]:g}. Give "
+            "grades on that scale, or 0 for wrong and 1 for right throughout."
+        )
     return {
         row.question_id: is_right(human.score, scale)
         for row, human in zip(pairs.rows, pairs.humans, strict=True)

@@ -15,6 +15,15 @@ from ragstone.tables.writing import FREE_FORM
 
 Table = Rows[dict[str, Any]]
 
+ROWS = {
+    f"{kind}.jsonl"
+    for kind in (
+        *("documents", "chunks", "questions", "rankings", "answers", "judgements"),
+        *("causes", "blame_answers", "blame_judgements"),
+    )
+}
+"""What a run holds as .jsonl: see docs/files.md."""
+
 # What makes a spreadsheet take a cell for a formula, or would after the character is dropped (OWASP, CSV
 # injection), also in the wide forms of East Asian keyboards.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -25,9 +34,10 @@ def export_table(run: FinishedRun, path: Path | str, *, force: bool = False) -> 
     """Write the joined table of a run and return how many rows it has.
 
     path: ends with .csv, .parquet, .jsonl or .ndjson. Raises DataError for another ending, or a file that
-    exists if `force` is not given; MissingExtra for Parquet without its package.
+    exists if `force` is not given, and for rows of the run itself; MissingExtra for Parquet without its
+    package.
     """
-    path = check_export(path, force)
+    path = check_export(path, force, run.folder)
     table = run.table()
     try:
         WRITERS[path.suffix.lower()](table, partial_path(path))
@@ -40,9 +50,11 @@ def export_table(run: FinishedRun, path: Path | str, *, force: bool = False) -> 
     return len(table)
 
 
-def check_export(path: Path | str, force: bool) -> Path:
-    """Return the path if a table may be written there. Raises DataError."""
+def check_export(path: Path | str, force: bool, folder: Path) -> Path:
+    """Return the path if a table may be written there. folder: of the run. Raises DataError."""
     path = Path(path)
+    if path.name in ROWS and path.resolve().parent == folder.resolve():
+        raise DataError(f"{path} holds rows of the run itself. Give the table another name.")
     if path.suffix.lower() not in WRITERS:
         raise DataError(
             f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)}. Excel "
