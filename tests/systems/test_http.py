@@ -281,3 +281,10 @@ async def test_what_is_no_address_is_told_before_anything_is_asked(fake, url):
 async def test_headers_that_cannot_be_sent_are_told(fake, headers, told):
     with pytest.raises(ConfigError, match=told):
         await ask(fake, headers=headers)
+
+
+async def test_a_reply_without_measure_is_not_read_to_its_end(fake):
+    fake.script = lambda _asked: {"answer": "x" * 10_000_001}
+    with pytest.raises(AppFailed, match="more than 10,000,000 bytes") as failure:
+        await ask(fake)
+    assert failure.value.status == "unparsable"

@@ -21,6 +21,8 @@ from ragstone.llm.transport import BadRequest, Unreachable
 if TYPE_CHECKING:
     from ragstone.llm.site import Site
 
+MOST_BYTES = 10_000_000  # of a reply: no answer with its contexts is longer, but a stream may never end
+
 Declared = HttpSystem | HttpTranslator
 Post = Callable[[Values], Awaitable[Json]]
 """Values for the places of the template -> the reply to one request."""
@@ -165,7 +167,7 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
     try:
         # A POST that is redirected loses its body or, elsewhere, tells a stranger the question and the key.
         response, content = await exchange(
-            there, "POST" if body else "GET", "", allow_redirects=False, **request
+            there, "POST" if body else "GET", "", most_bytes=MOST_BYTES, allow_redirects=False, **request
         )
     except CallFailed as failure:
         words = _hidden(str(failure), values).replace("base_url", "url").replace(there.name, site.name)

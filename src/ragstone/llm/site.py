@@ -102,12 +102,23 @@ async def exchange(
     site: Site,
     method: str,
     path: str,
+    *,
+    most_bytes: int | None = None,
     **request: Any,  # noqa: ANN401 - as aiohttp takes it
 ) -> tuple[aiohttp.ClientResponse, bytes]:
-    """Return the response to a request, and its body. Raises CallFailed and ModelError for none."""
+    """Return the response to a request, and its body. Raises CallFailed and ModelError for none.
+
+    most_bytes: of the body; of a longer one the rest is not read, and it is a CallFailed. None: any length.
+    """
     try:
         async with site.session.request(method, site.base_url + path, **request) as response:
-            return response, await response.read()
+            body = bytearray()
+            async for part in response.content.iter_any():
+                body += part
+                if most_bytes is not None and len(body) > most_bytes:
+                    told = f"{site.name}: a reply of more than {most_bytes:,} bytes"
+                    raise CallFailed("unparsable", told)
+            return response, bytes(body)
     except aiohttp.ConnectionTimeoutError:
         raise Unreachable(f"{site.name} cannot be reached (no connection within {CONNECT_S:g} s).") from None
     except TimeoutError:
