@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.records import Answer
-from ragstone.tables.columns import ALIASES, SHAPES, accepted_names, columns_of, fields_of, to_canonical
+from ragstone.tables.columns import (
+    ALIASES,
+    SHAPES,
+    accepted_names,
+    as_contexts,
+    columns_of,
+    fields_of,
+    to_canonical,
+)
 
 
 @pytest.mark.parametrize("kind", ALIASES, ids=lambda kind: kind.__name__)
@@ -69,3 +77,13 @@ def test_looking_columns_up_gives_what_searching_for_them_gives(
     shuffled = list(raw.items())
     order.shuffle(shuffled)
     assert to_canonical(dict(shuffled), Answer) == by_definition(raw)
+
+
+def test_contexts_whose_tool_counts_them_have_texts_as_ids() -> None:
+    plain, other = {"text": "a", "id": 7}, {"content": "b", "document_id": 8, "score": 0.5}
+    assert as_contexts([plain, other]) == [
+        {"text": "a", "id": "7"},
+        {"text": "b", "document_id": "8", "score": 0.5},
+    ]
+    with pytest.raises(TypeError, match="an id must be text"):
+        as_contexts([{"text": "a", "id": True}])

@@ -155,21 +155,11 @@ def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context
         found = found[0] if isinstance(found[0], list) else found
     texts = [] if found == [None] else found
     try:
-        row = parse_row({"question_id": "-", "answer": "-", "contexts": list(map(_with_ids, texts))}, Answer)
+        row = parse_row({"question_id": "-", "answer": "-", "contexts": list(texts)}, Answer)
     except DataError as mistake:
         reason = str(mistake).rpartition("}: ")[2]
         raise AppFailed("unparsable", f"{where}: {reason}; the first is {described(texts[0])}") from None
     return row.contexts or []
-
-
-def _with_ids(context: Json) -> Json:
-    """Return a context with the ids as texts, where the application counts."""
-    if not isinstance(context, dict):
-        return context
-    return {
-        key: str(value) if key in ("id", "document_id") and isinstance(value, int) else value
-        for key, value in context.items()
-    }
 
 
 def _number(reply: Json, pick: Pick | None) -> float | None:

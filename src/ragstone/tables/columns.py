@@ -211,16 +211,21 @@ def as_contexts(value: Any) -> list[dict[str, Any]] | None:
     contexts: list[dict[str, Any]] = []
     for item in as_list(value):
         if isinstance(item, dict) and item.keys() <= CONTEXT_FIELDS and isinstance(item.get("text"), str):
-            contexts.append(item)
+            contexts.append(_with_text_ids(item))
         elif isinstance(item, Mapping):
             text = next((item[name] for name in CONTEXT_TEXT if isinstance(item.get(name), str)), None)
             if text is None:
                 raise TypeError(f"a context needs one of {', '.join(CONTEXT_TEXT)}; it has {', '.join(item)}")
             kept = {name: item[name] for name in CONTEXT_FIELDS - {"text"} if item.get(name) is not None}
-            contexts.append({**kept, "text": text})
+            contexts.append(_with_text_ids({**kept, "text": text}))
         elif item is not None:
             contexts.append({"text": as_text(item)})
     return contexts
+
+
+def _with_text_ids(context: dict[str, Any]) -> dict[str, Any]:
+    numbers = [name for name in ("id", "document_id") if isinstance(context.get(name), int)]
+    return context | {name: as_id(context[name]) for name in numbers} if numbers else context
 
 
 def as_number(value: Any) -> float:
