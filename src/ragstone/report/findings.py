@@ -187,7 +187,7 @@ def _blame(summary: RunSummary) -> Finding:
         sentences.append("`ragstone blame` asks again and names the cause of each.")
     if not figures:
         sentences = [
-            "No question names the documents that hold its answer. "
+            "No question names the documents that hold its answer, or nothing tells what was retrieved. "
             "Give them as document_ids in questions.jsonl, with the rankings or the answers' contexts."
         ]
     return Finding("What is to blame?", figures[:SHOWN_FIGURES], sentences)
