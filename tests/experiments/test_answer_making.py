@@ -133,6 +133,14 @@ def test_small_groups_stand_together_and_are_counted():
     assert [group.cells["one"]["score"].value for group in table.groups] == [100, 0]
 
 
+def test_tag_none_of_whose_groups_stands_by_itself_is_no_grouping():
+    questions = questions_of(6, tags=[{"crop": f"{at}"} for at in range(6)])
+    rows = {"one": judged("one", correct=[100] * 6)}
+    assert board_of(rows, questions=questions).by_tag == []
+    [table] = board_of(rows, questions=questions, tags=["crop"]).by_tag
+    assert [(group.value, group.n_values) for group in table.groups] == [(None, 6)]
+
+
 def test_tag_that_puts_all_questions_into_one_group_is_no_grouping():
     questions = questions_of(6, tags=[{"crop": "wheat"}] * 6)
     assert board_of({"one": judged("one", correct=[100] * 6)}, questions=questions).by_tag == []

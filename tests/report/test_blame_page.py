@@ -149,6 +149,10 @@ def test_the_terminal_shows_some_points_of_each_cause(blamed_run):
     assert "not retrieved (9 points)" in said
     assert "and 11 more, in causes.jsonl and the report" in said
     assert "q<1>: Document" in said
+    console.print(terminal_blame(read_blame(blamed_run), ()))
+    said = " ".join(console.export_text().split())
+    assert "Causes: not retrieved 9" in said  # a list of heads without points would say less
+    assert "points)" not in said
 
 
 def test_the_first_screen_names_the_component_with_the_most_lost_points(summary):

@@ -28,7 +28,7 @@ def tag_tables(
     """Return the means in groups by `lang` and every tag; tags: these alone, in their order.
 
     Groups with fewer than FEWEST questions, and those beyond MOST_SHOWN, stand together. Without `tags`, one
-    that has more than MOST_VALUES values, or puts all questions into one group, is left out. Raises what
+    that has more than MOST_VALUES values, none of FEWEST questions, or all questions in one is left out. Raises what
     chosen_tags raises.
     """
     tables = []
@@ -41,7 +41,8 @@ def tag_tables(
                 members.setdefault(value, []).append(question.id)
         n_with = sum(map(len, members.values()))
         one = len(members) == 1 and n_with == len(questions)
-        if tags is None and (one or len(members) > MOST_VALUES):
+        small = all(len(ids) < FEWEST for ids in members.values())
+        if tags is None and (one or small or len(members) > MOST_VALUES):
             continue
         groups = [
             TagGroup(

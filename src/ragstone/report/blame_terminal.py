@@ -27,12 +27,15 @@ SHOWN_CAUSES = 3  # points of each cause, with their evidence
 
 
 def terminal_blame(summary: BlameSummary, causes: Sequence[Caused]) -> "Group":
-    """Return each system's shares, its causes with some of their points, and the notes."""
+    """Return each system's shares, its causes with some of their points, and the notes.
+
+    causes: those of the run; without them each cause has its number of points alone.
+    """
     from rich.console import Group
 
     parts: list[RenderableType] = []
-    for row in summary.systems:
-        parts += _system(row, causes)
+    for at, row in enumerate(summary.systems):
+        parts += _system(row, causes, apart=at > 0)
     said = notes(summary)
     return Group(
         *parts,
@@ -42,14 +45,14 @@ def terminal_blame(summary: BlameSummary, causes: Sequence[Caused]) -> "Group":
     )
 
 
-def _system(row: SystemBlame, causes: Sequence[Caused]) -> "list[RenderableType]":
+def _system(row: SystemBlame, causes: Sequence[Caused], *, apart: bool) -> "list[RenderableType]":
     table = new_table(("", False), ("points", True), ("share", True), ("95 % interval", True))
     for share in shown_shares(row):
         n = count(share.n) if share.share else ""
         table.add_row(*map(text, (share.component, n, share_told(share), share_range(share))))
     said = [sentence for sentence in (worth(row), left_out(row)) if sentence]
     return [
-        text(f"{row.system}: where the lost points went", "bold"),
+        text(f"{row.system}: where the lost points went", "bold", before=int(apart)),
         text(judged_by(row), "dim"),
         table,
         text(outcome(row), "bold", before=1),
@@ -59,6 +62,9 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> "list[RenderableType]
 
 
 def _causes(row: SystemBlame, causes: Sequence[Caused]) -> "list[RenderableType]":
+    if not causes and row.causes:
+        told = ", ".join(f"{cause} {count(n)}" for cause, n in row.causes.items())
+        return [text(f"Causes: {told}.")]
     parts: list[RenderableType] = []
     for cause, n in row.causes.items():
         ours = of_cause(causes, row.system, cause)
