@@ -28,8 +28,8 @@ def tag_tables(
     """Return the means in groups by `lang` and every tag; tags: these alone, in their order.
 
     Groups with fewer than FEWEST questions, and those beyond MOST_SHOWN, stand together. Without `tags`, one
-    that has more than MOST_VALUES values, none of FEWEST questions, or all questions in one is left out. Raises what
-    chosen_tags raises.
+    that has more than MOST_VALUES values, none of FEWEST questions, or all questions in one is left out.
+    Raises what chosen_tags raises.
     """
     tables = []
     for tag in chosen_tags(questions, tags):
