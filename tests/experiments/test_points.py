@@ -1,7 +1,7 @@
 import pytest
 
 from ragstone.errors import DataError
-from ragstone.experiments.points import is_right, points_of, second_by_judge, second_by_people
+from ragstone.experiments.points import is_right, points_of, second_by_people
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Judgement, Label, Question
 
@@ -89,11 +89,6 @@ def test_a_point_is_doubted_where_the_second_opinion_differs():
     ]
     found = points(rows, second={"a": True, "b": False, "c": True, "d": False})
     assert [point.doubted for point in found.counted] == [False, True, True, False, False]
-
-
-def test_a_second_judge_speaks_of_one_system():
-    rows = [judgement("a", 5.0), judgement("b", 1.0), judgement("c", 1.0, system="other")]
-    assert second_by_judge(rows, "s") == {"a": True, "b": False}
 
 
 def test_labels_of_0_and_1_say_no_and_yes_and_others_are_grades_of_the_judges_scale():

@@ -87,15 +87,6 @@ def answerable(answer: Answer, question: Question | None) -> bool:
     return said is not False
 
 
-def second_by_judge(judgements: Iterable[Judgement], system: str) -> dict[str, bool]:
-    """Return question id -> whether a second judge says that the system's answer is right."""
-    return {
-        row.question_id: is_right(row.score, row.scale)
-        for row in judgements
-        if row.system == system and row.score is not None
-    }
-
-
 def second_by_people(
     labels: Iterable[Label], judgements: Iterable[Judgement], lead: MetricSummary
 ) -> dict[str, bool]:
