@@ -478,3 +478,13 @@ async def test_chat_can_be_asked_by_batch(fake_openai, root):
     rows, _ = await made(msgspec.structs.replace(settings, models=models), batch=True)
     assert [row.answer for row in rows] == ["It is so."] * 4
     assert fake_openai.stats()["n_batches"] == 1
+
+
+async def test_what_the_application_says_it_costs_is_held_to_the_cap(fake, root):
+    # 0.6 USD a call: after two of them 1.2 of 1 USD are spent, though its tokens have no price.
+    fake.script = lambda _asked: {"answer": "Yes.", "cost": 0.6}
+    free = Price(input=0, output=0)
+    declared = HttpSystem(url=fake.url, cost_usd="$.cost", price_usd_per_million=free, max_concurrency=1)
+    rows, session = await made(settings_of(root, mine=declared), caps=Caps(usd=1))
+    assert [row.error and row.error.partition(":")[0] for row in rows] == [None, None] + ["over_budget"] * 2
+    assert session.calls().cost_usd == 1.2

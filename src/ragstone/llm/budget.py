@@ -192,10 +192,13 @@ class Budget:
         self._held = (self._held[0] + wanted[0], self._held[1] + wanted[1])
         return self.made
 
-    def settle(self, reservation: int, usage: Usage | None, price: Price | None) -> None:
+    def settle(
+        self, reservation: int, usage: Usage | None, price: Price | None, told_usd: float | None = None
+    ) -> None:
         """Replace a reservation by what the call used: nothing (`calls=0`) for one that was refused.
 
         Where nobody knows (a timeout, a reply without token counts) it counts as the most it can be.
+        told_usd: what the endpoint itself says that it cost, which goes before the price.
         """
         with self._lock:
             tokens_most, usd_most = self._reserved.pop(reservation)
@@ -204,9 +207,10 @@ class Budget:
             self._held = held if self._reserved else (0, 0.0)
             tokens, usd = self._spent
             if usage is None or (usage.calls and not usage.input + usage.output):
-                self._spent = (tokens + tokens_most, usd + usd_most)
+                used, cost = tokens_most, usd_most
             else:
-                self._spent = (tokens + usage.input + usage.output, usd + (cost_usd(usage, price) or 0.0))
+                used, cost = usage.input + usage.output, cost_usd(usage, price) or 0.0
+            self._spent = (tokens + used, usd + (cost if told_usd is None else told_usd))
             waiting, self._waiting = self._waiting, []
         for turn in waiting:
             with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits any more

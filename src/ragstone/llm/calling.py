@@ -27,6 +27,11 @@ class Answered(Protocol):
         """The tokens."""
         ...
 
+    @property
+    def cost_usd(self) -> float | None:
+        """What the endpoint says that it cost; None where it does not."""
+        ...
+
 
 AnsweredT = TypeVar("AnsweredT", bound=Answered)
 
@@ -88,6 +93,7 @@ class Caller:
             self._circuit.check()
             reservation = await self._budget.reserve(most, self.price)
             used: Usage | None = UNUSED
+            told_usd: float | None = None
             try:
                 await self._calls.wait()
                 if self._tokens.limited:
@@ -95,7 +101,7 @@ class Caller:
                 self._circuit.check()
                 used = None  # once it is sent, nobody knows until the endpoint says
                 answered = await send()
-                used = answered.usage
+                used, told_usd = answered.usage, answered.cost_usd
             except CallFailed as failure:
                 if failure.status != "timeout":
                     used = UNUSED
@@ -112,6 +118,6 @@ class Caller:
                 self._circuit.open(ModelError(str(failure)))
                 raise
             finally:
-                self._budget.settle(reservation, used, self.price)
+                self._budget.settle(reservation, used, self.price, told_usd)
             self.slots.accepted()
             return answered

@@ -21,6 +21,7 @@ class Embedded(msgspec.Struct, frozen=True, kw_only=True):
 
     vectors: NDArray[np.float32]
     usage: Usage
+    cost_usd: float | None = None  # no endpoint of embeddings tells it
 
 
 class _Vector(msgspec.Struct):
