@@ -53,8 +53,6 @@ def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, s
 
 def _low(metric: MetricComparison) -> float:
     """Return the least that the difference may be; minus infinity where nothing bounds it."""
-    if metric.within is not None:
-        return -metric.within
     low = metric.difference.low
     return float("-inf") if low is None else low
 

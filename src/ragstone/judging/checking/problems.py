@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FIXED_SCALES: dict[str, tuple[float, float]] = {
     "boolean": (0, 1),
+    "lexical": (0, 1),
     "percentage": (0, 100),
     "statements": (0, 1),
     "pairwise": (0, 1),
