@@ -167,6 +167,23 @@ def test_several_models_are_told_in_one_sentence_a_question():
     assert len(bests(summary)) == 2
 
 
+def test_where_all_cells_have_the_same_mean_none_is_said_to_have_the_highest():
+    names = ["a", "b", "c"]
+    rows = {name: rows_of(name, 0) for name in names}
+    same = msgspec.structs.replace(bench(), board=board_of(rows, condition="none"))
+    # Of 20 answers none is right, in each of the three cells; where all scores are one there is no interval.
+    assert bests(same) == ["none: all 3 cells have the same correctness 0.00 (no interval)."]
+    two = msgspec.structs.replace(bench(), board=board_of({name: rows[name] for name in "ab"}))
+    assert bests(two)[0].startswith("gold: both cells have the same correctness 0.00")
+    unlike = msgspec.structs.replace(bench(), board=board_of({**rows, "c": rows_of("c", 1)}))
+    assert bests(unlike)[0].startswith("gold: c has the highest correctness 5.00")
+    first, second, third = same.board.standings
+    third = msgspec.structs.replace(third, score=None)
+    less = msgspec.structs.replace(same.board, standings=[first, second, third])
+    said = bests(msgspec.structs.replace(same, board=less))
+    assert said[0].startswith("none: both cells with a score have the same correctness 0.00")
+
+
 def test_judges_are_said_with_what_they_are_worth():
     summary = bench()
     roles = {role.role: role_told(role) for role in summary.board.roles}

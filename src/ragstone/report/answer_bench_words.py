@@ -1,5 +1,6 @@
 """What a bench of answerers says in words, the same on its page and in the terminal."""
 
+import math
 from collections.abc import Sequence
 
 from ragstone.config import Condition
@@ -149,16 +150,35 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], summary: AnswerB
     if len(rows) == 1:
         own = "" if first.cell.label == condition else f"{first.cell.label} has "
         return f"{condition}: {own}{value}."
-    alike = [row.cell.label for row in rows if row.verdict == "not distinguishable"]
     n_worse = sum(row.verdict == "worse" for row in rows)
+    n_stopped = sum(row.verdict == "stopped" for row in rows)
+    means = [row.score.mean for row in rows if row.score]
+    if not n_worse and not n_stopped and len(means) > 1 and _same(means):
+        return f"{condition}: {_who_all(len(means), len(rows))} the same {board.measure} {_shared(means)}."
+    alike = [row.cell.label for row in rows if row.verdict == "not distinguishable"]
     said = f"{condition}: {first.cell.label} has the highest {value}"
     if not alike and n_worse == len(rows) - 1:
         return f"{said}; {'the other is' if n_worse == 1 else 'all others are'} worse."
     told = f"; not distinguishable from it: {', '.join(alike)}" if alike else ""
     worse = f"; {plural(n_worse, 'cell')} shown to be worse" if n_worse else ""
-    n_stopped = sum(row.verdict == "stopped" for row in rows)
     stopped = f"; {plural(n_stopped, 'cell')} stopped early" if n_stopped else ""
     return f"{said}{told}{worse}{stopped}."
+
+
+def _same(means: Sequence[Estimate]) -> bool:
+    return all(math.isclose(one.value, means[0].value, rel_tol=1e-9, abs_tol=1e-12) for one in means)
+
+
+def _who_all(n_scored: int, n: int) -> str:
+    """Return the subject of what all cells of a condition share, and `have`."""
+    every = "both cells" if n_scored == 2 else f"all {count(n_scored)} cells"
+    return f"{every} {'have' if n_scored == n else 'with a score have'}"
+
+
+def _shared(means: Sequence[Estimate]) -> str:
+    """Return a mean that several cells have, with the interval where they share that too."""
+    ends = {interval(one) for one in means}
+    return number(means[0].value) + (f" ({ends.pop()})" if len(ends) == 1 else "")
 
 
 def contrasts_by_kind(board: AnswerBoard) -> dict[str, list[Contrast]]:
