@@ -160,7 +160,7 @@ async def test_a_question_whose_call_fails_has_an_empty_ranking_that_says_why(fa
     fake.script = script
     failed, found = await ask(fake, [Question(id="a", question="wheat?"), *ASKED])
     assert (failed.items, len(found.items)) == ([], 1)
-    assert failed.metadata == {"error": f"error: {fake.url}: HTTP 500: broken."}
+    assert failed.metadata == {"error": f"error: {fake.url}: HTTP 500: broken"}
     assert len(fake.asked) == remote_module.ATTEMPTS + 1
     assert found.metadata is None
 
@@ -168,21 +168,68 @@ async def test_a_question_whose_call_fails_has_an_empty_ranking_that_says_why(fa
 @pytest.mark.parametrize(
     ("answered", "says"),
     [
-        (Answered(200, b"<!doctype html><p>Hello"), "the reply is no JSON: <!doctype html><p>Hello"),
-        (Answered(200, b""), "the reply is no JSON: an empty reply"),
-        (Answered(401, b"who are you?"), r"HTTP 401: who are you\?. Check its key \(api_key_env\)"),
+        (Answered(200, b"<!doctype html><p>Hello"), "no JSON: <!doctype html><p>Hello"),
+        (Answered(200, b""), "no JSON: an empty reply"),
+        (Answered(401, b"who are you?"), r"HTTP 401\): who are you\?. Check the key's environment variable"),
         ({"hits": [], "took": 3}, r"has nothing at `items`; it is an object with the keys hits, took"),
         (
             {"results": [{"id": "d0", "body": "x"}]},
             r"no id at document_id = '\$\.document_id'.*keys id, body",
         ),
         (["d0"], "has nothing at `items`; it is a list of 1, the first the text 'd0'"),
+        (Answered(200, b"[[[7]]]"), "it is a list of 1, the first a list of 1$"),
+        (Answered(200, b"[" * 100_000 + b"]" * 100_000), r"unparsable: .*no JSON: \[\["),
+        ({"results": ["x" * 10_000_001]}, "unparsable: .*a reply of more than 10,000,000 bytes"),
+        (Answered(404, b"nothing here"), "HTTP 404: nothing here. Check url"),
+        (
+            Answered(302, headers={"Location": "http://me:word@elsewhere.org/search"}),
+            r"redirects \(HTTP 302\) to http://elsewhere.org/search, which is not followed",
+        ),
     ],
 )
 async def test_where_every_question_fails_the_first_reason_is_told(fake, answered, says):
     fake.script = lambda _asked: answered
     with pytest.raises(ModelError, match=r"(?s)\[retrievers\] mine: no question was answered: .*" + says):
         await ask(fake)
+    assert len(fake.asked) == 1
+
+
+async def test_a_reply_nested_too_deeply_for_its_path_is_a_failure_of_the_question(fake):
+    fake.script = lambda _asked: Answered(content=b'{"results":' + b"[" * 800 + b"]" * 800 + b"}")
+    with pytest.raises(ModelError, match=r"unparsable: .*mine: items: the reply is nested too deeply"):
+        await ask(fake, items="$..hits[*]")
+
+
+async def test_a_byte_order_mark_is_no_error(fake):
+    fake.script = lambda _asked: Answered(content=b'\xef\xbb\xbf{"results": [{"document_id": "d0"}]}')
+    assert [item.document_id for item in (await ask(fake))[0].items] == ["d0"]
+
+
+async def test_a_reply_that_breaks_off_in_the_middle_is_asked_for_again(fake):
+    whole = b'{"results": [{"document_id": "d0"}]}'
+    sent = [whole[:20], whole]
+
+    async def respond(reader, writer):
+        await reader.readuntil(b"}")  # the body of the request
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(whole), sent.pop(0)))
+        writer.close()
+
+    async with await asyncio.start_server(respond, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        (ranking,) = await ask(fake, url=f"http://127.0.0.1:{port}/search")
+    assert ([item.document_id for item in ranking.items], sent) == (["d0"], [])
+
+
+async def test_what_is_told_of_a_refusal_shows_neither_key_nor_password(fake, monkeypatch):
+    monkeypatch.setenv("MY_SEARCH_KEY", "sesame")
+    fake.script = lambda asked: Answered(403, asked.headers["Authorization"].encode())
+    for given in (
+        {"api_key_env": "MY_SEARCH_KEY"},
+        {"url": fake.url.replace("//", "//me:pass@")},
+    ):
+        with pytest.raises(ModelError, match=r"\[the key\]") as told:
+            await ask(fake, **given)
+        assert not any(secret in str(told.value) for secret in ("sesame", "bWU6cGFzcw", "pass@"))
 
 
 async def test_an_empty_list_of_results_is_no_failure(fake):
@@ -202,7 +249,7 @@ async def test_a_server_that_is_down_ends_the_command_before_all_questions_are_t
 async def test_a_server_that_hangs_costs_a_timeout(fake, monkeypatch):
     monkeypatch.setattr(remote_module, "ATTEMPTS", 1)
     fake.latency_s = 1
-    with pytest.raises(ModelError, match=r"timeout: .* did not answer within 0\.1 s"):
+    with pytest.raises(ModelError, match=r"timeout: .* did not answer in time"):
         await ask(fake, timeout_s=0.1)
 
 
@@ -219,11 +266,14 @@ async def test_the_key_goes_into_the_header_and_a_missing_one_is_named(fake, mon
     monkeypatch.setenv("MY_SEARCH_KEY", "sesame")
     await ask(fake, api_key_env="MY_SEARCH_KEY")
     assert fake.asked[0].headers["Authorization"] == "Bearer sesame"
+    await ask(fake, api_key_env="MY_SEARCH_KEY", headers={"Authorization": "ApiKey {key}", "X-Team": "a"})
+    assert fake.asked[1].headers["Authorization"] == "ApiKey sesame"
+    assert fake.asked[1].headers["X-Team"] == "a"
 
 
 async def test_offline_nobody_is_asked(fake):
-    with pytest.raises(ModelError, match=r"--offline, and the retriever 'mine' is asked at"):
-        await ask(fake, offline=True)
+    with pytest.raises(ModelError, match=r"--offline, and the retriever 'mine' is asked at http://a.org"):
+        await ask(fake, offline=True, url="http://me:word@a.org")
     assert fake.asked == []
 
 
@@ -252,6 +302,7 @@ async def test_filters_are_passed_on_or_refused(fake):
         ({"request": {"q": "maize"}}, r"put \{question\} into `request`"),
         ({"items": "$.results["}, r"mine: items = '\$\.results\[' is no JSONPath"),
         ({"url": "not an address"}, "is no address"),
+        ({"headers": {"X-Key": "{key}"}}, r"\{key\} is wanted"),
     ],
 )
 async def test_wrong_declarations_are_met_with_the_fix(fake, given, says):

@@ -65,11 +65,13 @@ class HttpSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="ht
     request: the JSON body, in which `{question}`, `{k}`, `{lang}` and `{tag.NAME}` are filled in; an empty
     one makes it a GET. The same may stand in `url`. items: JSONPath of the results, best first; document_id,
     chunk_id, text, score: JSONPath of each within a result. api_key_env: the environment variable with the
-    key, sent as bearer. max_concurrency: calls at once. timeout_s: for one call.
+    key, sent as bearer, or as `{key}` where that stands in the template or in `headers`. max_concurrency:
+    calls at once. timeout_s: for one call.
     """
 
     url: str
     request: dict[str, Any] = msgspec.field(default_factory=lambda: {"query": "{question}", "k": "{k}"})
+    headers: dict[str, str] = {}
     items: str = "$.results[*]"
     document_id: str = "$.document_id"
     chunk_id: str | None = "$.chunk_id"

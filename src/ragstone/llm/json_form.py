@@ -6,6 +6,7 @@ from typing import cast
 from urllib.parse import quote
 
 from ragstone.errors import ConfigError
+from ragstone.llm.prompt import CallFailed
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Values = Mapping[str, str | int | None]
@@ -48,7 +49,8 @@ def fill_url(url: str, values: Values) -> str:
 def compile_path(path: str, where: str) -> Pick:
     """Return a function that finds all values at a JSONPath (RFC 9535), in order.
 
-    where: what the path is of, for the message. Raises ConfigError for a path that is none.
+    where: what the path is of, for the message. Raises ConfigError for a path that is none; the function
+    raises CallFailed for a reply that is nested too deeply to be searched.
     """
     import jsonpath  # 0.1 s, and only services behind HTTP need it
 
@@ -63,7 +65,10 @@ def compile_path(path: str, where: str) -> Pick:
     def pick(reply: Json) -> list[Json]:
         if isinstance(reply, str):  # the library would take it for JSON text
             return [reply] if path.strip() == "$" else []
-        return cast(list[Json], compiled.findall(reply))
+        try:
+            return cast(list[Json], compiled.findall(reply))
+        except RecursionError:
+            raise CallFailed("unparsable", f"{where}: the reply is nested too deeply to be read") from None
 
     return pick
 
@@ -77,11 +82,18 @@ def described(reply: Json) -> str:
         case str():
             return f"the text {reply[:60]!r}"
         case Sequence():
-            return f"a list of {len(reply)}" + (f", the first {described(reply[0])}" if reply else "")
+            return f"a list of {len(reply)}" + (f", the first {_first(reply[0])}" if reply else "")
         case None:
             return "null"
         case _:
             return repr(reply)
+
+
+def _first(item: Json) -> str:
+    """Return what a list begins with; of a list no more than its length, for it may be nested deep."""
+    if isinstance(item, Sequence) and not isinstance(item, str):
+        return f"a list of {len(item)}"
+    return described(item)
 
 
 def _texts(template: Json) -> Iterator[str]:

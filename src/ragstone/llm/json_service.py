@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ragstone.config import HttpSystem, HttpTranslator, ModelSettings
+from ragstone.config import HttpSettings, HttpSystem, HttpTranslator, ModelSettings
 from ragstone.errors import ConfigError, ModelError, nearest
 from ragstone.llm.json_form import Json, Values, fill, fill_url, places_in
 from ragstone.llm.keys import find_key, without_password
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 10_000_000  # of a reply: no answer with its contexts is longer, but a stream may never end
 
-Declared = HttpSystem | HttpTranslator
+Declared = HttpSettings | HttpSystem | HttpTranslator
 Post = Callable[[Values], Awaitable[Json]]
 """Values for the places of the template -> the reply to one request."""
 

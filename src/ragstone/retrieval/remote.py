@@ -5,42 +5,27 @@ What becomes of a question whose call fails after all its attempts: an empty ran
 """
 
 import asyncio
-import contextlib
-import os
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from ragstone.config import HttpSettings
-from ragstone.errors import ConfigError, DataError, ModelError, nearest
+from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.llm import CallFailed
-from ragstone.llm.json_form import (
-    Json,
-    Pick,
-    Values,
-    compile_path,
-    described,
-    fill,
-    fill_url,
-    places_in,
-)
+from ragstone.llm.json_form import Json, Pick, Values, compile_path, described, places_in
+from ragstone.llm.json_service import Post, check_key, check_places, open_json_service
 from ragstone.llm.keys import without_password
-from ragstone.llm.limits import backoff_s, retry_after_s_of
+from ragstone.llm.limits import backoff_s
 from ragstone.records import Chunk, Question, Ranking
 from ragstone.retrieval.filters import Filter, question_tags
 from ragstone.retrieval.means import Search, SearchMeans
 from ragstone.retrieval.placing import Corpus, Found, place_items
 
-if TYPE_CHECKING:
-    import aiohttp
-
 ATTEMPTS = 4
-RETRYABLE = {408, 425, 429, 500, 502, 503, 504}
-PATIENCE_S = 60.0  # who asks to be left alone for longer is not asked again
 LOST_IN_A_ROW = 20  # calls given up, and none answered between them: nothing more will come
 PLACES = ("question", "k", "lang")
+TAG = "tag."
 
 
 class _Form(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,10 +34,6 @@ class _Form(msgspec.Struct, frozen=True, kw_only=True):
     items: Pick
     list_of_items: Pick
     fields: dict[str, tuple[str, Pick]]  # field -> its path as declared, and compiled
-
-
-class _Failed(CallFailed):
-    """A call without a usable reply."""
 
 
 def search_elsewhere(
@@ -70,8 +51,12 @@ def search_elsewhere(
 
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
         if means.offline:
-            raise ModelError(f"--offline, and the retriever {name!r} is asked at {declared.url}.")
-        async with _open_line(name, declared) as line:
+            shown = without_password(declared.url)
+            raise ModelError(f"--offline, and the retriever {name!r} is asked at {shown}.")
+        where = f"[retrievers] {name}"
+        check_key(declared, where)
+        async with open_json_service(declared, where) as post:
+            line = _Line(name, declared.max_concurrency, post)
 
             async def work(question: Question) -> Ranking:
                 if not question.question.strip():
@@ -94,15 +79,13 @@ def search_elsewhere(
 
 
 class _Line:
-    """An open connection to the endpoint, and how many calls in a row came to nothing."""
+    """A connection to the endpoint, some calls at once, and how many in a row came to nothing."""
 
-    def __init__(self, name: str, declared: HttpSettings, session: "aiohttp.ClientSession") -> None:
+    def __init__(self, name: str, max_concurrency: int, post: Post) -> None:
         self.n_lost = 0
         self._name = name
-        self._declared = declared
-        self._session = session
-        self._shown = without_password(declared.url)
-        self._slots = asyncio.Semaphore(declared.max_concurrency)
+        self._post = post
+        self._slots = asyncio.Semaphore(max_concurrency)
         self._draw = random.Random(0)
 
     async def ask(self, values: Values) -> Json:
@@ -128,64 +111,12 @@ class _Line:
             )
 
     async def _send(self, values: Values) -> Json:
-        import aiohttp
-
-        url = fill_url(self._declared.url, values)
-        body = fill(self._declared.request, values)
         try:
-            async with self._session.request(
-                "POST" if body else "GET", url, data=msgspec.json.encode(body) if body else None
-            ) as response:
-                return _decoded(self._shown, response, await response.read())
-        except TimeoutError:
-            message = f"{self._shown} did not answer within {self._declared.timeout_s:g} s"
-            raise _Failed("timeout", message, retryable=True) from None
-        except aiohttp.InvalidURL:
-            raise ConfigError(f"[retrievers] {self._name}: {self._shown!r} is no address.") from None
-        except (aiohttp.ClientError, OSError) as mistake:
-            message = f"{self._shown} cannot be reached ({mistake}). Is it running, and is `url` right?"
-            raise _Failed("error", message, retryable=True) from None
-
-
-@contextlib.asynccontextmanager
-async def _open_line(name: str, declared: HttpSettings) -> AsyncIterator[_Line]:
-    import aiohttp  # 0.15 s that other retrievers do not need
-
-    headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    if declared.api_key_env is not None:
-        key = os.environ.get(declared.api_key_env, "").strip()
-        if not key:
-            raise ModelError(
-                f"[retrievers] {name}: no key. Set the environment variable {declared.api_key_env}."
-            )
-        headers["Authorization"] = f"Bearer {key}"
-    async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=declared.max_concurrency),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=declared.timeout_s),
-        headers=headers,
-        trust_env=True,
-    ) as session:
-        yield _Line(name, declared, session)
-
-
-def _decoded(name: str, response: "aiohttp.ClientResponse", content: bytes) -> Json:
-    """Return a reply as JSON. Raises what its HTTP status means, and for a reply that is no JSON."""
-    words = " ".join(content[:200].decode("utf-8", "replace").split()) or "an empty reply"
-    if response.status >= 400:
-        wait_s = retry_after_s_of(response.headers.get("Retry-After"))
-        hint = " Check its key (api_key_env)." if response.status in (401, 403) else ""
-        raise _Failed(
-            "rate_limited" if response.status == 429 else "error",
-            f"{name}: HTTP {response.status}: {words}.{hint}",
-            retryable=response.status in RETRYABLE and (wait_s or 0.0) <= PATIENCE_S,
-            retry_after_s=wait_s,
-        )
-    try:
-        decoded: Json = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise _Failed("unparsable", f"{name}: the reply is no JSON: {words}") from None
-    return decoded
+            return await self._post(values)
+        except CallFailed:
+            raise
+        except ModelError as refusal:  # of the key or the address: what was found so far is kept
+            raise CallFailed("error", str(refusal)) from None
 
 
 def _form(name: str, declared: HttpSettings) -> _Form:
@@ -208,7 +139,7 @@ def _read(reply: Json, form: _Form) -> list[Found]:
     """Return the results of a reply, best first. Raises CallFailed where it has another form."""
     found = form.items(reply)
     if not found and not form.list_of_items(reply):
-        raise _Failed("unparsable", f"the reply has nothing at `items`; it is {described(reply)}")
+        raise CallFailed("unparsable", f"the reply has nothing at `items`; it is {described(reply)}")
     if len(found) == 1 and isinstance(found[0], list):  # the path of the list itself
         found = found[0]
     return [_result(item, form) for item in found]
@@ -221,7 +152,9 @@ def _result(item: Json, form: _Form) -> Found:
     document_id, score, text = values["document_id"], values.get("score"), values.get("text")
     if not isinstance(document_id, str | int) or isinstance(document_id, bool):
         path = form.fields["document_id"][0]
-        raise _Failed("unparsable", f"a result has no id at document_id = {path!r}; it is {described(item)}")
+        raise CallFailed(
+            "unparsable", f"a result has no id at document_id = {path!r}; it is {described(item)}"
+        )
     chunk_id = values.get("chunk_id")
     return Found(
         document_id=str(document_id),
@@ -237,23 +170,16 @@ def _values(question: Question, k: int, among: Filter) -> Values:
         "question": question.question,
         "k": k,
         "lang": tags.get("lang"),
-        **{f"tag.{key}": value for key, value in tags.items()},
+        **{TAG + key: value for key, value in tags.items()},
     }
 
 
 def _check_places(name: str, declared: HttpSettings, among: Filter) -> None:
     """Raise ConfigError for a place that nothing fills, and for a filter that the request does not pass."""
+    check_places(declared, f"[retrievers] {name}", PLACES, ("question",), TAG)
     places = places_in(declared.request) | places_in(declared.url)
-    unknown = sorted(place for place in places - set(PLACES) if not place.startswith("tag."))
-    if unknown:
-        raise ConfigError(
-            f"[retrievers] {name}: nothing fills {{{unknown[0]}}}. {nearest(unknown[0], PLACES)} A tag of "
-            "the question is {tag.NAME}."
-        )
-    if "question" not in places:
-        raise ConfigError(f"[retrievers] {name}: put {{question}} into `request`, or into `url`.")
     for key in [*among.where, *among.match]:
-        if f"tag.{key}" not in places and not (key == "lang" and "lang" in places):
+        if TAG + key not in places and not (key == "lang" and "lang" in places):
             raise ConfigError(
                 f"[retrievers] {name}: its request does not pass on the filter {key!r}. Put "
                 f"{{tag.{key}}} into `request`, or ask without the filter."
