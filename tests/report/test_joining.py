@@ -68,6 +68,12 @@ def test_question_that_no_judge_saw_is_listed_without_a_score() -> None:
     assert lines(embed_rows(a_run(questions=questions)))[1] == {"id": "r", "cells": [None], "question": "?"}
 
 
+def test_line_holds_the_tags_and_the_language_of_its_question() -> None:
+    question = Question(id="q", question="?", lang="hi", tags={"crop": "rice"})
+    [line] = lines(embed_rows(a_run(questions={"q": question})))
+    assert (line["lang"], line["tags"]) == ("hi", {"crop": "rice"})
+
+
 def test_line_shows_the_start_of_the_answer_or_why_there_is_none(run: Run) -> None:
     assert [line["preview"] for line in lines(embed_rows(run))] == [
         "With fungicide.",

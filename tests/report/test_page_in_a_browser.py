@@ -1,6 +1,7 @@
 """What a reader does with the page: charts, prompts, highlights, causes, keyboard, zoom, print, axe."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,8 @@ from tests.report.conftest import (
     judgement,
     summary_of,
 )
+from tests.report.test_blame_page import CAUSES as CAUSED
+from tests.report.test_blame_page import SYSTEM
 from tests.report.test_page import EVIL, evil_everywhere
 from tests.support.browser import Tab, opened_tab
 
@@ -22,12 +25,14 @@ from ragstone.engine.call_log import open_call_log
 from ragstone.experiments.causes import Caused
 from ragstone.experiments.distribution import distributions
 from ragstone.experiments.groups import means_by_tag
+from ragstone.experiments.shares import SystemBlame
 from ragstone.experiments.systems_board import rank_systems
 from ragstone.llm.overheard import Exchange
 from ragstone.llm.prompt import Message
 from ragstone.records import Document, Evidence, Judgement, Question, Ranking, RankingItem, Verdict
 from ragstone.report import RunSummary, joining, write_report
 from ragstone.report.blame import CAUSES, BlameSummary, digests
+from ragstone.report.html import asset
 
 pytestmark = pytest.mark.real
 
@@ -55,9 +60,11 @@ def keep_calls(folder: Path, *kept: tuple[str, str | None, Exchange]) -> None:
             log.keep([heard], question_id=question_id, systems=["rag"], judges=[judge] if judge else [])
 
 
-def keep_causes(folder: Path, *rows: Caused) -> None:
+def keep_causes(folder: Path, *rows: Caused, systems: Sequence[SystemBlame] = ()) -> None:
     """Write blame as `ragstone blame` leaves it, as far as the list of questions shows it."""
-    blamed = BlameSummary(name="r", version="0", systems=[], models={}, made_from=digests(folder), notes=[])
+    blamed = BlameSummary(
+        name="r", version="0", systems=list(systems), models={}, made_from=digests(folder), notes=[]
+    )
     (folder / "blame.json").write_bytes(msgspec.json.encode(blamed))
     (folder / CAUSES).write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
 
@@ -108,6 +115,32 @@ def test_charts_wait_for_their_reader_and_are_drawn_for_the_printer(
     tab.run("dispatchEvent(new Event('beforeprint'))")
     assert tab.run(DRAWN) == 4
     assert tab.run("getComputedStyle(document.getElementById('tools')).display") == "none"
+
+
+def test_from_a_dark_screen_charts_are_printed_in_ink_on_white(write_run: WriteRun, full: RunSummary) -> None:
+    with opened_tab(color_scheme="dark") as tab:
+        tab.open(write_report(write_run(summary=full)))
+        figure = tab.page.locator("[data-chart]").first
+        figure.scroll_into_view_if_needed()
+        figure.locator("svg").wait_for(timeout=5000)
+        screen = tab.run(LABELS)
+        tab.run(f"addEventListener('beforeprint', () => {{ window.printed = [{LABELS}, {DRAWN}]; }})")
+        tab.page.pdf()  # as a reader prints: the browser itself tells the page
+        assert tab.run("window.printed") == [["rgb(0, 0, 0)"], 4]
+        tab.until(LABELS, screen)
+        tab.page.emulate_media(media="print", color_scheme="dark")
+        colours = (
+            "(({ color, backgroundColor }) => [color, backgroundColor])(getComputedStyle(document.body))"
+        )
+        assert tab.run(colours) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+        assert tab.complaints == []
+
+
+@pytest.mark.parametrize("name", ["ink", "muted", "line", "accent"])
+def test_charts_are_printed_in_the_colours_that_the_page_is_printed_in(name: str) -> None:
+    printed = asset("page.css").partition("@media print")[2]
+    [said] = re.findall(rf"--{name}: (#\w+);", printed)
+    assert f'{name}: "{said}"' in asset("charts.js")
 
 
 def test_numbers_of_a_chart_stand_beside_it_as_a_table(
@@ -189,16 +222,76 @@ def test_without_blame_there_is_no_filter_of_causes(write_run: WriteRun, tab: Ta
     assert tab.page.locator("#tool-cause").is_hidden()
 
 
+def tagged_questions() -> list[Question]:
+    """Return the questions of the tiny run with languages and crops; one has its language as a tag too."""
+    told: list[tuple[str | None, dict[str, str] | None]] = [
+        ("en", {"crop": "wheat"}),
+        ("ar", {"crop": "ذرة", "lang": "ar"}),
+        ("en", None),
+        (None, {"crop": "wheat", "lang": "en"}),
+    ]
+    pairs = zip(QUESTIONS, told, strict=True)
+    return [msgspec.structs.replace(one, lang=lang, tags=tags) for one, (lang, tags) in pairs]
+
+
+def test_list_is_filtered_by_language_and_tag_beside_the_other_filters(write_run: WriteRun, tab: Tab) -> None:
+    tab.open(write_report(write_run(questions=tagged_questions())))
+    group = tab.page.get_by_role("combobox", name="Group")
+    # Languages first, of a key the largest first; the question that says its language twice counts once.
+    assert [said.strip() for said in group.locator("option").all_inner_texts()] == [
+        "any",
+        "lang: \u2068en\u2069 (3)",
+        "lang: \u2068ar\u2069 (1)",
+        "crop: \u2068wheat\u2069 (2)",
+        "crop: \u2068ذرة\u2069 (1)",
+    ]
+    group.focus()
+    tab.page.keyboard.press("ArrowDown")
+    tab.until(LISTED, ["q-q1", "q-q3", "q-q4 & 5"])
+    assert tab.run(SHOWN) == "3 of 4 questions"
+    tab.page.select_option("#tool-found", "first")
+    assert tab.run(LISTED) == ["q-q1"]
+    tab.page.click("#reset")
+    assert tab.run(SHOWN) == "4 questions"
+    tab.page.goto(tab.page.url + "#q-q1")
+    assert "lang: en" in tab.page.locator("[id='q-q1'] .tag-list").inner_text()
+    assert (tab.complaints, tab.requests) == ([], [])
+
+
+def test_of_many_groups_the_largest_are_offered(write_run: WriteRun, tab: Tab) -> None:
+    # 42 values: "twice" is had by two questions, the others by one each.
+    questions = [Question(id=f"{n}", question="?", tags={"crop": f"c{n}"}) for n in range(41)]
+    questions += [Question(id=f"t{n}", question="?", tags={"crop": "twice"}) for n in range(2)]
+    tab.open(write_report(write_run(questions=questions)))
+    offered = tab.page.locator("#tool-group option").all_inner_texts()
+    assert (len(offered), offered[1]) == (42, "crop: \u2068twice\u2069 (2)")  # "any", 40 values, and the rest
+    assert offered[-1] == "2 smaller: use the search"
+
+
+def test_without_tags_and_languages_there_is_no_filter_of_groups(write_run: WriteRun, tab: Tab) -> None:
+    plain = [msgspec.structs.replace(one, tags=None) for one in QUESTIONS]
+    tab.open(write_report(write_run(questions=plain)))
+    assert tab.page.locator("#tool-group").is_hidden()
+
+
 def test_everything_can_be_reached_and_opened_by_keyboard(write_run: WriteRun, tab: Tab) -> None:
     tab.open(write_report(write_run()))
     tab.page.keyboard.press("Tab")
     assert tab.run("document.activeElement.className") == "skip"
     tab.page.locator("#tool-search").focus()
     stops = []
-    for _ in range(7):
+    for _ in range(8):
         tab.page.keyboard.press("Tab")
         stops.append(tab.run("document.activeElement.id || document.activeElement.parentElement.id"))
-    assert stops[:6] == ["tool-judge", "tool-result", "tool-found", "tool-sort", "reset", "q-q1"]
+    assert stops[:7] == [
+        "tool-judge",
+        "tool-result",
+        "tool-found",
+        "tool-group",
+        "tool-sort",
+        "reset",
+        "q-q1",
+    ]
     tab.page.locator(".question > summary").first.focus()
     tab.page.keyboard.press("ArrowDown")
     assert tab.run("document.activeElement.parentElement.id") == "q-q2"
@@ -227,6 +320,27 @@ def test_enlarged_nothing_is_cut_off_at_the_side(
     assert tab.run("document.documentElement.scrollWidth") == width
 
 
+@pytest.mark.parametrize("width", [640, 400, 320])
+def test_enlarged_the_tables_of_blame_need_no_scrolling(write_run: WriteRun, tab: Tab, width: int) -> None:
+    tab.page.set_viewport_size({"width": width, "height": 500})
+    folder = write_run()
+    keep_causes(folder, *CAUSED, systems=[SYSTEM])
+    tab.open(write_report(folder))
+    said = "[...document.querySelectorAll('[aria-labelledby=blame] .scroll')].filter((one) => {0})"
+    names = said + ".map((one) => one.ariaLabel)"
+    assert len(tab.run(names.format("/^(Shares|Causes) of|^Found/.test(one.ariaLabel)"))) == 3
+    cut = "/^(Shares|Causes) of|^Found/.test(one.ariaLabel) && one.scrollWidth > one.clientWidth"
+    assert tab.run(names.format(cut)) == []
+    interval = tab.page.locator(".blame td", has_text="8.0 to 28 % of 50")
+    box = interval.bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    bars = tab.run("[...document.querySelectorAll('.blame svg')].map((one) => one.clientWidth)")
+    assert min(bars) > 50
+    assert tab.run("document.documentElement.scrollWidth") == width
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_to_complain_of(write_run: WriteRun, full: RunSummary, scheme: str) -> None:
     folder = write_run(summary=full)
@@ -241,7 +355,8 @@ def test_axe_finds_nothing_to_complain_of(write_run: WriteRun, full: RunSummary,
         tab.open(write_report(folder), "#q-q1")
         tab.run("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
         tab.page.locator(".call").wait_for()
-        tab.run("dispatchEvent(new Event('beforeprint'))")
+        tab.run("dispatchEvent(new Event('beforeprint'))")  # every chart, then in the colours of the screen
+        tab.run("dispatchEvent(new Event('afterprint'))")
         tab.run(AXE.read_text(encoding="utf-8"))
         found = tab.run(
             "axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)"

@@ -34,8 +34,8 @@ class Line(Shown, frozen=True):
     """A question in the list. cells: in the order of the columns.
 
     found: rank of the first relevant document among what the system was given, 0 if it was not there,
-    absent if nobody can tell. Of several systems, the one that came off worst. causes: why points were lost,
-    where blame has been worked out.
+    absent if nobody can tell. Of several systems, the one that came off worst. lang: of the question. causes:
+    why points were lost, where blame has been worked out.
     """
 
     id: str
@@ -43,6 +43,7 @@ class Line(Shown, frozen=True):
     question: str | None = None
     preview: str | None = None
     tags: dict[str, str] | None = None
+    lang: str | None = None
     found: int | None = None
     causes: list[str] | None = None
 

@@ -163,7 +163,7 @@ class _Join:
         cells: list[Cell] = [None] * len(self.columns)
         for row in self.run.judgements.get(question_id, []):
             cells[self.place(row)] = row.status if row.score is None else row.score
-        sources = self.sources(question_id)
+        question, sources = self.run.questions.get(question_id), self.sources(question_id)
         text = next((row.question for row in sources if row.question), None)
         return Line(
             id=question_id,
@@ -171,6 +171,7 @@ class _Join:
             question=self.short(text),
             preview=_preview(detail),
             tags=next((row.tags for row in sources if row.tags), None),
+            lang=question.lang if question else None,
             found=self.worst_rank(detail),
             causes=list(dict.fromkeys(one.cause for one in self.run.causes.get(question_id, []))) or None,
         )

@@ -2,6 +2,9 @@
 "use strict";
 const charts = (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  // What page.css has for print: before printing the page still has its colours of the screen.
+  const PAPER = { ink: "#000", muted: "#444", line: "#bbb", accent: "#6b4600", gold: "#d3a548" };
+  let printed = false;
   const figures = [...document.querySelectorAll("[data-chart]")];
   const drawn = new Map();
 
@@ -18,7 +21,8 @@ const charts = (() => {
   }
   function theme(width) {
     const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue("--" + name).trim();
+    const onDark = dark.matches && !printed;
+    const colour = (name) => printed ? PAPER[name] : style.getPropertyValue("--" + name).trim();
     const font = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif";
     const ink = colour("ink"), muted = colour("muted"), line = colour("line");
     return {
@@ -33,10 +37,10 @@ const charts = (() => {
       rule: { color: colour("gold") },
       text: { color: ink, fontSize: 12 },
       range: {
-        category: dark.matches
+        category: onDark
           ? ["#e6b65c", "#7cc4e8", "#e58a78", "#9ecf8a", "#c9a4e0", "#d9d3c4", "#6fd0bd", "#e89bc0"]
           : ["#8a5a00", "#1d6fa5", "#b3402a", "#4b7f2c", "#7a4a9e", "#5b5f66", "#0f7c6c", "#b0437c"],
-        ramp: dark.matches ? ["#e6b65c", "#7d6639", "#2f3338"] : ["#8a5a00", "#dcbd7c", "#e7e3da"],
+        ramp: onDark ? ["#e6b65c", "#7d6639", "#2f3338"] : ["#8a5a00", "#dcbd7c", "#e7e3da"],
       },
     };
   }
@@ -75,7 +79,8 @@ const charts = (() => {
         if (Math.abs(figure.querySelector(".canvas").clientWidth - one.width) > 4) draw(figure);
       }), 150);
     });
-    addEventListener("beforeprint", () => figures.filter((figure) => !drawn.has(figure)).forEach(draw));
+    addEventListener("beforeprint", () => { printed = true; figures.forEach(draw); });
+    addEventListener("afterprint", () => { printed = false; again(); });
   }
   return { start };
 })();

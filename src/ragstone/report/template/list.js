@@ -1,5 +1,6 @@
 // The list of questions: filter, sort, search, page through, link.
 const A_PAGE = 50;
+const MOST_GROUPS = 40; // offered: a longer menu is worse than the search
 const FAR = 1e9;
 const control = (name) => document.getElementById("tool-" + name);
 
@@ -41,7 +42,7 @@ function haystackOf(line) {
   if (line.haystack === undefined) {
     const detail = detailOf(line);
     const answers = detail.answers.map((answer) => answer.answer);
-    const tags = Object.entries(line.tags ?? {}).flat();
+    const tags = groupsOf(line).flat();
     line.haystack = plain([line.id, line.question ?? "", ...tags, ...detail.references, ...answers].join("\n"));
   }
   return line.haystack;
@@ -51,10 +52,12 @@ function select() {
   const result = RESULTS.find(([value]) => value === control("result").value);
   const found = FOUND[control("found").value];
   const cause = control("cause").value;
+  const group = groups[control("group").value];
   const terms = plain(control("search").value).split(/\s+/).filter(Boolean);
   const kept = lines.filter((line) =>
     (!result || chosen.some((place) => result[2](line.cells[place], columns[place]))) &&
     (!found || found(line)) &&
+    (!group || groupsOf(line).some((one) => sameGroup(one, group))) &&
     (cause === "any" || (line.causes ?? []).includes(cause)) &&
     terms.every((term) => haystackOf(line).includes(term)));
   const key = SORTS[control("sort").value]?.(chosen);
@@ -66,6 +69,30 @@ function offerCauses() {
   const ordered = [...counts].sort((a, b) => b[1] - a[1]);
   control("cause").append(...ordered.map(([cause, n]) => el("option", { value: cause }, `${cause} (${n.toLocaleString("en")})`)));
   control("cause").parentElement.hidden = !counts.size;
+}
+const sameGroup = (a, b) => a[0] === b[0] && a[1] === b[1];
+/** [key, value, number of questions] of the largest groups, a key's beside each other; and how many there are. */
+function largestGroups() {
+  const counts = new Map();
+  for (const line of lines) {
+    for (const [key, value] of groupsOf(line)) {
+      if (!counts.has(key)) counts.set(key, new Map());
+      counts.get(key).set(value, (counts.get(key).get(value) ?? 0) + 1);
+    }
+  }
+  const keys = [...counts.keys()].sort((a, b) => (b === "lang") - (a === "lang") || (a < b ? -1 : 1));
+  const all = [...counts].flatMap(([key, values]) => [...values].map(([value, n]) => [key, value, n])).sort((a, b) => b[2] - a[2]);
+  const kept = all.slice(0, MOST_GROUPS).sort((a, b) => keys.indexOf(a[0]) - keys.indexOf(b[0]) || b[2] - a[2]);
+  return [kept, all.length];
+}
+const [groups, nGroups] = largestGroups();
+function offerGroups() {
+  // The value is isolated, so that a right-to-left one leaves its number in place.
+  control("group").append(...groups.map(([key, value, n], place) =>
+    el("option", { value: String(place) }, `${key}: \u2068${value}\u2069 (${n.toLocaleString("en")})`)));
+  const left = nGroups - groups.length;
+  if (left) control("group").append(el("option", { disabled: true }, `${left.toLocaleString("en")} smaller: use the search`));
+  control("group").parentElement.hidden = !groups.length;
 }
 function offerResults() {
   const menu = control("result");
@@ -157,6 +184,7 @@ function openLinked() {
 }
 
 control("judge").append(...columns.map((column, place) => el("option", { value: String(place) }, optionName(column))));
+offerGroups();
 offerCauses();
 document.getElementById("tools").hidden = false;
 // Up and down go from question to question, as in any list; Enter and Space open one.
@@ -172,7 +200,7 @@ list.addEventListener("keydown", (event) => {
 document.getElementById("tools").addEventListener("submit", (event) => event.preventDefault());
 let waiting;
 control("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 150); });
-for (const name of ["judge", "result", "found", "cause", "sort"]) {
+for (const name of ["judge", "result", "found", "group", "cause", "sort"]) {
   control(name).addEventListener("change", () => { if (name === "judge") offerResults(); refresh(); });
 }
 document.getElementById("reset").addEventListener("click", reset);

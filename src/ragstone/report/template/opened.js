@@ -217,6 +217,6 @@ function rankingElement(ranking) {
 }
 function tagsElement(line) {
   const link = el("a", { href: "#q-" + encodeURIComponent(line.id) }, "Link to this question");
-  const tags = Object.entries(line.tags ?? {}).map(([key, value]) => el("span", { class: "chip" }, el("bdi", {}, `${key}: ${value}`)));
+  const tags = groupsOf(line).map(([key, value]) => el("span", { class: "chip" }, el("bdi", {}, `${key}: ${value}`)));
   return el("div", { class: "tag-list" }, el("span", { class: "muted" }, "id ", el("bdi", {}, line.id)), tags, link);
 }

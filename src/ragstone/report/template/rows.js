@@ -71,6 +71,12 @@ function scoreText(cell, column) {
   if (typeof cell === "string") return WORDS[cell] ?? cell;
   return round(cell) + (column.high !== undefined && column.high !== 1 ? " of " + round(column.high) : "");
 }
+/** [key, value] of each tag of a question and, first, its language, which may be a tag as well. */
+function groupsOf(line) {
+  const tags = Object.entries(line.tags ?? {});
+  const known = line.lang === undefined || tags.some(([key, value]) => key === "lang" && value === line.lang);
+  return known ? tags : [["lang", line.lang], ...tags];
+}
 const middle = (column) => (column.low + column.high) / 2;
 const isLow = (cell, column) => typeof cell === "number" && cell < middle(column);
 const isHigh = (cell, column) => typeof cell === "number" && cell >= middle(column);
