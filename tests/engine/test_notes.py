@@ -1,6 +1,8 @@
 from types import SimpleNamespace
 
-from ragstone.engine.notes import fitted_notes, plain_notes
+import msgspec
+
+from ragstone.engine.notes import fitted_notes, plain_notes, unranked_notes
 from ragstone.judging import load_judge, summarise
 from ragstone.records import NO_MODEL, Judgement
 
@@ -59,3 +61,13 @@ def test_a_threshold_fitted_with_another_model_is_told_unless_a_card_or_that_mod
     card = SimpleNamespace(judge="right_answer", model="openai/gpt-4o")
     assert notes_with("openai/gpt-4o", [card]) == []
     assert len(notes_with("openai/other", [card])) == 1
+
+
+def test_systems_without_a_common_question_are_said_to_stand_in_no_order():
+    rows = [
+        judged("correctness", NO_MODEL),
+        msgspec.structs.replace(judged("correctness", NO_MODEL), system="t"),
+    ]
+    [note] = unranked_notes(summarise(rows))
+    assert note.startswith("The 2 systems are not set in order: no judge has scored")
+    assert unranked_notes(summarise(rows[:1])) == []

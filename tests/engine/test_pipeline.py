@@ -109,6 +109,19 @@ def test_answers_made_elsewhere_need_no_documents_and_no_model(tmp_path):
     assert (tmp_path / "runs" / "run" / "report.html").is_file()
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_systems_that_share_no_question_are_said_to_stand_in_no_order(tmp_path, shared):
+    rows = [("a", "q1"), ("b", "q1" if shared else "q2")]
+    sheet = "".join(f'{{"id": "{q}", "system": "{s}", "answer": "1", "reference": "1"}}\n' for s, q in rows)
+    (tmp_path / "sheet.jsonl").write_text(sheet)
+    (tmp_path / "ragstone.toml").write_text(
+        '[answer]\nsheet = "sheet.jsonl"\n[judge]\njudges = ["containment"]\n'
+    )
+    summary = ragstone.run(load_settings(tmp_path / "ragstone.toml"))
+    assert (summary.systems is not None) == shared
+    assert any("2 systems are not set in order" in note for note in summary.notes) != shared
+
+
 def test_labels_of_the_runs_own_answers_give_report_cards(tmp_path):
     sheet = "".join(f'{{"id": "{n}", "answer": "{n}", "reference": "{n % 4}"}}\n' for n in range(8))
     (tmp_path / "sheet.jsonl").write_text(sheet)

@@ -126,6 +126,20 @@ def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection)
     return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
 
 
+def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return the note of a run whose systems have no place in an order, see experiments.rank_systems.
+
+    metrics: of all systems. Empty where there are fewer than two.
+    """
+    n_systems = len({metric.system for metric in metrics})
+    if n_systems < 2:
+        return []
+    return [
+        f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
+        "same question, so their means may differ because their questions do."
+    ]
+
+
 def duplicate_notes(duplicates: Sequence[Duplicate], done: str) -> list[str]:
     """Return the note that documents repeat others; done: `report`, or `drop` where they were left out."""
     if not duplicates:

@@ -14,7 +14,14 @@ from ragstone.engine.certificate import copy_certificate
 from ragstone.engine.judge_tasks import count_planned
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
-from ragstone.engine.notes import correction_notes, duplicate_notes, fitted_notes, plain_notes, ranking_notes
+from ragstone.engine.notes import (
+    correction_notes,
+    duplicate_notes,
+    fitted_notes,
+    plain_notes,
+    ranking_notes,
+    unranked_notes,
+)
 from ragstone.engine.output import make_folder, write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
@@ -223,7 +230,9 @@ def _summarise(
     tables = [
         found_and_right(lead, rows.answers, rows.judgements, by_id, same) for lead in headlines(summary)
     ]
-    return msgspec.structs.replace(summary, blame=[table for table in tables if table], systems=board)
+    notes = summary.notes if board else unranked_notes(metrics) + summary.notes
+    tables = [table for table in tables if table]
+    return msgspec.structs.replace(summary, notes=notes, blame=tables, systems=board)
 
 
 def _measure(settings: Settings, rows: RunRows, same: Mapping[str, str]) -> list[RetrievalSummary]:
