@@ -22,7 +22,9 @@ def test_correctness_by_a_model_leads_and_a_baseline_only_where_nothing_else_sco
 def test_each_system_has_its_figure_and_more_than_three_are_counted() -> None:
     right = findings(summary_of(of_systems(5)))[0]
     assert [figure.label for figure in right.figures] == [f"s{n}: correctness, 0 to 1" for n in range(3)]
-    assert right.sentences[0] == "2 further systems below."
+    assert right.below == "2 further systems below."
+    assert findings(summary_of(of_systems(3)))[0].below == ""
+    assert not [said for said in told(right) if "below" in said]  # the terminal shows all of them above
 
 
 def test_of_several_systems_the_best_stands_first() -> None:

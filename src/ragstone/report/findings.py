@@ -45,11 +45,15 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A question, the figures that answer it, and what they mean. Without figures it was not measured."""
+    """A question, the figures that answer it, and what they mean. Without figures it was not measured.
+
+    below: what else stands further down, where the figures are shown; empty if they are all there is.
+    """
 
     question: str
     figures: list[Figure]
     sentences: list[str]
+    below: str = ""
 
 
 def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[Finding]:
@@ -101,14 +105,13 @@ def _right(summary: RunSummary) -> Finding:
     leads = _best_first(headlines(summary), summary)
     several = len(leads) > 1
     figures = [_mean_figure(lead, several) for lead in leads[:SHOWN_FIGURES]]
-    sentences = []
-    if len(leads) > SHOWN_FIGURES:
-        sentences.append(f"{plural(len(leads) - SHOWN_FIGURES, 'further system')} below.")
-    sentences += dict.fromkeys(_weight(lead, summary) for lead in leads)
+    more = len(leads) - len(figures)
+    below = f"{plural(more, 'further system')} below." if more else ""
+    sentences = list(dict.fromkeys(_weight(lead, summary) for lead in leads))
     sentences += [_corrected(lead, summary, several) for lead in leads[:SHOWN_FIGURES]]
     if not leads:
         sentences.append("No judge has seen the answers.")
-    return Finding("Is it right?", figures, [sentence for sentence in sentences if sentence])
+    return Finding("Is it right?", figures, [sentence for sentence in sentences if sentence], below)
 
 
 def _best_first(leads: list[MetricSummary], summary: RunSummary) -> list[MetricSummary]:

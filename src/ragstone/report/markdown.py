@@ -103,8 +103,9 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"- {plain(figure.label)}: **{plain(figure.value)}** ({around})"
     if not finding.figures:
         yield "Not measured."
-    if finding.sentences:
-        yield " ".join(map(_prose, finding.sentences))
+    sentences = [finding.below] * bool(finding.below) + finding.sentences
+    if sentences:
+        yield " ".join(map(_prose, sentences))
 
 
 def _systems(summary: RunSummary) -> Iterator[str]:
