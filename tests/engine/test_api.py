@@ -1,4 +1,4 @@
-"""The functions of `import ragstone`: lists come back as Rows, and what can be read only once is refused."""
+"""The functions of `import ragstone`: lists come back as Rows, and what is no list of rows is refused."""
 
 import pytest
 
@@ -30,3 +30,14 @@ def test_a_generator_is_refused_before_it_is_read():
     assert len(list(chunks)) == 2
     with pytest.raises(DataError, match=r"questions: .* Give list\(questions\)"):
         ragstone.answer(iter(QUESTIONS), [], [])
+
+
+def test_rows_of_another_kind_are_refused_with_the_kind_that_is_expected():
+    with pytest.raises(
+        DataError, match=r"chunks: .* type Chunk, got str\. ragstone\.read_rows\(path, ragstone\.Chunk\)"
+    ):
+        ragstone.retrieve(QUESTIONS, ["documents.jsonl"])
+    with pytest.raises(DataError, match=r"chunks: expected rows of type Chunk, got Document"):
+        ragstone.retrieve(QUESTIONS, DOCUMENTS)
+    with pytest.raises(DataError, match=r"questions: .* type Question, got dict"):
+        ragstone.answer([{"question": "When is wheat sown?"}], [], [])

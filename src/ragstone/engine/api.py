@@ -46,7 +46,7 @@ def retrieve(
     retriever or tag, DataError for rows that are no list, MissingExtra without the package of an embedder or
     an index, ModelError where a model or a retriever behind HTTP cannot be had.
     """
-    _check_lists(questions=questions, chunks=chunks, documents=documents)
+    _check_lists({Question: questions, Chunk: chunks, Document: documents})
     chosen = choose(
         settings or load_settings(),
         "retrieve",
@@ -92,7 +92,7 @@ def answer(
     warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
     key, unknown model, nobody there).
     """
-    _check_lists(questions=questions, rankings=rankings, chunks=chunks, documents=documents)
+    _check_lists({Question: questions, Ranking: rankings, Chunk: chunks, Document: documents})
     if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
         prompt = str(Path(prompt).absolute())
     chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
@@ -151,11 +151,18 @@ def judge(
     return run_sync(work())
 
 
-def _check_lists(**given: Sequence[object]) -> None:
-    """Refuse what can be read only once: the next call would be given nothing, without a word."""
-    for name, rows in given.items():
+def _check_lists(given: Mapping[type, Sequence[object]]) -> None:
+    """Refuse rows of another kind, and what can be read only once: the next call would be given nothing."""
+    for kind, rows in given.items():
+        name = f"{kind.__name__.lower()}s"
         if not isinstance(rows, Sequence):
             raise DataError(
                 f"{name}: expected a list of rows, got {type(rows).__name__}, which can be read only once. "
                 f"Give list({name})."
+            )
+        other = next((type(row).__name__ for row in rows if not isinstance(row, kind)), None)
+        if other:
+            raise DataError(
+                f"{name}: expected rows of type {kind.__name__}, got {other}. "
+                f"ragstone.read_rows(path, ragstone.{kind.__name__}) reads a file of them."
             )
