@@ -200,6 +200,13 @@ def test_judgements_have_their_means_on_top_with_interval_and_denominator():
     assert plain.index("2 of 2") < plain.index("question_id")
 
 
+def test_judgements_of_answers_that_failed_show_why():
+    failed = [{"question": "Who?", "reference": "r", "answer": "", "error": "HTTP 500 <i>from</i> farm"}]
+    page = html(ragstone.judge(failed, judges=["containment"]))
+    assert "app_error" in page
+    assert "HTTP 500 &lt;i&gt;from&lt;/i&gt; farm" in page
+
+
 def test_charts_hold_the_means_and_their_intervals():
     (chart,) = bundles(judged())[1:]
     first, second = chart[VEGA_LITE]["data"]["values"]

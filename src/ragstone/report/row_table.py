@@ -70,9 +70,12 @@ def _told(value: object) -> str:
 
 
 def judgement_columns(rows: Sequence[Judgement]) -> list[str]:
-    """Return what is shown of judgements: the system and the judge only where there are several."""
+    """Return what is shown of judgements: the system and the judge only where there are several.
+
+    The error comes last, where there is one; rows without any show no empty column for it.
+    """
     several = {name: len({getattr(row, name) for row in rows}) > 1 for name in ("system", "judge")}
-    names = ("question_id", "system", "judge", "status", "score", "label", "rationale")
+    names = ("question_id", "system", "judge", "status", "score", "label", "rationale", "error")
     return [name for name in names if several.get(name, True)]
 
 
