@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ten statements in seven languages, called true or false by a model: some 80 calls of the packaged one.
+# Ten statements in seven languages, called true or false by a model: 70 calls of the packaged one.
 set -eu
 cd "$(dirname "$0")"
 

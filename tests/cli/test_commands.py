@@ -20,6 +20,7 @@ def starter(folder, fake_openai, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
     ran = ragstone("new", "mine")
     assert ran.code == 0
+    assert "`model` in [run] of ragstone.toml names it" in ran.err
     monkeypatch.chdir(folder / "mine")
     return folder / "mine"
 

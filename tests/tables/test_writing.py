@@ -277,7 +277,7 @@ class TestOutput:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(MissingExtra, match=r"writing .* pip install 'ragstone\[parquet\]'"):
+        with pytest.raises(MissingExtra, match=r"writing Parquet .* pip install 'ragstone\[parquet\]'"):
             write_rows(tmp_path / "d.parquet", [Document(id="d", text="t")], Document)
 
 

@@ -18,7 +18,7 @@ def new(folder: Annotated[Path, typer.Argument(help="Where; made if it is not th
 
     model, why = choose_model()
     copy_starter(folder, model)
-    say(f"Made {folder}. It asks {model} ({why}); [answer] and [judge] in ragstone.toml name the model.")
+    say(f"Made {folder}. It asks {model} ({why}); `model` in [run] of ragstone.toml names it.")
     say(f"Next: cd {folder} && ragstone run")
 
 

@@ -106,7 +106,7 @@ def _write_parquet(table: Table, path: Path) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingExtra(f"writing {path}", "parquet") from None
+        raise MissingExtra("writing Parquet", "parquet") from None
     columns = {}
     for name, kind in table.columns().items():
         cells = [plain(row[name]) for row in table]

@@ -126,7 +126,7 @@ def _write_parquet(path: Path, row_type: type) -> Iterator[Write]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingExtra(f"writing {path}", "parquet") from None
+        raise MissingExtra("writing Parquet", "parquet") from None
     # Types of nested columns are known only once they are seen, so the rows of a file are one table.
     rows: list[dict[str, Any]] = []
     try:
