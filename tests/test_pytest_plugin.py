@@ -1,10 +1,13 @@
 """The plugin as a user has it: a folder with questions and a test, run by pytest."""
 
+import runpy
+
 import pytest
 from tests.support.judged_runs import answers, judged, questions, write_run
 
 import ragstone.engine.checking
-import ragstone.report  # noqa: F401
+import ragstone.pytest
+import ragstone.report
 from ragstone.records import Question
 from ragstone.tables import write_rows
 
@@ -262,9 +265,44 @@ def test_function_that_raises_is_named(folder):
     assert "test_app:app raised KeyError: 'rust' (test_app.py, line" in said
 
 
+@pytest.mark.parametrize("test", ["def test_app():\n    pass\n", "def test_app(ragstone_check):\n    pass\n"])
+def test_marked_test_that_asks_nothing_does_not_pass(folder, test):
+    outcomes, said = ran(folder, MARK + test)
+    assert outcomes == {"failed": 1}
+    assert "marked with ragstone, but nothing was asked: take the fixture `ragstone_check`" in said
+
+
+def test_marks_without_arguments_and_of_classes_and_skipped_tests_ask_nothing(folder):
+    test = (
+        """
+@pytest.mark.ragstone
+def test_of_a_project_with_a_mark_of_this_name():
+    pass
+
+"""
+        + MARK
+        + """class TestApp:
+    def test_beside_others(self):
+        pass
+
+"""
+        + MARK
+        + """def test_app(ragstone_check):
+    pytest.skip("no endpoint")
+"""
+    )
+    assert ran(folder, test)[0] == {"passed": 2, "skipped": 1}
+
+
 def test_mark_is_known_to_pytest(folder):
     result = folder.runpytest_inprocess("--markers")
     result.stdout.fnmatch_lines(["@pytest.mark.ragstone(questions, thresholds*"])
+
+
+def test_a_project_with_an_older_pytest_is_not_broken(monkeypatch):
+    for name in ("TerminalReporter", "Config", "FixtureRequest", "Item"):  # public since 6.2 to 8.x
+        monkeypatch.delattr(pytest, name)
+    assert runpy.run_path(ragstone.pytest.__file__)["KEY"] == "ragstone"
 
 
 def test_plugin_costs_nothing_until_it_is_used(folder):

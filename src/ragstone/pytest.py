@@ -1,7 +1,7 @@
 """A test that fails when an application answers worse than it should: a plugin of pytest.
 
 Every run of pytest loads this file where Ragstone is installed, so what it needs is imported when a marked
-test asks for it.
+test asks for it, and annotations are texts: an older pytest lacks some of the names.
 """
 
 import functools
@@ -49,12 +49,12 @@ class Wanted(NamedTuple):
     margin: float | None = None
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config: "pytest.Config") -> None:
     """Make the mark known."""
     config.addinivalue_line("markers", MARK)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None:
     """Show the means of tests that passed too: nothing that was not scored passes in silence."""
     reports = [
         report
@@ -74,8 +74,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(line)
 
 
+@pytest.hookimpl(trylast=True)  # after the test itself, if it has passed
+def pytest_runtest_call(item: "pytest.Item") -> None:
+    """Fail a marked test that has asked nothing: it would pass whatever the application answers.
+
+    A mark without arguments, or of a whole class or module, may stand on tests that ask nothing.
+    """
+    marked = any(mark.name == KEY and (mark.args or mark.kwargs) for mark in item.own_markers)
+    if marked and KEY not in dict(item.user_properties):
+        pytest.fail(
+            f"marked with {KEY}, but nothing was asked: take the fixture `ragstone_check`, and call it with "
+            "your application.",
+            pytrace=False,
+        )
+
+
 @pytest.fixture
-def ragstone_check(request: pytest.FixtureRequest) -> "Check":
+def ragstone_check(request: "pytest.FixtureRequest") -> "Check":
     """Ask an application the questions of the test's mark, judge its answers, and fail where they fall short.
 
     Call it with a function (text -> text, mapping or Answer; sync or async) or with the name of one of
