@@ -19,6 +19,16 @@ def test_a_baseline_judges_a_sheet_without_model_and_without_ledger(project):
     assert not (project / ".ragstone").exists()
 
 
+def test_answers_that_failed_are_told_once_for_all_judges(project):
+    (project / "failed.jsonl").write_text(
+        '{"id": "q", "answer": "", "reference": "r", "error": "HTTP 500"}\n'
+    )
+    ran = ragstone("judge", "failed.jsonl", "--judge", "containment", "--judge", "chrf")
+    said = " ".join(ran.out.split())
+    assert said.count("1 of 1 answers failed, so no judge has judged them") == 1
+    assert "judgements failed" not in said
+
+
 def test_all_answers_by_the_first_judge_come_before_those_by_the_next(project):
     ragstone(
         "judge", "answers.jsonl", "--judge", "containment", "--judge", "relevance", "--model", "openai/fake"

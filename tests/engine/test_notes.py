@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import msgspec
 
-from ragstone.engine.notes import fitted_notes, plain_notes, unranked_notes
+from ragstone.engine.notes import failed_answers_notes, fitted_notes, plain_notes, unranked_notes
 from ragstone.judging import load_judge, summarise
 from ragstone.records import NO_MODEL, Judgement
 
@@ -71,3 +71,15 @@ def test_systems_without_a_common_question_are_said_to_stand_in_no_order():
     [note] = unranked_notes(summarise(rows))
     assert note.startswith("The 2 systems are not set in order: no judge has scored")
     assert unranked_notes(summarise(rows[:1])) == []
+
+
+def test_answers_that_failed_are_told_once_and_not_as_failures_of_each_judge():
+    rows = [
+        msgspec.structs.replace(judged("correctness", NO_MODEL, judge), status="app_error", score=None)
+        for judge in ("containment", "chrf")
+    ]
+    assert failed_answers_notes(summarise(rows)) == [
+        "s: 1 of 1 answers failed, so no judge has judged them; the field `error` says why."
+    ]
+    assert not [note for note in plain_notes(summarise(rows)) if "failed" in note]
+    assert failed_answers_notes(summarise([judged("correctness", NO_MODEL)])) == []

@@ -15,6 +15,7 @@ from ragstone.records import NO_MODEL, Question, Ranking
 from ragstone.retrieval.filters import question_tags
 
 SHOWN = 3
+NO_FAILURE_OF_JUDGES = ("scored", "not_applicable", "app_error")
 BY_ID = "or as a file of questions with the same ids: --questions FILE."
 # What a judge reads of a row -> where it comes from.
 COLUMNS = {
@@ -126,6 +127,16 @@ def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection)
     return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
 
 
+def failed_answers_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note for each system some of whose answers are errors; system_notes also knows which."""
+    by_system = {metric.system: (metric.statuses.get("app_error", 0), metric.n_rows) for metric in metrics}
+    return [
+        f"{system}: {n} of {n_rows} answers failed, so no judge has judged them; the field `error` says why."
+        for system, (n, n_rows) in by_system.items()
+        if n
+    ]
+
+
 def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     """Return the note of a run whose systems have no place in an order, see experiments.rank_systems.
 
@@ -203,7 +214,8 @@ def _shown(texts: Sequence[str]) -> str:
 
 
 def _n_failed(metric: MetricSummary) -> int:
-    return sum(n for status, n in metric.statuses.items() if status not in ("scored", "not_applicable"))
+    """Return how many judgements failed by the judge; those of answers that failed are told by themselves."""
+    return sum(n for status, n in metric.statuses.items() if status not in NO_FAILURE_OF_JUDGES)
 
 
 def _failed(metric: MetricSummary) -> str:

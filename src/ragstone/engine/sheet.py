@@ -9,7 +9,7 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.engine.judge_tasks import count_planned
 from ragstone.engine.local import run_sync
-from ragstone.engine.notes import fitted_notes, plain_notes
+from ragstone.engine.notes import failed_answers_notes, fitted_notes, plain_notes
 from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
@@ -83,7 +83,10 @@ def judge_sheet(
             metrics=metrics,
             cards=[],
             calls=session.calls(),
-            notes=plain_notes(metrics) + fitted_notes(judges, metrics) + unpaired_notes(judges, answers()),
+            notes=failed_answers_notes(metrics)
+            + plain_notes(metrics)
+            + fitted_notes(judges, metrics)
+            + unpaired_notes(judges, answers()),
             cascades=cascades.savings(),
         )
 
