@@ -408,3 +408,17 @@ def test_what_is_no_list_of_rows_is_told_with_what_would_be(rows, says):
 def test_rows_without_ids_are_told_apart_as_in_a_file():
     rows = parse_rows([{"question": "Who?", "answer": "A"}, {"question": "Who?", "answer": "B"}], Answer)
     assert rows[1].question_id == f"{rows[0].question_id}-2"
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_data_frame_is_read_as_its_rows(package: str) -> None:
+    frames = pytest.importorskip(package)
+    frame = frames.DataFrame(
+        {"question": ["Who?", "When?"], "response": ["A. B.", "1815"], "ground_truth": ["A. B.", None]}
+    )
+    rows = parse_rows(frame, Answer)
+    assert [(row.question, row.answer, row.reference) for row in rows] == [
+        ("Who?", "A. B.", "A. B."),
+        ("When?", "1815", None),
+    ]
+    assert parse_rows(frame[:0], Answer) == []

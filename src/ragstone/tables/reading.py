@@ -83,13 +83,12 @@ def parse_row(raw: dict[str, Any], row_type: type[RowT]) -> RowT:
 def parse_rows(rows: Iterable[RowT | dict[str, Any]], row_type: type[RowT]) -> list[RowT]:
     """Return rows of values, or of dicts in anybody's column names, as read_rows does for a file.
 
-    rows: a list or anything that yields them, a data set of Hugging Face's `datasets` and ragas among it.
+    rows: a list or anything that yields them, a data set of Hugging Face's `datasets` and ragas and a data
+    frame of pandas or Polars among it.
     Raises DataError naming the row, also for a second one with the same identity.
     """
     wanted = f"{row_type.__name__} values or dicts"
-    to_list = None if isinstance(rows, list) else getattr(rows, "to_list", None)
-    if callable(to_list):  # a data set of Hugging Face or of ragas
-        rows = to_list()
+    rows = _listed(rows)
     if isinstance(rows, str | bytes | Path | dict) or not isinstance(rows, Iterable):
         raise DataError(
             f"expected a list of rows ({wanted}), got {type(rows).__name__}. A file is read by "
@@ -110,6 +109,17 @@ def parse_rows(rows: Iterable[RowT | dict[str, Any]], row_type: type[RowT]) -> l
             raise DataError(f"row {number}{shown}: {mistake}") from None
         parsed.append(row)
     return parsed
+
+
+def _listed(rows: Any) -> Any:
+    """Return the rows of a data set or a data frame as dicts, and anything else as it is given."""
+    if isinstance(rows, list):
+        return rows
+    for name, given in (("to_list", ()), ("to_dicts", ()), ("to_dict", ("records",))):
+        method = getattr(rows, name, None)
+        if callable(method):
+            return method(*given)
+    return rows
 
 
 def _convert(raw: Any, row_type: type[RowT], names: Counter[str], number: int) -> RowT:
