@@ -164,7 +164,8 @@ def test_the_last_line_says_how_rows_ended_what_was_asked_and_what_it_cost(proje
     ran = ragstone(*JUDGE, "--budget", "3calls")
     assert ran.err.splitlines()[-1] == (
         "Judgements in judgements.jsonl: 5 scored, 1 over budget. "
-        "Calls: 3 made, 2 from the ledger, 1 failed. Cost: unknown: a model has no price in ragstone.toml."
+        "Calls: 3 made, 2 from the ledger, 1 failed. "
+        "Cost: unknown: a model or system has no price in ragstone.toml."
     )
 
 

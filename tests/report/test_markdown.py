@@ -26,7 +26,7 @@ def test_it_holds_the_three_answers_the_means_the_retriever_and_the_notes(write_
         "| correctness | 0.50 | 0.09 to 0.91 | 2 scored of 4 rows; 1 not applicable, 1 application failed |",
         f"### Retriever bm25\n\n| Measure | Mean | Interval |\n| --- | ---: | ---: |\n| hit@{UNSEEN}1 |",
         "- 1 answer is missing because the application failed; see <code>app\\_error</code>.",
-        "Cost: unknown: a model has no price in ragstone.toml.",
+        "Cost: unknown: a model or system has no price in ragstone.toml.",
     ):
         assert words in text
     assert len(text) < 4000

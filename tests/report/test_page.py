@@ -237,7 +237,7 @@ def test_judge_that_scored_nothing_has_no_mean(write_run: WriteRun) -> None:
 
 
 def test_unknown_cost_is_said_to_be_unknown(write_run: WriteRun, summary: RunSummary) -> None:
-    assert "cost unknown: a model has no price" in Page(read(write_run())).text
+    assert "cost unknown: a model or system has no price" in Page(read(write_run())).text
     paid = msgspec.structs.replace(summary.calls, cost_usd=0.0123)
     text = Page(read(write_run(summary=msgspec.structs.replace(summary, calls=paid)))).text
     assert "cost 0.0123 USD" in text

@@ -45,7 +45,7 @@ def test_retrieval_calls_and_cost(summary: RunSummary) -> None:
     assert "measured on" in text
     assert "3 questions; left out: 1 unanswerable" in text
     assert "Calls: 6 made, 2 from the ledger, 1 failed (1 timed out)" in text
-    assert "Tokens: 12,000 in (3,000 cached), 800 out. Cost: unknown: a model has no price" in text
+    assert "Tokens: 12,000 in (3,000 cached), 800 out. Cost: unknown: a model or system has no price" in text
 
 
 def test_judge_without_worth_is_named_as_such(summary: RunSummary) -> None:

@@ -206,4 +206,4 @@ def cost(calls: Calls) -> str:
         return usd(calls.cost_usd) + (f" at list prices read on {read}" if read else "")
     if calls.made + calls.from_ledger == 0:
         return "nothing: no model was called"
-    return "unknown: a model has no price in ragstone.toml"
+    return "unknown: a model or system has no price in ragstone.toml"
