@@ -48,6 +48,21 @@ def test_ten_languages_have_negations_near_matters_in_either_order():
             assert no_refusal(f"{no} 7 {known}") == no_refusal(f"{known} 7 {no}") == 0.0, (lang, negation)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "It is taken off the payment and never asked for in cash.\n\nThe answer is: in November.",
+        "The keeper may not own land below the weir. The answer is 2.",
+    ],
+)
+def test_what_is_denied_in_one_sentence_says_nothing_of_the_next(answer):
+    assert no_refusal(answer) == 1.0
+
+
+def test_a_refusal_may_come_after_a_sentence():
+    assert no_refusal("Thank you for asking. The documents do not answer this question.") == 0.0
+
+
 def test_a_negation_far_from_what_it_could_deny_is_no_refusal():
     assert no_refusal("No 1 2 3 4 5 6 7 8 answer") == 0.0  # eight words in between
     assert no_refusal("No 1 2 3 4 5 6 7 8 9 answer") == 1.0

@@ -11,7 +11,9 @@ from ragstone.retrieval import tokenize
 # script without spaces.
 WITHIN = 30
 WITHIN_LETTERS = 80
-GAP = r"(?:\S+ ){0,8}?"
+END = "|"  # of a sentence, among its words: what is denied in one says nothing of the next
+GAP = rf"(?:[^\s{END}]+ ){{0,8}}?"
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 WITHOUT_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 
 
@@ -19,17 +21,21 @@ def no_refusal(answer: str) -> float:
     """0 if the answer begins with a refusal, or says nothing, else 1.
 
     A refusal is a phrase of words/refusals.toml, or a negation with at most eight words between it and a
-    word for knowing, telling or a source, before or after it. It must start within the first 30 words (80
-    letters of a script without spaces). An answer that first owns up to a doubt and then answers counts as
-    a refusal too.
+    word for knowing, telling or a source in the same sentence, before or after it. It must start within the
+    first 30 words (80 letters of a script without spaces). An answer that first owns up to a doubt and then
+    answers counts as a refusal too.
     """
-    words = tokenize(answer)
     if not any(character.isalnum() for character in answer):
         return 0.0
     most = WITHIN_LETTERS if WITHOUT_SPACES.search(answer) else WITHIN
-    said = f" {' '.join(words)} "
+    sentences = (" ".join(tokenize(sentence)) for sentence in SENTENCE.split(answer))
+    said = f" {f' {END} '.join(sentences)} "
     found = (pattern.search(said) for pattern in _patterns())
-    return float(not any(one and said.count(" ", 0, one.start() + 1) <= most for one in found))
+    return float(not any(one and _words_before(said, one.start() + 1) <= most for one in found))
+
+
+def _words_before(said: str, place: int) -> int:
+    return said.count(" ", 0, place) - said.count(END, 0, place)
 
 
 @functools.cache
