@@ -271,6 +271,7 @@ def _worst(metric: "MetricSummary", checked: "Checked") -> list[str]:
 
 def _told(row: "Judgement", checked: "Checked") -> list[str]:
     from ragstone.records import references
+    from ragstone.report.wording import one_line
 
     question = next(one for one in checked.questions if one.id == row.question_id)
     answer = next(one for one in checked.answers if one.question_id == row.question_id)
@@ -280,10 +281,5 @@ def _told(row: "Judgement", checked: "Checked") -> list[str]:
         "reference": " / ".join(references(question)),
         "reason": row.rationale or (row.error if row.error != answer.error else None),
     }
-    shown = [f"    {name}: {_cut(text)}" for name, text in parts.items() if text]
-    return [f"  {row.question_id} ({score}): {_cut(question.question)}", *shown]
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= SHOWN else line[: SHOWN - 1].rstrip() + "…"
+    shown = [f"    {name}: {one_line(text, SHOWN)}" for name, text in parts.items() if text]
+    return [f"  {row.question_id} ({score}): {one_line(question.question, SHOWN)}", *shown]

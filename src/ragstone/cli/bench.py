@@ -1,7 +1,7 @@
 """`ragstone bench`: a grid of ragstone.toml -> which is better, and whether that is more than chance."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -24,7 +24,13 @@ from ragstone.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import RenderableType
+
     from ragstone.config import Settings
+
+SummaryT = TypeVar("SummaryT")
 
 bench = typer.Typer(
     name="bench",
@@ -60,11 +66,7 @@ def retrievers(
     summary = bench_retrievers(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )
-    if json:
-        show_json(summary)
-    else:
-        show(terminal_leaderboard(summary))
-    say(f"Report: {bench_folder(settings) / 'report.html'}")
+    _tell(summary, terminal_leaderboard, bench_folder(settings), json=json)
     leave(cut_off(summary.calls), summary.calls, strict=strict)
     if strict and summary.leaderboard.failed:
         raise typer.Exit(UNSCORED)
@@ -98,11 +100,7 @@ def languages(
     study = bench_languages(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )
-    if json:
-        show_json(study)
-    else:
-        show(terminal_study(study))
-    say(f"Report: {study_folder(settings) / 'report.html'}")
+    _tell(study, terminal_study, study_folder(settings), json=json)
     leave(cut_off(study.calls), study.calls, strict=strict)
     if strict and (study.failed or any(cost.n_unscored for cost in study.costs)):
         raise typer.Exit(UNSCORED)
@@ -135,11 +133,7 @@ def judges(
     summary = bench_judges(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )
-    if json:
-        show_json(summary)
-    else:
-        show(terminal_judge_bench(summary))
-    say(f"Report: {judge_bench_folder(settings) / 'report.html'}")
+    _tell(summary, terminal_judge_bench, judge_bench_folder(settings), json=json)
     board = summary.board
     if summary.calls:
         statuses = [*cut_off(summary.calls), *(each for row in board.standings for each in row.statuses)]
@@ -178,11 +172,7 @@ def answerers(
     summary = bench_answerers(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )
-    if json:
-        show_json(summary)
-    else:
-        show(terminal_answer_bench(summary))
-    say(f"Report: {answer_bench_folder(settings) / 'report.html'}")
+    _tell(summary, terminal_answer_bench, answer_bench_folder(settings), json=json)
     board = summary.board
     if summary.calls:
         rows = [counts for row in board.standings for counts in row.statuses.values()]
@@ -191,6 +181,17 @@ def answerers(
         )
     if strict and board.failed:
         raise typer.Exit(UNSCORED)
+
+
+def _tell(
+    summary: SummaryT, terminal: "Callable[[SummaryT], RenderableType]", folder: Path, *, json: bool
+) -> None:
+    """Show what a bench found, and where its page stands."""
+    if json:
+        show_json(summary)
+    else:
+        show(terminal(summary))
+    say(f"Report: {folder / 'report.html'}")
 
 
 def limit_questions(settings: "Settings", limit: int | None, race: bool) -> "Settings":

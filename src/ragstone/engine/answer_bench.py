@@ -152,11 +152,8 @@ def _counts(means: BenchMeans, given: BenchInput, rows: Mapping[str, AnswerRows]
 
 
 async def _identities(grid: AnswerGrid, rows: Mapping[str, AnswerRows], session: Session) -> dict[str, str]:
-    """Return the models that were asked: name -> model, as the ledger knows it."""
-    names: Sequence[str] = list(
-        dict.fromkeys(cell.model for cell in grid.cells if cell.model and cell.name in rows)
-    )
-    found = {name: (await session.door(name)).endpoint.identity for name in names}
+    """Return the models that were asked, and the judges': name or role -> model, as the ledger knows it."""
+    found = await session.identities(cell.model for cell in grid.cells if cell.model and cell.name in rows)
     judge = session.models().get("judge")
     return found | ({"judge": judge} if judge else {})
 

@@ -15,6 +15,7 @@ from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.experiments.causes import Caused, Facts, find_cause
 from ragstone.experiments.points import Points, answerable, points_of, second_by_people
 from ragstone.experiments.shares import Returned, SystemBlame, share_out
+from ragstone.judging import document_clusters
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION
@@ -162,7 +163,7 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
         system: [find_cause(one, system) for one in _in_order(points[system], of_system)]
         for system, of_system in facts.items()
     }
-    clusters = {one.id: min(one.document_ids) for one in run.questions.values() if one.document_ids}
+    clusters = document_clusters(run.questions.values())
     return Blamed(
         systems=[
             share_out(

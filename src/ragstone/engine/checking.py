@@ -21,7 +21,7 @@ from ragstone.engine.systems import asks_built_in, chosen_system, with_system
 from ragstone.experiments.alike import Judged
 from ragstone.experiments.compared import Comparison
 from ragstone.experiments.comparing import compare_judged
-from ragstone.judging import Judge, MetricSummary, summarise
+from ragstone.judging import Judge, MetricSummary, document_clusters, summarise
 from ragstone.records import Answer, Judgement, Question
 
 
@@ -72,8 +72,7 @@ def check_application(
             return answers, [row async for row in judged]
 
     answers, judgements = run_sync(work())
-    documents = {row.id: min(row.document_ids) for row in questions if row.document_ids}
-    metrics = summarise(judgements, clusters=documents, seed=settings.run.seed)
+    metrics = summarise(judgements, clusters=document_clusters(questions), seed=settings.run.seed)
     return Checked(questions=list(questions), answers=answers, judgements=judgements, metrics=metrics)
 
 

@@ -89,7 +89,8 @@ async def _bench(
         write_rows(folder.path / "labels.jsonl", sheet.labels, Label, force=True)
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
             judged, failed = await _judge_all(grid, sheet.answers, session, folder.path)
-            calls, models = session.calls(), await _identities(judged, session)
+            asked = (one.cell.model for one in judged if one.cell.model != NO_MODEL)
+            calls, models = session.calls(), await session.identities(asked)
         board = make_board(judged, failed, sheet.labels, grid, declared, seed=seed)
         summary = JudgeBenchSummary(
             name=settings.run.name,
@@ -160,12 +161,6 @@ async def judge_cell(
 def _file(number: int, cell: JudgeCell, run: int) -> str:
     again = f"-run{run + 1}" if run else ""
     return f"judgements-{number:02}-{slug(cell.name, 80)}{again}.jsonl"
-
-
-async def _identities(judged: Sequence[Judged], session: Session) -> dict[str, str]:
-    """Return the models that were asked: name -> model, as the ledger knows it."""
-    names = dict.fromkeys(one.cell.model for one in judged if one.cell.model != NO_MODEL)
-    return {name: (await session.door(name)).endpoint.identity for name in names}
 
 
 def _decisive(settings: Settings) -> Settings:

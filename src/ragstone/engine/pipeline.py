@@ -40,7 +40,7 @@ from ragstone.experiments import found_and_right
 from ragstone.experiments.distribution import distributions
 from ragstone.experiments.groups import means_by_tag
 from ragstone.experiments.systems_board import rank_systems
-from ragstone.judging import Judge, summarise
+from ragstone.judging import Judge, document_clusters, summarise
 from ragstone.judging.combined.savings import cascade_savings
 from ragstone.judging.pairwise import unpaired_notes
 from ragstone.llm import Caps, parse_caps
@@ -195,9 +195,7 @@ def _summarise(
     calls: Calls,
 ) -> RunSummary:
     seed, documents = settings.run.seed, rows.corpus.documents
-    clusters = {
-        question.id: min(question.document_ids) for question in rows.questions if question.document_ids
-    }
+    clusters = document_clusters(rows.questions)
     metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
     corrected = corrected_of_run(settings, rows.judgements, clusters)
     same = same_documents(documents, settings.documents.copies)

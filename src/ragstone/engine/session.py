@@ -190,6 +190,10 @@ class Session:
         found |= {f"system {name}": asked for name, asked in self.systems.items()}
         return found | ({"embedder": ", ".join(self._embedders)} if self._embedders else {})
 
+    async def identities(self, models: Iterable[str]) -> dict[str, str]:
+        """Return models that were asked: name -> model, as the ledger knows it, each once."""
+        return {name: (await self.door(name)).endpoint.identity for name in models}
+
     def embedder(self, name: str) -> Embedder:
         """Return an embedder, opened once. Raises ModelError."""
         if name not in self._embedders:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ragstone.experiments.answer_grid import AnswerCell, AnswerRows
 from ragstone.experiments.answer_roles import Role, RoleName
-from ragstone.experiments.conditions import named_documents
+from ragstone.experiments.languages import relevant_documents
 from ragstone.records import Answer, Question, Status, count_statuses
 from ragstone.statistics import Estimate, mean_estimates
 
@@ -148,7 +148,7 @@ def means_of(
 
 def shared_documents(questions: Sequence[Question], same: Mapping[str, str]) -> dict[str, str]:
     """Return question id -> the first of its documents; questions that share it are not independent."""
-    named = {q.id: sorted(same.get(name, name) for name in named_documents(q)) for q in questions}
+    named = {q.id: sorted(same.get(name, name) for name in relevant_documents(q)) for q in questions}
     return {name: documents[0] for name, documents in named.items() if documents}
 
 

@@ -9,7 +9,9 @@ from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.alike import Judged, Key, Matched, match
 from ragstone.experiments.compared import Comparison, Flip, MetricComparison, Outlook, Side, Spent, Unit
 from ragstone.experiments.gate import gate_of
+from ragstone.experiments.points import is_right
 from ragstone.experiments.two_columns import ALPHA, difference_and_test
+from ragstone.judging import document_clusters
 from ragstone.records import Answer, Judgement, count_statuses
 from ragstone.statistics import (
     Floats,
@@ -101,7 +103,7 @@ class _Both:
         questions = {row.id: row for row in [*b.questions, *a.questions]}
         self._texts = {row.question_id: row.question for row in [*b.answers, *a.answers] if row.question}
         self._texts |= {row.id: row.question for row in questions.values()}
-        self._clusters = {row.id: min(row.document_ids) for row in questions.values() if row.document_ids}
+        self._clusters = document_clusters(questions.values())
 
     def paired(self, systems: tuple[str, str], key: Key) -> _Paired | None:
         """Return the scores that both have, tested; None if there are none."""
@@ -188,9 +190,9 @@ class _Both:
         up: list[Flip] = []
         if scale is None:
             return down, up
-        middle = (scale[0] + scale[1]) / 2
         for name, (one, other) in zip(row.ids, row.values.tolist(), strict=True):
-            if (one >= middle) != (other >= middle):
+            was_right = is_right(one, scale)
+            if was_right != is_right(other, scale):
                 answers = [
                     found.get((system, name))
                     for found, system in zip(self._answers, row.systems, strict=True)
@@ -203,7 +205,7 @@ class _Both:
                     answer_a=_text(answers[0]),
                     answer_b=_text(answers[1]),
                 )
-                (down if one >= middle else up).append(flip)
+                (down if was_right else up).append(flip)
         return down, up
 
     def _same_answers(self, systems: tuple[str, str]) -> bool | None:

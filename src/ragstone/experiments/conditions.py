@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.config import Condition
+from ragstone.experiments.languages import relevant_documents
 from ragstone.records import Chunk, Context, Document, Question, Ranking
 from ragstone.retrieval.sameness import Same
 from ragstone.systems import contexts_of
@@ -103,7 +104,7 @@ def gold_contexts(
         for chunk in chunks_of.get(span.document_id, ())
         if chunk.start < span.end and span.start < chunk.end
     ]
-    there = (name if name in documents else same.get(name, name) for name in named_documents(question))
+    there = (name if name in documents else same.get(name, name) for name in relevant_documents(question))
     whole = [
         Context(document_id=name, text=documents[name].text)
         for name in dict.fromkeys(there)
@@ -112,17 +113,11 @@ def gold_contexts(
     return list({context.id: context for context in spans}.values()) or whole
 
 
-def named_documents(question: Question) -> list[str]:
-    """Return the documents that a question says hold its answer, each once."""
-    evidence = [span.document_id for span in question.evidence or ()]
-    return list(dict.fromkeys(question.document_ids or evidence))
-
-
 def own_documents(question: Question, same: Same) -> set[str]:
     """Return what the documents that hold the answer count as; empty for an unanswerable question."""
     if question.answerable is False:
         return set()
-    return {same.get(name, name) for name in named_documents(question)}
+    return {same.get(name, name) for name in relevant_documents(question)}
 
 
 def search_depth(
@@ -152,14 +147,14 @@ def _shuffled(contexts: list[Context], seed: str) -> list[Context] | Missing:
 def _gold(question: Question, passages: Passages) -> list[Context] | Missing:
     if question.answerable is False:
         return "unanswerable"
-    if not named_documents(question):
+    if not relevant_documents(question):
         return "without a document named"
     found = gold_contexts(question, passages.documents, passages.chunks_of, passages.same)
     return found or "whose documents the corpus lacks"
 
 
 def _distractors(question: Question, passages: Passages) -> list[Context] | Missing:
-    if question.answerable is not False and not named_documents(question):
+    if question.answerable is not False and not relevant_documents(question):
         return "without a document named"
     ranking = passages.lexical.get(question.id)
     if ranking is None:

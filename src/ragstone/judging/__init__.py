@@ -3,7 +3,7 @@
 from ragstone.judging.finding import Means
 from ragstone.judging.judge import Judge, judge_names, parse_judge
 from ragstone.judging.judging import failed_judgements, judge_answer
-from ragstone.judging.summary import MetricSummary, Tally, summarise
+from ragstone.judging.summary import MetricSummary, Tally, document_clusters, summarise
 from ragstone.judging.together import can_join, joined, judge_together
 from ragstone.judging.tuned import question_digest
 from ragstone.judging.variant import load_judge
@@ -14,6 +14,7 @@ __all__ = [
     "MetricSummary",
     "Tally",
     "can_join",
+    "document_clusters",
     "failed_judgements",
     "joined",
     "judge_answer",

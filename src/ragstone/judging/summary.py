@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from ragstone.judging.unsupported import Unsupported, count_verdicts
-from ragstone.records import STATUSES, Judgement, Status
+from ragstone.records import STATUSES, Judgement, Question, Status
 from ragstone.statistics import Estimate, mean_estimate
 from ragstone.tables import Rows
 from ragstone.tables.shown import Displayed
@@ -35,6 +35,14 @@ class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     statuses: dict[Status, int]
     reasons: dict[str, int] = {}
     unsupported: list[Unsupported] = []
+
+
+def document_clusters(questions: Iterable[Question]) -> dict[str, str]:
+    """Return question id -> the first of its documents: what a question is not independent of.
+
+    A question that names no document is not in it.
+    """
+    return {question.id: min(question.document_ids) for question in questions if question.document_ids}
 
 
 class _Group:

@@ -4,7 +4,7 @@ A specification names no colour and no width: template/charts.js gives it both, 
 the page is. Nothing from outside becomes a field name or an expression.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -92,7 +92,7 @@ def distribution_chart(found: Sequence[Distribution]) -> Chart | None:
     values = [
         value
         for one in ordered
-        for value in _bin_values(one, _name(one.judge, one.metric, one.system if several else ""))
+        for value in _bin_values(one, f"{judge_name(one)} · {one.system}" if several else judge_name(one))
     ]
     if not values:
         return None
@@ -269,11 +269,5 @@ def _tooltip(*fields: str) -> list[Spec]:
     ]
 
 
-def _name(judge: str, metric: str, system: str) -> str:
-    judged = judge if judge == metric else f"{judge}: {metric}"
-    return f"{judged} · {system}" if system else judged
-
-
 def _bin_name(low: float, high: float) -> str:
-    tell: Callable[[float], str] = lambda value: f"{value:.3g}"  # noqa: E731
-    return tell(low) if low == high else f"{tell(low)} to {tell(high)}"
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"

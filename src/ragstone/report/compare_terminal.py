@@ -17,7 +17,7 @@ from ragstone.report.compare_words import (
     spent_told,
     systems_told,
 )
-from ragstone.report.wording import number, plural
+from ragstone.report.wording import number, one_line, plural
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -128,12 +128,7 @@ def _flips(comparison: Comparison) -> "list[RenderableType]":
 
 
 def _flip(flip: Flip) -> "Text":
-    lines = [f"  {_cut(flip.question_id + (f' · {flip.question}' if flip.question else ''))}"]
+    lines = [f"  {one_line(flip.question_id + (f' · {flip.question}' if flip.question else ''), CUT)}"]
     for name, answer, score in (("A", flip.answer_a, flip.score_a), ("B", flip.answer_b, flip.score_b)):
-        lines.append(f"    {name} {number(score)}" + (f"  {_cut(answer)}" if answer else ""))
+        lines.append(f"    {name} {number(score)}" + (f"  {one_line(answer, CUT)}" if answer else ""))
     return _text("\n".join(lines))
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= CUT else line[: CUT - 1].rstrip() + "…"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from ragstone.judging.summary import MetricSummary
 from ragstone.judging.unsupported import Unsupported
-from ragstone.report.wording import count, judge_name, plural
+from ragstone.report.wording import count, judge_name, one_line, plural
 
 WIDTH = 80
 LONGEST_ID = 24
@@ -44,5 +44,4 @@ def _shown(question_id: str, statement: str) -> str:
 
 
 def _short(text: str, length: int) -> str:
-    plain = " ".join(CONTROL.sub(" ", text).split())
-    return plain if len(plain) <= length else plain[: length - 1].rstrip() + "…"
+    return one_line(CONTROL.sub(" ", text), length)

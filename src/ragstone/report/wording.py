@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.agreement.card import card_of as card_among
+from ragstone.experiments.distribution import Distribution
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status
 from ragstone.report.summary import Calls, RunSummary
@@ -106,7 +107,13 @@ def with_left_out(measured_on: str, left_out: Mapping[str, int]) -> str:
     return measured_on + (f"; left out: {reasons}" if reasons else "")
 
 
-def judge_name(row: MetricSummary | ReportCard | CorrectedMean) -> str:
+def one_line(text: str, most: int) -> str:
+    """Return a text on one line of at most so many characters, its beginning if it is longer."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def judge_name(row: MetricSummary | ReportCard | CorrectedMean | Distribution) -> str:
     """Return the judge, with its metric where that has another name."""
     return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
 
