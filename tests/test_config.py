@@ -100,11 +100,11 @@ MISTAKES = {
     ),
     "a table that nobody knows": (
         "[run]\nname = 'a'\n\n[retreive]\nk = 3\n",
-        ":4: unknown key 'retreive'. Did you mean 'retrieve' or 'retrievers'?",
+        ":4: unknown key 'retreive'. Did you mean 'retrieve' or 'retrievers'",
     ),
     "a key far from any": (
         "zzz = 1\n",
-        ":1: unknown key 'zzz'. Known: agree, answer, bench, blame, build, chunk,",
+        ":1: unknown key 'zzz'. Known: agree, answer, assistant, bench, blame, build, chunk,",
     ),
     "text for a number": (
         "[run]\nname = 'a'\n\n[chunk]\n# the size\nsize = 'big'\n",

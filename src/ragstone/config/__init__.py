@@ -1,5 +1,6 @@
 """ragstone.toml -> settings, with errors that name the line and the fix."""
 
+from ragstone.config.assistant import AssistantSection, LogSection, McpServer, WeatherSection
 from ragstone.config.bench import (
     AgreementMeasure,
     AnswerersBench,
@@ -13,6 +14,7 @@ from ragstone.config.build import BuildSection, FactsSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.library import library_names, read_library, read_named
 from ragstone.config.loading import choose, convert_section, load_settings, parse_toml
+from ragstone.config.monitor import MonitorSection
 from ragstone.config.retrievers import (
     Bm25Settings,
     DenseSettings,
@@ -35,6 +37,7 @@ from ragstone.config.sections import (
     RunSection,
     Settings,
 )
+from ragstone.config.serve import ServeSection
 from ragstone.config.systems import (
     ChatSystem,
     HttpSystem,
@@ -50,6 +53,7 @@ __all__ = [
     "AgreementMeasure",
     "AnswerSection",
     "AnswerersBench",
+    "AssistantSection",
     "BenchSection",
     "BlameSection",
     "Bm25Settings",
@@ -67,7 +71,10 @@ __all__ = [
     "JudgeSection",
     "JudgesBench",
     "LanguagesBench",
+    "LogSection",
+    "McpServer",
     "ModelSettings",
+    "MonitorSection",
     "NotNegative",
     "Positive",
     "Price",
@@ -81,10 +88,12 @@ __all__ = [
     "RunSection",
     "SampleSection",
     "Section",
+    "ServeSection",
     "Settings",
     "SheetSystem",
     "SystemSettings",
     "TranslateSection",
+    "WeatherSection",
     "choose",
     "convert_section",
     "library_names",

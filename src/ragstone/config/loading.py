@@ -47,7 +47,8 @@ def _with_model_of_run(settings: Settings) -> Settings:
         answer = msgspec.structs.replace(answer, model=model)
     judge = msgspec.structs.replace(judge, model=judge.model or model)
     build = msgspec.structs.replace(build, model=build.model or model)
-    return msgspec.structs.replace(settings, answer=answer, judge=judge, build=build)
+    assistant = msgspec.structs.replace(settings.assistant, model=settings.assistant.model or model)
+    return msgspec.structs.replace(settings, answer=answer, judge=judge, build=build, assistant=assistant)
 
 
 def choose(settings: Settings, table: str, **given: object) -> Settings:

@@ -5,12 +5,15 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ragstone.config.assistant import AssistantSection
 from ragstone.config.bench import BenchSection
 from ragstone.config.build import BuildSection
 from ragstone.config.chunk import ChunkSection
+from ragstone.config.monitor import MonitorSection
 from ragstone.config.retrievers import RetrieverSettings
 from ragstone.config.sample import SampleSection
 from ragstone.config.section import Positive, Price, Seconds, Section
+from ragstone.config.serve import ServeSection
 from ragstone.config.systems import SystemSettings
 from ragstone.config.translate import TranslateSection
 
@@ -45,7 +48,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
 class RunSection(Section, frozen=True, kw_only=True):
     """`[run]`: the folder `runs/NAME` and the seed of everything that draws at random.
 
-    model: asked by `[answer]`, `[judge]` and `[build]` where they name none.
+    model: asked by `[answer]`, `[judge]`, `[build]` and `[assistant]` where they name none.
     """
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[\w.-]+$")] = "run"
@@ -165,6 +168,9 @@ class Settings(Section, frozen=True, kw_only=True):
     build: BuildSection = BuildSection()
     translate: TranslateSection = TranslateSection()
     sample: SampleSection = SampleSection()
+    assistant: AssistantSection = AssistantSection()
+    serve: ServeSection = ServeSection()
+    monitor: MonitorSection = MonitorSection()
     models: dict[str, ModelSettings] = {}
     root: str = "."
 

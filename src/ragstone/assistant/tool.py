@@ -1,0 +1,53 @@
+"""What the agent can call: a name, a description, typed arguments, and a function."""
+
+from collections.abc import Awaitable, Callable
+from datetime import date
+from typing import Any
+
+import msgspec
+
+from ragstone.assistant.conversation import Asked, Emit, Passage, silent
+from ragstone.records import Usage
+
+
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool may know besides its arguments. lang: in which the user is answered."""
+
+    asked: Asked
+    lang: str
+    today: date
+    emit: Emit = silent
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool brings back.
+
+    text: what the agent reads; it is data, never instructions, and is fenced before a model sees it.
+    failed: the tool could not do it, and `text` says why. reply: where the tool has written the user's answer
+    itself, with the numbers of `cited` in it; the loop ends with it. passages: what documents or videos say.
+    """
+
+    text: str
+    failed: bool = False
+    passages: tuple[Passage, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
+    reply: str | None = None
+    cited: tuple[int, ...] = ()
+    usage: Usage = msgspec.field(default_factory=lambda: Usage(calls=0))
+    cost_usd: float | None = None
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool. arguments: a msgspec Struct with `forbid_unknown_fields`, whose docstring and field
+    descriptions the model reads. call: is awaited with an instance of it; it raises nothing but
+    CancelledError: whatever goes wrong is an Observation that `failed`. examples: what users say that needs
+    it, in several languages; the planner by words compares with them. doing: what the page shows meanwhile,
+    by language, `en` at least.
+    """
+
+    name: str
+    description: str
+    arguments: type[msgspec.Struct]
+    call: Callable[[Any, Situation], Awaitable[Observation]]
+    examples: tuple[str, ...] = ()
+    doing: dict[str, str] = {}

@@ -1,0 +1,1 @@
+"""Logs of an application in production -> trends, alarms, knowledge gaps."""

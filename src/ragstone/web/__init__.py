@@ -1,0 +1,1 @@
+"""What is served: the assistant and the pages of the workbench."""
