@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.assistant.conversation import Asked, Emit, Passage, silent
+from ragstone.assistant.conversation import Asked, Emit, Passage, Said, silent
 from ragstone.records import Usage
 
 
@@ -24,15 +24,14 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     text: what the agent reads; it is data, never instructions, and is fenced before a model sees it.
     failed: the tool could not do it, and `text` says why. reply: where the tool has written the user's answer
-    itself, with the numbers of `cited` in it; the loop ends with it. passages: what documents or videos say.
+    itself and has emitted its text; the loop ends with it. passages: what documents or videos say.
     """
 
     text: str
     failed: bool = False
     passages: tuple[Passage, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
-    reply: str | None = None
-    cited: tuple[int, ...] = ()
+    reply: Said | None = None
     usage: Usage = msgspec.field(default_factory=lambda: Usage(calls=0))
     cost_usd: float | None = None
 

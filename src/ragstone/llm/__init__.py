@@ -5,7 +5,7 @@ from ragstone.llm.door import Door, ledger_path, open_door
 from ragstone.llm.fenced import MATERIAL, fenced_prompt
 from ragstone.llm.gguf import cached_models, resolve_gguf
 from ragstone.llm.ledger import Ledger
-from ragstone.llm.prompt import Ask, CallFailed, Message, Prompt, Reply
+from ragstone.llm.prompt import Ask, CallFailed, Message, Prompt, Reply, Stream
 from ragstone.llm.untrusted import defuse, fence, load_secret, row_nonce
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Message",
     "Prompt",
     "Reply",
+    "Stream",
     "cached_models",
     "defuse",
     "fence",

@@ -78,6 +78,9 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 Ask = Callable[[Prompt], Awaitable[Reply]]
 
+Stream = Callable[[Prompt, Callable[[str], None]], Awaitable[Reply]]
+"""As Ask, and the function hears the pieces of the text as they come; put together they are `Reply.text`."""
+
 
 class CallFailed(ModelError):
     """One call ended without a usable reply: the row gets `status`, and the run goes on.
