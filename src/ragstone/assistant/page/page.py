@@ -1,0 +1,135 @@
+"""The chat page: one HTML, one style, one script, and its texts in each language."""
+
+import hashlib
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+import msgspec
+
+SCRIPTS = ("request.js", "reply.js", "chat.js")
+DEFAULT_LANGUAGE = "en"
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The Content-Security-Policy of the page: nothing comes from anywhere else."""
+
+
+class Asset(NamedTuple):
+    """A file that the page asks for."""
+
+    content: bytes
+    media_type: str
+
+
+class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The texts of the page in one language; `{...}` is filled in by the page."""
+
+    name: str
+    direction: str
+    title: str
+    tagline: str
+    welcome: str
+    examples: list[str]
+    placeholder: str
+    send: str
+    stop: str
+    new: str
+    language: str
+    filters: str
+    crop: str
+    region: str
+    any: str
+    you: str
+    assistant: str
+    sources: str
+    source: str
+    page: str
+    videos: str
+    close: str
+    helpful: str
+    not_helpful: str
+    thanks: str
+    correction: str
+    correction_send: str
+    working: str
+    stopped: str
+    again: str
+    unreachable: str
+    interrupted: str
+    busy: str
+    too_long: str
+    key: str
+    key_why: str
+    key_save: str
+    passage_gone: str
+    no_script: str
+    notice: str
+
+
+@cache
+def texts() -> dict[str, Texts]:
+    """Return the texts of each language, English first, the others by code."""
+    folder = resources.files("ragstone.assistant.page") / "texts"
+    found = {
+        file.name.removesuffix(".toml"): msgspec.convert(tomllib.loads(file.read_text("utf-8")), Texts)
+        for file in folder.iterdir()
+        if file.name.endswith(".toml")
+    }
+    return dict(sorted(found.items(), key=lambda one: (one[0] != DEFAULT_LANGUAGE, one[0])))
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Return what the page asks for under `assets/`: name -> content."""
+    script = '"use strict";\n' + "\n".join(_file(name) for name in SCRIPTS)
+    return {
+        "chat.css": Asset(_file("chat.css").encode(), "text/css"),
+        "chat.js": Asset(script.encode(), "text/javascript"),
+    }
+
+
+@cache
+def chat_page(lang: str = DEFAULT_LANGUAGE) -> bytes:
+    """Return the page in a language, in English where it is none of ours."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    languages = texts()
+    lang = lang if lang in languages else DEFAULT_LANGUAGE
+    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_file("chat.html"))
+    encoded = msgspec.json.encode(languages).decode().replace("<", "\\u003c")
+    page = template.render(
+        lang=lang,
+        texts=languages[lang],
+        languages=languages,
+        all_texts=Markup(encoded),  # noqa: S704 - nothing in it can end the element
+        version=_version(),
+    )
+    return page.encode()
+
+
+def language_wanted(accept_language: str) -> str:
+    """Return the language of ours that a browser's Accept-Language likes best, else English."""
+    liked = []
+    for part in accept_language.split(","):
+        code, _, quality = part.partition(";q=")
+        try:
+            liked.append((-float(quality or 1), code.strip().lower().partition("-")[0]))
+        except ValueError:
+            continue
+    return next(
+        (code for _, code in sorted(liked, key=lambda one: one[0]) if code in texts()), DEFAULT_LANGUAGE
+    )
+
+
+def _version() -> str:
+    """Return a digest of the assets, so that a browser keeps them until they change."""
+    return hashlib.sha256(b"".join(each.content for each in assets().values())).hexdigest()[:12]
+
+
+def _file(name: str) -> str:
+    return (resources.files("ragstone.assistant.page") / "assets" / name).read_text(encoding="utf-8")
