@@ -10,7 +10,7 @@ from ragstone.errors import ModelError
 from ragstone.llm.budget import Budget
 from ragstone.llm.limits import Circuit, Pace, Slots, backoff_s
 from ragstone.llm.prompt import CallFailed
-from ragstone.llm.transport import BadRequest, Rephrase
+from ragstone.llm.transport import BadRequest, BrokenOff, Rephrase
 from ragstone.records import Usage
 
 ATTEMPTS = 6
@@ -103,7 +103,7 @@ class Caller:
                 answered = await send()
                 used, told_usd = answered.usage, answered.cost_usd
             except CallFailed as failure:
-                if failure.status != "timeout":
+                if failure.status != "timeout" and not isinstance(failure, BrokenOff):
                     used = UNUSED
                 if failure.status == "rate_limited":
                     self.slots.refused()

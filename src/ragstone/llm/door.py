@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from ragstone.llm.ledger import Ledger
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.overheard import Conversation
-from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt, Reply
+from ragstone.llm.prompt import CallFailed, Completion, Message, OnText, Prompt, Reply
 from ragstone.llm.schema import ReplyError, encoded_schema
+from ragstone.llm.speaking import Habit, Telling
 from ragstone.llm.structured import parse_reply
 from ragstone.llm.transport import Endpoint
 
@@ -42,7 +43,7 @@ class NotInLedger(CallFailed):
 
 
 class Door:
-    """One model, asked through `ask`. Open it with open_door."""
+    """One model, asked through `ask` and `stream`. Open it with open_door."""
 
     def __init__(
         self, endpoint: Endpoint, settings: ModelSettings, ledger: Ledger, budget: Budget, *, offline: bool
@@ -55,6 +56,7 @@ class Door:
         self._offline = offline
         self._settings = settings
         self._batches: Batches | None = None
+        self._habit = Habit()
         self._caller = Caller(endpoint.concurrency, settings, budget, self.price)
         # A flight lands with None when its caller was cancelled: one of those who wait makes the call.
         self._flying: dict[bytes, asyncio.Future[Completion | None]] = {}
@@ -81,21 +83,36 @@ class Door:
 
         Raises CallFailed with the status that the row gets, ModelError when no call can succeed.
         """
-        try:
-            return await (self._ask(prompt) if self._budget.ends is None else self._ask_in_time(prompt))
-        except CallFailed as failure:
-            self._budget.lost(failure)
-            raise
+        return await self._counted(self._ask(prompt))
+
+    async def stream(self, prompt: Prompt, on_text: OnText) -> Reply:
+        """Return a reply of free text, and call on_text with each piece of it as soon as it is there.
+
+        The pieces are, put together, the reply's text; blocks in which the model thinks are in neither. A
+        reply that is in the ledger, or of a transport that cannot stream, comes in one piece. A call is made
+        again only while nothing was passed on; one that breaks off later is a CallFailed, whose `raw` is what
+        had been said. Raises what `ask` raises, and ValueError for a prompt whose reply has a type.
+        """
+        if prompt.reply is not None:
+            raise ValueError("a stream is of free text: ask for a reply that has a type with `ask`")
+        return await self._counted(self._stream(prompt, on_text))
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
         self._caller.stop()
 
-    async def _ask_in_time(self, prompt: Prompt) -> Reply:
+    async def _counted(self, asking: Awaitable[Reply]) -> Reply:
+        try:
+            return await (asking if self._budget.ends is None else self._in_time(asking))
+        except CallFailed as failure:
+            self._budget.lost(failure)
+            raise
+
+    async def _in_time(self, asking: Awaitable[Reply]) -> Reply:
         """Ask as long as the deadline of the run allows; what is in flight then is cut off."""
         try:
             async with asyncio.timeout_at(self._budget.ends) as scope:
-                return await self._ask(prompt)
+                return await asking
         except TimeoutError:
             if not scope.expired():
                 raise
@@ -121,6 +138,14 @@ class Door:
             usage = first.usage + second.usage
             raise CallFailed("unparsable", str(mistake), raw=second.text, usage=usage) from None
 
+    async def _stream(self, prompt: Prompt, on_text: OnText) -> Reply:
+        heard = Conversation(self.endpoint.identity, prompt.messages)
+        telling = Telling(self.endpoint, on_text, self._habit)
+        completion = await self._complete(prompt, telling)
+        heard.said(prompt.messages, completion.refusal or completion.text)
+        reply = self._reply(prompt, [completion])
+        return msgspec.structs.replace(reply, text=telling.whole(completion.text))
+
     def _reply(self, prompt: Prompt, completions: list[Completion]) -> Reply:
         """Return the last completion as a reply with the cost of all. Raises ReplyError and CallFailed."""
         last, usage = completions[-1], completions[0].usage
@@ -138,7 +163,7 @@ class Door:
             logprobs=last.logprobs,
         )
 
-    async def _complete(self, prompt: Prompt) -> Completion:
+    async def _complete(self, prompt: Prompt, telling: Telling | None = None) -> Completion:
         """Return the ledger's completion, or one that is in flight, or a new one."""
         key = prompt_key(self.endpoint.identity, prompt)
         if self._batches is not None:
@@ -148,7 +173,7 @@ class Door:
             if completion is None:
                 flight = self._flying.get(key)
                 if flight is None:
-                    completion = await self._fly(key, prompt)
+                    completion = await self._fly(key, prompt, telling)
                     break
                 completion = await asyncio.shield(flight)
             if completion is not None:
@@ -158,11 +183,11 @@ class Door:
         self._budget.count(completion, self.price)
         return completion
 
-    async def _fly(self, key: bytes, prompt: Prompt) -> Completion:
+    async def _fly(self, key: bytes, prompt: Prompt, telling: Telling | None = None) -> Completion:
         """Make the call while identical ones wait for it, and commit the response before it is used."""
         flight = self._flying[key] = asyncio.get_running_loop().create_future()
         try:
-            completion = await self._call(prompt)
+            completion = await self._call(prompt, telling)
             await self._ledger.put(key, self.endpoint.identity, completion)
         except Exception as failure:
             flight.set_exception(failure)
@@ -176,10 +201,11 @@ class Door:
             if not flight.done():
                 flight.set_result(None)
 
-    async def _call(self, prompt: Prompt) -> Completion:
+    async def _call(self, prompt: Prompt, telling: Telling | None) -> Completion:
         if self._offline:
             raise NotInLedger(prompt)
-        return await self._caller.call(lambda: self.endpoint.send(prompt), most_tokens(prompt))
+        send = self.endpoint.send if telling is None else telling.send
+        return await self._caller.call(lambda: send(prompt), most_tokens(prompt))
 
 
 @contextlib.asynccontextmanager

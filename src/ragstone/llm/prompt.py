@@ -78,7 +78,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 Ask = Callable[[Prompt], Awaitable[Reply]]
 
-Stream = Callable[[Prompt, Callable[[str], None]], Awaitable[Reply]]
+OnText = Callable[[str], None]
+Stream = Callable[[Prompt, OnText], Awaitable[Reply]]
 """As Ask, and the function hears the pieces of the text as they come; put together they are `Reply.text`."""
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Price
-from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.errors import ModelError
+from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 
 Send = Callable[[Prompt], Awaitable[Completion]]
+StreamSend = Callable[[Prompt, OnText], Awaitable[Completion]]
 
 
 class Unreachable(CallFailed):
@@ -16,6 +18,14 @@ class Unreachable(CallFailed):
 
     def __init__(self, message: str) -> None:
         super().__init__("error", message, retryable=True)
+
+
+class BrokenOff(CallFailed):
+    """A reply that ended in the middle, after some of it was passed on: to ask again would say it twice."""
+
+    def __init__(self, failure: ModelError, said: str) -> None:
+        status = failure.status if isinstance(failure, CallFailed) else "error"
+        super().__init__(status, f"{failure} (after {len(said)} characters of the reply)", raw=said)
 
 
 class AppFailed(CallFailed):
@@ -51,12 +61,15 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A model that can be asked.
 
     identity: what the ledger knows the model by. send: makes one call without retrying; raises CallFailed
-    for this call, ModelError when no call can succeed. price: what the transport knows of it. wire: None
-    for a transport that has no batch API.
+    for this call, ModelError when no call can succeed. stream: does the same for free text, whose pieces it
+    passes on as they come; what it passed on is, put together, the completion's text, or the beginning of it
+    where an error ends it. None for a transport that cannot. price: what the transport knows of it. wire:
+    None for a transport that has no batch API.
     """
 
     identity: str
     send: Send
     concurrency: int
     price: Price | None
+    stream: StreamSend | None = None
     wire: Wire | None = None
