@@ -180,7 +180,7 @@ def test_a_server_that_refuses_is_quoted(fake_openai):
 
 
 def test_an_address_that_is_none_is_an_error():
-    with pytest.raises(ConfigError, match="url 'nonsense:' of a retriever"):
+    with pytest.raises(ConfigError, match="url 'nonsense:' of the retriever"):
         search_by_qdrant(random_vectors(4, 3, 0), tagged_chunks(4), QdrantPlace(url="nonsense:"))
 
 

@@ -1,11 +1,8 @@
 """Dense search in Qdrant: embedded, in a folder or in memory, or a server by its URL; the same code."""
 
-import contextlib
 import re
-import sqlite3
 import warnings
-import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.embedding import Vectors
-from ragstone.errors import ConfigError, DataError, MissingExtra
+from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk
 from ragstone.retrieval.candidates import hits_among
-from ragstone.retrieval.filters import OWN_KEYS, chunk_tags
+from ragstone.retrieval.filters import OWN_KEYS
+from ragstone.retrieval.qdrant_place import (
+    Asker,
+    OpenQdrant,
+    field_of,
+    open_qdrant,
+    payload_of,
+    spare_the_disk,
+)
 from ragstone.retrieval.ranks import Hit, Subset
 
 if TYPE_CHECKING:
@@ -27,7 +32,15 @@ if TYPE_CHECKING:
 BATCH = 256  # points of one upload, and questions of one request
 TIMEOUT_S = 60
 
-_open: "weakref.WeakValueDictionary[str, _Place]" = weakref.WeakValueDictionary()
+ASKER = Asker(
+    what="a dense retriever with index = 'qdrant'",
+    extra="qdrant",
+    owner="the retriever",
+    url="url",
+    key="api_key_env",
+    instead="give the retriever the url of a Qdrant server",
+    anew="it is built anew from the vectors",
+)
 
 
 class QdrantPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +64,7 @@ def search_by_qdrant(
     Raises MissingExtra without the package qdrant-client; DataError for a collection of that name with other
     vectors, a server that cannot be asked, or a folder that another process has open.
     """
-    payloads = [_payload(chunk) for chunk in chunks]
+    payloads = [payload_of(chunk) for chunk in chunks]
     content = _content(passages, payloads)
     name = where.collection or f"ragstone-{content}"
     if not re.fullmatch(r"[\w.-]+", name):
@@ -73,101 +86,13 @@ def search_by_qdrant(
     return search
 
 
-class _Place:
-    """An open client, closed when nobody searches by it any more, or at the end of the process."""
-
-    def __init__(self, client: "QdrantClient", shown: str, remedy: str) -> None:
-        self.client = client
-        self.shown = shown
-        self.remedy = remedy
-        weakref.finalize(self, client.close)
-
-    @contextlib.contextmanager
-    def errors(self) -> Iterator[None]:
-        """Tell what goes wrong in the block as DataError."""
-        from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
-
-        try:
-            yield
-        except ResponseHandlingException as mistake:
-            raise DataError(
-                f"{self.shown}: the Qdrant server cannot be reached ({mistake}). Is it running, and is the "
-                "url of the retriever right?"
-            ) from None
-        except UnexpectedResponse as mistake:
-            words = mistake.content.decode("utf-8", "replace")[:200]
-            raise DataError(
-                f"{self.shown}: Qdrant answered HTTP {mistake.status_code}: {words}. Check the url and the "
-                "key (api_key_env) of the retriever."
-            ) from None
+def _place(where: QdrantPlace, name: str) -> OpenQdrant:
+    """Return the place, opened; a folder for each collection: opening one reads all that it holds."""
+    folder = None if where.folder is None else where.folder.resolve() / name
+    return open_qdrant(ASKER, url=where.url, api_key=where.api_key, folder=folder, timeout_s=TIMEOUT_S)
 
 
-def _place(where: QdrantPlace, name: str) -> _Place:
-    """Return the place, opened once in this process: an embedded folder has room for one client."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            from qdrant_client import QdrantClient
-    except ImportError:
-        raise MissingExtra("a dense retriever with index = 'qdrant'", "qdrant") from None
-    with warnings.catch_warnings():
-        # It warns of a key on an unencrypted connection and of many points in a folder: docs/embedding.md.
-        warnings.simplefilter("ignore", UserWarning)
-        if where.url is not None:
-            try:
-                client = QdrantClient(
-                    url=where.url, api_key=where.api_key, timeout=TIMEOUT_S, check_compatibility=False
-                )
-            except ValueError as mistake:
-                raise ConfigError(f"url {where.url!r} of a retriever: {mistake}") from None
-            return _Place(client, where.url, "delete it on the server")
-        if where.folder is None:
-            return _Place(QdrantClient(":memory:"), "memory", "restart")
-        # A folder for each collection: opening one reads all that it holds, and locks it.
-        folder = where.folder.resolve() / name
-        place = _open.get(str(folder))
-        if place is None:
-            place = _open[str(folder)] = _Place(_embedded(folder), str(folder), f"delete {folder}")
-        return place
-
-
-def _embedded(folder: Path) -> "QdrantClient":
-    from qdrant_client import QdrantClient
-
-    try:
-        _check_lock(folder / ".lock")
-        return QdrantClient(path=str(folder))
-    except RuntimeError:  # somebody was quicker
-        raise _in_use(folder) from None
-    except (OSError, ValueError, KeyError, EOFError, sqlite3.Error) as mistake:
-        raise DataError(
-            f"{folder}: this Qdrant collection cannot be opened ({mistake}). Delete the folder: it is built "
-            "anew from the vectors."
-        ) from None
-
-
-def _check_lock(file: Path) -> None:
-    """Raise DataError if another process holds the lock: the client that finds out leaves its file open."""
-    import portalocker
-
-    if not file.exists():
-        return
-    try:
-        with file.open("r+") as lock:
-            portalocker.lock(lock, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-            portalocker.unlock(lock)
-    except portalocker.exceptions.LockException:
-        raise _in_use(file.parent) from None
-
-
-def _in_use(folder: Path) -> DataError:
-    return DataError(
-        f"{folder}: another process has this Qdrant collection open, which one at a time can. Run again when "
-        "it is done, or give the retriever the url of a Qdrant server."
-    )
-
-
-def _fill(place: _Place, name: str, passages: Vectors, payloads: Sequence[dict[str, Any]]) -> None:
+def _fill(place: OpenQdrant, name: str, passages: Vectors, payloads: Sequence[dict[str, Any]]) -> None:
     """Make the collection complete. Raises DataError where it holds something else."""
     from qdrant_client import models
 
@@ -177,7 +102,7 @@ def _fill(place: _Place, name: str, passages: Vectors, payloads: Sequence[dict[s
         client.create_collection(name, vectors_config=vectors)
         _index_payload(client, name, payloads)
     n_there = _checked(place, name, n_numbers, payloads[0]["content"])
-    _spare_the_disk(client, name)
+    spare_the_disk(client, name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for start in range(n_there, len(passages), BATCH):
@@ -190,20 +115,7 @@ def _fill(place: _Place, name: str, passages: Vectors, payloads: Sequence[dict[s
             client.upsert(name, points, wait=True)
 
 
-def _spare_the_disk(client: "QdrantClient", name: str) -> None:
-    """Let an embedded collection be written without waiting for the disk after each point.
-
-    It waits 20,000 times for 20,000 points: minutes. All of it can be made anew from the vectors, and it is
-    checked when it is opened. Where the package has changed within, it is slow, and right.
-    """
-    collection = getattr(getattr(client, "_client", None), "collections", {}).get(name)
-    database = getattr(getattr(collection, "storage", None), "storage", None)
-    if isinstance(database, sqlite3.Connection):
-        database.execute("PRAGMA synchronous = OFF")
-        database.execute("PRAGMA journal_mode = MEMORY")
-
-
-def _checked(place: _Place, name: str, n_numbers: int, content: str) -> int:
+def _checked(place: OpenQdrant, name: str, n_numbers: int, content: str) -> int:
     """Return how many points the collection has, all with this content. Raises DataError for others."""
     from qdrant_client import models
 
@@ -229,7 +141,7 @@ def _index_payload(client: "QdrantClient", name: str, payloads: Sequence[dict[st
     """Let a server find points by tag without looking at each of them; an embedded one looks in any case."""
     from qdrant_client import models
 
-    keys = {"content", *OWN_KEYS, *(_field(key) for payload in payloads for key in payload["tags"])}
+    keys = {"content", *OWN_KEYS, *(field_of(key) for payload in payloads for key in payload["tags"])}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for key in sorted(keys):
@@ -261,26 +173,10 @@ def _filter(where: dict[str, str]) -> Any:  # noqa: ANN401 - the package is opti
 
     return models.Filter(
         must=[
-            models.FieldCondition(key=_field(key), match=models.MatchValue(value=value))
+            models.FieldCondition(key=field_of(key), match=models.MatchValue(value=value))
             for key, value in where.items()
         ]
     )
-
-
-def _field(key: str) -> str:
-    """Return where a tag stands in a payload, in Qdrant's notation."""
-    return key if key in OWN_KEYS else f'tags."{key}"'
-
-
-def _payload(chunk: Chunk) -> dict[str, Any]:
-    tags = (chunk.metadata or {}).get("tags")
-    names = [key for key in tags if key not in OWN_KEYS] if isinstance(tags, dict) else []
-    return {
-        "chunk_id": chunk.id,
-        "document_id": chunk.document_id,
-        **{key: chunk_tags(chunk, key) for key in OWN_KEYS},
-        "tags": {key: chunk_tags(chunk, key) for key in names},
-    }
 
 
 def _content(passages: Vectors, payloads: Sequence[dict[str, Any]]) -> str:
