@@ -147,7 +147,7 @@ class TestTraces:
             latency_s=2.5,
             usage=Usage(input=60, output=5, cached=20),
             cost_usd=0.001,
-            metadata={"trace_id": "t1"},
+            metadata={"time": "2026-11-01T10:00:00+00:00", "trace_id": "t1"},
         )
         # The index was down: asked as JSON, of the same application, and nothing was found.
         assert (failed.question, failed.error) == (
@@ -475,7 +475,7 @@ def test_traces_without_an_id_of_their_own_are_not_one_trace(tmp_path: Path, row
 
 def test_a_trace_that_stands_twice_is_one_answer(tmp_path: Path) -> None:
     (answer,) = read(write(tmp_path / "a.jsonl", LANGFUSE | {"id": "t"}, LANGFUSE | {"id": "t"}))
-    assert answer.metadata == {"trace_id": "t"}
+    assert answer.metadata == {"time": "2026-01-01T00:00:00+00:00", "trace_id": "t"}
 
 
 def test_promptfoo_results_that_are_none_are_told_and_not_left_out(tmp_path: Path) -> None:
@@ -508,3 +508,32 @@ def test_text_that_is_nested_beyond_reading_is_a_text(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text(deep + "]" * 100_000)
     with pytest.raises(DataError, match=r"b.jsonl:1: not valid JSON"):
         read(tmp_path / "b.jsonl")
+
+
+def test_a_trace_tells_its_time_its_prompt_its_metadata_and_peoples_feedback(tmp_path: Path) -> None:
+    noted = {
+        "tags": ["crop:maize", "beta"],
+        "metadata": {"region": "north", "nested": {"not": "one value"}},
+        "version": "v2",
+        "scores": [{"name": "faithfulness", "value": 0.5}, {"name": "user-feedback", "value": 1}],
+    }
+    (answer,) = read(write(tmp_path / "a.jsonl", LANGFUSE | {"id": "t"} | noted))
+    assert answer.metadata == {
+        "crop": "maize",
+        "region": "north",
+        "prompt_version": "v2",
+        "feedback": 1,
+        "time": "2026-01-01T00:00:00+00:00",
+        "trace_id": "t",
+    }
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    assert seconds_at("2026-01-01T00:00:00") == seconds_at("2026-01-01T01:00:00+01:00") == 1_767_225_600
+
+
+def test_a_span_tells_its_metadata_and_the_version_of_its_prompt(tmp_path: Path) -> None:
+    noted = {"metadata": '{"region": "north"}', "llm.prompt_template.version": "7", "tag.tags": ["crop:rice"]}
+    span = {"context": {"trace_id": "t", "span_id": "s"}, "attributes": SPAN["attributes"] | noted}
+    (answer,) = read(write(tmp_path / "a.jsonl", span))
+    assert answer.metadata == {"crop": "rice", "region": "north", "prompt_version": "7", "trace_id": "t"}

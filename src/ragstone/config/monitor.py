@@ -24,9 +24,13 @@ class MonitorSection(Section, frozen=True, kw_only=True):
     store: the folder of what was read and judged so far. judges, model: as in `[judge]`; default model its.
     rate: the share of exchanges that is judged. strata: tags by whose values the sample is spread, so that
     rare ones are judged too; at_least: of each value a day. budget_per_day: e.g. `5USD`, `2000calls`; what it
-    cuts off is judged on a later day. tags: those by which trends are shown. time: the column of when it was
-    asked. alpha: the chance of any false alarm, ever. baseline_days: before anything is compared. canaries:
-    how many answers are frozen; canary_days: how often they are judged again.
+    cuts off is judged on a later day. tags: those by which trends are shown.
+
+    time, question, answer, feedback: columns, where their names are not known; feedback_scale: its lowest and
+    its highest value. keep_personal_data: nothing is masked, neither in the store nor in what judges see.
+
+    alpha: the chance of any false alarm, ever. baseline_days: before anything is compared. canaries: how many
+    answers are frozen; canary_days: how often they are judged again.
     """
 
     store: str = ".ragstone/monitor"
@@ -40,6 +44,11 @@ class MonitorSection(Section, frozen=True, kw_only=True):
         default_factory=lambda: ["crop", "region", "lang", "model", "prompt_version"]
     )
     time: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    feedback: str | None = None
+    feedback_scale: tuple[float, float] = (0.0, 1.0)
+    keep_personal_data: bool = False
     alpha: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.05
     baseline_days: Annotated[int, msgspec.Meta(ge=2)] = 14
     canaries: Annotated[int, msgspec.Meta(ge=0)] = 50

@@ -16,6 +16,7 @@ from ragstone.tables.interchange.values import (
     contexts_in,
     count_in,
     decoded,
+    notes_in,
     objects_in,
     question_in,
     seconds_at,
@@ -78,6 +79,7 @@ def _trace(number: int, raw: Mapping[str, Any]) -> Step:
         tokens=_tokens(raw),
         cost_usd=_cost(raw),
         error=_error(raw),
+        notes=_notes(raw) | _feedback(raw),
     )
 
 
@@ -104,7 +106,25 @@ def _observation(number: int, raw: Mapping[str, Any]) -> Step:
         cost_usd=_cost(raw),
         model=next((raw[name] for name in names if isinstance(raw.get(name), str) and raw[name]), None),
         error=_error(raw),
+        notes=_notes(raw),
     )
+
+
+def _notes(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata and tags of a trace or observation, and the version of its prompt."""
+    versions = (raw.get("promptVersion"), raw.get("prompt_version"), raw.get("version"))
+    version = next((one for one in versions if isinstance(one, str | int) and one != ""), None)
+    given = {} if version is None else {"prompt_version": version}
+    return {**notes_in(raw.get("tags")), **notes_in(raw.get("metadata")), **given}
+
+
+def _feedback(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the score of a trace that is people's, by its name."""
+    for score in objects_in(decoded(raw.get("scores"))):
+        name = str(score.get("name")).casefold()
+        if ("feedback" in name or "thumb" in name) and isinstance(score.get("value"), int | float | str):
+            return {"feedback": score["value"]}
+    return {}
 
 
 def _kind(raw: Mapping[str, Any]) -> Kind:

@@ -17,6 +17,7 @@ from ragstone.tables.interchange.values import (
     count_in,
     decoded,
     fields_in,
+    notes_in,
     objects_in,
     question_in,
     seconds_at,
@@ -156,7 +157,15 @@ def _step(number: int, span: Mapping[str, Any]) -> Step:
         cost_usd=amount_in(_at(attributes, "llm", "cost", "total")),
         model=model if isinstance(model, str) else None,
         error=str(span.get("status_message") or "the span failed, and does not say why") if failed else None,
+        notes=_notes(attributes),
     )
+
+
+def _notes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata and the tags that a span was given, and the version of its prompt."""
+    version = _at(attributes, "llm", "prompt_template", "version")
+    given = {"prompt_version": version} if isinstance(version, str | int | float) else {}
+    return {**notes_in(_at(attributes, "tag", "tags")), **notes_in(attributes.get("metadata")), **given}
 
 
 def _id(value: object) -> str | None:

@@ -27,6 +27,11 @@ def is_result(raw: Mapping[str, Any]) -> bool:
     return any(fits(raw) for fits, _ in FORMATS)
 
 
+def is_trace(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is part of a trace: a span, a batch of spans, a trace or an observation."""
+    return openinference.is_openinference(raw) or langfuse.is_langfuse(raw)
+
+
 def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
     """Yield the rows of an answer sheet that results of another tool hold; any other rows as they are.
 

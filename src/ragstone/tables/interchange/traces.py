@@ -1,6 +1,7 @@
 """Traces of an application -> answers: what was asked and said at the top, what was retrieved on the way."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +18,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     number: the line that it stands in. trace: None where it is not told, and so one of its own. asked,
     answered: texts. contexts: passages that came out of it, None where it is not known to bring any. started:
-    seconds, of any origin. tokens: input, output and cached.
+    seconds since 1970. tokens: input, output and cached. notes: what else it tells in single values: the
+    metadata that the application gave it, `prompt_version`, `feedback`.
     """
 
     number: int
@@ -34,6 +36,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     model: str | None = None
     error: str | None = None
+    notes: Mapping[str, str | int | float | bool] = {}
 
 
 def answers_of(steps: Iterable[Step], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -93,9 +96,22 @@ def _row(steps: Sequence[Step]) -> dict[str, Any] | None:
         "usage": _usage(models) or _usage([top]),
         "cost_usd": _cost(models, top),
         "error": error,
-        "metadata": {"trace_id": top.trace} if top.trace else None,
+        "metadata": _notes(steps, top) or None,
     }
     return {field: value for field, value in row.items() if value is not None}
+
+
+def _notes(steps: Sequence[Step], top: Step) -> dict[str, Any]:
+    """Return what is known of a trace beside its answer: its id, when it began, what its spans noted."""
+    begun = [step.started for step in steps if step.started is not None]
+    notes: dict[str, Any] = {}
+    for step in (*reversed(steps), top):  # of two that note the same, the top, then the earlier one counts
+        notes |= step.notes
+    return (
+        notes
+        | ({"time": datetime.fromtimestamp(min(begun), UTC).isoformat()} if begun else {})
+        | ({"trace_id": top.trace} if top.trace else {})
+    )
 
 
 def _top(steps: Sequence[Step]) -> Step:

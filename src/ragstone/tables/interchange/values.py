@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -120,6 +120,19 @@ def context_in(item: object) -> dict[str, Any] | None:
     return found if score is None else {**found, "score": score}
 
 
+def notes_in(value: object) -> dict[str, str | int | float | bool]:
+    """Return the single values of an object of metadata, or of a list of `name:value`."""
+    inside = decoded(value)
+    if isinstance(inside, list):
+        pairs = (one.partition(":") for one in inside if isinstance(one, str))
+        return {name.strip(): said.strip() for name, _, said in pairs if name.strip() and said.strip()}
+    return {
+        str(name): one
+        for name, one in fields_in(inside).items()
+        if isinstance(one, str | int | float) and one == one and one != ""
+    }
+
+
 def number_in(value: object) -> float | None:
     """Return a finite number, also from text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -146,8 +159,8 @@ def count_in(values: Mapping[str, Any], names: Iterable[str]) -> int | None:
 def seconds_at(value: object) -> float | None:
     """Return a point in time in seconds since 1970: of a datetime, of ISO 8601, or of a number.
 
-    A number counts nanoseconds, microseconds, milliseconds or seconds, which its size tells: all that is
-    traced happened after 1973.
+    Without a zone it is UTC. A number counts nanoseconds, microseconds, milliseconds or seconds, which its
+    size tells: all that is traced happened after 1973.
     """
     if isinstance(value, str) and not value.isdigit():
         try:
@@ -155,7 +168,7 @@ def seconds_at(value: object) -> float | None:
         except ValueError:
             return None
     if isinstance(value, datetime):
-        return value.timestamp()
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     number = number_in(value)
     if number is None:
         return None

@@ -1,0 +1,197 @@
+"""A row of a log, in anybody's columns -> an exchange as the monitor keeps it, or a person's word on one."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+import msgspec
+
+from ragstone.config import MonitorSection
+from ragstone.dataset.logs import Columns, as_quality, exchange_of
+from ragstone.dataset.logs.exchange import cell
+from ragstone.records import Context
+from ragstone.tables.interchange.values import seconds_at
+from ragstone.tables.reading import question_key
+
+TIMES = (
+    *("time", "timestamp", "@timestamp", "ts", "datetime", "date", "created_at", "createdat", "created"),
+    *("asked_at", "start_time", "starttime", "started_at", "event_time", "request_time", "logged_at"),
+    *("metadata.time", "metadata.timestamp", "metadata.created_at", "response.created", "body.created"),
+)
+"""Columns in which a time is looked for, in this order; the first that holds one is taken."""
+
+TAG_NAMES: Mapping[str, tuple[str, ...]] = {
+    "lang": ("language", "locale", "metadata.lang", "metadata.language"),
+    "model": ("model_name", "llm_model", "metadata.model", "response.model", "request.model"),
+    "prompt_version": ("prompt_id", "prompt_name", "prompt_template_version", "metadata.prompt_version"),
+}
+"""What else a tag may be called in a log, besides its name and `metadata.NAME`."""
+
+FEEDBACK = ("feedback", "thumb", "thumbs", "user_feedback", "metadata.feedback", "metadata.thumb")
+LONGEST_VALUE = 200  # characters of a tag
+MOST_TAGS = 32  # of one row
+_EARLIEST, _LATEST = 1e8, 4.2e9  # 1973 and 2103: a number outside is no time
+
+
+class Logged(msgspec.Struct, frozen=True, kw_only=True):
+    """One exchange. time: seconds since 1970, None where the row tells none. feedback: from 0 to 1.
+
+    name: the id that the row has, else one made of its question, as answer sheets have it.
+    digest: what it is known by, see identity.
+    """
+
+    name: str
+    digest: bytes
+    question: str
+    answer: str | None = None
+    time: float | None = None
+    system: str | None = None
+    contexts: list[Context] | None = None
+    tags: dict[str, str] = {}
+    feedback: float | None = None
+    correction: str | None = None
+    error: str | None = None
+
+    @property
+    def day(self) -> date | None:
+        """The day in UTC."""
+        return None if self.time is None else datetime.fromtimestamp(self.time, UTC).date()
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person says of the exchange of this name, in a row of its own."""
+
+    name: str
+    feedback: float | None
+    correction: str | None = None
+
+
+class Reader:
+    """Makes exchanges of rows, and counts what it could not read. Columns are those of the settings."""
+
+    def __init__(self, section: MonitorSection) -> None:
+        self.unread_times = 0
+        self.unread_feedback = 0
+        self._columns = Columns(question=section.question, answer=section.answer)
+        self._times = TIMES if section.time is None else (section.time,)
+        self._feedback = FEEDBACK if section.feedback is None else (section.feedback,)
+        self._scale = section.feedback_scale
+        names = dict.fromkeys([*section.tags, *section.strata])
+        self._tags = {name: (name, *TAG_NAMES.get(name, (f"metadata.{name}",))) for name in names}
+
+    def read(self, raw: Mapping[str, Any]) -> Logged | Said | None:
+        """Return what a row says; None for one that asks nothing and says nothing of an exchange."""
+        told = self._said(raw)
+        if told is not None:
+            return told
+        found = exchange_of(raw, self._columns)
+        if found is None:
+            return None
+        when = self._time(raw)
+        error = raw.get("error")
+        traced = cell(raw, "metadata.trace_id")
+        name = found.id or (str(traced) if traced else question_key(found.question))
+        parts = (name, found.system, when, found.question, found.answer)
+        return Logged(
+            name=name,
+            digest=identity(["trace", name] if traced and found.id is None else parts),
+            question=found.question,
+            answer=found.answer,
+            time=when,
+            system=found.system,
+            contexts=found.contexts,
+            tags=self._tags_of(raw),
+            feedback=self._score(_first(raw, self._feedback)),
+            error=error.strip() if isinstance(error, str) and error.strip() else None,
+        )
+
+    def _said(self, raw: Mapping[str, Any]) -> Said | None:
+        """Return the feedback that a row of labels holds: a score for an id, and no question."""
+        name = raw.get("question_id")
+        if not isinstance(name, str) or "score" not in raw or "question" in raw or "answer" in raw:
+            return None
+        words = raw.get("rationale")
+        return Said(
+            name=name,
+            feedback=self._score(raw["score"]),
+            correction=words if isinstance(words, str) and words.strip() else None,
+        )
+
+    def _time(self, raw: Mapping[str, Any]) -> float | None:
+        given = _first(raw, self._times)
+        found = None if given is None else seconds_of(given)
+        self.unread_times += given is not None and found is None
+        return found
+
+    def _score(self, given: object) -> float | None:
+        """Return a feedback from 0 to 1, by the scale of the settings; one that is not on it is counted."""
+        if isinstance(given, Mapping) and "score" not in given and "value" not in given:
+            given = _first(given, ("thumb", "thumbs", "rating", "type", "label"))
+        value = as_quality(given)
+        low, high = self._scale
+        if (
+            value is not None
+            and isinstance(given, str)
+            and value in (0.0, 1.0)
+            and not given.strip()[:1].isdigit()
+        ):
+            return value  # a word for up or down
+        if value is None or not low <= value <= high:
+            self.unread_feedback += given not in (None, "")
+            return None
+        return (value - low) / (high - low)
+
+    def _tags_of(self, raw: Mapping[str, Any]) -> dict[str, str]:
+        """Return the tags that a row carries as such, and the columns that the settings name."""
+        inside = raw.get("tags")
+        given = inside if isinstance(inside, Mapping) else {}
+        tags = {str(name): text for name, value in given.items() if (text := _tag(value))}
+        for name, columns in self._tags.items():
+            if name not in tags and (text := _tag(_first(raw, columns))):
+                tags[name] = text
+        system = raw.get("system")
+        if "model" in self._tags and isinstance(system, str) and cell(raw, "metadata.trace_id"):
+            tags.setdefault("model", system)  # of a trace, the system is the model that was asked
+        return dict(list(tags.items())[:MOST_TAGS])
+
+
+def identity(parts: Sequence[object]) -> bytes:
+    """Return 16 bytes that an exchange is known by: the same for the same parts, wherever they are read."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        encoded = repr(part).encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.digest()
+
+
+def seconds_of(value: object) -> float | None:
+    """Return a point in time in seconds since 1970, None for what tells none.
+
+    Of a datetime, a date (its midnight), ISO 8601, or a number of seconds, milli-, micro- or nanoseconds,
+    which its size tells. What has no zone is UTC.
+    """
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time(), UTC)
+    found = seconds_at(value.strip() if isinstance(value, str) else value)
+    return found if found is not None and _EARLIEST <= found <= _LATEST else None
+
+
+def _first(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: ANN401 - whatever the log holds
+    """Return the first value under one of the names, in any case; None where there is none."""
+    for column in columns:
+        value = cell(raw, column)
+        if value is not None and value != "" and value == value:
+            return value
+    folded = {str(name).casefold(): value for name, value in raw.items()}
+    names = (column for column in columns if column not in raw)
+    return next((folded[name] for name in names if folded.get(name) not in (None, "")), None)
+
+
+def _tag(value: object) -> str | None:
+    """Return a value that can be a tag; None for none, and for what is no single value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value).strip()[:LONGEST_VALUE] or None
+    return None
