@@ -1,0 +1,248 @@
+"""The tool `weather`: a place's name -> its forecast in words, from Open-Meteo or a service like it."""
+
+import time
+import unicodedata
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from ragstone.assistant.tool import Observation, Situation, Tool
+from ragstone.assistant.tools.open_meteo import DAILY, Forecast, OpenMeteo, Place, WeatherDown, open_meteo
+from ragstone.assistant.tools.telling import bounded, failed, line
+from ragstone.config import WeatherSection
+
+FRESH_S = 600.0  # a forecast is computed anew every hour or less often: a chat need not ask for it twice
+MOST_KEPT = 256
+MOST_NAMED = 6  # places of one name that a user is asked to choose from
+# A place so many times as large as the next of its name is the one that is meant: Paris is in France.
+FAR_LARGER = 20
+COMPASS = {"latitude": "NS", "longitude": "EW"}
+SUMMED = ("precipitation_sum", "et0_fao_evapotranspiration")
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class WeatherArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Weather forecast of a place, day by day: temperature, rain, wind, evapotranspiration."""
+
+    place: Annotated[
+        str,
+        msgspec.Meta(
+            min_length=2,
+            max_length=100,
+            description="Name of the town or village that the user has named, e.g. Nakuru. Never guess it.",
+        ),
+    ]
+    days: Annotated[
+        int,
+        msgspec.Meta(
+            ge=1, le=16, description="How many days, from today on: 1 is today alone, 2 today and tomorrow."
+        ),
+    ] = 7
+    country: Annotated[
+        str | None,
+        msgspec.Meta(
+            description="Country or region of the place, if the user has named it, e.g. Kenya; else null."
+        ),
+    ] = None
+
+
+EXAMPLES = (
+    "What will the weather be like in Nakuru tomorrow?",
+    "Will it rain this week in Kisumu?",
+    "Is there a risk of frost in the next days?",
+    "¿Qué tiempo hará mañana en Cuzco?",
+    "¿Va a llover esta semana?",
+    "Quel temps fera-t-il demain à Thiès ?",
+    "Est-ce qu'il va pleuvoir cette semaine ?",
+    "कल नासिक में मौसम कैसा रहेगा?",
+    "क्या इस हफ्ते बारिश होगी?",
+    "كيف سيكون الطقس غدا في أسيوط؟",
+    "هل ستمطر هذا الأسبوع؟",
+    "Hali ya hewa itakuwaje kesho Dodoma?",
+    "Je, mvua itanyesha wiki hii?",
+)
+DOING = {
+    "en": "Looking at the weather forecast…",
+    "es": "Consultando el pronóstico del tiempo…",
+    "fr": "Consultation de la météo…",
+    "hi": "मौसम का पूर्वानुमान देखा जा रहा है…",
+    "ar": "جارٍ الاطلاع على توقعات الطقس…",
+    "sw": "Inaangalia utabiri wa hali ya hewa…",
+}
+
+
+@asynccontextmanager
+async def weather_tool(
+    section: WeatherSection, clock: Callable[[], float] = time.monotonic
+) -> AsyncIterator[Tool]:
+    """Give the tool; its connections are closed at the end of the block.
+
+    What was asked within FRESH_S is not asked again. Where several places have the name and none of them is
+    far larger than the others, the observation names them and asks which, and has not failed. Whatever goes
+    wrong with the service is an observation that failed. clock: seconds, for what is kept.
+    Raises ConfigError for an address that is none.
+    """
+    async with open_meteo(section) as service:
+        kept = _Kept(service, clock)
+
+        async def call(arguments: WeatherArguments, situation: Situation) -> Observation:
+            try:
+                return await _observe(kept, arguments, situation.lang)
+            except WeatherDown as mistake:
+                return failed(
+                    f"No forecast: {mistake}. Do not guess the weather; tell the user that it is not known."
+                )
+
+        yield Tool(
+            name="weather",
+            description="Weather forecast for a place, up to 16 days: temperature, rain, wind, "
+            "evapotranspiration. Needs the name of a place: if the user has named none, ask for it.",
+            arguments=WeatherArguments,
+            call=call,
+            examples=EXAMPLES,
+            doing=DOING,
+        )
+
+
+class _Kept:
+    """The service, and what it said within the last FRESH_S seconds."""
+
+    def __init__(self, service: OpenMeteo, clock: Callable[[], float]) -> None:
+        self._service, self._clock = service, clock
+        self._places: dict[tuple[str, str], tuple[float, list[Place]]] = {}
+        self._forecasts: dict[tuple[float, float, int], tuple[float, Forecast]] = {}
+
+    async def find(self, name: str, lang: str) -> list[Place]:
+        key = (name, lang)
+        now = self._tidy(self._places)
+        if key not in self._places:
+            self._places[key] = (now, await self._service.find(name, lang))
+        return self._places[key][1]
+
+    async def forecast(self, place: Place, n_days: int) -> Forecast:
+        key = (place.latitude, place.longitude, n_days)
+        now = self._tidy(self._forecasts)
+        if key not in self._forecasts:
+            self._forecasts[key] = (now, await self._service.forecast(place, n_days))
+        return self._forecasts[key][1]
+
+    def _tidy(self, kept: dict[Key, tuple[float, Value]]) -> float:
+        """Forget what is no longer fresh, and the oldest where there is too much; return the time."""
+        now = self._clock()
+        for key in [key for key, (since, _) in kept.items() if now - since > FRESH_S]:
+            del kept[key]
+        while len(kept) >= MOST_KEPT:
+            del kept[next(iter(kept))]
+        return now
+
+
+async def _observe(kept: _Kept, asked: WeatherArguments, lang: str) -> Observation:
+    name, _, region = (part.strip() for part in asked.place.partition(","))
+    wanted = [part for part in (region, asked.country or "") if part.strip()]
+    places = await _matching(kept, name, wanted, lang)
+    if not places:
+        where = f" in {line(', '.join(wanted), 80)}" if wanted else ""
+        return failed(
+            f"The weather service knows no place called {line(name, 80)!r}{where}. Ask the user how it is "
+            "spelt, or for a larger town nearby."
+        )
+    place = _meant(places)
+    if place is None:
+        return Observation(text=_which(name, places))
+    others = len(places) - 1
+    return Observation(text=_told(place, await kept.forecast(place, asked.days), others))
+
+
+async def _matching(kept: _Kept, name: str, wanted: Sequence[str], lang: str) -> list[Place]:
+    """Return the places of that name that lie where they should; none twice.
+
+    Names of countries come in the user's language. The model may have written them in English, so where
+    nothing fits it is looked for in English too.
+    """
+    for language in dict.fromkeys((lang, "en")):
+        found = await kept.find(name, language)
+        named = [place for place in found if _folded(place.name) == _folded(name)] or found
+        fitting = [place for place in named if all(_lies_in(place, part) for part in wanted)]
+        if fitting:
+            return list({_described(place): place for place in reversed(fitting)}.values())[::-1]
+    return []
+
+
+def _lies_in(place: Place, part: str) -> bool:
+    around = (place.country, place.country_code, place.admin1, place.admin2)
+    folded = _folded(part)
+    return any(
+        folded == _folded(one) or (len(folded) > 3 and folded in _folded(one)) for one in around if one
+    )
+
+
+def _meant(places: Sequence[Place]) -> Place | None:
+    """Return the only place, or the one that is far larger than all others; None where it must be asked."""
+    if len(places) == 1:
+        return places[0]
+    sizes = sorted((place.population or 0 for place in places), reverse=True)
+    if sizes[0] and sizes[0] >= FAR_LARGER * max(1, sizes[1]):
+        return max(places, key=lambda place: place.population or 0)
+    return None
+
+
+def _which(name: str, places: Sequence[Place]) -> str:
+    named = "\n".join(f"- {_described(place)}" for place in places[:MOST_NAMED])
+    more = f"\n- and {len(places) - MOST_NAMED} more" if len(places) > MOST_NAMED else ""
+    return bounded(
+        f"There are several places called {line(name, 80)!r}; no forecast was made. Ask the user which one "
+        f"is meant, then call again with its country or region:\n{named}{more}"
+    )
+
+
+def _described(place: Place) -> str:
+    parts = dict.fromkeys(part for part in (place.name, place.admin2, place.admin1, place.country) if part)
+    return line(", ".join(parts), 160)
+
+
+def _told(place: Place, forecast: Forecast, others: int) -> str:
+    where = f"{_degrees(place.latitude, 'latitude')} {_degrees(place.longitude, 'longitude')}"
+    smaller = f" ({others} smaller places have the same name)" if others else ""
+    head = f"Weather forecast for {_described(place)}{smaller}, {where}. Source: Open-Meteo."
+    days = [_day(forecast, at) for at in range(len(forecast.days))]
+    return bounded("\n".join([head, *days, *_sums(forecast)]))
+
+
+def _degrees(value: float, way: str) -> str:
+    return f"{abs(value):.2f}°{COMPASS[way][value < 0]}"
+
+
+def _day(forecast: Forecast, at: int) -> str:
+    day = forecast.days[at]
+    name = {0: "today, ", 1: "tomorrow, "}.get(at, "")
+    figures = [
+        f"{DAILY[key]} {_number(values[at])} {line(forecast.units[key], 12)}".rstrip()
+        for key, values in forecast.figures.items()
+        if values[at] is not None
+    ]
+    return f"{day.isoformat()} ({name}{day:%A}): {', '.join(figures) or 'no figures given'}"
+
+
+def _sums(forecast: Forecast) -> list[str]:
+    """Return the line with the sums over all days, of those figures that every day has."""
+    n_days = len(forecast.days)
+    sums = []
+    for key in SUMMED:
+        values = [value for value in forecast.figures.get(key, []) if value is not None]
+        if n_days > 1 and len(values) == n_days:
+            sums.append(f"{DAILY[key]} {_number(sum(values))} {line(forecast.units[key], 12)}".rstrip())
+    return [f"Together in these {n_days} days: {', '.join(sums)}"] if sums else []
+
+
+def _number(value: float | None) -> str:
+    return f"{round(value or 0.0, 1):g}"
+
+
+def _folded(name: str) -> str:
+    """Return a name without case and without accents on Latin letters."""
+    split = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(one for one in split if not "\u0300" <= one <= "\u036f").strip()
