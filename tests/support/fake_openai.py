@@ -25,6 +25,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -64,11 +65,12 @@ class FakeOpenAI:
 
     script: what is said; embedding: what is said to a request for vectors. latency_s: how long it takes.
     key: if set, the only one that is let in. models: if set, the only names that exist. refuse: ways of
-    asking for JSON that get HTTP 400, of json_schema, tool and json_object.
+    asking that get HTTP 400, of json_schema, tool, json_object, stream and stream_options. streams: False
+    for a server that takes no notice of `stream`. piece_s: how long each piece of a stream takes.
 
     What it saw: n_requests, most_in_flight, bodies (the last 2,000), arrivals (their times),
     n_asked_again (requests whose very body was answered before with status 200), embedded (text -> how
-    often its vector was given).
+    often its vector was given), ports (of the connections that requests came by).
     """
 
     model = "openai/fake"
@@ -77,6 +79,8 @@ class FakeOpenAI:
         self.script: Script = fit_schema
         self.embedding: Script = embed_words
         self.latency_s = 0.0
+        self.streams = True
+        self.piece_s = 0.0
         self.key: str | None = None
         self.models: set[str] | None = None
         self.refuse: set[str] = set()
@@ -90,6 +94,7 @@ class FakeOpenAI:
         self.n_requests = self.in_flight = self.most_in_flight = self.n_asked_again = self.n_cut_off = 0
         self.bodies: deque[Body] = deque(maxlen=KEPT_BODIES)
         self.arrivals: deque[float] = deque(maxlen=KEPT_BODIES)
+        self.ports: set[int] = set()
         self._answered: Counter[bytes] = Counter()
         self.embedded: Counter[str] = Counter()
 
@@ -125,6 +130,8 @@ class FakeOpenAI:
             return await self.batches.respond(request, self._answer_in_batch)
         content = await request.read()
         self.n_requests += 1
+        if request.transport is not None:
+            self.ports.add(request.transport.get_extra_info("peername")[1])
         self.arrivals.append(time.monotonic())
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -160,7 +167,35 @@ class FakeOpenAI:
         digest = hashlib.blake2b(content, digest_size=12).digest()
         self.n_asked_again += self._answered[digest] > 0
         self._answered[digest] += 1
+        if body.get("stream") and self.streams:
+            return await self._stream(request, body, said, len(content))
         return web.Response(body=_completion(body, said, len(content)), content_type="application/json")
+
+    async def _stream(
+        self, request: web.BaseRequest, body: Body, said: Said, n_bytes: int
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for event in _pieces_of(said):
+            await response.write(event)
+            if self.piece_s:
+                await asyncio.sleep(self.piece_s)
+        if said.events is not None:
+            await response.write(said.events)
+        if said.then == "hang":
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), HANG_S)
+        elif said.then == "cut" and request.transport is not None:
+            request.transport.abort()
+        elif said.events is None:
+            end: list[dict[str, Any]] = [
+                {"choices": [{"index": 0, "delta": {}, "finish_reason": said.finish_reason}]}
+            ]
+            if (body.get("stream_options") or {}).get("include_usage"):
+                end.append({"choices": [], "usage": _usage_of(said, n_bytes)})
+            await response.write(b"".join(map(_event, end)) + b"data: [DONE]\n\n")
+        await response.write_eof()
+        return response
 
     def _answer_in_batch(self, body: Body, content: bytes) -> tuple[int, bytes]:
         said = self.script(body)
@@ -177,6 +212,8 @@ class FakeOpenAI:
             return fail(404, message, code="model_not_found")
         if mode_of(body) in self.refuse:
             return fail(400, f"response_format of type {mode_of(body)} is not supported here")
+        for name in self.refuse & {"stream", "stream_options"} & body.keys():
+            return fail(400, f"Unknown parameter: {name}")
         return None
 
     def stats(self) -> dict[str, int]:
@@ -207,11 +244,6 @@ def _completion(body: Body, said: Said, n_bytes: int) -> bytes:
             "content": None,
             "tool_calls": [{"id": "call_0", "type": "function", "function": call}],
         }
-    usage = said.usage or {
-        "prompt_tokens": n_bytes // 4,
-        "completion_tokens": len(said.text) // 4 + 1,
-        "prompt_tokens_details": {"cached_tokens": 0},
-    }
     return msgspec.json.encode(
         {
             "id": "chatcmpl-0",
@@ -219,9 +251,30 @@ def _completion(body: Body, said: Said, n_bytes: int) -> bytes:
             "created": 0,
             "model": body.get("model"),
             "choices": [{"index": 0, "message": message, "finish_reason": said.finish_reason}],
-            "usage": usage,
+            "usage": _usage_of(said, n_bytes),
         }
     )
+
+
+def _usage_of(said: Said, n_bytes: int) -> dict[str, Any]:
+    return said.usage or {
+        "prompt_tokens": n_bytes // 4,
+        "completion_tokens": len(said.text) // 4 + 1,
+        "prompt_tokens_details": {"cached_tokens": 0},
+    }
+
+
+def _pieces_of(said: Said) -> Iterator[bytes]:
+    yield _event({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]})
+    if said.refusal is not None:
+        yield _event({"choices": [{"index": 0, "delta": {"refusal": said.refusal}}]})
+        return
+    for piece in re.findall(r"\S*\s*", said.text)[:-1] if said.pieces is None else said.pieces:
+        yield _event({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]})
+
+
+def _event(chunk: dict[str, Any]) -> bytes:
+    return b"data: " + msgspec.json.encode({"object": "chat.completion.chunk", **chunk}) + b"\n\n"
 
 
 @contextlib.contextmanager
@@ -273,6 +326,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.support.fake_openai", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 for any free one")
     parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--piece", type=float, default=0.0, metavar="SECONDS", help="of a stream")
     parser.add_argument("--rate-limited", type=float, default=0.0, metavar="SHARE", help="HTTP 429")
     parser.add_argument("--retry-after", type=float, default=1.0, metavar="SECONDS")
     parser.add_argument("--malformed", type=float, default=0.0, metavar="SHARE", help="cut-off JSON")
@@ -292,6 +346,7 @@ async def main(arguments: list[str] | None = None) -> None:
     options = _options(arguments)
     fake = FakeOpenAI()
     fake.latency_s, fake.key, fake.refuse = options.latency, options.key, set(options.refuse)
+    fake.piece_s = options.piece
     fake.batches.takes_looks = options.batch_looks
     if options.script:
         module, _, name = options.script.partition(":")

@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,7 +23,11 @@ NUMBERED = re.compile(r"^(\d{1,3})\. ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Said:
-    """What the server says to one request; `hang` and `cut` say nothing at all."""
+    """What the server says to one request; `hang` and `cut` say nothing at all.
+
+    pieces: how the text is cut where a stream is asked for; None: after each word. events: what follows the
+    pieces in place of the end of the stream, byte for byte; then: whether the connection is cut or left open.
+    """
 
     text: str = ""
     status: int = 200
@@ -34,6 +38,9 @@ class Said:
     raw: bytes | None = None
     hang: bool = False
     cut: bool = False
+    pieces: tuple[str, ...] | None = None
+    events: bytes | None = None
+    then: Literal["end", "cut", "hang"] = "end"
 
 
 Script = Callable[[Body], "Said | str"]
@@ -56,6 +63,16 @@ def fail(status: int, message: str, *, retry_after: object = None, code: str | N
 def html(status: int = 200) -> Said:
     """Return a web page: what a wrong base_url or a gateway answers."""
     return Said(status=status, raw=b"<!doctype html><title>Welcome</title><p>It works!</p>")
+
+
+def stream(
+    *pieces: str,
+    events: bytes | None = None,
+    then: Literal["end", "cut", "hang"] = "end",
+    usage: Body | None = None,
+) -> Said:
+    """Return a reply in these pieces; events, then: see Said."""
+    return Said(text="".join(pieces), pieces=pieces, events=events, then=then, usage=usage)
 
 
 def hang() -> Said:

@@ -12,56 +12,18 @@ import aiohttp
 import msgspec
 
 from ragstone.config import ModelSettings
-from ragstone.llm.logprobs import read_logprobs
+from ragstone.llm.openai_reply import read_reply
+from ragstone.llm.openai_stream import post_stream
 from ragstone.llm.prices import list_price
-from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.llm.site import CONNECT_S, Site, exchange, model_at, open_site, raise_for
-from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Unreachable, Wire
-from ragstone.records import Usage
+from ragstone.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, model_at, open_site
+from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Wire
 
 DEFAULT_CONCURRENCY = 64
 FILE_S = 300.0  # the longest silence while a file of calls or results is on its way
 # Ways to ask for JSON, the strictest first; an endpoint that refuses one is asked by the next.
 MODES = ("json_schema", "tool", "json_object", "text")
-
-
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-
-
-class _Function(msgspec.Struct):
-    arguments: str = ""
-
-
-class _ToolCall(msgspec.Struct):
-    function: _Function = msgspec.field(default_factory=_Function)
-
-
-class _Message(msgspec.Struct):
-    content: str | None = None
-    refusal: str | None = None
-    tool_calls: list[_ToolCall] | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-    finish_reason: str | None = None
-    logprobs: msgspec.Raw = msgspec.Raw(b"null")  # read only where they were asked for
-
-
-class _Response(msgspec.Struct):
-    choices: list[_Choice]
-    usage: _Usage | None = None
-
-
-DECODER = msgspec.json.Decoder(_Response)
 
 
 class _Dialect:
@@ -73,6 +35,8 @@ class _Dialect:
         self.tokens_field = "max_tokens"
         self.temperature = True
         self.logprobs = True
+        self.streams = True
+        self.stream_usage = True
 
     def learn(self, message: str, asked: "_Dialect", prompt: Prompt) -> bool:
         """Return whether the request may be sent again in another form, after a refusal of this one."""
@@ -95,10 +59,21 @@ class _Dialect:
             return True
         return False
 
+    def learn_stream(self, message: str, asked: "_Dialect") -> bool:
+        """Return whether a stream may be asked for again in another form, after a refusal of this one."""
+        text = message.casefold()
+        if asked.stream_usage and ("stream_options" in text or "include_usage" in text):
+            self.stream_usage = False
+            return True
+        if asked.streams and "stream" in text:
+            self.streams = False
+            return True
+        return False
+
     def copy(self) -> "_Dialect":
         twin = _Dialect()
         twin.mode, twin.tokens_field, twin.temperature = self.mode, self.tokens_field, self.temperature
-        twin.logprobs = self.logprobs
+        twin.logprobs, twin.streams, twin.stream_usage = self.logprobs, self.streams, self.stream_usage
         return twin
 
 
@@ -109,6 +84,7 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
     Where its key is missing (see site.py), the first call that the ledger lacks raises ModelError.
     """
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
+    silence_s = settings.timeout_s or DEFAULT_TIMEOUT_S
     dialect = _Dialect()
     async with open_site(model, settings, concurrency) as site:
 
@@ -125,16 +101,36 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
                 dialect.proven_mode = asked.mode
             return completion
 
+        async def stream(prompt: Prompt, hear: OnText) -> Completion:
+            asked = dialect.copy()
+            if not asked.streams:
+                completion = await send(prompt)
+                hear(completion.text)
+                return completion
+            site.check_key()
+            try:
+                return await post_stream(site, _body(model, prompt, asked, stream=True), hear, silence_s)
+            except BadRequest as refusal:
+                if dialect.learn_stream(str(refusal), asked) or dialect.learn(str(refusal), asked, prompt):
+                    raise Rephrase(str(refusal)) from None
+                raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
+
         price = list_price(site.base_url, model)
         identity = model_at(site.base_url, model)
-        wire = _wire(site, model, dialect)
-        yield Endpoint(identity=identity, send=send, concurrency=concurrency, price=price, wire=wire)
+        yield Endpoint(
+            identity=identity,
+            send=send,
+            stream=stream,
+            concurrency=concurrency,
+            price=price,
+            wire=_wire(site, model, dialect),
+        )
 
 
 def _wire(site: Site, model: str, dialect: _Dialect) -> Wire:
     def decode(status: int, content: bytes, top_logprobs: int | None) -> Completion:
         try:
-            return _read(site, status, content, top_logprobs)
+            return read_reply(site, status, content, top_logprobs)
         except BadRequest as refusal:
             raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
 
@@ -146,12 +142,16 @@ def _wire(site: Site, model: str, dialect: _Dialect) -> Wire:
     )
 
 
-def _body(model: str, prompt: Prompt, dialect: _Dialect) -> bytes:
+def _body(model: str, prompt: Prompt, dialect: _Dialect, *, stream: bool = False) -> bytes:
     body: dict[str, Any] = {
         "model": model,
         "messages": prompt.messages,
         dialect.tokens_field: prompt.max_tokens,
     }
+    if stream:
+        body["stream"] = True
+        if dialect.stream_usage:
+            body["stream_options"] = {"include_usage": True}
     if dialect.temperature:
         body["temperature"] = prompt.temperature
     if prompt.top_logprobs is not None and dialect.logprobs:
@@ -175,7 +175,7 @@ async def _post(site: Site, body: bytes, top_logprobs: int | None) -> Completion
     started = time.perf_counter()
     response, content = await exchange(site, "POST", "/chat/completions", data=body)
     retry_after = response.headers.get("Retry-After")
-    completion = _read(site, response.status, content, top_logprobs, retry_after)
+    completion = read_reply(site, response.status, content, top_logprobs, retry_after)
     return msgspec.structs.replace(completion, latency_s=round(time.perf_counter() - started, 4))
 
 
@@ -194,36 +194,3 @@ async def _send_file_or_body(
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=FILE_S)
         response, found = await exchange(site, method, path, timeout=timeout, **request)
     return response.status, found
-
-
-def _read(
-    site: Site, status: int, content: bytes, top_logprobs: int | None, retry_after: str | None = None
-) -> Completion:
-    """Return the completion in a reply. Raises what an error status means."""
-    if status != 200:
-        raise_for(site, status, retry_after, content)
-    try:
-        decoded = DECODER.decode(content)
-        choice = decoded.choices[0]
-    except (msgspec.DecodeError, UnicodeDecodeError, IndexError, RecursionError):
-        raise Unreachable(
-            f"{site.name} does not speak the OpenAI protocol: {site.excerpt(content)}. "
-            "base_url usually ends in /v1."
-        ) from None
-    tools = choice.message.tool_calls
-    return Completion(
-        text=tools[0].function.arguments if tools else choice.message.content or "",
-        finish_reason=choice.finish_reason,
-        refusal=choice.message.refusal or ("filtered" if choice.finish_reason == "content_filter" else None),
-        usage=_usage(decoded.usage),
-        latency_s=None,
-        logprobs=None if top_logprobs is None else read_logprobs(choice.logprobs, top_logprobs),
-    )
-
-
-def _usage(given: _Usage | None) -> Usage:
-    if given is None:
-        return Usage()
-    details = given.prompt_tokens_details
-    cached = (details.cached_tokens or 0) if details else 0
-    return Usage(input=given.prompt_tokens or 0, output=given.completion_tokens or 0, cached=cached)

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -110,7 +110,7 @@ async def exchange(
 
     most_bytes: of the body; of a longer one the rest is not read, and it is a CallFailed. None: any length.
     """
-    try:
+    with failures_of(site):
         async with site.session.request(method, site.base_url + path, **request) as response:
             body = bytearray()
             async for part in response.content.iter_any():
@@ -119,6 +119,13 @@ async def exchange(
                     told = f"{site.name}: a reply of more than {most_bytes:,} bytes"
                     raise CallFailed("unparsable", told)
             return response, bytes(body)
+
+
+@contextlib.contextmanager
+def failures_of(site: Site) -> Iterator[None]:
+    """Within the block, what goes wrong on the way to the endpoint is raised as CallFailed and ModelError."""
+    try:
+        yield
     except aiohttp.ConnectionTimeoutError:
         raise Unreachable(f"{site.name} cannot be reached (no connection within {CONNECT_S:g} s).") from None
     except TimeoutError:
