@@ -39,7 +39,7 @@ asante sana
 Habari""".splitlines()
 
 
-@pytest.mark.parametrize("lang, questions", [("fr", FRENCH), ("sw", SWAHILI)])
+@pytest.mark.parametrize(("lang", "questions"), [("fr", FRENCH), ("sw", SWAHILI)])
 def test_short_questions_are_recognised(lang, questions):
     wrong = [question for question in questions if language_of(question) != lang]
     assert len(wrong) <= 1, wrong  # of 16
