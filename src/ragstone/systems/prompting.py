@@ -32,9 +32,9 @@ def prompt_names() -> list[str]:
     return library_names("ragstone.systems", "prompts")
 
 
-def load_prompt(name: str | Path) -> AnsweringPrompt:
-    """Return an answering prompt by its name, or from a .toml file of one's own. Raises ConfigError."""
-    text, file = read_named(name, "prompt", "ragstone.systems", "prompts")
+def load_prompt(name: str | Path, room: str = "ragstone.systems") -> AnsweringPrompt:
+    """Return an answering prompt of a room by its name, or from a .toml file of one's own. ConfigError."""
+    text, file = read_named(name, "prompt", room, "prompts")
     prompt = convert_section(parse_toml(text, file), AnsweringPrompt, file, text)
     unknown = set(re.findall(r"\{(\w+)\}", prompt.prompt)) - INPUTS
     if unknown or "{question}" not in prompt.prompt:
