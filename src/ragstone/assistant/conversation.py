@@ -91,9 +91,10 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Doing(msgspec.Struct, frozen=True):
-    """A tool is about to be called: shown while the user waits."""
+    """A tool is about to be called. words: what is shown while the user waits, in the user's language."""
 
     action: str
+    words: str = ""
 
 
 class Text(msgspec.Struct, frozen=True):
