@@ -3,7 +3,9 @@
 import asyncio
 import importlib.util
 import sys
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +16,7 @@ from tests.support.doors import NONCE, prompt
 from ragstone.config import ModelSettings, Settings
 from ragstone.errors import MissingExtra, ModelError
 from ragstone.llm import Budget, CallFailed, Door, Ledger, fence, open_door
-from ragstone.llm.llamacpp import MOST_CHARACTERS, MOST_ITEMS, _body
+from ragstone.llm.llamacpp import MOST_CHARACTERS, MOST_ITEMS, OnChunk, _body, _gather
 
 MODEL = "llamacpp/smollm2-135m"
 WORD = prompt("Say a word.", nonce=None, reply=None, max_tokens=4)
@@ -48,6 +50,40 @@ async def test_without_xllamacpp_the_extra_is_named(tmp_path: Path, monkeypatch:
     ledger.close()
 
 
+def test_a_cancelled_generation_stops_at_its_next_token_and_frees_its_thread() -> None:
+    ended = threading.Event()
+    heard: list[str] = []
+
+    def generating(on_chunk: OnChunk, stopped: threading.Event) -> None:
+        while not on_chunk({"choices": [{"delta": {"content": "x"}}]}):
+            stopped.wait(0.001)
+        ended.set()
+
+    async def run() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            task = asyncio.create_task(_gather(pool, generating, heard.append))
+            while not heard:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await asyncio.to_thread(ended.wait, 10)
+
+    asyncio.run(run())
+
+
+async def test_an_error_of_the_thread_is_raised_after_what_it_said() -> None:
+    heard: list[str] = []
+
+    def generating(on_chunk: OnChunk, _stopped: threading.Event) -> None:
+        on_chunk({"choices": [{"delta": {"content": "x"}}]})
+        raise ModelError("no such file")
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ModelError, match="no such file"):
+        await _gather(pool, generating, heard.append)
+    assert heard == ["x"]
+
+
 @pytest.mark.real
 class TestReal:
     @pytest.fixture(autouse=True)
@@ -71,6 +107,24 @@ class TestReal:
         assert reply.usage.output > 5
         assert reply.cost_usd == 0
         assert door.endpoint.identity.startswith("llamacpp/SmolLM2-135M-Instruct.Q4_1@")
+
+    async def test_a_stream_comes_in_pieces_which_are_the_reply(self, door: Door) -> None:
+        heard: list[str] = []
+        asked = prompt("Tell me about maize.", nonce=None, reply=None, max_tokens=20)
+        reply = await door.stream(asked, heard.append)
+        assert len(heard) > 10
+        assert "".join(heard) == reply.text
+        assert reply.usage.output == 20
+
+    async def test_a_cancelled_stream_does_not_keep_the_next_call_waiting(self, door: Door) -> None:
+        heard: list[str] = []
+        asked = prompt("Write a long story.", nonce=None, reply=None, max_tokens=900)
+        task = asyncio.create_task(door.stream(asked, heard.append))
+        while not heard:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.wait([task])
+        await asyncio.wait_for(door.ask(WORD), 3)  # 900 tokens take some 8 s
 
     async def test_a_fenced_text_cannot_end_its_turn(self, door: Door) -> None:
         async def n_tokens(text: str) -> int:

@@ -6,7 +6,7 @@ import functools
 import os
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ragstone.config import ModelSettings, Price
 from ragstone.errors import MissingExtra, ModelError
 from ragstone.llm.gguf import fingerprint, resolve_gguf
 from ragstone.llm.logprobs import read_logprobs
-from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.llm.transport import Endpoint
 from ragstone.records import Usage
@@ -30,6 +30,7 @@ DEFAULT_CONTEXT_TOKENS = 8192
 # Small models do not know when to stop; the grammar stops them before the reply is cut off mid-way.
 MOST_CHARACTERS = 200
 MOST_ITEMS = 5
+OnChunk = Callable[[dict[str, Any]], bool]
 
 
 @contextlib.asynccontextmanager
@@ -47,30 +48,82 @@ async def open_llamacpp(model: str, settings: ModelSettings) -> AsyncIterator[En
     loading = threading.Lock()
     server: list[Any] = []
 
-    def call(body: dict[str, Any]) -> Any:
+    def call(body: dict[str, Any], on_chunk: OnChunk, stopped: threading.Event) -> None:
         with loading:
             if not server:
                 server.append(_load(path, concurrency, context))
-        return server[0].handle_chat_completions(body)
+        if not stopped.is_set():
+            server[0].handle_chat_completions(body, on_chunk)
 
-    async def send(prompt: Prompt) -> Completion:
+    async def stream(prompt: Prompt, hear: OnText) -> Completion:
         started = time.perf_counter()
-        running = asyncio.get_running_loop().run_in_executor(pool, call, _body(prompt))
+        generating = functools.partial(call, _body(prompt))
         try:
-            reply = await asyncio.wait_for(running, timeout_s)
+            async with asyncio.timeout(timeout_s):
+                reply = await _gather(pool, generating, hear)
         except TimeoutError:
             raise CallFailed("timeout", f"{path.name} took more than {timeout_s:g} s") from None
         return _completion(reply, path, context, prompt.top_logprobs, time.perf_counter() - started)
 
+    async def send(prompt: Prompt) -> Completion:
+        return await stream(prompt, lambda _piece: None)
+
     in_order = False
     try:
-        identity = f"llamacpp/{path.stem}@{fingerprint(path)}"
-        yield Endpoint(identity=identity, send=send, concurrency=concurrency, price=Price(input=0, output=0))
+        yield Endpoint(
+            identity=f"llamacpp/{path.stem}@{fingerprint(path)}",
+            send=send,
+            stream=stream,
+            concurrency=concurrency,
+            price=Price(input=0, output=0),
+        )
         in_order = True
     finally:
-        # A generation cannot be interrupted: an error or Ctrl-C leaves it to its thread.
+        # What is being read of a prompt cannot be interrupted: an error or Ctrl-C leaves it to its thread.
         pool.shutdown(wait=in_order, cancel_futures=True)
         server.clear()
+
+
+async def _gather(
+    pool: ThreadPoolExecutor,
+    generating: Callable[[OnChunk, threading.Event], None],
+    hear: OnText,
+) -> dict[str, Any]:
+    """Return the reply that a thread generates, put together from its chunks; its text is passed on to `hear`.
+
+    Cancelled, it stops the generation: at its next token, for the prompt is read without a look around.
+    """
+    loop = asyncio.get_running_loop()
+    chunks: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+    stopped = threading.Event()
+
+    def on_chunk(chunk: dict[str, Any]) -> bool:  # in the thread; true ends the generation
+        if not stopped.is_set():
+            loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+        return stopped.is_set()
+
+    running = loop.run_in_executor(pool, generating, on_chunk, stopped)
+    running.add_done_callback(lambda _running: chunks.put_nowait(None))
+    pieces: list[str] = []
+    logprobs: list[Any] = []
+    reply: dict[str, Any] = {"choices": [{"message": {}}]}
+    choice = reply["choices"][0]
+    try:
+        while (chunk := await chunks.get()) is not None:
+            reply |= {name: chunk[name] for name in ("error", "usage") if chunk.get(name)}
+            for part in chunk.get("choices", ()):
+                choice["finish_reason"] = part.get("finish_reason") or choice.get("finish_reason")
+                logprobs += (part.get("logprobs") or {}).get("content") or []
+                if piece := part["delta"].get("content"):
+                    pieces.append(piece)
+                    hear(piece)
+        await running
+    finally:
+        stopped.set()
+        running.cancel()
+    choice["message"]["content"] = "".join(pieces)
+    choice["logprobs"] = {"content": logprobs} if logprobs else None
+    return reply
 
 
 def _cores() -> int:
@@ -105,6 +158,8 @@ def _body(prompt: Prompt) -> dict[str, Any]:
         "temperature": prompt.temperature,
         "seed": prompt.sample,
         "cache_prompt": True,
+        "stream": True,
+        "stream_options": {"include_usage": True},
     }
     if prompt.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": max(1, prompt.top_logprobs)}  # 0 would give none at all
