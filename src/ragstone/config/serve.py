@@ -12,7 +12,8 @@ class ServeSection(Section, frozen=True, kw_only=True):
 
     keys_file: a file of `name = "key"` lines; who has none of these keys is refused. admin_keys: names of
     those who may change documents; all of them, where it is empty. requests_per_minute: of each key, or of
-    each address without keys. cors_origins: sites whose pages may ask.
+    each address without keys. cors_origins: sites whose pages may ask. keep_days: conversations in which
+    nothing was said for so long are deleted.
     """
 
     host: str = "127.0.0.1"
@@ -23,3 +24,4 @@ class ServeSection(Section, frozen=True, kw_only=True):
     max_question_kb: Positive = 32
     max_upload_mb: Positive = 50
     cors_origins: list[str] = []
+    keep_days: Positive = 30
