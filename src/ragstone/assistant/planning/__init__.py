@@ -1,0 +1,1 @@
+"""The agent: thought, action, observation, until there is a reply."""

@@ -1,0 +1,304 @@
+"""The loop: choose an action, take it, look at what came of it, until there is a reply.
+
+ReAct (Yao et al. 2023, ICLR). The function that chooses is a parameter: a model (model.py) or words and vectors (words.py).
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import date
+
+import msgspec
+
+from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Said, Turn
+from ragstone.assistant.languages import phrase, scope_words
+from ragstone.assistant.planning.actions import (
+    DECLINE,
+    SEARCH,
+    Answer,
+    AskUser,
+    Menu,
+    read_arguments,
+)
+from ragstone.assistant.planning.model import own_text, sources_of
+from ragstone.assistant.planning.numbers import unfounded
+from ragstone.assistant.planning.state import Choose, Chosen, State, Write
+from ragstone.assistant.planning.trace import Trace
+from ragstone.assistant.tool import Situation
+from ragstone.errors import ModelError
+from ragstone.llm import CallFailed
+
+MOST_ASKED = 2  # questions back in a row; then it helps as well as it can
+QUESTION_MARKS = ("?", "？", "؟")
+REPEATED = (
+    "This was done already, with the same arguments: see what came of it above. Choose another action, or "
+    "answer from what there is."
+)
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """What the loop works with.
+
+    know: what a conversation holds of what could be asked for. scope: as configured. most_steps: actions
+    chosen for one reply. time_limit_s: of the whole reply, streaming included.
+    """
+
+    menu: Menu
+    choose: Choose
+    write: Write
+    know: Callable[[Asked], dict[str, str]]
+    scope: str
+    most_steps: int
+    time_limit_s: float
+
+
+async def reply_to(agent: Agent, asked: Asked, lang: str, today: date, emit: Emit) -> Said:
+    """Return the reply to the last turn. Raises nothing but CancelledError.
+
+    What is in flight when the time is over is cancelled, and so it is when the caller is.
+    """
+    trace, started = Trace(emit), time.perf_counter()
+    state = State(
+        asked=asked, lang=lang, today=today, known=agent.know(asked), may_ask=n_asked(asked) < MOST_ASKED
+    )
+    try:
+        async with asyncio.timeout(agent.time_limit_s):
+            said = await _loop(agent, state, trace)
+    except TimeoutError:
+        said = _best(_now(state, trace), trace, "time_limit", f"not done within {agent.time_limit_s:g} s")
+    except CallFailed as failure:
+        said = _failed(_now(state, trace), trace, failure, agent.scope)
+    except ModelError as failure:
+        said = _best(_now(state, trace), trace, "model_unavailable", str(failure))
+    if not said.text.startswith(trace.heard):  # what was read stays said
+        said = msgspec.structs.replace(said, text=f"{trace.heard}\n\n{said.text}")
+    trace.say(said.text)
+    return msgspec.structs.replace(
+        said,
+        steps=trace.steps,
+        usage=trace.usage,
+        cost_usd=trace.cost_usd,
+        latency_s=round(time.perf_counter() - started, 4),
+    )
+
+
+def n_asked(asked: Asked) -> int:
+    """Return how many of the latest replies in a row were questions back: they end with a question mark."""
+    n = 0
+    for turn in reversed(asked.turns):
+        if turn.role == "assistant":
+            if not is_question(turn):
+                break
+            n += 1
+    return n
+
+
+def is_question(turn: Turn) -> bool:
+    """Say whether a turn asks something."""
+    return turn.text.rstrip(" \"'»”)").endswith(QUESTION_MARKS)
+
+
+def standing_question(asked: Asked) -> str:
+    """Return what the user wants to know: the last turn, after those that it completes.
+
+    A turn completes the one before it where the assistant asked back in between.
+    """
+    parts: list[str] = []
+    for turn in reversed(asked.turns):
+        if turn.role == "user":
+            parts.append(turn.text.strip())
+        elif not is_question(turn):
+            break
+    return "\n".join(reversed(parts))
+
+
+async def _loop(agent: Agent, state: State, trace: Trace) -> Said:
+    for _step in range(agent.most_steps):
+        now = _now(state, trace)
+        chosen = await _choose(agent, now, trace)
+        if chosen is None:
+            if _twice_unusable(trace):
+                break
+            continue
+        n_before = _n_before(chosen, trace)
+        if n_before > 1:
+            break
+        if n_before:
+            trace.invalid(chosen, REPEATED)
+            continue
+        said = await _take(agent, now, chosen, trace)
+        if said is not None:
+            return said
+    return _best(_now(state, trace), trace, "step_limit", f"no reply in {len(trace.taken)} steps")
+
+
+async def _choose(agent: Agent, state: State, trace: Trace) -> Chosen | None:
+    """Return the next action; None where the model did not say it in the form asked for, which is noted."""
+    try:
+        chosen = await agent.choose(state)
+    except CallFailed as failure:
+        if failure.status != "unparsable":
+            raise
+        if failure.usage is not None:
+            trace.spend(failure.usage, None)
+        trace.invalid(Chosen(action=""), str(failure))
+        return None
+    trace.spend(chosen.usage, chosen.cost_usd)
+    return chosen
+
+
+async def _take(agent: Agent, state: State, chosen: Chosen, trace: Trace) -> Said | None:
+    """Take an action; return the reply if it ends the loop."""
+    try:
+        arguments = read_arguments(agent.menu, chosen.action, chosen.arguments)
+    except ValueError as mistake:
+        trace.invalid(chosen, str(mistake))
+        return None
+    if isinstance(arguments, AskUser):
+        return _ask_user(state, chosen, arguments, trace)
+    if chosen.action == DECLINE:
+        trace.closing(chosen)
+        return _declined(state, agent.scope)
+    if isinstance(arguments, Answer):
+        return await _answer(agent, state, chosen, arguments, trace)
+    return await _call(agent, state, chosen, arguments, trace)
+
+
+def _ask_user(state: State, chosen: Chosen, asking: AskUser, trace: Trace) -> Said | None:
+    held = {slot: state.known[slot] for slot in asking.missing if slot in state.known}
+    if not state.may_ask:
+        trace.invalid(chosen, f"The user was asked {MOST_ASKED} times in a row. Help as well as you can.")
+        return None
+    if len(held) == len(set(asking.missing)):
+        known = ", ".join(f"{slot} = {value}" for slot, value in held.items())
+        trace.invalid(chosen, f"The conversation holds this already: {known}. Do not ask for it.")
+        return None
+    trace.closing(chosen)
+    question = asking.question.strip()
+    mark = "" if question.endswith(QUESTION_MARKS) else "؟" if state.lang == "ar" else "?"
+    return Said(text=f"{question}{mark}", kind="question", lang=state.lang)
+
+
+async def _answer(agent: Agent, state: State, chosen: Chosen, answer: Answer, trace: Trace) -> Said | None:
+    """Reply from what tools have brought; where none was called, the documents are searched first."""
+    if not state.taken or not any(taken.observation for taken in state.taken):
+        search = Chosen(
+            action=SEARCH, arguments={"question": standing_question(state.asked)}, thought=chosen.thought
+        )
+        if SEARCH not in agent.menu.tools:
+            trace.invalid(chosen, "No tool was called yet, so nothing is known. Call one, or decline.")
+            return None
+        return await _take(agent, state, search, trace)
+    trace.closing(chosen)
+    if not state.found:
+        return _best(state, trace, "tool_unavailable", "")
+    text = (answer.text or "").strip()
+    if not text:
+        written = await agent.write(state, trace.emit)
+        trace.spend(written.usage, written.cost_usd)
+        text = written.text
+    elif unfounded(text, sources_of(state)):
+        text = own_text(state)
+    return _from_found(state, "\n\n".join([text, *_not_found(state)]))
+
+
+async def _call(
+    agent: Agent, state: State, chosen: Chosen, arguments: msgspec.Struct, trace: Trace
+) -> Said | None:
+    """Call a tool; return its reply if it has written one, after what other tools have brought before."""
+    tool = agent.menu.tools[chosen.action]
+    lead = "".join(f"{text}\n\n" for text in [own_text(state)] if text)
+    trace.emit(Doing(chosen.action))
+    started = time.perf_counter()
+    situation = Situation(asked=state.asked, lang=state.lang, today=state.today, emit=_led(trace, lead))
+    observation = await tool.call(arguments, situation)
+    trace.observed(chosen, observation, time.perf_counter() - started)
+    reply = observation.reply
+    if reply is None:
+        return None
+    kind: Kind = "answer" if lead and reply.kind == "refusal" else reply.kind
+    return msgspec.structs.replace(
+        reply,
+        text=lead + reply.text,
+        kind=kind,
+        links=(*_links(state), *reply.links),
+    )
+
+
+def _led(trace: Trace, lead: str) -> Emit:
+    """Return a listener that lets `lead` be heard before the first piece of text."""
+
+    def emit(event: object) -> None:
+        if lead and not trace.heard and not isinstance(event, Doing):
+            trace.say(lead)
+        trace.emit(event)  # type: ignore[arg-type]
+
+    return emit
+
+
+def _from_found(state: State, text: str) -> Said:
+    passages = tuple(passage for found in state.found for passage in found.passages)
+    return Said(text=text, kind="answer", lang=state.lang, passages=passages, links=_links(state))
+
+
+def _links(state: State) -> tuple[tuple[str, str], ...]:
+    return tuple(dict.fromkeys(link for found in state.found for link in found.links))
+
+
+def _not_found(state: State) -> list[str]:
+    """Return a sentence for each tool that failed and brought nothing later: nobody guesses its result."""
+    last = {taken.step.action: taken.step.status for taken in state.taken if taken.observation}
+    failed = [name for name, status in last.items() if status == "failed"]
+    return list(dict.fromkeys(phrase(_unavailable(name), state.lang) for name in failed))
+
+
+def _unavailable(tool: str) -> str:
+    known = {"weather": "weather_unavailable", SEARCH: "documents_unavailable"}
+    return known.get(tool, "tool_unavailable")
+
+
+def _declined(state: State, scope: str) -> Said:
+    text = phrase("declined", state.lang, scope=scope_words(scope, state.lang))
+    return Said(text=text, kind="declined", lang=state.lang)
+
+
+def _best(state: State, trace: Trace, reason: str, error: str) -> Said:
+    """Return the best reply that there is without another call.
+
+    What the user has begun to read stays, and its end is marked; else what the tools have brought stands for
+    itself; else what failed is named; else the reason.
+    """
+    if trace.heard:
+        text = f"{trace.heard}\n\n{phrase('cut_off', state.lang)}"
+        return Said(text=text, kind="unavailable", lang=state.lang, error=error)
+    if state.found:
+        return _from_found(state, "\n\n".join([own_text(state), *_not_found(state)]))
+    failed = [taken.step.observation for taken in state.taken if taken.step.status == "failed"]
+    text = "\n\n".join(_not_found(state)) or phrase(reason, state.lang)
+    return Said(
+        text=text, kind="unavailable", lang=state.lang, error="; ".join([*failed, *filter(None, [error])])
+    )
+
+
+def _failed(state: State, trace: Trace, failure: CallFailed, scope: str) -> Said:
+    """Return the reply where a call to the model failed. A provider's own refusal declines the question."""
+    if failure.usage is not None:
+        trace.spend(failure.usage, None)
+    if failure.status == "refused" and not state.found:
+        return _declined(state, scope)
+    return _best(state, trace, "model_unavailable", f"{failure.status}: {failure}")
+
+
+def _now(state: State, trace: Trace) -> State:
+    return msgspec.structs.replace(state, taken=trace.taken)
+
+
+def _n_before(chosen: Chosen, trace: Trace) -> int:
+    """Return how often this action was chosen with these arguments."""
+    same = (chosen.action, chosen.arguments)
+    return sum((step.action, step.arguments) == same for step in trace.steps)
+
+
+def _twice_unusable(trace: Trace) -> bool:
+    """Say whether the model failed twice in a row to say anything that can be read."""
+    return len(trace.steps) > 1 and not any(step.action for step in trace.steps[-2:])
