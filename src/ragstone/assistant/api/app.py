@@ -1,0 +1,100 @@
+"""The HTTP API of an assistant, as an ASGI application."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from litestar import Litestar
+from litestar.di import Provide
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+from litestar.types import ControllerRouterHandler
+
+from ragstone.assistant.api import chat, conversations, documents, page_routes, retrieving, status
+from ragstone.assistant.api.desk import Clocks, Desk
+from ragstone.assistant.api.gate import body_limit, gated
+from ragstone.assistant.api.history import Conversations
+from ragstone.assistant.api.keys import check_admins, digests
+from ragstone.assistant.api.problems import problem_response
+from ragstone.assistant.assistant import Assistant
+from ragstone.config.serve import ServeSection
+from ragstone.version import __version__
+
+ROUTES: tuple[ControllerRouterHandler, ...] = (
+    chat.chat_completions,
+    chat.models,
+    chat.model_card,
+    conversations.begin_conversation,
+    conversations.list_conversations,
+    conversations.read_conversation,
+    conversations.delete_conversation,
+    conversations.give_feedback,
+    retrieving.retrieve,
+    retrieving.answer,
+    retrieving.passage,
+    documents.list_documents,
+    documents.add_document,
+    documents.remove_document,
+    documents.rebuild,
+    documents.read_job,
+    status.health,
+    status.metrics,
+    status.settings,
+    page_routes.page,
+    page_routes.asset,
+)
+
+
+def create_app(
+    assistant: Assistant,
+    serve: ServeSection,
+    *,
+    folder: Path,
+    keys: Mapping[str, str] | None = None,
+    k: int = 5,
+    routes: Sequence[ControllerRouterHandler] = (),
+    clocks: Clocks | None = None,
+) -> Litestar:
+    """Return the application. It owns the conversations, which it closes at its end; not the assistant.
+
+    folder: conversations are kept there. keys: name -> key; none: whoever reaches it may ask. k: passages
+    that /v1/retrieve brings where the request does not say. routes: further pages, behind the same gate.
+    Raises ConfigError for admin_keys without a key and for two names with the same key.
+    """
+    held = digests(keys or {})
+    check_admins(serve.admin_keys, held)
+    kept = Conversations(folder, serve.keep_days)
+    desk = Desk(assistant, serve, held, kept, clocks=clocks or Clocks(), k=k)
+
+    @asynccontextmanager
+    async def lifespan(_app: Litestar) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await desk.jobs.close()
+            desk.conversations.close()
+
+    app = Litestar(
+        [*ROUTES, *routes],
+        dependencies={"desk": Provide(lambda: desk, sync_to_thread=False)},
+        exception_handlers={Exception: problem_response},
+        lifespan=[lifespan],
+        logging_config=None,
+        openapi_config=_openapi_config(bool(held)),
+        request_max_body_size=body_limit("", desk),
+    )
+    app.asgi_handler = gated(app.asgi_handler, desk)
+    return app
+
+
+def _openapi_config(needs_key: bool) -> OpenAPIConfig:
+    bearer = SecurityScheme(type="http", scheme="bearer", description="A key of the keys_file")
+    return OpenAPIConfig(
+        title="Ragstone assistant",
+        version=__version__,
+        path="/openapi.json",
+        render_plugins=[JsonRenderPlugin(path="/")],
+        components=Components(security_schemes={"key": bearer}),
+        security=[{"key": []}] if needs_key else None,
+    )

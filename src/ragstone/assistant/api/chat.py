@@ -1,0 +1,154 @@
+"""`POST /v1/chat/completions`, as OpenAI's clients know it, and the models that there are."""
+
+from typing import Any
+
+import msgspec
+from litestar import Response, get, post
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.response import Stream
+
+from ragstone.assistant.api.bodies import (
+    MODEL,
+    ChatReply,
+    ChatRequest,
+    Choice,
+    ModelCard,
+    ModelList,
+    ReplyMessage,
+    replied,
+    tokens,
+)
+from ragstone.assistant.api.desk import AnyRequest, Desk, owner_of
+from ragstone.assistant.api.history import new_id
+from ragstone.assistant.api.problems import Refused, fails
+from ragstone.assistant.api.replying import Exchange, reply, unless_gone
+from ragstone.assistant.api.streaming import sse
+from ragstone.assistant.conversation import Asked, Turn, silent
+
+MOST_TURNS = 200
+READ_TURNS = 40
+"""Of a longer conversation the assistant reads the last ones."""
+
+STREAMED = "With `stream`, chunks as `text/event-stream`, the last of them `[DONE]`."
+CLOSED = 499
+"""What nginx calls a client that did not wait; nobody receives it, but the metrics count it."""
+
+
+@post(
+    "/v1/chat/completions",
+    status_code=200,
+    summary="A reply of the assistant, whole or streamed",
+    description=STREAMED,
+    responses={
+        200: ResponseSpec(data_container=ChatReply, description="The reply", generate_examples=False),
+        **fails(400, 404, 409, 413, 422),
+    },
+    tags=["chat"],
+)
+async def chat_completions(request: AnyRequest, data: ChatRequest, desk: Desk) -> Response[Any]:
+    """Answer the last question of a conversation."""
+    exchange = await _exchange(request, data, desk)
+    busy = exchange.conversation_id
+    if busy is not None:
+        if busy in desk.busy:
+            raise Refused(409, "a reply is being written in this conversation: wait for it")
+        desk.busy.add(busy)
+    if data.stream:
+        usage = bool(data.stream_options and data.stream_options.include_usage)
+        return Stream(
+            sse(desk, exchange, include_usage=usage),
+            media_type="text/event-stream",
+            headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+        )
+    try:
+        work = reply(desk, exchange, lambda: _respond(desk, exchange.asked))
+        said = await unless_gone(request, work)
+    finally:
+        if busy is not None:
+            desk.busy.discard(busy)
+    if said is None:
+        return Response(b"", status_code=CLOSED)
+    return Response(
+        msgspec.json.encode(
+            ChatReply(
+                id=f"chatcmpl-{exchange.id}",
+                created=int(exchange.received.timestamp()),
+                choices=[Choice(ReplyMessage(said.text))],
+                usage=tokens(said.usage),
+                ragstone=replied(said, exchange.id, exchange.conversation_id),
+            )
+        ),
+        media_type="application/json",
+    )
+
+
+async def _respond(desk: Desk, asked: Asked) -> Any:  # noqa: ANN401
+    return await desk.assistant.respond(asked, silent)
+
+
+@get("/v1/models", summary="The models that may be asked", responses=fails(), tags=["chat"])
+async def models() -> ModelList:
+    """List the one model that there is."""
+    return ModelList([ModelCard()])
+
+
+@get("/v1/models/{model:str}", summary="A model", responses=fails(404), tags=["chat"])
+async def model_card(model: str) -> ModelCard:
+    """Describe the one model that there is."""
+    _check_model(model)
+    return ModelCard()
+
+
+async def _exchange(request: AnyRequest, asked: ChatRequest, desk: Desk) -> Exchange:
+    """Return the exchange that a request asks for. Raises Refused."""
+    _check_model(asked.model)
+    turns = [
+        Turn(one.role, one.text)
+        for one in asked.messages
+        if one.role in ("user", "assistant") and one.text.strip()
+    ]
+    while turns and turns[-1].role == "assistant":
+        turns.pop()
+    if not turns:
+        raise Refused(422, "messages hold no question: the last one with text must be the user's")
+    check_question(turns[-1].text, desk)
+    owner, now = owner_of(request), desk.clocks.now()
+    conversation_id, asked_turns, keep = asked.conversation_id, turns, (turns[-1],)
+    if conversation_id is not None:
+        asked_turns = [*await _earlier(desk, conversation_id, owner), turns[-1]]
+    elif len(turns) == 1 and asked.store is not False:
+        conversation_id = await desk.conversations.create(owner, now)
+    return Exchange(
+        id=new_id("x"),
+        asked=Asked(
+            turns=tuple(asked_turns[-READ_TURNS:]), filters=dict(asked.filters or {}), lang=asked.lang
+        ),
+        owner=owner,
+        received=now,
+        conversation_id=conversation_id,
+        keep=keep,
+    )
+
+
+async def _earlier(desk: Desk, conversation_id: str, owner: str | None) -> list[Turn]:
+    kept = await desk.conversations.turns(conversation_id, owner)
+    if kept is None:
+        raise Refused(404, "there is no such conversation: begin one without conversation_id")
+    if len(kept) >= MOST_TURNS:
+        raise Refused(409, f"this conversation has {MOST_TURNS} turns: begin another one")
+    return [Turn(turn.role, turn.text) for turn in kept]
+
+
+def check_question(question: str, desk: Desk) -> None:
+    """Check that a question says something and is not too long. Raises Refused."""
+    if not question.strip():
+        raise Refused(422, "the question is empty")
+    n_kb = len(question.encode("utf-8", "surrogatepass")) / 1024
+    if n_kb > desk.serve.max_question_kb:
+        most = desk.serve.max_question_kb
+        raise Refused(413, f"the question has {n_kb:.0f} KB, and {most} KB are read: ask a shorter one")
+
+
+def _check_model(name: str) -> None:
+    if name != MODEL:
+        raise Refused(404, f"there is no model {name!r}: ask {MODEL!r}", code="model_not_found")

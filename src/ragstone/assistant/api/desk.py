@@ -1,0 +1,88 @@
+"""What the routes share: the assistant, who asks, what is kept, what is counted."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from litestar import Request
+
+from ragstone.assistant.api.history import Conversations
+from ragstone.assistant.api.jobs import Jobs
+from ragstone.assistant.api.keys import Keys
+from ragstone.assistant.api.metrics import Metrics
+from ragstone.assistant.api.problems import Refused
+from ragstone.assistant.assistant import Assistant
+from ragstone.config.serve import ServeSection
+
+AnyRequest = Request[Any, Any, Any]
+NEEDS_KEY = "a key is needed: send the header Authorization: Bearer KEY"
+
+
+def utc_now() -> datetime:
+    """Return the time, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clocks:
+    """now: of exchanges; tick: seconds, for limits and durations."""
+
+    now: Callable[[], datetime] = utc_now
+    tick: Callable[[], float] = time.monotonic
+
+
+class Desk:
+    """One for each app, and only read. k: passages for a question. in_flight: exchanges that are being
+    answered; busy: their conversations.
+    """
+
+    def __init__(
+        self,
+        assistant: Assistant,
+        serve: ServeSection,
+        keys: Keys,
+        conversations: Conversations,
+        *,
+        clocks: Clocks,
+        k: int,
+    ) -> None:
+        self.assistant = assistant
+        self.serve = serve
+        self.keys = keys
+        self.conversations = conversations
+        self.clocks = clocks
+        self.k = k
+        self.jobs = Jobs()
+        self.metrics = Metrics()
+        self.in_flight: set[asyncio.Task[Any]] = set()
+        self.busy: set[str] = set()
+
+    async def health(self) -> dict[str, str]:
+        """Return the state of each part: "ok", or what is wrong with it."""
+        return await self.assistant.health()
+
+    def check_admin(self, request: AnyRequest) -> None:
+        """Check that the key may change documents. Raises Refused."""
+        admins = self.serve.admin_keys
+        if self.keys and admins and owner_of(request) not in admins:
+            raise Refused(403, "this key may not see or change documents: admin_keys of [serve] lacks it")
+
+
+def owner_of(request: AnyRequest) -> str | None:
+    """Return the name of the key that the request came with; None where there are no keys."""
+    owner: str | None = request.scope["state"].get("owner")
+    return owner
+
+
+def path_tail(request: AnyRequest, prefix: bytes) -> str:
+    """Return what the client wrote behind a prefix of the path, decoded once.
+
+    Ids may hold slashes, also two in a row or at the end, which the router would put together.
+    """
+    from urllib.parse import unquote
+
+    raw: bytes = request.scope["raw_path"]
+    return unquote(raw.partition(b"?")[0].partition(prefix)[2].decode("ascii", "replace"))

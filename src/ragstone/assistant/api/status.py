@@ -1,0 +1,66 @@
+"""Whether all parts work, what is counted, and what the page must know before it begins."""
+
+import msgspec
+from litestar import Response, get
+from litestar.openapi.datastructures import ResponseSpec
+
+from ragstone.assistant.api.desk import Desk
+from ragstone.assistant.api.problems import fails
+
+
+class Health(msgspec.Struct, frozen=True):
+    """parts: each "ok", or what is wrong with it."""
+
+    status: str
+    parts: dict[str, str]
+
+
+class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the chat page shows. filters: tag -> its values. scope: what the assistant is asked about."""
+
+    languages: list[str]
+    filters: dict[str, list[str]]
+    needs_key: bool
+    scope: str
+
+
+@get(
+    "/health",
+    summary="Whether all parts work",
+    responses={
+        200: ResponseSpec(Health, description="All parts work", generate_examples=False),
+        503: ResponseSpec(Health, description="A part does not", generate_examples=False),
+    },
+    tags=["operation"],
+)
+async def health(desk: Desk) -> Response[Health]:
+    """Look at the model, the documents and the log. It needs no key."""
+    parts = await desk.health()
+    well = all(state == "ok" for state in parts.values())
+    return Response(Health("ok" if well else "degraded", parts), status_code=200 if well else 503)
+
+
+@get(
+    "/metrics",
+    summary="Counters for Prometheus",
+    media_type="text/plain",
+    responses=fails(),
+    tags=["operation"],
+)
+async def metrics(desk: Desk) -> Response[bytes]:
+    """Give all counters in Prometheus's text format."""
+    for part, state in (await desk.health()).items():
+        desk.metrics.up.labels(part).set(state == "ok")
+    return Response(desk.metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+@get("/v1/settings", summary="What the page must know", responses=fails(), tags=["chat"])
+async def settings(desk: Desk) -> PageSettings:
+    """Give languages, filters and scope. It needs no key."""
+    assistant = desk.assistant
+    return PageSettings(
+        languages=list(assistant.languages),
+        filters=assistant.filters,
+        needs_key=bool(desk.keys),
+        scope=assistant.scope,
+    )
