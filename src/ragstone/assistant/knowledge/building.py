@@ -1,0 +1,230 @@
+"""Files -> the knowledge base: what is new or changed is read, what is gone is dropped, all else is left."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from ragstone.assistant.knowledge.catalogue import Catalogue, FileRow, Stored
+from ragstone.assistant.knowledge.cutting import Embedding, embedded, prepared, tags_of, way_of
+from ragstone.assistant.knowledge.entry import Advance, Built
+from ragstone.assistant.knowledge.finding import OPTIONS, Sighted, found_under, sight
+from ragstone.assistant.knowledge.grouping import topics_of
+from ragstone.assistant.knowledge.points import Points
+from ragstone.corpus import Skipped
+from ragstone.corpus.file import Unreadable
+from ragstone.corpus.reading import read_file
+from ragstone.corpus.tags import Tag
+from ragstone.embedding import Embed
+from ragstone.records import Document
+from ragstone.retrieval.passages import indexed_text
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """Where everything is, and how it is made. uploads: the folder of files that came over HTTP."""
+
+    catalogue: Catalogue
+    points: Points
+    embed: Embed
+    identity: str
+    tags: list[Tag]
+    topics: bool
+    uploads: Path
+
+
+class _Tally(msgspec.Struct):
+    """What a build has done so far."""
+
+    new: list[str] = []
+    changed: list[str] = []
+    removed: list[str] = []
+    skipped: list[Skipped] = []
+    n_unchanged: int = 0
+
+
+def build(kept: Kept, roots: Sequence[str], *, anew: bool, stop: threading.Event, advance: Advance) -> Built:
+    """Make the knowledge base hold what the files of these sources hold; files of other sources stay.
+
+    anew: unchanged files are read again too. Each file is one step: whatever ends the build, those that were
+    finished stay, and the next build goes on. Raises DataError for a source that there is not, and before
+    anything is changed.
+    """
+    found = [(root, found_under(root)) for root in roots]
+    kept.points.open(repair=True)
+    kept.catalogue.remember([root for root in roots if root != str(kept.uploads)])
+    embedding = Embedding(kept.embed, stop, advance)
+    step = _Step(kept, embedding, anew=anew)
+    n_files, n_done = sum(len(files) for _, files in found), 0
+    advance("files", 0, n_files)
+    for root, files in found:
+        for one in sight(root, files):
+            step.take(root, one)
+            n_done += 1
+            advance("files", n_done, n_files)
+    step.drop_missing([*roots, str(kept.uploads)])
+    return finish(kept, step.tally, embedding)
+
+
+class _Step:
+    """A build under way: the files before it, and what it has met."""
+
+    def __init__(self, kept: Kept, embedding: Embedding, *, anew: bool) -> None:
+        self.tally = _Tally()
+        self._kept = kept
+        self._embedding = embedding
+        self._anew = anew
+        self._way = way_of(kept.identity, kept.tags)
+        self._before = {file.path: file for file in kept.catalogue.files()}
+        self._owners = kept.catalogue.owners()
+        self._seen: set[str] = set()
+
+    def take(self, root: str, one: Sighted | Skipped) -> None:
+        """Read a file, if it is new or changed."""
+        if one.path in self._seen:
+            return
+        self._seen.add(one.path)
+        if isinstance(one, Skipped):
+            self._skip(one)
+            return
+        row = FileRow(
+            path=one.path,
+            root=root,
+            name=one.file.id,
+            upload=root == str(self._kept.uploads),
+            digest=one.digest,
+            way=self._way,
+            identity=self._kept.identity,
+        )
+        readmitted = one.named and self._kept.catalogue.readmit(one.path)
+        before = self._before.get(one.path)
+        same = before is not None and msgspec.structs.replace(before, root=root) == row
+        if same and not self._anew and not readmitted:
+            self._kept.catalogue.found_again(row)
+            self.tally.n_unchanged += 1
+        elif self._read(one, row):
+            if same and not readmitted:
+                self.tally.n_unchanged += 1
+            else:
+                (self.tally.new if before is None else self.tally.changed).append(row.name)
+
+    def _skip(self, one: Skipped) -> None:
+        earlier = "; what was read of it before stays" if one.path in self._before else ""
+        self.tally.skipped.append(Skipped(one.path, f"{one.reason}{earlier}"))
+
+    def _read(self, one: Sighted, row: FileRow) -> bool:
+        """Read a file and hold what it gives; return whether it gave anything."""
+        found = read_file(one.file, OPTIONS)
+        documents = [each for each in found if isinstance(each, Document)]
+        if not documents:
+            self._skip(Skipped(one.path, next(each.reason for each in found if isinstance(each, Skipped))))
+            return False
+        try:
+            documents = prepared(documents, one, self._kept.tags)
+            self._check_owners(documents, row)
+        except Unreadable as mistake:
+            self._skip(Skipped(one.path, str(mistake)))
+            return False
+        excluded = self._kept.catalogue.excluded()
+        documents = [document for document in documents if document.id not in excluded]
+        stored, vectors = embedded(documents, row.identity, self._embedding)
+        self._put(stored, vectors, row)
+        self.tally.skipped += [each for each in found if isinstance(each, Skipped)]
+        return True
+
+    def _check_owners(self, documents: Sequence[Document], row: FileRow) -> None:
+        for document in documents:
+            owner = self._owners.get(document.id, row.path)
+            if owner != row.path:
+                raise Unreadable(f"the document id {document.id!r} is that of {owner} already: rename one")
+        self._owners = {name: path for name, path in self._owners.items() if path != row.path}
+        self._owners |= {document.id: row.path for document in documents}
+
+    def _put(self, stored: Sequence[Stored], vectors: np.ndarray, row: FileRow) -> None:
+        """Hold a file: its points first, for what the catalogue names must be there."""
+        chunks = [chunk for one in stored for chunk in one.chunks]
+        if chunks:
+            self._kept.points.make(vectors.shape[1])
+            self._kept.points.put([point for one in stored for point in one.points], vectors, chunks)
+        self._kept.catalogue.put(row, stored)
+
+    def drop_missing(self, roots: Iterable[str]) -> None:
+        """Drop the files that were found under these sources before and are there no more."""
+        ours = set(roots)
+        for path, file in self._before.items():
+            if file.root in ours and path not in self._seen:
+                self._kept.catalogue.drop_file(path)
+                self.tally.removed.append(file.name)
+
+
+def finish(kept: Kept, tally: _Tally | None = None, embedding: Embedding | None = None) -> Built:
+    """Make the points whole, group the documents, and let searches see it all; return what there is now."""
+    tally = tally or _Tally()
+    embed = embedding or Embedding(kept.embed, threading.Event(), lambda *_: None)
+    stored = [one for _, one in kept.catalogue.stored(kept.identity)]
+    stale = _fill(kept, stored, embed)
+    _group(kept, stored)
+    kept.catalogue.revise()
+    if stale:  # now that no search finds them any more
+        kept.points.drop(len(stored[0].vector), stale)
+    stored = [one for _, one in kept.catalogue.stored(kept.identity)]
+    return _built(kept, stored, tally, embed.n_embedded)
+
+
+def _group(kept: Kept, stored: Sequence[Stored]) -> None:
+    """Give the documents topics, if others are held than when it was done last."""
+    state = f"{kept.topics} {kept.catalogue.content()}"
+    if not stored or kept.catalogue.grouped() == state:
+        return
+    none: dict[str, str | None] = {one.document.id: None for one in stored}
+    topics = topics_of(stored) if kept.topics else none
+    moved: dict[str | None, list[str]] = {}
+    for one in stored:
+        if topics[one.document.id] != one.topic:
+            moved.setdefault(topics[one.document.id], []).extend(one.points)
+    kept.points.set_topics(len(stored[0].vector), moved)
+    kept.catalogue.set_topics(topics, state)
+
+
+def _fill(kept: Kept, stored: Sequence[Stored], embed: Embed) -> set[str]:
+    """Put in the points that are missing (a server may have lost them); return those that nobody names."""
+    n_numbers = len(stored[0].vector) if stored else 0
+    kept.points.drop_others(n_numbers)
+    if not stored:
+        return set()
+    kept.points.make(n_numbers)
+    there = kept.points.ids(n_numbers)
+    wanted = {point: chunk for one in stored for point, chunk in zip(one.points, one.chunks, strict=True)}
+    missing = [point for point in wanted if point not in there]
+    if missing:
+        chunks = [wanted[point] for point in missing]
+        kept.points.put(missing, embed([indexed_text(chunk) for chunk in chunks], "passage"), chunks)
+    kept.points.index(n_numbers, {key for one in stored for key in tags_of(one.document)})
+    return there - wanted.keys()
+
+
+def _built(kept: Kept, stored: Sequence[Stored], tally: _Tally, n_embedded: int) -> Built:
+    tags = [tags_of(one.document) for one in stored]
+    keys = sorted({key for some in tags for key in some} | {tag.key for tag in kept.tags})
+    counts = {key: Counter(value for some in tags for value in some.get(key, [])) for key in keys}
+    return Built(
+        new=tally.new,
+        changed=tally.changed,
+        removed=tally.removed,
+        n_unchanged=tally.n_unchanged,
+        skipped=tally.skipped,
+        left_out=sorted(kept.catalogue.excluded()),
+        n_documents=len(stored),
+        n_passages=sum(len(one.chunks) for one in stored),
+        n_embedded=n_embedded,
+        tags={key: _most_first(counts[key]) for key in keys},
+        untagged={key: sum(not some.get(key) for some in tags) for key in keys},
+        topics=_most_first(Counter(one.topic for one in stored if one.topic)),
+        languages=_most_first(Counter(one.document.lang or "unknown" for one in stored)),
+    )
+
+
+def _most_first(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

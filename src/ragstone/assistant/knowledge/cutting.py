@@ -1,0 +1,166 @@
+"""A file -> its documents with tags, cut into passages, each with the vector that it is found by."""
+
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+
+import msgspec
+import numpy as np
+
+from ragstone.assistant.knowledge.catalogue import Stored
+from ragstone.assistant.knowledge.entry import Advance
+from ragstone.assistant.knowledge.finding import Sighted
+from ragstone.corpus import chunk_documents
+from ragstone.corpus.file import Unreadable
+from ragstone.corpus.tags import Tag, match_tags, with_tags
+from ragstone.embedding import Embed, Embedder, Role, Vectors
+from ragstone.records import Chunk, Document
+from ragstone.retrieval.filters import OWN_KEYS
+from ragstone.retrieval.passages import indexed_text
+from ragstone.version import __version__
+
+SIZE = 1000  # characters of a passage, at most
+PERCENTILE = 20.0
+AT_ONCE = 8  # texts that are embedded between two chances for a search, at first
+MOST_AT_ONCE = 512
+SHORT_S, LONG_S = 0.25, 1.0  # what is over sooner is doubled, what takes longer is halved
+PAUSE_S = 0.001  # long enough for a search that waits for the embedder to be next
+
+
+class Halted(Exception):
+    """A build was told to stop; what it has finished is kept."""
+
+
+class Embedding:
+    """An embedder that lets searches in between, can be stopped, and tells how far it is.
+
+    n_texts: that it was given. A class, since it counts and is told to stop from another thread.
+    """
+
+    def __init__(self, embed: Embed, stop: threading.Event, advance: Advance) -> None:
+        self._embed = embed
+        self._stop = stop
+        self._advance = advance
+        self._n_texts = 0
+        self._at_once = AT_ONCE
+        self._n_before = embed.n_embedded if isinstance(embed, Embedder) else 0
+
+    @property
+    def n_embedded(self) -> int:
+        """How many texts were embedded, without those that an embedder had in its store."""
+        if isinstance(self._embed, Embedder):
+            return self._embed.n_embedded - self._n_before
+        return self._n_texts
+
+    def __call__(self, texts: Sequence[str], role: Role) -> Vectors:
+        """Return the vectors of texts, some at a time, so that no search waits long. Raises Halted."""
+        found: list[Vectors] = []
+        n_done = 0
+        while n_done < len(texts):
+            if self._stop.is_set():
+                raise Halted
+            began = time.monotonic()
+            some = texts[n_done : n_done + self._at_once]
+            found.append(self._embed(some, role))
+            n_done += len(some)
+            self._adapt(time.monotonic() - began)
+            self._advance("passages", n_done, len(texts))
+            time.sleep(PAUSE_S)
+        self._n_texts += len(texts)
+        return np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
+
+    def _adapt(self, seconds: float) -> None:
+        if seconds < SHORT_S:
+            self._at_once = min(2 * self._at_once, MOST_AT_ONCE)
+        elif seconds > LONG_S:
+            self._at_once = max(1, self._at_once // 2)
+
+
+def way_of(identity: str, tags: Sequence[Tag]) -> str:
+    """Return what decides, beside its content, what is made of a file."""
+    decisive = (__version__, identity, SIZE, PERCENTILE, [(tag.key, tag.values) for tag in tags])
+    return blake2b(msgspec.json.encode(decisive), digest_size=16).hexdigest()
+
+
+def prepared(documents: Sequence[Document], sighted: Sighted, tags: Sequence[Tag]) -> list[Document]:
+    """Return a file's documents with tags by their words, and the file's id as source unless they name one.
+
+    Tags that a document brings in its metadata stay as they are. Raises Unreadable where two have one id, and
+    where `tags` in the metadata is no table.
+    """
+    taken: set[str] = set()
+    found = []
+    for document in documents:
+        if document.id in taken:
+            raise Unreadable(f"the document id {document.id!r} appears twice in it: rename one of the two")
+        taken.add(document.id)
+        own = document.source if document.source not in (None, sighted.path) else sighted.file.id
+        tagged = _tagged(document, tags)
+        found.append(msgspec.structs.replace(tagged, source=own, title=document.title or document.id))
+    return found
+
+
+def _tagged(document: Document, tags: Sequence[Tag]) -> Document:
+    given = (document.metadata or {}).get("tags")
+    own = given if isinstance(given, dict) else {}
+    words = f"{document.title or ''}\n{document.text}"
+    found = {key: values for key, values in match_tags(words, tags).items() if key not in own}
+    try:
+        return msgspec.structs.replace(document, metadata=with_tags(document.metadata, found))
+    except ValueError as mistake:
+        raise Unreadable(f"document {document.id!r}: {mistake}") from None
+
+
+def cut(documents: Sequence[Document], embed: Embed) -> Iterator[tuple[Document, list[Chunk]]]:
+    """Yield documents with their passages: those that fit into one whole, others cut where meaning changes.
+
+    Topics that documents bring are no topics of ours: none is inherited.
+    """
+    short = [document for document in documents if len(document.text) <= SIZE]
+    long = [document for document in documents if len(document.text) > SIZE]
+    chunks: dict[str, list[Chunk]] = {}
+    for chunk in chunk_documents(short, "whole"):
+        chunks.setdefault(chunk.document_id, []).append(chunk)
+    for chunk in chunk_documents(long, "semantic", SIZE, embed=embed, percentile=PERCENTILE):
+        chunks.setdefault(chunk.document_id, []).append(chunk)
+    for document in documents:
+        yield document, chunks.get(document.id, [])
+
+
+def embedded(documents: Sequence[Document], identity: str, embed: Embed) -> tuple[list[Stored], Vectors]:
+    """Return what there is to be stored of each document, and the vectors of all passages in their order."""
+    found = [(document, chunks) for document, chunks in cut(documents, embed) if chunks]
+    vectors = embed([indexed_text(chunk) for _, chunks in found for chunk in chunks], "passage")
+    stored, first = [], 0
+    for document, chunks in found:
+        points = [point_of(chunk, identity) for chunk in chunks]
+        own = vectors[first : first + len(chunks)]
+        first += len(chunks)
+        stored.append(Stored(document=document, chunks=chunks, points=points, vector=_mean(own)))
+    return stored, vectors
+
+
+def point_of(chunk: Chunk, identity: str) -> str:
+    """Return the id of a chunk's point: another text, other tags or another embedder are another point."""
+    metadata = {key: value for key, value in (chunk.metadata or {}).items() if key != "topic"}
+    content = msgspec.json.encode((chunk.id, chunk.text, metadata, identity), order="deterministic")
+    return str(uuid.UUID(bytes=blake2b(content, digest_size=16).digest()))
+
+
+def _mean(vectors: Vectors) -> Vectors:
+    mean: Vectors = vectors.mean(axis=0)
+    length = float(np.linalg.norm(mean))
+    return (mean / length if length else mean).astype(np.float32)
+
+
+def tags_of(document: Document) -> dict[str, list[str]]:
+    """Return the tags of a document, each with its values."""
+    given = (document.metadata or {}).get("tags")
+    found: Mapping[str, object] = given if isinstance(given, dict) else {}
+    return {
+        key: [str(one) for one in (value if isinstance(value, list) else [value])]
+        for key, value in found.items()
+        if key not in OWN_KEYS
+    }

@@ -1,0 +1,144 @@
+"""What is searched: all passages at one moment, in memory; a build that goes on does not disturb it."""
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.assistant.conversation import Passage
+from ragstone.assistant.knowledge.catalogue import Catalogue, FileRow, Stored
+from ragstone.assistant.knowledge.cutting import tags_of
+from ragstone.assistant.knowledge.entry import Entry, Placed
+from ragstone.records import Chunk, Document
+from ragstone.retrieval.bm25 import rank_by_bm25
+from ragstone.retrieval.filters import chunk_tags
+from ragstone.retrieval.passages import indexed_text
+from ragstone.retrieval.ranks import Rank, Subset
+
+AROUND = 600  # characters of the document that are shown before and after a passage
+
+Positions = NDArray[np.int64]
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The passages by position, and ways to find them.
+
+    by_id, by_point: id of a chunk, and of its point, -> position. having: tag -> value -> positions; under
+    the value None those that have no value of the tag. foreign: there are files, and all are another
+    embedder's.
+    """
+
+    revision: int
+    version: str
+    entries: list[Entry]
+    documents: dict[str, Document]
+    chunks: list[Chunk]
+    by_id: dict[str, int]
+    by_point: dict[str, int]
+    having: dict[str, dict[str | None, Positions]]
+    rank: Rank
+    foreign: bool
+
+
+def take_snapshot(catalogue: Catalogue, identity: str) -> Snapshot:
+    """Return what the catalogue holds whose vectors are this embedder's."""
+    revision = catalogue.revision  # before the rest: what is changed meanwhile is seen the next time
+    version = catalogue.content()
+    rows = catalogue.stored(identity)
+    chunks = [chunk for _, one in rows for chunk in one.chunks]
+    points = [point for _, one in rows for point in one.points]
+    return Snapshot(
+        revision=revision,
+        version=version,
+        entries=[_entry(file, one) for file, one in rows],
+        documents={one.document.id: one.document for _, one in rows},
+        chunks=chunks,
+        by_id={chunk.id: at for at, chunk in enumerate(chunks)},
+        by_point={point: at for at, point in enumerate(points)},
+        having=_having(chunks),
+        rank=rank_by_bm25([indexed_text(chunk) for chunk in chunks]),
+        foreign=not rows and bool(catalogue.files()),
+    )
+
+
+def _entry(file: FileRow, one: Stored) -> Entry:
+    document = one.document
+    starts = (document.metadata or {}).get("page_starts")
+    return Entry(
+        id=document.id,
+        title=document.title or document.id,
+        file=file.name,
+        source=document.source,
+        lang=document.lang,
+        tags=tags_of(document),
+        topic=one.topic,
+        n_pages=len(starts) if isinstance(starts, list) else None,
+        n_passages=len(one.chunks),
+        n_characters=len(document.text),
+        upload=file.upload,
+    )
+
+
+def _having(chunks: Sequence[Chunk]) -> dict[str, dict[str | None, Positions]]:
+    keys = {"lang", "topic"}.union(*(((chunk.metadata or {}).get("tags") or {}) for chunk in chunks))
+    found: dict[str, dict[str | None, list[int]]] = {key: {} for key in sorted(keys)}
+    for at, chunk in enumerate(chunks):
+        for key, values in found.items():
+            for value in dict.fromkeys(chunk_tags(chunk, key)) or [None]:
+                values.setdefault(value, []).append(at)
+    return {
+        key: {value: np.array(at, dtype=np.int64) for value, at in values.items()}
+        for key, values in found.items()
+    }
+
+
+def among(snapshot: Snapshot, filters: Mapping[str, str]) -> Subset | None:
+    """Return the passages that have these tags, or no value of them at all; None where nothing is asked.
+
+    A passage about no crop in particular is for all of them. A tag that no passage has restricts nothing.
+    """
+    known = {key: value for key, value in filters.items() if key in snapshot.having}
+    if not known:
+        return None
+    none = np.array([], dtype=np.int64)
+    each = [
+        np.union1d(snapshot.having[key].get(value, none), snapshot.having[key].get(None, none))
+        for key, value in known.items()
+    ]
+    return Subset(known, reduce(np.intersect1d, each))
+
+
+def passage_of(snapshot: Snapshot, position: int, score: float) -> Passage:
+    """Return a passage as it is shown."""
+    chunk = snapshot.chunks[position]
+    document, metadata = snapshot.documents[chunk.document_id], chunk.metadata or {}
+    page = metadata.get("page")
+    tags = {key: ", ".join(values) for key, values in tags_of(document).items()}
+    topic = metadata.get("topic")
+    return Passage(
+        chunk_id=chunk.id,
+        document_id=chunk.document_id,
+        text=chunk.text,
+        title=document.title or document.id,
+        page=page if isinstance(page, int) else None,
+        source=document.source,
+        lang=document.lang,
+        tags={**tags, **({"topic": topic} if isinstance(topic, str) else {})},
+        score=score,
+    )
+
+
+def place_of(snapshot: Snapshot, chunk_id: str) -> Placed | None:
+    """Return a passage with the text around it; None where there is none of that id."""
+    at = snapshot.by_id.get(chunk_id)
+    if at is None:
+        return None
+    chunk = snapshot.chunks[at]
+    text = snapshot.documents[chunk.document_id].text
+    return Placed(
+        passage=passage_of(snapshot, at, 0.0),
+        before=text[max(0, chunk.start - AROUND) : chunk.start],
+        after=text[chunk.end : chunk.end + AROUND],
+    )

@@ -1,0 +1,116 @@
+"""Files that come over HTTP: what they may be called, what they must be, where they are kept."""
+
+import os
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragstone.assistant.knowledge.entry import BadUpload
+from ragstone.assistant.knowledge.finding import MAX_FILE_MB, OPTIONS
+from ragstone.corpus import READERS, Skipped
+from ragstone.corpus.file import File, Unreadable
+from ragstone.corpus.reading import read_file, reader_of
+from ragstone.errors import DataError
+
+FOLDER = "uploads"
+MOST_BYTES_OF_NAME = 150  # file systems take 255, and a name gets an ending while it is written
+HEAD = 1024  # bytes in which a file says what it is
+
+_PACKED = (".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm")
+_SAYS = {
+    b"%PDF-": "a PDF file",
+    b"PK\x03\x04": "a ZIP archive or an Office file",
+    b"\xd0\xcf\x11\xe0": "an old or encrypted Office file",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"\x7fELF": "a program",
+    b"MZ\x90": "a program",
+    b"\x1f\x8b": "a gzip archive",
+}
+
+
+def safe_name(name: str) -> str:
+    """Return the name that a file is kept under: the last part of a path, without what acts on a terminal.
+
+    Raises BadUpload for a name that nothing is left of, that is hidden or too long.
+    """
+    last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
+    kept = "".join(one for one in last if unicodedata.category(one)[0] != "C" and one not in '<>:"|?*#')
+    kept = " ".join(kept.split())
+    if not kept.strip(". ") or kept.startswith("."):
+        raise BadUpload("name", f"a file cannot be called {name[:80]!r}. Give it a name such as maize.pdf")
+    if len(kept.encode()) > MOST_BYTES_OF_NAME:
+        raise BadUpload("name", f"the name {kept[:40]!r}... is too long. Give at most 40 letters.")
+    return kept
+
+
+def check_upload(name: str, content: bytes) -> None:
+    """Raise BadUpload unless a file of this name with this content gives a document."""
+    file = File(Path(name), f"{FOLDER}/{name}", content)
+    if len(content) > MAX_FILE_MB * 1_000_000:
+        raise BadUpload(
+            "too_large", f"{name}: {len(content) / 1e6:,.0f} MB, more than {MAX_FILE_MB} MB. Split it."
+        )
+    try:
+        reader_of(file)
+    except Unreadable as mistake:
+        known = " ".join(READERS)
+        raise BadUpload("unsupported", f"{name}: {mistake}. Convert it to one of: {known}") from None
+    if not content.strip():
+        raise BadUpload("unreadable", f"{name}: the file is empty.")
+    other = _disguised(file.path.suffix.lower(), content[:HEAD])
+    if other:
+        raise BadUpload(
+            "unsupported",
+            f"{name}: its name says {file.path.suffix}, but it is {other}. Rename or convert it.",
+        )
+    found = read_file(file, OPTIONS)
+    if all(isinstance(one, Skipped) for one in found):
+        reason = next(one.reason for one in found if isinstance(one, Skipped))
+        raise BadUpload("unreadable", f"{name}: {reason}.")
+
+
+def _disguised(ending: str, head: bytes) -> str | None:
+    """Return what a file is that is not what its ending says; None where nothing speaks against it."""
+    if ending == ".pdf":
+        return None if b"%PDF-" in head else _said(head) or "no PDF file"
+    if ending in _PACKED:
+        return None if head.startswith(b"PK\x03\x04") else _said(head) or "no Office file"
+    return _said(head)
+
+
+def _said(head: bytes) -> str | None:
+    return next((words for magic, words in _SAYS.items() if head.startswith(magic)), None)
+
+
+@contextmanager
+def keeping(folder: Path, name: str, content: bytes) -> Iterator[None]:
+    """Keep a file, whole or not at all; where the block fails, what was there before stands there again."""
+    path = folder / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        before = path.read_bytes() if path.exists() else None
+        _write(path, content)
+    except OSError as mistake:
+        raise DataError(
+            f"{folder}: the upload cannot be kept ({mistake.strerror}). Check the disk and its permissions."
+        ) from None
+    try:
+        yield
+    except BadUpload:
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            _write(path, before)
+        raise
+
+
+def _write(path: Path, content: bytes) -> None:
+    partial = path.with_name(f".{path.name}.partial")  # hidden: no build reads it
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
