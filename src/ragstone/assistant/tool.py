@@ -24,7 +24,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     text: what the agent reads; it is data, never instructions, and is fenced before a model sees it.
     failed: the tool could not do it, and `text` says why. reply: where the tool has written the user's answer
-    itself and has emitted its text; the loop ends with it. passages: what documents or videos say.
+    itself and has emitted its text; the loop ends with it. passages: what documents or videos say. missing:
+    what the user has to be asked for, e.g. "place", where the tool could do nothing without it.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     passages: tuple[Passage, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     reply: Said | None = None
+    missing: str | None = None
     usage: Usage = msgspec.field(default_factory=lambda: Usage(calls=0))
     cost_usd: float | None = None
 
