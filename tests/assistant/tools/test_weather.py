@@ -41,9 +41,10 @@ async def test_the_forecast_is_told_day_by_day_with_units(server):
         "Weather forecast for Nakuru, Nakuru County, Kenya, 0.28°S 36.07°E. Source: Open-Meteo."
     )
     assert lines[1] == (
-        f"2026-11-21 (today, Saturday): lowest temperature {first['temperature_2m_min']:g} °C, highest "
-        f"temperature {first['temperature_2m_max']:g} °C, rain {first['precipitation_sum']:g} mm, probability "
-        f"of rain {first['precipitation_probability_max']} %, wind up to {first['wind_speed_10m_max']:g} km/h, "
+        f"2026-11-21 (today, Saturday): lowest temperature {first['temperature_2m_min']:g} °C, "
+        f"highest temperature {first['temperature_2m_max']:g} °C, rain {first['precipitation_sum']:g} mm, "
+        f"probability of rain {first['precipitation_probability_max']} %, "
+        f"wind up to {first['wind_speed_10m_max']:g} km/h, "
         f"ET0 {round(first['et0_fao_evapotranspiration'], 1):g} mm"
     )
     assert lines[2].startswith("2026-11-22 (tomorrow, Sunday): ")

@@ -1,5 +1,6 @@
 """What the agent can call: weather, a table of crops, videos, Python functions, tools of MCP servers."""
 
+from ragstone.assistant.tools.crops import crops_tool
 from ragstone.assistant.tools.weather import weather_tool
 
-__all__ = ["weather_tool"]
+__all__ = ["crops_tool", "weather_tool"]

@@ -7,6 +7,7 @@ from ragstone.llm.untrusted import defuse
 
 MOST = 4000  # characters of an observation: some 1,000 tokens, which a small model's context has room for
 CUT = " […]"
+TURNING = "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"
 
 DOING = {
     "en": "Using {name}…",
@@ -28,14 +29,14 @@ def bounded(text: str, most: int = MOST) -> str:
 
     A longer one ends with a mark that says so.
     """
-    kept = "".join(one if one in "\n\t" or _is_plain(one) else " " for one in text[: 2 * most])
-    plain = defuse(kept).strip()
+    plain = defuse(_plain(text[: 2 * most])).strip()
     return plain if len(plain) <= most else plain[: most - len(CUT)].rstrip() + CUT
 
 
 def line(text: str, most: int = 200) -> str:
-    """Return a text on one line, made plain; its beginning if it is longer than `most` characters."""
-    return bounded(" ".join(text[: 4 * most].split()), most)
+    """Return a text as one line of a longer one, which is to be bounded as a whole; cut as `bounded` cuts."""
+    plain = " ".join(_plain(text[: 4 * most]).split())
+    return plain if len(plain) <= most else plain[: most - len(CUT)].rstrip() + CUT
 
 
 def doing_of(name: str) -> dict[str, str]:
@@ -43,9 +44,10 @@ def doing_of(name: str) -> dict[str, str]:
     return {lang: words.format(name=name) for lang, words in DOING.items()}
 
 
+def _plain(text: str) -> str:
+    """Return a text without control characters, half surrogates and marks that turn its direction."""
+    return "".join(one if one in "\n\t" or _is_plain(one) else " " for one in text)
+
+
 def _is_plain(one: str) -> bool:
-    """Return whether a character may be shown. Half surrogates may not; joiners of Indic scripts may."""
-    return (
-        unicodedata.category(one) not in ("Cc", "Cs")
-        and one not in "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"
-    )
+    return unicodedata.category(one) not in ("Cc", "Cs") and one not in TURNING

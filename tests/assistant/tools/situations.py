@@ -1,0 +1,17 @@
+"""What a tool is told besides its arguments, for tests."""
+
+from datetime import date
+
+import msgspec
+
+from ragstone.assistant.conversation import Asked, Turn
+from ragstone.assistant.tool import Observation, Situation, Tool
+
+
+def situation(lang: str = "en") -> Situation:
+    return Situation(asked=Asked(turns=(Turn("user", "?"),)), lang=lang, today=date(2026, 11, 21))
+
+
+async def observe(tool: Tool, lang: str = "en", **given) -> Observation:
+    """Call a tool with arguments as a model gives them."""
+    return await tool.call(msgspec.convert(given, tool.arguments), situation(lang))
