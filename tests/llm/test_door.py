@@ -14,9 +14,8 @@ from tests.support.scripts import hang
 from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import DataError, ModelError
 from ragstone.llm import Budget, CallFailed, Caps, Door, Ledger, Message, Prompt, open_door
-from ragstone.llm.calling import ATTEMPTS, FEW_ATTEMPTS
 from ragstone.llm.door import ledger_path, prompt_key
-from ragstone.llm.limits import HANGING
+from ragstone.llm.limits import HANGING, RUN
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Unreachable
 from ragstone.records import Usage
@@ -227,12 +226,12 @@ class TestRetries:
         model = Model(BROKEN)
         with door_to(model.send, tmp_path) as door:
             await failure_of(door, prompt("a"))
-            assert len(model.asked) == FEW_ATTEMPTS
+            assert len(model.asked) == RUN.unproven
             model.said = [verdict(1)]
             await door.ask(prompt("b"))
             model.said, model.asked = [BROKEN], []
             await failure_of(door, prompt("c"))
-            assert len(model.asked) == ATTEMPTS
+            assert len(model.asked) == RUN.attempts
 
     async def test_the_status_says_what_it_failed_of(self, tmp_path: Path) -> None:
         for said, status in (

@@ -212,7 +212,7 @@ class FakeOpenAI:
             return fail(404, message, code="model_not_found")
         if mode_of(body) in self.refuse:
             return fail(400, f"response_format of type {mode_of(body)} is not supported here")
-        for name in self.refuse & {"stream", "stream_options"} & body.keys():
+        for name in sorted(self.refuse & {"stream", "stream_options"} & body.keys()):
             return fail(400, f"Unknown parameter: {name}")
         return None
 

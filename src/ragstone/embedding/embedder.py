@@ -1,7 +1,7 @@
 """A model over its store: each text is embedded once, and every vector is looked at before it is used."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Lock
@@ -28,13 +28,17 @@ class Embedder:
     they are blank. Threads that share one wait for each other, so that none pays for what another asks.
     """
 
-    def __init__(self, model: EmbeddingModel, store: Path | None) -> None:
+    def __init__(
+        self, model: EmbeddingModel, store: Path | None, kept: Collection[Role] = ("passage", "query")
+    ) -> None:
+        """kept: texts of these roles are looked up in the store, and their vectors are written to it."""
         self.identity = model.identity
         self.at_once = model.at_once
         self.n_embedded = 0
         self.n_cached = 0
         self._model = model
         self._store = store
+        self._kept = kept
         self._dimension: int | None = None
         self._closed = False
         self._lock = Lock()
@@ -62,8 +66,8 @@ class Embedder:
         by_key = {key: prefix + text for key, text in zip(keys, texts, strict=True) if key}
         with self._lock:
             found: dict[bytes, Vectors | CallFailed] = {}
-            if self._store and by_key:
-                found |= self._checked(load_vectors(self._store, list(by_key)))
+            if (store := self._store_for(role)) and by_key:
+                found |= self._checked(load_vectors(store, list(by_key)))
             absent = [key for key in by_key if key not in found]
             if absent:
                 with bar(len(absent)) if bar and len(absent) > BATCH else nullcontext(_nothing) as advance:
@@ -89,8 +93,8 @@ class Embedder:
                 return
             vectors = self._unit_length(given, len(positions))
             fresh = self._checked(dict(zip([keys[at] for at in positions], vectors, strict=True)))
-            if self._store:
-                store_vectors(self._store, fresh)
+            if store := self._store_for(role):
+                store_vectors(store, fresh)
             found.update(fresh)
             self.n_embedded += len(positions)
             for _ in positions:
@@ -100,6 +104,9 @@ class Embedder:
 
         self._model.embed(texts, role, keep)
         return found
+
+    def _store_for(self, role: Role) -> Path | None:
+        return self._store if role in self._kept else None
 
     def _unit_length(self, given: Vectors, n_texts: int) -> Vectors:
         vectors = np.asarray(given, dtype=np.float32)

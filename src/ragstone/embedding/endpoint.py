@@ -15,6 +15,7 @@ from ragstone.errors import ModelError
 from ragstone.llm import Budget, CallFailed
 from ragstone.llm.budget import TOKENS_A_MESSAGE, cost_usd
 from ragstone.llm.calling import Caller
+from ragstone.llm.limits import RUN, Patience
 from ragstone.llm.transport import BadRequest
 from ragstone.records import Usage
 
@@ -31,10 +32,16 @@ LANDING_S = 5.0  # how long batches in flight may take to come home when the run
 
 
 def endpoint_model(
-    name: str, settings: ModelSettings, price: Price | None, budget: Budget, *, identity: str
+    name: str,
+    settings: ModelSettings,
+    price: Price | None,
+    budget: Budget,
+    *,
+    identity: str,
+    patience: Patience = RUN,
 ) -> EmbeddingModel:
     """Return the model `name` of the endpoint that the settings give. Nothing is opened before it embeds."""
-    endpoint = _Endpoint(name, settings, price, budget)
+    endpoint = _Endpoint(name, settings, price, budget, patience)
     return EmbeddingModel(
         identity=identity,
         embed=endpoint.embed,
@@ -74,12 +81,14 @@ def most_used(texts: Sequence[str]) -> Usage:
 class _Endpoint:
     """One endpoint: its connections and its limits live in a loop of their own, as long as it is open."""
 
-    def __init__(self, name: str, settings: ModelSettings, price: Price | None, budget: Budget) -> None:
+    def __init__(
+        self, name: str, settings: ModelSettings, price: Price | None, budget: Budget, patience: Patience
+    ) -> None:
         self._name = name
         self._settings = settings
         self._budget = budget
         self._concurrency = settings.max_concurrency or CONCURRENCY
-        self._caller = Caller(self._concurrency, settings, budget, price)
+        self._caller = Caller(self._concurrency, settings, budget, price, patience)
         self._background = Background()
         self._stack = AsyncExitStack()
         self._site: Site | None = None

@@ -1,6 +1,7 @@
 """An embedder's name -> the embedder."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -8,12 +9,13 @@ from ragstone.config import ModelSettings, Settings
 from ragstone.embedding.embedder import STORE, Embedder
 from ragstone.embedding.endpoint import endpoint_model
 from ragstone.embedding.foreseen import foreseen_model, offline_model
-from ragstone.embedding.model import EmbeddingModel
+from ragstone.embedding.model import EmbeddingModel, Role
 from ragstone.embedding.packaged import packaged_model
 from ragstone.embedding.transformer import transformer_model
 from ragstone.errors import ModelError, nearest
 from ragstone.llm import Budget
 from ragstone.llm.forecast import Forecaster
+from ragstone.llm.limits import RECOVERING, RUN, Patience
 from ragstone.llm.prices import list_price
 
 EMBEDDERS = ("packaged", "openai/MODEL", "sentence-transformers/NAME")
@@ -28,47 +30,61 @@ def open_embedder(
     *,
     offline: bool = False,
     forecaster: Forecaster | None = None,
+    serving: bool = False,
 ) -> Embedder:
     """Return the embedder of that name, with its store in the folder `cache`, if any.
 
     settings: their table `[models."NAME"]` says how it is reached. budget: counts the calls to an endpoint.
     offline: no endpoint is called. forecaster: hears what an endpoint would be asked, and nobody is asked.
 
+    serving: what people ask is not stored, and an endpoint that was down is tried again.
+
     The store is `embeddings.sqlite`; several processes and several embedders may share it. Nothing is
     loaded before the first text that the store lacks; who calls an endpoint closes the embedder at the end.
     Raises ModelError for an unknown name, MissingExtra where the embedder's package is not installed.
     """
     settings = settings or Settings()
-    model = _model(name, settings, budget or Budget(), offline=offline, forecaster=forecaster)
-    return Embedder(model, cache / STORE if cache else None)
+    patience = RECOVERING if serving else RUN
+    opening = _Opening(settings, budget or Budget(), offline, forecaster, patience)
+    kept: tuple[Role, ...] = ("passage",) if serving else ("passage", "query")
+    return Embedder(_model(name, opening), cache / STORE if cache else None, kept)
 
 
-def _model(
-    name: str, settings: Settings, budget: Budget, *, offline: bool, forecaster: Forecaster | None
-) -> EmbeddingModel:
+class _Opening(NamedTuple):
+    """With what an embedder is opened, see open_embedder."""
+
+    settings: Settings
+    budget: Budget
+    offline: bool
+    forecaster: Forecaster | None
+    patience: Patience
+
+
+def _model(name: str, opening: _Opening) -> EmbeddingModel:
     if name == "packaged":
         return packaged_model()
     kind, _, model = name.partition("/")
     if not model or kind not in ("openai", "sentence-transformers"):
         raise ModelError(f"unknown embedder {name!r}. {nearest(name, EMBEDDERS)}")
+    settings = opening.settings
     chosen = settings.models.get(name, ModelSettings())
     if kind == "sentence-transformers":
         return transformer_model(model, settings.path(model), chosen)
     if chosen.api_key_file is not None:
         chosen = msgspec.structs.replace(chosen, api_key_file=str(settings.path(chosen.api_key_file)))
-    return _at_endpoint(model, chosen, budget, offline=offline, forecaster=forecaster)
+    return _at_endpoint(model, chosen, opening)
 
 
-def _at_endpoint(
-    model: str, settings: ModelSettings, budget: Budget, *, offline: bool, forecaster: Forecaster | None
-) -> EmbeddingModel:
+def _at_endpoint(model: str, settings: ModelSettings, opening: _Opening) -> EmbeddingModel:
     from ragstone.llm.site import base_url_of, model_at  # aiohttp takes 0.15 s to import
 
     base_url = base_url_of(settings)
     price = settings.price_usd_per_million or list_price(base_url, model)
     identity = model_at(base_url, model) + (f"#{settings.dimensions}" if settings.dimensions else "")
-    if forecaster is not None:
-        return foreseen_model(forecaster, settings, price, identity=identity)
-    if offline:
+    if opening.forecaster is not None:
+        return foreseen_model(opening.forecaster, settings, price, identity=identity)
+    if opening.offline:
         return offline_model(settings, identity=identity)
-    return endpoint_model(model, settings, price, budget, identity=identity)
+    return endpoint_model(
+        model, settings, price, opening.budget, identity=identity, patience=opening.patience
+    )

@@ -15,10 +15,12 @@ from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means
 from ragstone.judging.combined.members import asks_default, leaves, models_of
-from ragstone.llm import Ask, Budget, Caps, Door, Ledger, ledger_path, load_secret, open_door
+from ragstone.llm import Ask, Budget, Caps, Door, Ledger, Stream, ledger_path, load_secret, open_door
 from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.llm.limits import RUN, SERVING
 from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
+from ragstone.llm.memory import MemoryLedger
 from ragstone.llm.prices import ListPrice
 from ragstone.llm.transport import Endpoint
 from ragstone.records import NO_MODEL, Document
@@ -45,6 +47,7 @@ class Session:
         *,
         forecaster: Forecaster | None = None,
         batch: bool = False,
+        serving: bool = False,
     ) -> None:
         self.settings = settings
         self.budget = Budget(caps)
@@ -57,7 +60,8 @@ class Session:
         self._stack = stack
         self._offline = offline
         self._forecaster = forecaster
-        self._ledger: Ledger | None = None
+        self._serving = serving
+        self._ledger: Ledger | MemoryLedger | None = None
         self._doors: dict[str, Door] = {}
         self._batches: list[Batches] = []
         self._collecting = False
@@ -69,7 +73,14 @@ class Session:
     async def door(self, model: str) -> Door:
         """Return the door to a model, opened once. Raises ModelError."""
         if model not in self._doors:
-            door = open_door(model, self.settings, self._opened_ledger(), self.budget, offline=self._offline)
+            door = open_door(
+                model,
+                self.settings,
+                self._opened_ledger(),
+                self.budget,
+                offline=self._offline,
+                patience=SERVING if self._serving else RUN,
+            )
             opened = await self._stack.enter_async_context(door)
             if self.batching:
                 batches = opened.by_batch(self.settings.path(".ragstone"), self._bar)
@@ -80,16 +91,21 @@ class Session:
             self._doors[model] = opened
         return self._doors[model]
 
-    def _opened_ledger(self) -> Ledger:
+    def _opened_ledger(self) -> Ledger | MemoryLedger:
         if self._ledger is None:
             counting = self._forecaster is None
-            self._ledger = Ledger(ledger_path(self.settings), counting=counting)
+            path = ledger_path(self.settings)
+            self._ledger = MemoryLedger() if self._serving else Ledger(path, counting=counting)
             self._stack.callback(self._ledger.close)
         return self._ledger
 
     async def ask(self, model: str) -> Ask:
         """Return what stages ask a model with: its door, or a forecaster that listens. Raises ModelError."""
         return self._asking(model, await self.door(model), self.settings.models.get(model, ModelSettings()))
+
+    async def stream(self, model: str) -> Stream:
+        """Return what asks a model for free text, whose pieces are heard as they come. Raises ModelError."""
+        return (await self.door(model)).stream
 
     async def ask_service(
         self, name: str, opened: AbstractAsyncContextManager[Endpoint], limits: ModelSettings
@@ -204,6 +220,7 @@ class Session:
                 self.budget,
                 offline=self._offline,
                 forecaster=self._forecaster,
+                serving=self._serving,
             )
             self._stack.callback(self._embedders[name].close)
         return self._embedders[name]
@@ -284,16 +301,19 @@ async def open_session(
     caps: Caps | None = None,
     offline: bool = False,
     batch: bool = False,
+    serving: bool = False,
     progress: Progress = silent,
 ) -> AsyncIterator[Session]:
     """Give a session; at the end of the block calls are over and the ledger is flushed.
 
-    batch: calls go through the provider's batch API. Raises ConfigError for that offline.
+    batch: calls go through the provider's batch API. serving: for people who wait, for as long as a server
+    runs: what they ask is kept in memory alone, a call that fails is given up soon, and a model that was down
+    is asked again some seconds later. Raises ConfigError for a batch offline.
     """
     if batch and offline:
         raise ConfigError("--batch submits calls, and --offline forbids them: give one of the two.")
     async with AsyncExitStack() as stack:
-        yield Session(settings, stack, caps or Caps(), offline, progress, batch=batch)
+        yield Session(settings, stack, caps or Caps(), offline, progress, batch=batch, serving=serving)
 
 
 @contextlib.asynccontextmanager

@@ -20,6 +20,7 @@ from ragstone.llm.batch_api import ENDPOINT, OVER, Batch, Result, download, find
 from ragstone.llm.batch_journal import Draft, Entry, Journal, call_line, read_calls
 from ragstone.llm.budget import Budget, discounted, most_tokens
 from ragstone.llm.ledger import Ledger
+from ragstone.llm.memory import MemoryLedger
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.transport import Endpoint, Wire
 from ragstone.records import Usage
@@ -53,7 +54,7 @@ class Batches:
         self,
         endpoint: Endpoint,
         settings: ModelSettings,
-        ledger: Ledger,
+        ledger: Ledger | MemoryLedger,
         budget: Budget,
         *,
         price: Price | None,

@@ -8,14 +8,11 @@ from typing import Protocol, TypeVar
 from ragstone.config import ModelSettings, Price
 from ragstone.errors import ModelError
 from ragstone.llm.budget import Budget
-from ragstone.llm.limits import Circuit, Pace, Slots, backoff_s
+from ragstone.llm.limits import RUN, Circuit, Pace, Patience, Slots, backoff_s
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.transport import BadRequest, BrokenOff, Rephrase
 from ragstone.records import Usage
 
-ATTEMPTS = 6
-# While the endpoint has never answered, it is more likely wrong than busy; and a timeout costs a minute.
-FEW_ATTEMPTS = 3
 UNUSED = Usage(calls=0)
 
 
@@ -40,7 +37,12 @@ class Caller:
     """Makes the calls to one endpoint, from one event loop."""
 
     def __init__(
-        self, concurrency: int, settings: ModelSettings, budget: Budget, price: Price | None
+        self,
+        concurrency: int,
+        settings: ModelSettings,
+        budget: Budget,
+        price: Price | None,
+        patience: Patience = RUN,
     ) -> None:
         self.slots = Slots(concurrency)
         self.price = price
@@ -48,7 +50,8 @@ class Caller:
         self._draw = random.Random(0)
         self._calls = Pace(settings.requests_per_minute, self._draw)
         self._tokens = Pace(settings.tokens_per_minute, self._draw)
-        self._circuit = Circuit()
+        self._patience = patience
+        self._circuit = Circuit(patience)
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
@@ -62,9 +65,10 @@ class Caller:
         """
         self._budget.check_time()
         n_failed = 0
+        trying = self._circuit.tries_again()
         while True:
             try:
-                answered = await self._attempt(send, most)
+                answered = await self._attempt(send, most, trying)
             except Rephrase:
                 continue
             except CallFailed as failure:
@@ -72,8 +76,7 @@ class Caller:
                     raise
                 self._circuit.attempt_failed(failure)
                 n_failed += 1
-                few = failure.status == "timeout" or not self._circuit.has_answered
-                if not failure.retryable or n_failed >= (FEW_ATTEMPTS if few else ATTEMPTS):
+                if not failure.retryable or n_failed >= self._attempts(failure):
                     self._circuit.call_lost(failure)
                     raise
                 self._budget.retried()
@@ -82,15 +85,27 @@ class Caller:
                 self._circuit.answered()
                 return answered
 
+    def _attempts(self, failure: CallFailed) -> int:
+        """Return how many attempts a call has that fails in this way."""
+        patience = self._patience
+        if (failure.retry_after_s or 0.0) > patience.longest_wait_s:
+            return 0
+        if failure.status == "timeout":
+            return patience.timeouts
+        return patience.attempts if self._circuit.has_answered else patience.unproven
+
     def _patience_s(self, failure: CallFailed, n_failed: int) -> float:
         """Return how long to wait after a failure; never exactly as long as the others who failed with it."""
         if failure.retry_after_s is not None:
             return failure.retry_after_s + backoff_s(0, self._draw)
-        return backoff_s(n_failed - 1, self._draw)
+        return min(backoff_s(n_failed - 1, self._draw), self._patience.longest_wait_s)
 
-    async def _attempt(self, send: Callable[[], Awaitable[AnsweredT]], most: Usage) -> AnsweredT:
+    async def _attempt(
+        self, send: Callable[[], Awaitable[AnsweredT]], most: Usage, trying: bool
+    ) -> AnsweredT:
+        """Make the call once. trying: also where the circuit is open, to find out if that is still right."""
         async with self.slots:
-            self._circuit.check()
+            self._check(trying)
             reservation = await self._budget.reserve(most, self.price)
             used: Usage | None = UNUSED
             told_usd: float | None = None
@@ -98,7 +113,7 @@ class Caller:
                 await self._calls.wait()
                 if self._tokens.limited:
                     await self._tokens.wait((most.input + most.output) / 4)  # likely; never more than `most`
-                self._circuit.check()
+                self._check(trying)
                 used = None  # once it is sent, nobody knows until the endpoint says
                 answered = await send()
                 used, told_usd = answered.usage, answered.cost_usd
@@ -108,7 +123,7 @@ class Caller:
                 if failure.status == "rate_limited":
                     self.slots.refused()
                     if self.slots.refused_in_a_row > 1:  # a single one says nothing about the others
-                        self._calls.pause(failure.retry_after_s or 0.0)
+                        self._calls.pause(min(failure.retry_after_s or 0.0, self._patience.longest_wait_s))
                 raise
             except BadRequest:
                 used = UNUSED
@@ -121,3 +136,7 @@ class Caller:
                 self._budget.settle(reservation, used, self.price, told_usd)
             self.slots.accepted()
             return answered
+
+    def _check(self, trying: bool) -> None:
+        if not trying:
+            self._circuit.check()

@@ -15,8 +15,10 @@ from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.calling import Caller
 from ragstone.llm.ledger import Ledger
+from ragstone.llm.limits import RUN, Patience
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
+from ragstone.llm.memory import MemoryLedger
 from ragstone.llm.overheard import Conversation
 from ragstone.llm.prompt import CallFailed, Completion, Message, OnText, Prompt, Reply
 from ragstone.llm.schema import ReplyError, encoded_schema
@@ -46,7 +48,14 @@ class Door:
     """One model, asked through `ask` and `stream`. Open it with open_door."""
 
     def __init__(
-        self, endpoint: Endpoint, settings: ModelSettings, ledger: Ledger, budget: Budget, *, offline: bool
+        self,
+        endpoint: Endpoint,
+        settings: ModelSettings,
+        ledger: Ledger | MemoryLedger,
+        budget: Budget,
+        *,
+        offline: bool,
+        patience: Patience = RUN,
     ) -> None:
         self.endpoint = endpoint
         self.from_ledger = 0  # calls that the ledger answered
@@ -57,7 +66,7 @@ class Door:
         self._settings = settings
         self._batches: Batches | None = None
         self._habit = Habit()
-        self._caller = Caller(endpoint.concurrency, settings, budget, self.price)
+        self._caller = Caller(endpoint.concurrency, settings, budget, self.price, patience)
         # A flight lands with None when its caller was cancelled: one of those who wait makes the call.
         self._flying: dict[bytes, asyncio.Future[Completion | None]] = {}
 
@@ -210,11 +219,18 @@ class Door:
 
 @contextlib.asynccontextmanager
 async def open_door(
-    model: str, settings: Settings, ledger: Ledger, budget: Budget | None = None, *, offline: bool = False
+    model: str,
+    settings: Settings,
+    ledger: Ledger | MemoryLedger,
+    budget: Budget | None = None,
+    *,
+    offline: bool = False,
+    patience: Patience = RUN,
 ) -> AsyncIterator[Door]:
     """Give the door to a model named `transport/model`; `recorded/...` answers from the ledger alone.
 
-    Raises ModelError for a name or a transport that does not exist.
+    patience: how long an endpoint that fails is tried. Raises ModelError for a name or a transport that does
+    not exist.
     """
     if model.startswith("recorded/"):
         model, offline = model.removeprefix("recorded/"), True
@@ -228,7 +244,7 @@ async def open_door(
     if chosen.api_key_file is not None:
         chosen = msgspec.structs.replace(chosen, api_key_file=str(settings.path(chosen.api_key_file)))
     async with TRANSPORTS[transport](name, chosen) as endpoint:
-        yield Door(endpoint, chosen, ledger, budget or Budget(), offline=offline)
+        yield Door(endpoint, chosen, ledger, budget or Budget(), offline=offline, patience=patience)
 
 
 def ledger_path(settings: Settings) -> Path:

@@ -8,6 +8,8 @@ import time
 from collections import deque
 from types import TracebackType
 
+import msgspec
+
 from ragstone.errors import ModelError
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.transport import AppFailed, Unreachable
@@ -111,6 +113,32 @@ class Pace:
             self._resume, self._spread_s = resume, min(SPREAD_S, seconds / 4)
 
 
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """How long an endpoint that fails is tried.
+
+    attempts: of one call; while the endpoint has never answered `unproven`, after timeouts `timeouts`.
+    longest_wait_s: between two of them; a call whose endpoint asks for more is given up. lost_in_a_row: calls
+    given up, none answered between them, after which no more are made. closes_after_s: when one call may
+    find out whether the endpoint works again; None: never, for a run is started again by its user.
+    """
+
+    attempts: int = 6
+    # While the endpoint has never answered, it is more likely wrong than busy; and a timeout costs a minute.
+    unproven: int = 3
+    timeouts: int = 3
+    longest_wait_s: float = 120.0
+    lost_in_a_row: int = LOST_IN_A_ROW
+    closes_after_s: float | None = None
+
+
+RUN = Patience()
+# Somebody waits for the reply, and others come after: a try or two, and the next user finds it working again.
+SERVING = Patience(
+    attempts=3, unproven=2, timeouts=1, longest_wait_s=2.0, lost_in_a_row=3, closes_after_s=5.0
+)
+RECOVERING = Patience(closes_after_s=5.0)
+
+
 class CallsStopped(ModelError):
     """The run was stopped before this call was made: not the fault of the model, and no failure of a row."""
 
@@ -120,10 +148,15 @@ class GivenUp(ModelError):
 
 
 class Circuit:
-    """Opens when nothing more can be expected of the endpoint; from then on every call fails at once."""
+    """Opens when nothing more can be expected of the endpoint; from then on every call fails at once.
 
-    def __init__(self) -> None:
+    With `closes_after_s` one call in so many seconds is let through, and an answer closes it again.
+    """
+
+    def __init__(self, patience: Patience = RUN) -> None:
         self.has_answered = False
+        self._patience = patience
+        self._tries_at = 0.0
         self._why: ModelError | None = None
         self._stopped = False
         self._n_timeouts = 0
@@ -136,18 +169,30 @@ class Circuit:
         if self._why is not None:
             raise type(self._why)(str(self._why))
 
+    def tries_again(self) -> bool:
+        """Return whether this caller is the one to find out if the endpoint works again."""
+        if self._why is None or self._patience.closes_after_s is None or time.monotonic() < self._tries_at:
+            return False
+        self._tries_at = time.monotonic() + self._patience.closes_after_s
+        return True
+
     def stop(self) -> None:
         """Let no more calls pass; their callers are told CallsStopped."""
         self._stopped = True
 
     def open(self, why: ModelError) -> None:
         """Let no more calls pass; `why` is what their callers are told."""
-        self._why = self._why or why
+        if self._patience.closes_after_s is None:
+            self._why = self._why or why
+        else:
+            self._why, self._tries_at = why, time.monotonic() + self._patience.closes_after_s
 
     def answered(self) -> None:
         """The endpoint works."""
         self.has_answered = True
         self._n_lost = 0
+        if self._patience.closes_after_s is not None:
+            self._why = None
 
     def attempt_failed(self, failure: CallFailed) -> None:
         """Count a failed attempt. Raises ModelError if the endpoint has done nothing but hang."""
@@ -160,7 +205,7 @@ class Circuit:
                         "only slow, raise timeout_s in its table, or lower max_concurrency."
                     )
                 )
-        self.check()
+        self._check_for_all()
 
     def call_lost(self, failure: CallFailed) -> None:
         """Count a call that is given up. Raises ModelError if there is no hope for the others."""
@@ -169,14 +214,23 @@ class Circuit:
         if isinstance(failure, Unreachable) and not self.has_answered:
             self.open(ModelError(str(failure)))
         self._n_lost += 1
-        if self._n_lost >= LOST_IN_A_ROW:
-            self.open(
-                GivenUp(
-                    f"{LOST_IN_A_ROW} calls in a row were given up, the last because: {failure} What was "
-                    "answered is in the ledger: run the same command again when the endpoint works."
-                )
-            )
-        self.check()
+        if self._n_lost >= self._patience.lost_in_a_row:
+            self.open(GivenUp(f"{self._n_lost} calls in a row were given up, {self._what_next(failure)}"))
+        self._check_for_all()
+
+    def _what_next(self, failure: CallFailed) -> str:
+        because = f"the last because: {failure}"
+        if self._patience.closes_after_s is not None:
+            return f"{because} It is tried again every {self._patience.closes_after_s:g} s."
+        return (
+            f"{because} What was answered is in the ledger: run the same command again when the endpoint "
+            "works."
+        )
+
+    def _check_for_all(self) -> None:
+        """Raise ModelError if the calls that follow have no hope; who serves tells each its own failure."""
+        if self._patience.closes_after_s is None:
+            self.check()
 
 
 def backoff_s(attempt: int, draw: random.Random) -> float:

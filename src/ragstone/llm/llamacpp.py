@@ -89,7 +89,7 @@ async def _gather(
     generating: Callable[[OnChunk, threading.Event], None],
     hear: OnText,
 ) -> dict[str, Any]:
-    """Return the reply that a thread generates, put together from its chunks; its text is passed on to `hear`.
+    """Return the reply that a thread generates, put together from its chunks; `hear` gets its text.
 
     Cancelled, it stops the generation: at its next token, for the prompt is read without a look around.
     """
