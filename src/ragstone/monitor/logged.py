@@ -29,6 +29,21 @@ TAG_NAMES: Mapping[str, tuple[str, ...]] = {
 """What else a tag may be called in a log, besides its name and `metadata.NAME`."""
 
 FEEDBACK = ("feedback", "thumb", "thumbs", "user_feedback", "metadata.feedback", "metadata.thumb")
+PEOPLE = (
+    *(
+        "conversation_id",
+        "session_id",
+        "thread_id",
+        "user_id",
+        "user",
+        "conversationid",
+        "sessionid",
+        "userid",
+    ),
+    *("metadata.conversation_id", "metadata.session_id", "metadata.user_id"),
+)
+"""Columns in which it is looked for who asked: the conversation, else the user."""
+
 LONGEST_VALUE = 200  # characters of a tag
 MOST_TAGS = 32  # of one row
 _EARLIEST, _LATEST = 1e8, 4.2e9  # 1973 and 2103: a number outside is no time
@@ -38,7 +53,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
     """One exchange. time: seconds since 1970, None where the row tells none. feedback: from 0 to 1.
 
     name: the id that the row has, else one made of its question, as answer sheets have it.
-    digest: what it is known by, see identity.
+    digest: what it is known by, see identity. who: a keyed digest of the conversation, else of the user.
     """
 
     name: str
@@ -52,6 +67,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
     feedback: float | None = None
     correction: str | None = None
     error: str | None = None
+    who: str | None = None
 
     @property
     def day(self) -> date | None:
@@ -68,9 +84,10 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reader:
-    """Makes exchanges of rows, and counts what it could not read. Columns are those of the settings."""
+    """Makes exchanges of rows, and counts what it could not read. key: of the digests of this store."""
 
-    def __init__(self, section: MonitorSection) -> None:
+    def __init__(self, section: MonitorSection, key: bytes) -> None:
+        self._key = key
         self.unread_times = 0
         self.unread_feedback = 0
         self._columns = Columns(question=section.question, answer=section.answer)
@@ -95,7 +112,7 @@ class Reader:
         parts = (name, found.system, when, found.question, found.answer)
         return Logged(
             name=name,
-            digest=identity(["trace", name] if traced and found.id is None else parts),
+            digest=self._identity(["trace", name] if traced and found.id is None else parts),
             question=found.question,
             answer=found.answer,
             time=when,
@@ -103,8 +120,16 @@ class Reader:
             contexts=found.contexts,
             tags=self._tags_of(raw),
             feedback=self._score(_first(raw, self._feedback)),
+            who=self._who(raw),
             error=error.strip() if isinstance(error, str) and error.strip() else None,
         )
+
+    def _identity(self, parts: Sequence[object]) -> bytes:
+        return identity(parts, self._key)
+
+    def _who(self, raw: Mapping[str, Any]) -> str | None:
+        given = _first(raw, PEOPLE)
+        return self._identity(["who", str(given)]).hex() if isinstance(given, str | int) else None
 
     def _said(self, raw: Mapping[str, Any]) -> Said | None:
         """Return the feedback that a row of labels holds: a score for an id, and no question."""
@@ -156,9 +181,9 @@ class Reader:
         return dict(list(tags.items())[:MOST_TAGS])
 
 
-def identity(parts: Sequence[object]) -> bytes:
-    """Return 16 bytes that an exchange is known by: the same for the same parts, wherever they are read."""
-    digest = hashlib.blake2b(digest_size=16)
+def identity(parts: Sequence[object], key: bytes) -> bytes:
+    """Return 16 bytes that an exchange is known by: the same for the same parts and key."""
+    digest = hashlib.blake2b(digest_size=16, key=key)
     for part in parts:
         encoded = repr(part).encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "big") + encoded)

@@ -1,0 +1,160 @@
+"""What judges say of exchanges -> the store; and which exchanges they have yet to judge."""
+
+# ruff: noqa: S608 - statements are made of our own words and numbers; values are bound
+
+import datetime
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from ragstone.llm import Caps
+from ragstone.monitor.scored import PASSING, TRIES, Scored
+from ragstone.records import STATUSES
+
+PLACES = {status: place for place, status in enumerate(STATUSES)}
+SCORED = PLACES["scored"]
+_PASSING = ",".join(str(PLACES[status]) for status in PASSING)
+
+
+class Due(msgspec.Struct, frozen=True):
+    """An exchange that is to be judged, and by which judges."""
+
+    n: int
+    judges: tuple[str, ...]
+
+
+def due(
+    db: sqlite3.Connection, judges: Sequence[str], *, most: int, leave: Collection[int] = ()
+) -> list[Due]:
+    """Return the exchanges of the sample that judges have yet to judge, at most so many.
+
+    The newest day comes first: what is wrong now matters most, and a budget that is too small for every day
+    then covers each day by chance. Of a day the smallest draw / chance comes first, so that what was judged
+    when the budget is spent is a random part of it (sequential Poisson sampling, Ohlsson 1998). leave: those
+    that were tried in this run.
+    """
+    found = db.execute(
+        f"SELECT n FROM exchanges WHERE draw < chance AND done NOT IN ({_done(db, judges)})"
+        " ORDER BY day IS NULL, day DESC, draw / chance, n LIMIT ?",
+        (most + len(leave),),
+    )
+    left = [n for (n,) in found if n not in leave][:most]
+    return [Due(n, missing) for n in left if (missing := _missing(db, n, judges))]
+
+
+def count_due(db: sqlite3.Connection, judges: Sequence[str]) -> int:
+    """Return how many exchanges of the sample some judge has yet to judge."""
+    return int(
+        db.execute(
+            f"SELECT count(*) FROM exchanges WHERE draw < chance AND done NOT IN ({_done(db, judges)})"
+        ).fetchone()[0]
+    )
+
+
+def _done(db: sqlite3.Connection, judges: Iterable[str]) -> str:
+    """Return the sets of judges that hold these and perhaps others, as a list of numbers."""
+    wanted = set(judges)
+    sets = db.execute("SELECT n, judges FROM judge_sets").fetchall()
+    return ",".join(str(n) for n, names in sets if wanted <= set(names.split())) or "-1"
+
+
+def _missing(db: sqlite3.Connection, n: int, judges: Sequence[str]) -> tuple[str, ...]:
+    have = {
+        judge
+        for (judge,) in db.execute(
+            "SELECT m.judge FROM scores s JOIN measures m ON m.n = s.measure WHERE s.exchange = ?"
+            f" AND NOT (s.status IN ({_PASSING}) AND s.tries < {TRIES})",
+            (n,),
+        )
+    }
+    return tuple(judge for judge in judges if judge not in have)
+
+
+class Scores:
+    """Keeps scores within the transaction of the caller."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._measures: dict[tuple[object, ...], int] = {}
+        self._labels: dict[tuple[int, str], int] = {}
+
+    def keep(self, of: Iterable[tuple[int, Scored]], best: dict[str, str]) -> None:
+        """Keep scores of exchanges; one of the same measure is replaced. best: see scored.best_of."""
+        rows, reasons, days = [], [], set()
+        for n, one in of:
+            if one.status == "over_budget":  # nobody judged it: it is still due
+                continue
+            measure = self._measure(one, best)
+            label = None if one.label is None else self._label(measure, one.label)
+            rows.append((n, measure, PLACES[one.status], one.score, label))
+            reasons += [(n, measure, one.reason)] if one.reason else []
+            days.add(n)
+        self._db.executemany(
+            "INSERT INTO scores VALUES (?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET status = excluded.status,"
+            " score = excluded.score, label = excluded.label, tries = tries + 1",
+            rows,
+        )
+        self._db.executemany("INSERT OR REPLACE INTO reasons VALUES (?, ?, ?)", reasons)
+        self._db.executemany(
+            "INSERT OR IGNORE INTO stale SELECT day FROM exchanges WHERE n = ? AND day IS NOT NULL",
+            [(n,) for n in days],
+        )
+
+    def finish(self, exchanges: Iterable[int], judges: Sequence[str]) -> None:
+        """Note which exchanges all of these judges have judged; those that some judge lacks stay due."""
+        names = " ".join(sorted(judges))
+        self._db.execute("INSERT OR IGNORE INTO judge_sets (judges) VALUES (?)", (names,))
+        (number,) = self._db.execute("SELECT n FROM judge_sets WHERE judges = ?", (names,)).fetchone()
+        self._db.executemany(
+            "UPDATE exchanges SET done = ? WHERE n = ?",
+            [(number, n) for n in exchanges if not _missing(self._db, n, judges)],
+        )
+
+    def declare(self, one: Scored, labels: Iterable[str], best: dict[str, str]) -> None:
+        """Make known which labels a judge can give, so that those that it never gave have a share of 0."""
+        measure = self._measure(one, best)
+        for label in labels:
+            self._label(measure, label)
+
+    def _measure(self, one: Scored, best: dict[str, str]) -> int:
+        key = (one.judge, one.version, one.model, one.metric)
+        if key not in self._measures:
+            self._db.execute(
+                "INSERT OR IGNORE INTO measures (judge, version, model, metric, best) VALUES (?, ?, ?, ?, ?)",
+                (*key, best.get(one.metric, "highest")),
+            )
+            (self._measures[key],) = self._db.execute(
+                "SELECT n FROM measures WHERE judge = ? AND version = ? AND model = ? AND metric = ?", key
+            ).fetchone()
+        return self._measures[key]
+
+    def _label(self, measure: int, label: str) -> int:
+        key = (measure, label)
+        if key not in self._labels:
+            self._db.execute("INSERT OR IGNORE INTO labels (measure, label) VALUES (?, ?)", key)
+            (self._labels[key],) = self._db.execute(
+                "SELECT n FROM labels WHERE measure = ? AND label = ?", key
+            ).fetchone()
+        return self._labels[key]
+
+
+def left_of(db: sqlite3.Connection, caps: Caps, today: datetime.date) -> Caps:
+    """Return what is left of the budget of a day."""
+    found = db.execute("SELECT calls, tokens, usd FROM spent WHERE day = ?", (today.toordinal(),)).fetchone()
+    calls, tokens, usd = found or (0, 0, 0.0)
+    return msgspec.structs.replace(
+        caps,
+        calls=None if caps.calls is None else max(0, caps.calls - calls),
+        tokens=None if caps.tokens is None else max(0, caps.tokens - tokens),
+        usd=None if caps.usd is None else max(0.0, caps.usd - usd),
+    )
+
+
+def spend(db: sqlite3.Connection, today: datetime.date, calls: int, tokens: int, usd: float) -> None:
+    """Count what was spent to its day, within the transaction of the caller."""
+    db.execute(
+        "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,"
+        " tokens = tokens + excluded.tokens, usd = usd + excluded.usd",
+        (today.toordinal(), calls, tokens, usd),
+    )

@@ -1,0 +1,235 @@
+"""The monitor's memory: what was read of which log, what was asked, and what judges and people said of it."""
+
+# ruff: noqa: S608 - statements are made of our own words and numbers; values are bound
+
+import datetime
+import secrets
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from ragstone.config import MonitorSection
+from ragstone.llm import Caps
+from ragstone.monitor import overview, showing, summing
+from ragstone.monitor.adding import Adder
+from ragstone.monitor.cell import Cell
+from ragstone.monitor.files import Mark
+from ragstone.monitor.judged import Due, Scores, count_due, due, left_of, spend
+from ragstone.monitor.logged import Logged, Said
+from ragstone.monitor.overview import Overview
+from ragstone.monitor.schema import FILE, connect, explained
+from ragstone.monitor.scored import Scored
+from ragstone.monitor.showing import Filter, Page, Seen
+from ragstone.records import Answer
+
+DEFAULT_TAGS = MonitorSection().tags
+
+
+class MonitorStore:
+    """An open store: a folder with one SQLite file. What is kept in one call is kept whole, or not at all.
+
+    One process writes and any number read. Close it, or use it in a `with` block.
+    """
+
+    def __init__(self, folder: Path | str, *, key: bytes | None = None) -> None:
+        """Open a store, made if need be. key: of digests and draws of a new store; a random one if None.
+
+        Raises DataError when it cannot be used, saying what to do.
+        """
+        self.path = Path(folder) / FILE
+        self._db = connect(Path(folder))
+        with explained(self.path), self._db:
+            new = key or secrets.token_bytes(32)
+            self._db.execute("INSERT OR IGNORE INTO notes VALUES ('key', ?)", (new[:64],))
+            self.key: bytes = self.note("key") or new
+        self._scores = Scores(self._db)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. A second time it does nothing."""
+        self._db.close()
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The open file, for what keeps tables of its own in it."""
+        return self._db
+
+    def note(self, name: str) -> bytes | None:
+        """Return what was kept under a name, None if nothing was."""
+        found = self._db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
+        return found[0] if found else None
+
+    def keep_note(self, name: str, value: bytes) -> None:
+        """Keep something under a name, in place of what was kept there."""
+        with explained(self.path), self._db:
+            self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))
+
+    def best(self) -> dict[str, str]:
+        """Return metric -> which end of its scale is the good one; metrics that have none are left out."""
+        with explained(self.path):
+            return dict(self._db.execute("SELECT metric, best FROM measures WHERE best != 'none'").fetchall())
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags by which cells are kept."""
+        told = self.note("tags")
+        return DEFAULT_TAGS if told is None else msgspec.json.decode(told, type=list[str])
+
+    def declare(self, section: MonitorSection) -> None:
+        """Keep cells by the tags of the settings, and give every exchange their rate if it had a lower one."""
+        with explained(self.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            if section.tags != self.tags:
+                self._db.execute(
+                    "INSERT OR REPLACE INTO notes VALUES ('tags', ?)", (msgspec.json.encode(section.tags),)
+                )
+                self._all_stale("day IS NOT NULL")
+            self._all_stale("day IS NOT NULL AND chance < ?", section.rate)
+            self._db.execute("UPDATE exchanges SET chance = ? WHERE chance < ?", (section.rate, section.rate))
+
+    def _all_stale(self, where: str, *given: object) -> None:
+        self._db.execute(
+            f"INSERT OR IGNORE INTO stale SELECT DISTINCT day FROM exchanges WHERE {where}",
+            given,
+        )
+
+    def adder(self, section: MonitorSection) -> Adder:
+        """Return what `add` adds with, one for all the batches of a log."""
+        return Adder(self._db, self.key, section)
+
+    def marks(self) -> dict[str, Mark]:
+        """Return how far each file was read, by its path."""
+        rows = self._db.execute("SELECT path, mark FROM files").fetchall()
+        return {path: msgspec.json.decode(mark, type=Mark) for path, mark in rows}
+
+    def add(self, adder: Adder, rows: Iterable[Logged | Said], mark: Mark | None = None) -> int:
+        """Keep exchanges and feedback with the place that was reached; return how many exchanges are new."""
+        rows = list(rows)
+        with explained(self.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            n = adder.add(row for row in rows if isinstance(row, Logged))
+            adder.say([row for row in rows if isinstance(row, Said)])
+            if mark is not None:
+                self._db.execute(
+                    "INSERT OR REPLACE INTO files VALUES (?, ?)", (mark.path, msgspec.json.encode(mark))
+                )
+        return n
+
+    def due(self, judges: Sequence[str], *, most: int = 2000, leave: Collection[int] = ()) -> list[Due]:
+        """Return which exchanges are to be judged next, see judged.due."""
+        with explained(self.path):
+            return due(self._db, judges, most=most, leave=leave)
+
+    def count_due(self, judges: Sequence[str]) -> int:
+        """Return how many exchanges are to be judged."""
+        with explained(self.path):
+            return count_due(self._db, judges)
+
+    def answers(self, numbers: Iterable[int]) -> dict[int, Answer]:
+        """Return exchanges as judges read them, by their numbers, which are their question_id too."""
+        with explained(self.path):
+            return showing.answers(self._db, numbers)
+
+    def keep(
+        self,
+        scores: Iterable[tuple[int, Scored]],
+        *,
+        best: dict[str, str],
+        judges: Sequence[str] = (),
+        finished: Iterable[int] = (),
+    ) -> None:
+        """Keep scores, and which exchanges all these judges have judged, if none of them is still due."""
+        with explained(self.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._scores.keep(scores, best)
+            if judges:
+                self._scores.finish(finished, judges)
+
+    def declare_labels(self, one: Scored, labels: Iterable[str], best: dict[str, str]) -> None:
+        """Make known which labels a judge can give."""
+        with explained(self.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._scores.declare(one, labels, best)
+
+    def take_in(self, scores: Sequence[tuple[str, Scored]], *, best: dict[str, str]) -> int:
+        """Keep scores that were made elsewhere, by the names of exchanges; return how many had one.
+
+        These exchanges count as taken with certainty: nobody knows how they were chosen.
+        """
+        with explained(self.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            placed = showing.numbers_of(self._db, {name for name, _ in scores})
+            found = [(placed[name], one) for name, one in scores if name in placed]
+            self._scores.keep(found, best)
+            taken = [(n,) for n in {n for n, _ in found}]
+            self._db.executemany("UPDATE exchanges SET chance = 1.0 WHERE n = ?", taken)
+        return len(found)
+
+    def left_of(self, caps: Caps, today: datetime.date) -> Caps:
+        """Return what is left of the budget of a day."""
+        return left_of(self._db, caps, today)
+
+    def spend(self, today: datetime.date, calls: int, tokens: int, usd: float) -> None:
+        """Count what was spent to its day."""
+        with explained(self.path), self._db:
+            spend(self._db, today, calls, tokens, usd)
+
+    def cells(
+        self,
+        *,
+        metric: str | None = None,
+        tag: str | None = None,
+        since: datetime.date | None = None,
+        until: datetime.date | None = None,
+    ) -> list[Cell]:
+        """Return the sums of every day, tag, value, metric and judge, by day; those of a choice if given.
+
+        tag: "" for the cells of all exchanges. since, until: both included. Exchanges without a time are in
+        none. Raises DataError.
+        """
+        with explained(self.path):
+            summing.refresh(self._db, self.tags)
+            return overview.cells(self._db, metric=metric, tag=tag, since=since, until=until)
+
+    def exchanges(self, filter: Filter = showing.ALL, *, page: int = 1, size: int = 50) -> Page:
+        """Return a page of the exchanges that a filter lets through, the newest first. Raises DataError."""
+        with explained(self.path):
+            return showing.page_of(self._db, filter, page, size)
+
+    def scored(
+        self,
+        metric: str,
+        filter: Filter = showing.ALL,
+        *,
+        page: int = 1,
+        size: int = 50,
+    ) -> Page:
+        """Return a page of the exchanges that have a score in a metric, the worst first. Raises DataError."""
+        with explained(self.path):
+            return showing.page_of(self._db, filter, page, size, worst_by=metric)
+
+    def each(self, filter: Filter = showing.ALL) -> Iterable[Seen]:
+        """Yield every exchange that a filter lets through, oldest first; memory does not grow with them."""
+        return showing.each(self._db, filter)
+
+    def overview(self) -> Overview:
+        """Return how much there is, and the mean of every metric over all days. Raises DataError."""
+        cells = self.cells(tag="")
+        with explained(self.path):
+            return overview.overview(self._db, cells)
+
+
+def has_store(folder: Path | str) -> bool:
+    """Say whether a folder holds a store."""
+    return (Path(folder) / FILE).is_file()
