@@ -1,0 +1,110 @@
+"""Sentences of a model's answer -> those that may be said, with marks of the passages that say them."""
+
+import re
+from collections.abc import Sequence
+
+from ragstone.assistant.answering.marks import marks_in, with_marks, without_marks
+from ragstone.assistant.answering.prompting import NO_ANSWER, Rendered
+from ragstone.assistant.answering.sentences import Sentence
+from ragstone.assistant.answering.support import Support
+from ragstone.assistant.conversation import Citation
+from ragstone.assistant.guards.contacts import without_contacts
+from ragstone.assistant.guards.instructions import speaks_to_model
+from ragstone.assistant.guards.pesticides import names_pesticide
+from ragstone.judging.refusal import no_refusal
+
+_CUT_MARK = re.compile(r"\s*[\[【][^\]】]*$")
+_BLANK = re.compile(r"[^\S\n]{2,}")
+_FENCE_LINE = re.compile(r"^\s*```")
+MOST_HELD = 3  # lines that introduce others and wait for a sentence that may be said
+_GAPS = ("", " ", "\n", "\n\n")
+
+
+class Checker:
+    """Checks sentence after sentence. A class: which passages have been cited, and what waits, outlives one.
+
+    A sentence is said if a passage says it (see Support); its marks are then those of the passages that do,
+    numbered from 1 in order of first use. A line that ends in a colon, in words of the passages alone, waits
+    for what it introduces. All else is withheld. `refused`: the answer began by saying that there is none,
+    so that nothing of it is said. `withheld`: sentences that were not said, `about_pesticides`: whether one
+    of them was about pesticides. `cautions`: whether one that was said is.
+    """
+
+    def __init__(self, rendered: Rendered, support: Support, lang: str) -> None:
+        self._rendered = rendered
+        self._support = support
+        self._lang = lang
+        self._cited: list[int] = []
+        self._waiting: list[Sentence] = []
+        self._gap = ""
+        self._said = False
+        self.refused = False
+        self.withheld = 0
+        self.about_pesticides = False
+        self.cautions = False
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The passages that have been cited, in order of their numbers."""
+        passages = self._rendered.passages
+        return tuple(Citation(number=n, passage=passages[at]) for n, at in enumerate(self._cited, 1))
+
+    async def check(self, sentence: Sentence) -> str:
+        """Return what may be said of a sentence, with what waited for it: "" for nothing."""
+        self._gap = max(self._gap, sentence.gap, key=_GAPS.index)
+        text = self._cleaned(sentence.text)
+        if self.refused or not any(map(str.isalnum, text)):
+            return ""
+        if self._refuses(text):
+            self.refused = True
+            return ""
+        if self._leaks(text):
+            return self._withhold(text)
+        marked = self._marked(sentence.text)
+        numbers = await self._support.of(text, marked)
+        if not numbers:
+            return self._wait_or_withhold(text)
+        self._cited += [n for n in numbers if n not in self._cited]
+        self.cautions = self.cautions or names_pesticide(text)
+        self._support.follows(text)
+        said = with_marks(text, sorted(self._cited.index(n) + 1 for n in numbers))
+        return self._release(said)
+
+    def _marked(self, text: str) -> list[int]:
+        shown: Sequence[object] = self._rendered.passages
+        return [number - 1 for number in marks_in(text) if 0 < number <= len(shown)]
+
+    def _cleaned(self, text: str) -> str:
+        if _FENCE_LINE.match(text):
+            return ""
+        text = without_marks(_CUT_MARK.sub("", without_marks(text)))
+        approved = [passage.source for passage in self._rendered.passages]
+        return _BLANK.sub(" ", without_contacts(text, self._lang, approved)).strip()
+
+    def _refuses(self, text: str) -> bool:
+        if text.casefold().startswith(NO_ANSWER.casefold()):
+            return not self._cited
+        return not self._cited and no_refusal(text) == 0 and self._support.adds_nothing(text)
+
+    def _leaks(self, text: str) -> bool:
+        return self._rendered.nonce in text or speaks_to_model(text)
+
+    def _wait_or_withhold(self, text: str) -> str:
+        introduces = text.rstrip("*_ ").endswith((":", "："))
+        if introduces and self._support.knows_words(text) and not names_pesticide(text):
+            self._waiting = [*self._waiting, Sentence(self._gap, text)][-MOST_HELD:]
+            self._gap = ""
+            return ""
+        return self._withhold(text)
+
+    def _withhold(self, text: str) -> str:
+        self.withheld += 1
+        self.about_pesticides = self.about_pesticides or names_pesticide(text)
+        return ""
+
+    def _release(self, text: str) -> str:
+        pieces = [*self._waiting, Sentence(self._gap, text)]
+        said = "".join(piece.gap + piece.text for piece in pieces)
+        said = said if self._said else said.lstrip()
+        self._waiting, self._gap, self._said = [], "", True
+        return said

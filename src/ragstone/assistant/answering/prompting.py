@@ -1,0 +1,102 @@
+"""A question and its passages -> the call: what all questions share first, the fenced texts last."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.assistant.conversation import Passage
+from ragstone.dataset.languages import language_name
+from ragstone.judging.statements.contexts import (
+    BYTES_A_TOKEN,
+    FRAME_TOKENS,
+    LEAST_BYTES,
+    MOST_BYTES,
+    cut_text,
+)
+from ragstone.llm import MATERIAL, Message, Prompt, fence, row_nonce
+from ragstone.systems.prompting import AnsweringPrompt, load_prompt
+
+NO_ANSWER = "NO ANSWER"
+"""What the prompts tell the model to write, in whatever language, where the passages hold no answer."""
+
+MOST_QUESTION = 4000  # characters of a question that a model is shown
+MOST_TITLE = 120
+LEAST_PART = 200  # characters: a shorter beginning of a passage says nothing
+
+
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+    """A call, the passages that it shows (with the text that it shows of each), and its nonce."""
+
+    prompt: Prompt
+    passages: tuple[Passage, ...]
+    nonce: str
+
+
+def load_answering_prompt(name: str | Path) -> AnsweringPrompt:
+    """Return one of the assistant's prompts, `cited` or `brief`, or one of a file. Raises ConfigError."""
+    return load_prompt(name, "ragstone.assistant.answering")
+
+
+def render(
+    prompt: AnsweringPrompt,
+    question: str,
+    passages: Sequence[Passage],
+    lang: str,
+    *,
+    secret: bytes,
+    context_tokens: int,
+) -> Rendered:
+    """Return the call for a question, with as many of the passages, best first, as it has room for.
+
+    The last that is shown may be cut where a sentence ends. lang: of the answer. context_tokens: of prompt
+    and reply together; the bytes of a token are estimated. However small it is, one passage is shown, cut to
+    LEAST_BYTES; the endpoint then says that the call is too long.
+    """
+    question = question[:MOST_QUESTION]
+    told = re.sub(r"\{(\w+)\}", r"<\1>", prompt.prompt.strip())
+    taken = _n_bytes(told) + _n_bytes(question)
+    left = (context_tokens - prompt.max_tokens - FRAME_TOKENS) * BYTES_A_TOKEN - taken
+    shown = _fitting(passages, max(LEAST_BYTES, min(left, MOST_BYTES)))
+    contexts = "\n\n".join(_block(number, one) for number, one in enumerate(shown, 1)) or "(none)"
+    nonce = row_nonce(secret, [prompt.name, str(prompt.version), lang, question, contexts])
+    asked = "\n\n".join(
+        [
+            fence("contexts", contexts, nonce),
+            fence("question", question, nonce),
+            f"Answer in {language_name(lang)}.",
+        ]
+    )
+    call = Prompt(
+        messages=(Message("system", f"{told}\n\n{MATERIAL}"), Message("user", asked)),
+        max_tokens=prompt.max_tokens,
+    )
+    return Rendered(prompt=call, passages=tuple(shown), nonce=nonce)
+
+
+def _fitting(passages: Sequence[Passage], room: int) -> list[Passage]:
+    """Return the first passages that have room in so many bytes, the last of them cut if need be."""
+    shown: list[Passage] = []
+    for passage in passages:
+        if not passage.text.strip():
+            continue
+        n_bytes = _n_bytes(_block(len(shown) + 1, passage))
+        if n_bytes > room:
+            most = room * len(passage.text) // n_bytes
+            if most >= LEAST_PART:
+                shown.append(msgspec.structs.replace(passage, text=cut_text(passage.text, most)[0].rstrip()))
+            break
+        shown.append(passage)
+        room -= n_bytes
+    return shown
+
+
+def _block(number: int, passage: Passage) -> str:
+    title = " ".join(passage.title.split())[:MOST_TITLE]
+    named = "" if not title or passage.text.lstrip().startswith(title) else f"{title}\n"
+    return f"[{number}] {named}{passage.text}"
+
+
+def _n_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,33 @@
+"""What is said where the documents do not hold the answer."""
+
+from collections.abc import Sequence
+
+from ragstone.assistant.conversation import Passage
+from ragstone.assistant.guards.contacts import without_contacts
+from ragstone.assistant.guards.instructions import speaks_to_model
+from ragstone.assistant.guards.pesticides import names_pesticide
+from ragstone.assistant.languages import phrase
+
+NEAREST = 3  # passages that are named
+MOST_TITLE = 80
+
+
+def refusal_words(question: str, passages: Sequence[Passage], lang: str, *, pesticides: bool = False) -> str:
+    """Return a refusal that names the nearest passages, in a language.
+
+    pesticides: the model wanted to advise on them; where it did, or where the question names one, the
+    refusal points to the label and the extension service.
+    """
+    name = "pesticide_refusal" if pesticides or names_pesticide(question) else "refusal"
+    titles = list(dict.fromkeys(title for one in passages if (title := _named(one, lang))))[:NEAREST]
+    nearest = [phrase("nearest", lang, titles="; ".join(titles))] if titles else []
+    return " ".join([phrase(name, lang), *nearest])
+
+
+def _named(passage: Passage, lang: str) -> str:
+    """Return a passage's title and page; a title that speaks to a model is nobody's."""
+    title = " ".join(without_contacts(passage.title, lang).split())
+    if not title or speaks_to_model(title):
+        return ""
+    short = title if len(title) <= MOST_TITLE else f"{title[:MOST_TITLE].rsplit(' ', 1)[0]}…"
+    return f"{short} ({phrase('page', lang, page=passage.page)})" if passage.page else short

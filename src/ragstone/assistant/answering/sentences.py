@@ -1,0 +1,74 @@
+"""A text that comes in pieces -> its sentences, each as soon as it is whole."""
+
+import re
+
+import msgspec
+
+from ragstone.assistant.answering.marks import marks_before_ends
+from ragstone.corpus.sentences import sentence_spans
+
+_THINK = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THINKS = re.compile(r"\s*<(?:t(?:h(?:i(?:n(?:k(?:ing)?)?)?)?)?)?$|\s*<think(?:ing)?>", re.IGNORECASE)
+# After a sentence a whole word of the next has come: neither a mark of this one nor an abbreviation is cut.
+_GOES_ON = re.compile(r"\s*[^\s\[【]\S*\s")
+
+_ENDS = re.compile(r"[.!?…।۔؟:][\"'”’»)*_]*$")
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """A sentence, and what goes before it: "" for the first, a space, or line ends."""
+
+    gap: str
+    text: str
+
+
+class Sentences:
+    """Cuts a text that is still being written. A class: it holds what has no end yet.
+
+    A line end ends a sentence: models do not wrap lines, they write lists. Marks of citations belong to the
+    sentence before them. What a reasoning model writes between `<think>` tags at its beginning is left out.
+    """
+
+    def __init__(self, lang: str) -> None:
+        self._lang = lang
+        self._held = ""
+        self._gap = ""
+        self._begun = False
+
+    def feed(self, piece: str) -> list[Sentence]:
+        """Return the sentences that are whole with this piece."""
+        self._held += piece
+        if not self._begun:
+            self._held = _THINK.sub("", self._held, count=1) if "</think" in self._held else self._held
+            if not self._held.strip() or _THINKS.match(self._held):
+                return []
+            self._begun = True
+        found: list[Sentence] = []
+        while "\n" in self._held:
+            line, self._held = self._held.split("\n", 1)
+            found += self._cut(line, whole=True)
+            self._gap = "\n\n" if self._gap == "\n" else "\n"
+        return found + self._cut(self._held, whole=False)
+
+    def end(self, *, whole: bool = True) -> list[Sentence]:
+        """Return what is left when the text is at its end; if it was cut off, without a broken sentence."""
+        held, self._held = self._held, ""
+        if not self._begun and _THINKS.match(held):
+            return []
+        found = self._cut(held, whole=True)
+        return found if whole or not found or _ENDS.search(found[-1].text) else found[:-1]
+
+    def _cut(self, line: str, *, whole: bool) -> list[Sentence]:
+        """Return the sentences of a line; of an unfinished one those that are whole, and hold the rest."""
+        text = marks_before_ends(line)
+        found: list[Sentence] = []
+        taken = 0
+        for start, end in sentence_spans(text, self._lang):
+            if not whole and not _GOES_ON.match(text, end):
+                break
+            found.append(Sentence(self._gap, text[start:end]))
+            self._gap = " "
+            taken = end
+        if not whole:
+            self._held = text[taken:]
+        return found

@@ -1,0 +1,160 @@
+"""Which passage says what a sentence of an answer says: by words, and across languages by vectors."""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+
+import msgspec
+import numpy as np
+
+from ragstone.assistant.answering.values import held_values, stated_values
+from ragstone.assistant.conversation import Passage
+from ragstone.assistant.guards.pesticides import ingredients_in, names_pesticide
+from ragstone.assistant.languages import LANGUAGES, language, language_of
+from ragstone.config import read_library
+from ragstone.corpus.sentences import sentence_spans
+from ragstone.corpus.tokens import search_terms, tokenize, word_terms
+from ragstone.embedding import Embed, Vectors
+
+MARKED = 0.4  # share of a sentence's words that its passage holds, where the model named the passage
+FOUND = 0.6  # the same, where we look for the passage ourselves
+SIMILAR_MARKED, SIMILAR_FOUND = 0.83, 0.86  # cosine similarity, across languages
+FEW = 3  # words: fewer say so little that their place in the passage must fit the question too
+
+_YES_AND_NO = frozenset(["yes", "no", "sí", "oui", "non", "हाँ", "नहीं", "نعم", "لا", "ndiyo", "hapana"])
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be compared of a passage. sentences: the search terms of each."""
+
+    lang: str
+    text: str
+    terms: frozenset[str]
+    sentences: tuple[frozenset[str], ...]
+    values: frozenset[float]
+    ingredients: frozenset[str]
+
+
+def evidence_of(passage: Passage) -> Evidence:
+    """Return a passage, with its title, in the form that sentences are compared with."""
+    text = f"{passage.title}\n{passage.text}"
+    return Evidence(
+        lang=passage.lang or language_of(passage.text),
+        text=text,
+        terms=frozenset(search_terms(text)),
+        sentences=tuple(frozenset(search_terms(text[start:end])) for start, end in sentence_spans(text)),
+        values=held_values(text),
+        ingredients=ingredients_in(text),
+    )
+
+
+class Support:
+    """Finds the passages behind sentences. A class: it embeds each passage at most once, when it must."""
+
+    def __init__(self, question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> None:
+        self._evidence = [evidence_of(passage) for passage in passages]
+        self._known = frozenset(term for word in content_words(question) for term in word_terms(word))
+        self._asked_values = held_values(question)
+        self._lang = lang
+        self._embed = embed
+        self._vectors: dict[int, Vectors] = {}
+
+    async def of(self, sentence: str, marked: Sequence[int]) -> list[int]:
+        """Return the passages, from 0, that say what a sentence says; none is an empty list.
+
+        marked: those that the model named: of them, all that hold enough of it are kept. Else it is the one
+        that holds most. A number that the passage lacks rules it out, unless the question brought it; and so
+        does, in a sentence about pesticides, an active ingredient that it lacks.
+        """
+        words = content_words(sentence)
+        able = [n for n in range(len(self._evidence)) if self._may_say(sentence, self._evidence[n])]
+        for numbers, enough, similar in (
+            ([n for n in marked if n in able], MARKED, SIMILAR_MARKED),
+            (able, FOUND, SIMILAR_FOUND),
+        ):
+            shares = await self._shares(sentence, words, numbers, enough, similar)
+            if shares:
+                best = max(shares, key=lambda n: (shares[n], -n))
+                return list(shares) if numbers is not able else [best]
+        return []
+
+    def adds_nothing(self, sentence: str) -> bool:
+        """Say whether no passage holds half of the words by which a sentence goes beyond the question."""
+        own = [word for word in content_words(sentence) if not self._known.intersection(word_terms(word))]
+        return not own or max((_share(own, one.terms) for one in self._evidence), default=0.0) < 0.5
+
+    def knows_words(self, sentence: str) -> bool:
+        """Say whether every word of a sentence is one of the passages, or of lines that introduce others."""
+        held = frozenset().union(*(one.terms for one in self._evidence))
+        return all(
+            word in _linking() or held.intersection(word_terms(word)) for word in content_words(sentence)
+        )
+
+    def follows(self, sentence: str) -> None:
+        """Note a sentence that has been said: what comes next may be as short as an item of its list."""
+        self._known |= frozenset(term for word in content_words(sentence) for term in word_terms(word))
+
+    def _may_say(self, sentence: str, one: Evidence) -> bool:
+        strict = names_pesticide(sentence)
+        held = one.values if strict else one.values | self._asked_values
+        if any(not values & held for values in stated_values(sentence)):
+            return False
+        return not strict or ingredients_in(sentence) <= one.ingredients
+
+    async def _shares(
+        self, sentence: str, words: Sequence[str], numbers: Sequence[int], enough: float, similar: float
+    ) -> dict[int, float]:
+        """Return passage -> how well it says the sentence, for those that say it well enough."""
+        shares = {n: _share(words, self._evidence[n].terms) for n in numbers}
+        said = {n: share for n, share in shares.items() if self._enough(words, share, n, enough)}
+        foreign = [n for n in numbers if self._evidence[n].lang != self._lang]
+        if said or not foreign or len(words) < FEW:
+            return said
+        likeness = await asyncio.to_thread(self._likeness, sentence, foreign)
+        return {n: one for n, one in likeness.items() if one >= similar}
+
+    def _enough(self, words: Sequence[str], share: float, n: int, enough: float) -> bool:
+        one = self._evidence[n]
+        if len(words) >= FEW:
+            return share >= enough
+        if not words:
+            return False
+        terms = [frozenset(word_terms(word)) for word in words]
+        return any(
+            all(own & sentence for own in terms) and bool(self._known & sentence)
+            for sentence in one.sentences
+        )
+
+    def _likeness(self, sentence: str, numbers: Sequence[int]) -> dict[int, float]:
+        new = [n for n in numbers if n not in self._vectors]
+        if new:
+            vectors = self._embed([self._evidence[n].text for n in new], "passage")
+            self._vectors |= dict(zip(new, vectors, strict=True))
+        own = self._embed([sentence], "query")[0]
+        return {n: float(np.dot(own, self._vectors[n])) for n in numbers}
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of a text that carry its content, each once: no numbers, no function words."""
+    words = dict.fromkeys(tokenize(text))
+    return [word for word in words if not word.isdecimal() and word not in _function_words()]
+
+
+def _share(words: Collection[str], terms: frozenset[str]) -> float:
+    return sum(bool(terms.intersection(word_terms(word))) for word in words) / len(words) if words else 0.0
+
+
+def _listed(of: Callable[[str], str]) -> frozenset[str]:
+    return frozenset(word for lang in LANGUAGES for word in tokenize(of(lang)))
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    """Return the function words of all our languages together: answers and passages mix them."""
+    dropped = read_library("ragstone.dataset", "function_words.toml")
+    return _listed(lambda lang: f"{dropped[lang]['drop']} {language(lang).words}") | _YES_AND_NO
+
+
+@cache
+def _linking() -> frozenset[str]:
+    return _listed(lambda lang: language(lang).linking)

@@ -1,0 +1,64 @@
+"""Sentences that speak to the model instead of to the reader are taken out of documents and tools' results.
+
+The fence (llm/untrusted.py) and what the model is told are the first guard. This is the second: what has been
+taken out can be neither obeyed nor used as the support of an answer. It knows words, not meaning: an order in
+words that its list lacks stays in, and so does a lie that is written as plain advice.
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+from ragstone.assistant.guards.words import any_of, near, said
+from ragstone.config import read_library
+from ragstone.corpus.sentences import sentence_spans
+from ragstone.llm.untrusted import CONTROL
+
+LEFT_OUT = "[…]"
+_TURN = re.compile(r"^\W*(?:system|assistant|user|developer|human|ai)\s*(?:\W*\n|:|#|\])", re.IGNORECASE)
+_ROLE = re.compile(r"""["']?role["']?\s*[:=]\s*["']?(?:system|assistant|user|tool)""", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?\s*(?:contexts?|passages?|question|system|instructions?|observation|tool)\b[^>\n]{0,40}>",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+def without_instructions(text: str) -> str:
+    """Return a text with `[…]` in place of each sentence that speaks to a model, and of HTML comments."""
+    text = _COMMENT.sub(LEFT_OUT, text)
+    kept, end = [], 0
+    for start, stop in sentence_spans(text):
+        if speaks_to_model(text[start:stop]):
+            kept.append(text[end:start] + LEFT_OUT)
+            end = stop
+    return "".join(kept) + text[end:]
+
+
+def speaks_to_model(sentence: str) -> bool:
+    """Say whether a sentence gives orders to a model, plays a turn of a chat, or hides its letters.
+
+    Hidden: letters of the Latin script and look-alikes of the Cyrillic in one word.
+    """
+    if CONTROL.search(sentence) or _TURN.match(sentence) or _ROLE.search(sentence) or _TAG.search(sentence):
+        return True
+    words = said(sentence)
+    return any(pattern.search(words) for pattern in _patterns()) or _mixes_scripts(words)
+
+
+def _mixes_scripts(words: str) -> bool:
+    if words.isascii():
+        return False
+    return any({"LATIN", "CYRILLIC"} <= {_script(letter) for letter in word} for word in words.split())
+
+
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "?").split(maxsplit=1)[0]
+
+
+@cache
+def _patterns() -> list[re.Pattern[str]]:
+    found = []
+    for table in read_library("ragstone.assistant.guards", "instructions.toml").values():
+        found += [any_of(table["phrases"]), near(table["orders"], table["matters"])]
+    return found

@@ -1,0 +1,37 @@
+"""Phrases of a file, looked for word by word: case, punctuation and invisible characters do not matter."""
+
+import re
+from collections.abc import Iterable
+
+from ragstone.corpus.tokens import tokenize
+
+GAP = r"(?:\S+ ){0,6}?"  # words that may stand between two that belong together
+
+
+def said(text: str) -> str:
+    """Return the words of a text as the patterns here look at them: between single spaces."""
+    return f" {' '.join(tokenize(text))} "
+
+
+def any_of(phrases: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern for any of the phrases in `said(text)`; `*` at the end of a word: any ending."""
+    return re.compile(_any_of(phrases))
+
+
+def near(firsts: Iterable[str], seconds: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern for one of each in `said(text)`, whichever comes first, at most six words apart."""
+    first, second = _any_of(firsts), _any_of(seconds)
+    return re.compile(f"{first}{GAP}(?<= ){second[1:]}|{second}{GAP}(?<= ){first[1:]}")
+
+
+def _any_of(phrases: Iterable[str]) -> str:
+    written = {_pattern(phrase) for phrase in phrases}
+    return f" (?:{'|'.join(sorted(written, key=len, reverse=True))})"
+
+
+def _pattern(phrase: str) -> str:
+    words = [
+        re.escape(" ".join(tokenize(word))) + (r"\S*" if word.endswith("*") else "")
+        for word in phrase.split()
+    ]
+    return " ".join(words) + " "
