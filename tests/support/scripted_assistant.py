@@ -29,7 +29,7 @@ MAIZE = (
         document_id="maize-2",
         title="Pests of maize",
         lang="en",
-        text="Fall armyworm eats the leaves of young maize. Look for its droppings in the funnel of the plant. "
+        text="Fall armyworm eats the leaves of young maize. Look for its droppings in the plant's funnel. "
         "Spray an insecticide with emamectin benzoate, 0.4 ml for each litre of water, in the evening.",
     ),
 )
@@ -93,33 +93,3 @@ class Heard:
     def text(self) -> str:
         """The pieces, put together."""
         return "".join(event.piece for event in self.events if isinstance(event, Text))
-
-
-URL = "http://127.0.0.1:8000"
-KEYS = {"anna": "a" * 16, "ben": "b" * 16}
-
-
-def key(name: str) -> dict[str, str]:
-    """Return the header with somebody's key."""
-    return {"Authorization": f"Bearer {KEYS[name]}"}
-
-
-def ask(client, text="When is maize sown?", headers=None, **more):
-    """Ask one question of a client; more: further fields of the request."""
-    body = {"model": "assistant", "messages": [{"role": "user", "content": text}], **more}
-    return client.post("/v1/chat/completions", json=body, headers=headers or {})
-
-
-class Time:
-    """Stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.at = datetime(2026, 3, 1, tzinfo=UTC)
-        self.seconds = 1000.0
-
-    def move(self, **delta: float) -> None:
-        self.at += timedelta(**delta)
-        self.seconds += timedelta(**delta).total_seconds()
-
-    def clocks(self) -> Clocks:
-        return Clocks(now=lambda: self.at, tick=lambda: self.seconds)
