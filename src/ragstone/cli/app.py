@@ -4,6 +4,7 @@ import typer
 
 from ragstone.cli.agree import agree
 from ragstone.cli.answer import answer
+from ragstone.cli.assistant import assistant
 from ragstone.cli.attack import attack
 from ragstone.cli.bench import bench
 from ragstone.cli.blame import blame
@@ -65,6 +66,7 @@ app.add_typer(judges)
 app.add_typer(ledger)
 app.add_typer(bench)
 app.add_typer(build)
+app.add_typer(assistant)
 
 
 @app.callback(invoke_without_command=True)

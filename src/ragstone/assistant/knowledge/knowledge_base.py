@@ -168,7 +168,7 @@ class KnowledgeBase:
         if snapshot.foreign:
             raise KnowledgeDown(DOWN) from DataError(
                 f"the knowledge base was built with another embedder than {self._kept.identity}. Build it "
-                "again with: ragstone assistant build --all"
+                "again with: ragstone assistant build"
             )
 
     def _meant(self, filters: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,92 @@
+"""The assistant's knowledge base in a session: opened as `[assistant]` declares, built, listed, emptied."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from ragstone.assistant.knowledge import Advance, Built, Entry, KnowledgeBase, open_knowledge
+from ragstone.config import Settings
+from ragstone.corpus.tags import load_tags
+from ragstone.engine.local import run_sync
+from ragstone.engine.session import Session, open_session
+from ragstone.errors import DataError, Stopped, nearest
+
+STOPPED = (
+    "stopped. The files that were finished are in the knowledge base, and texts that were embedded stay so: "
+    "run the same command again to go on."
+)
+
+
+@contextlib.asynccontextmanager
+async def opened_knowledge(settings: Settings, session: Session) -> AsyncIterator[KnowledgeBase]:
+    """Give the knowledge base of `[assistant]`, with a session's embedder; closed at the end of the block.
+
+    Raises ConfigError for a wrong file of tags, ModelError for an unknown embedder, and what open_knowledge
+    raises.
+    """
+    section = settings.assistant
+    tags = load_tags(settings.path(section.tags)) if section.tags else []
+    knowledge = open_knowledge(section, Path(settings.root), session.embedder(section.embedder), tags)
+    try:
+        yield knowledge
+    finally:
+        await knowledge.close()
+
+
+def build_knowledge(sources: Sequence[Path | str], settings: Settings, advance: Advance) -> Built:
+    """Make the knowledge base hold what these sources hold; without one, read all that it knows anew.
+
+    Raises what KnowledgeBase.build raises; DataError where there is nothing to build from; Stopped on Ctrl-C.
+    """
+
+    async def work() -> Built:
+        async with open_session(settings) as session, opened_knowledge(settings, session) as knowledge:
+            try:
+                if sources:
+                    return await knowledge.build(sources, advance)
+                if not knowledge.documents():
+                    raise DataError(
+                        "the knowledge base knows no documents yet. Name files or folders: "
+                        "ragstone assistant build DOCS"
+                    )
+                return await knowledge.rebuild(advance)
+            except asyncio.CancelledError:
+                raise Stopped(STOPPED) from None
+
+    return run_sync(work())
+
+
+def list_knowledge(settings: Settings) -> list[Entry]:
+    """Return the documents of the knowledge base, by id; its store of vectors is not opened."""
+
+    async def work() -> list[Entry]:
+        async with open_session(settings) as session, opened_knowledge(settings, session) as knowledge:
+            return knowledge.documents()
+
+    return run_sync(work())
+
+
+def remove_from_knowledge(names: Sequence[str], settings: Settings) -> list[str]:
+    """Take documents out of the knowledge base, and return their ids.
+
+    names: ids, or the beginning of ids up to a slash (`leaflets/old/`). Raises DataError for one that is
+    neither, before anything is removed.
+    """
+
+    async def work() -> list[str]:
+        async with open_session(settings) as session, opened_knowledge(settings, session) as knowledge:
+            ids = [entry.id for entry in knowledge.documents()]
+            meant = [document_id for name in names for document_id in _meant(name, ids)]
+            for document_id in meant:
+                await knowledge.remove(document_id)
+            return meant
+
+    return run_sync(work())
+
+
+def _meant(name: str, ids: Sequence[str]) -> list[str]:
+    found = [one for one in ids if one == name or (name.endswith("/") and one.startswith(name))]
+    if not found:
+        raise DataError(f"the knowledge base has no document {name!r}. {nearest(name, ids)}")
+    return found
