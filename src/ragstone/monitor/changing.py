@@ -49,7 +49,7 @@ class _Look(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 def changes_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> list[Change]:
     """Return the changes of all streams in the order of the streams, those of one by time.
 
-    After a change a stream begins anew with the day after it was found, a new baseline and a new part of alpha.
+    After a change a stream begins anew on the day after it was found: a new baseline, a new part of alpha.
     """
     looks = [
         _Look(stream=stream, begin=0, number=0, share=share)

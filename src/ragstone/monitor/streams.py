@@ -56,6 +56,11 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None
     n: int
 
+    @property
+    def half(self) -> float:
+        """Half the width of the interval, 0 where there is none."""
+        return 0.0 if self.low is None or self.high is None else (self.high - self.low) / 2
+
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A stream from `begin` on, ready for change_paths: blocks of `span` days. noise: see there."""
@@ -142,15 +147,15 @@ def _weighed(stream: Stream, begin: int, span: int, base: Floats) -> Blocks:
     )
 
 
-def level_of(sums: Floats) -> Level | None:
-    """Return the mean of these days, None without a score; the days are the units of its interval.
+def level_of(sums: Floats) -> Level:
+    """Return the mean of these days, one of which has a score; the days are the units of its interval.
 
     The variance is that of a ratio of totals over days (Särndal et al. 1992, ch. 5), so that days that
     differ more than sampling explains widen it; of one day, that of its exchanges.
     """
     total = sums.sum(axis=0)
     if not total[N]:
-        return None
+        raise ValueError("days without a score have no mean")
     mean = float(total[WX] / total[W])
     there = sums[sums[:, N] > 0]
     sampled = float(total[W2X2] - 2 * mean * total[W2X] + mean**2 * total[W2]) / total[W] ** 2
