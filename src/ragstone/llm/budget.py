@@ -128,6 +128,11 @@ class Budget:
         """What the calls made now cost, at most; None where a price is unknown."""
         return None if self.usd is None else self._spent[1]
 
+    @property
+    def spent_tokens(self) -> int:
+        """The tokens of the calls made now, at most."""
+        return self._spent[0]
+
     def check_time(self) -> None:
         """Raise CallFailed `timeout` when the deadline of the run has passed."""
         if self.ends is not None and time.monotonic() >= self.ends:
