@@ -58,7 +58,7 @@ def test_a_reply_without_text_is_written_and_heard_sentence_by_sentence(replies:
     said, heard = replies(agent_of(planner), asked("Will it rain in Nakuru?"))
     assert said.text == "Rain comes tomorrow. It brings 12.5 mm."
     pieces = [event.piece for event in heard.events if isinstance(event, Text)]
-    assert pieces == ["Rain comes tomorrow. ", "It brings 12.5 mm."]
+    assert pieces == ["Rain comes tomorrow.", " It brings 12.5 mm."]
     assert said.usage.calls == 3
 
 
@@ -260,7 +260,7 @@ def test_numbers_that_no_tool_brought_are_replaced_by_the_tools_own_words(replie
 def test_a_streamed_reply_ends_where_it_brings_a_number_of_its_own(replies: Replies) -> None:
     planner = ScriptedPlanner(RAIN, ANSWER, written="It rains 12.5 mm. The yield is 900 kg. Good luck.")
     said, _ = replies(agent_of(planner), asked("Rain in Nakuru?"))
-    assert said.text == "It rains 12.5 mm. \n\nNakuru: rain 12.5 mm tomorrow, 24 °C."
+    assert said.text == "It rains 12.5 mm.\n\nNakuru: rain 12.5 mm tomorrow, 24 °C."
 
 
 def test_what_other_tools_brought_stands_before_the_documents_answer(replies: Replies) -> None:

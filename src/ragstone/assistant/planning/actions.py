@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ragstone.assistant.guards import without_instructions
 from ragstone.assistant.tool import Tool
 from ragstone.errors import ConfigError, nearest
 from ragstone.llm import defuse
@@ -123,9 +124,9 @@ def _inlined(node: Any, definitions: Mapping[str, Any], within: frozenset[str] =
 
 def _told(tool: Tool) -> str:
     """Return a tool as a model is shown it: name, description, arguments."""
-    lines = [f"{tool.name}: {_clipped(tool.description)}"]
+    lines = [f"{tool.name}: {_clipped(without_instructions(tool.description))}"]
     for name, form in _schema(tool.arguments)["properties"].items():
-        described = _clipped(str(form.get("description", "")))
+        described = _clipped(without_instructions(str(form.get("description", ""))))
         lines.append(f"  {name} ({_kind(form)}){': ' if described else ''}{described}")
     return "\n".join(lines)
 

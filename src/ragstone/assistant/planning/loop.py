@@ -1,6 +1,7 @@
 """The loop: choose an action, take it, look at what came of it, until there is a reply.
 
-ReAct (Yao et al. 2023, ICLR). The function that chooses is a parameter: a model (model.py) or words and vectors (words.py).
+ReAct (Yao et al. 2023, ICLR). The function that chooses is a parameter: a model
+(model.py) or words and vectors (words.py).
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from datetime import date
 import msgspec
 
 from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Said, Turn
+from ragstone.assistant.guards import without_instructions
 from ragstone.assistant.languages import phrase, scope_words
 from ragstone.assistant.planning.actions import (
     DECLINE,
@@ -20,11 +22,10 @@ from ragstone.assistant.planning.actions import (
     Menu,
     read_arguments,
 )
-from ragstone.assistant.planning.model import own_text, sources_of
-from ragstone.assistant.planning.numbers import unfounded
 from ragstone.assistant.planning.state import Choose, Chosen, State, Write
 from ragstone.assistant.planning.trace import Trace
-from ragstone.assistant.tool import Situation
+from ragstone.assistant.planning.trust import own_text, plain, trusted
+from ragstone.assistant.tool import Observation, Situation
 from ragstone.errors import ModelError
 from ragstone.llm import CallFailed
 
@@ -174,7 +175,7 @@ def _ask_user(state: State, chosen: Chosen, asking: AskUser, trace: Trace) -> Sa
         trace.invalid(chosen, f"The conversation holds this already: {known}. Do not ask for it.")
         return None
     trace.closing(chosen)
-    question = asking.question.strip()
+    question = plain(asking.question, state)
     mark = "" if question.endswith(QUESTION_MARKS) else "؟" if state.lang == "ar" else "?"
     return Said(text=f"{question}{mark}", kind="question", lang=state.lang)
 
@@ -197,8 +198,8 @@ async def _answer(agent: Agent, state: State, chosen: Chosen, answer: Answer, tr
         written = await agent.write(state, trace.emit)
         trace.spend(written.usage, written.cost_usd)
         text = written.text
-    elif unfounded(text, sources_of(state)):
-        text = own_text(state)
+    else:
+        text = plain(text, state) if trusted(text, state) else own_text(state)
     return _from_found(state, "\n\n".join([text, *_not_found(state)]))
 
 
@@ -208,10 +209,10 @@ async def _call(
     """Call a tool; return its reply if it has written one, after what other tools have brought before."""
     tool = agent.menu.tools[chosen.action]
     lead = "".join(f"{text}\n\n" for text in [own_text(state)] if text)
-    trace.emit(Doing(chosen.action))
+    trace.emit(Doing(chosen.action, tool.doing.get(state.lang, tool.doing.get("en", ""))))
     started = time.perf_counter()
     situation = Situation(asked=state.asked, lang=state.lang, today=state.today, emit=_led(trace, lead))
-    observation = await tool.call(arguments, situation)
+    observation = _without_orders(await tool.call(arguments, situation))
     trace.observed(chosen, observation, time.perf_counter() - started)
     reply = observation.reply
     if reply is None:
@@ -223,6 +224,13 @@ async def _call(
         kind=kind,
         links=(*_links(state), *reply.links),
     )
+
+
+def _without_orders(observation: Observation) -> Observation:
+    """Return what a tool brought without sentences that speak to a model; a reply of its own is checked."""
+    if observation.reply is not None:
+        return observation
+    return msgspec.structs.replace(observation, text=without_instructions(observation.text))
 
 
 def _led(trace: Trace, lead: str) -> Emit:

@@ -121,7 +121,8 @@ def _shown(state: State, nonce: str, budget: int) -> str:
 
 
 def _situation(state: State) -> str:
-    return f"The user is answered in {language_name(state.lang)}. Today is {state.today:%A}, {state.today.isoformat()}."
+    language, today = language_name(state.lang), state.today
+    return f"The user is answered in {language}. Today is {today:%A}, {today.isoformat()}."
 
 
 def _next(nonce: str, may_ask: bool) -> str:

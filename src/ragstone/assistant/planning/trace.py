@@ -1,9 +1,13 @@
 """What has happened so far in one reply: it outlives a loop that is cut off."""
 
+from typing import Literal
+
 from ragstone.assistant.conversation import Doing, Emit, Step, Text
 from ragstone.assistant.planning.state import NOTHING_USED, Chosen, Taken
 from ragstone.assistant.tool import Observation
 from ragstone.records import Usage
+
+Status = Literal["done", "failed", "invalid"]
 
 
 class Trace:
@@ -45,26 +49,33 @@ class Trace:
 
     def invalid(self, chosen: Chosen, why: str) -> None:
         """Note an action that could not be taken."""
-        self._note(Step(**_said(chosen), observation=why, status="invalid"))
+        self._note(chosen, why, "invalid")
 
     def closing(self, chosen: Chosen) -> None:
         """Note an action that ends the loop."""
-        self._note(Step(**_said(chosen), observation="", status="done"))
+        self._note(chosen, "", "done")
 
     def observed(self, chosen: Chosen, observation: Observation, latency_s: float) -> None:
         """Note what a tool brought, and count what it spent."""
         self.spend(observation.usage, observation.cost_usd)
+        status: Status = "failed" if observation.failed else "done"
+        self._note(chosen, observation.text, status, observation=observation, latency_s=latency_s)
+
+    def _note(
+        self,
+        chosen: Chosen,
+        text: str,
+        status: Status,
+        *,
+        observation: Observation | None = None,
+        latency_s: float = 0.0,
+    ) -> None:
         step = Step(
-            **_said(chosen),
-            observation=observation.text,
-            status="failed" if observation.failed else "done",
+            thought=chosen.thought,
+            action=chosen.action,
+            arguments=chosen.arguments,
+            observation=text,
+            status=status,
             latency_s=round(latency_s, 4),
         )
-        self._note(step, observation)
-
-    def _note(self, step: Step, observation: Observation | None = None) -> None:
         self.taken = (*self.taken, Taken(step, observation))
-
-
-def _said(chosen: Chosen) -> dict[str, object]:
-    return {"thought": chosen.thought, "action": chosen.action, "arguments": chosen.arguments}

@@ -1,0 +1,73 @@
+"""A conversation -> the next reply: greetings at once, everything else by the agent; with the question's tags."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import date
+
+import msgspec
+
+from ragstone.assistant.assistant import Respond
+from ragstone.assistant.conversation import Asked, Emit, Passage, Said, Text
+from ragstone.assistant.languages import language_of, phrase, scope_words
+from ragstone.assistant.planning.lexicon import courtesy_in
+from ragstone.assistant.planning.loop import Agent, is_question, reply_to
+from ragstone.corpus.tags import Tag
+
+LOOKED_BACK = 3  # earlier turns of the user by which the language of a turn that tells nothing is known
+
+
+def respond_with(agent: Agent, tags: Sequence[Tag], today: Callable[[], date]) -> Respond:
+    """Return the function that replies to conversations. today: read for each of them."""
+
+    async def respond(asked: Asked, emit: Emit) -> Said:
+        lang = conversation_language(asked)
+        said = _courtesy(asked, lang, agent.scope)
+        if said is None:
+            said = await reply_to(agent, asked, lang, today(), emit)
+        else:
+            emit(Text(said.text))
+        known = agent.know(asked)
+        keys = [tag.key for tag in tags if tag.key in known]
+        return msgspec.structs.replace(
+            said, tags={key: known[key] for key in keys} | question_tags(said.lang, said.passages) | said.tags
+        )
+
+    return respond
+
+
+def conversation_language(asked: Asked) -> str:
+    """Return the language to answer in: the user's choice, else that of the last turn that tells."""
+    texts = [turn.text for turn in asked.turns if turn.role == "user"][-LOOKED_BACK:]
+    before = None
+    for text in texts[:-1]:
+        before = language_of(text, None, before)
+    return language_of(texts[-1], asked.lang, before)
+
+
+def question_tags(lang: str, passages: Sequence[Passage]) -> dict[str, str]:
+    """Return the tags that every question has: its language, and the topic of the nearest passage, if any."""
+    topic = passages[0].tags.get("topic") if passages else None
+    return {"lang": lang} | ({"topic": topic} if topic else {})
+
+
+def _courtesy(asked: Asked, lang: str, scope: str) -> Said | None:
+    """Return the reply to a greeting or to thanks; None for any other turn.
+
+    "OK" in reply to a question of the assistant is none: it says yes.
+    """
+    started = time.perf_counter()
+    courtesy = courtesy_in(asked.question, lang)
+    earlier = [turn for turn in asked.turns[:-1] if turn.role == "assistant"]
+    if courtesy is None or (courtesy[0] == "thanks" and earlier and is_question(earlier[-1])):
+        return None
+    kind, spoken = courtesy
+    if asked.lang is None and not earlier:
+        lang = spoken
+    text = phrase(kind, lang, scope=scope_words(scope, lang))
+    return Said(
+        text=text,
+        kind="greeting",
+        lang=lang,
+        cost_usd=0.0,
+        latency_s=round(time.perf_counter() - started, 4),
+    )

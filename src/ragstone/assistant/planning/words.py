@@ -1,0 +1,158 @@
+"""The planner without a model: the nearest tool by its examples and by words, what it needs by the slots.
+
+It calls nothing but the embedder. What it cannot do: two tools for one question, arguments that are neither
+the question nor a slot, and a turn that is unclear in another way than its words tell.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from ragstone.assistant.conversation import Emit, Text
+from ragstone.assistant.languages import phrase
+from ragstone.assistant.planning.actions import ANSWER, ASK_USER, DECLINE, SEARCH, arguments_of
+from ragstone.assistant.planning.lexicon import speaks_of
+from ragstone.assistant.planning.loop import standing_question
+from ragstone.assistant.planning.slots import ASKABLE, place_in
+from ragstone.assistant.planning.state import Choose, Chosen, State, Written
+from ragstone.assistant.planning.trust import own_text
+from ragstone.assistant.tool import Tool
+from ragstone.embedding import EmbedSoon, Vectors
+
+QUESTIONS = ("question", "query", "text", "topic")  # arguments that are the question itself
+PLACES = ("place", "location", "city", "town")
+NAMED = 0.06  # of cosine similarity: what words such as "weather" and "video" count for a tool
+WORDS_OF = {"weather": ("weather",), "find_videos": ("video",)}
+# By how much another tool must be nearer than the documents: they answer most questions, and say when not.
+MARGIN = 0.0
+
+InScope = Callable[[str, str], Awaitable[bool]]
+"""(question, lang) -> whether the assistant is about it."""
+
+
+def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope) -> Choose:
+    """Return the planner that decides by words and vectors; see the module."""
+    near = _Nearest(tools, embed)
+
+    async def choose(state: State) -> Chosen:
+        if state.taken:
+            return _after(state, tools)
+        question = standing_question(state.asked)
+        if not await in_scope(question, state.lang):
+            return Chosen(action=DECLINE, arguments={"why": "it is not about the scope"})
+        name = await near(question, state.lang)
+        missing = _missing(state, question, tools[name])
+        if missing and state.may_ask:
+            return _ask(state, missing)
+        arguments = _filled(state, question, tools[name])
+        if arguments is None:
+            name, arguments = SEARCH, _filled(state, question, tools[SEARCH]) or {}
+        return Chosen(action=name, arguments=arguments, thought=f"nearest to the examples of {name}")
+
+    return choose
+
+
+async def write_by_words(state: State, emit: Emit) -> Written:
+    """Return what the tools themselves say, one after the other."""
+    text = own_text(state)
+    emit(Text(text))
+    return Written(text=text)
+
+
+class _Nearest:
+    """Finds the tool whose examples are nearest to a question; they are embedded once, when first needed."""
+
+    def __init__(self, tools: Mapping[str, Tool], embed: EmbedSoon) -> None:
+        self._examples = [(name, text) for name, tool in tools.items() for text in tool.examples]
+        self._embed = embed
+        self._vectors: Vectors | None = None
+        self._first = asyncio.Lock()
+
+    async def __call__(self, question: str, lang: str) -> str:
+        scores = await self.scores(question, lang)
+        rivals = {name: score for name, score in scores.items() if name != SEARCH}
+        best = max(rivals, key=rivals.__getitem__, default=SEARCH)
+        return best if scores.get(best, 0.0) > scores.get(SEARCH, 0.0) + MARGIN else SEARCH
+
+    async def scores(self, question: str, lang: str) -> dict[str, float]:
+        """Return how near each tool with examples is: the cosine of its nearest one, and its words."""
+        async with self._first:
+            if self._vectors is None and self._examples:
+                vectors = await self._embed([text for _name, text in self._examples], "query")
+                self._vectors = np.stack(vectors)
+        if self._vectors is None:
+            return {}
+        (vector,) = await self._embed([question], "query")
+        found: dict[str, float] = {}
+        for (name, _text), cosine in zip(self._examples, self._vectors @ vector, strict=True):
+            found[name] = max(found.get(name, -1.0), float(cosine))
+        for name, topics in WORDS_OF.items():
+            if name in found and any(speaks_of(question, lang, topic) for topic in topics):  # type: ignore[arg-type]
+                found[name] += NAMED
+        return found
+
+
+def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
+    """Return what follows on a step: the reply, a question back, or a search where a tool had nothing."""
+    last = state.taken[-1]
+    missing = last.observation.missing if last.observation else None
+    if missing in ASKABLE and state.may_ask:
+        return _ask(state, [missing])
+    tried = any(taken.step.action == SEARCH for taken in state.taken)
+    if last.step.status == "done" or tried or last.step.action == "weather":
+        return Chosen(action=ANSWER, arguments={"text": None})
+    question = standing_question(state.asked)
+    return Chosen(action=SEARCH, arguments=_filled(state, question, tools[SEARCH]) or {})
+
+
+def _ask(state: State, missing: Sequence[str]) -> Chosen:
+    """Return the question for the first thing that is missing, in the assistant's own phrase."""
+    first = missing[0]
+    asking = "too_vague" if first == "other" else f"ask_{first}"
+    arguments: dict[str, object] = {"missing": [first], "question": phrase(asking, state.lang)}
+    return Chosen(action=ASK_USER, arguments=arguments, thought=f"missing: {', '.join(missing)}")
+
+
+def _missing(state: State, question: str, tool: Tool) -> list[str]:
+    """Return what has to be asked for, the most important first."""
+    lang, known = state.lang, state.known
+    needs = [_slot(field.name) for field in arguments_of(tool) if field.required]
+    lacking = [slot for slot in needs if slot in ASKABLE and slot not in known]
+    if "place" in lacking and place_in(question, lang, known.get("crop", ""), eager=True):
+        lacking.remove("place")
+    if tool.name == "weather":
+        return lacking
+    sick = speaks_of(question, lang, "sick")
+    unnamed = speaks_of(question, lang, "pointing") or (sick and speaks_of(question, lang, "plants"))
+    if unnamed and "crop" not in {*known, *lacking}:
+        lacking.append("crop")
+    if sick and "symptom" not in known and len(question.split()) < 8:
+        lacking.append("symptom")
+    return lacking
+
+
+def _slot(field: str) -> str:
+    return "place" if field in PLACES else field
+
+
+def _filled(state: State, question: str, tool: Tool) -> dict[str, object] | None:
+    """Return arguments for a tool: the question and the slots; None where it needs something else."""
+    given: dict[str, object] = {}
+    for field in arguments_of(tool):
+        slot = _slot(field.name)
+        value = state.known.get(slot, "").split(", ")[0] or None  # of several the first
+        if field.name in QUESTIONS:
+            value = question
+        elif slot == "place" and value is None:
+            value = place_in(question, state.lang, state.known.get("crop", ""), eager=True)
+        if value is not None:
+            given[field.name] = value
+        elif field.required:
+            return None
+    try:
+        msgspec.convert(given, tool.arguments)
+    except msgspec.ValidationError:
+        return None
+    return given
