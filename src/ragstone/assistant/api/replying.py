@@ -75,7 +75,7 @@ async def _write(desk: Desk, exchange: Exchange, said: Said) -> None:
     """Write the exchange to the log. A log that fails costs the user no reply: /health and /metrics tell."""
     desk.metrics.count_reply(said)
     try:
-        desk.assistant.log.write(
+        await desk.assistant.log.write(
             exchange.asked,
             said,
             exchange_id=exchange.id,

@@ -1,0 +1,236 @@
+"""Lines -> files that only grow: one line one write, on disk before it is acknowledged, rotated by size.
+
+Lines go through one thread, which writes all that waits and then flushes the disk once for them, so that
+concurrent exchanges share that flush. A process has files of its own, so that several may share a folder.
+"""
+
+import asyncio
+import contextlib
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ragstone.errors import DataError
+
+TORN_BYTES = 1 << 20  # from its end, a line without an end is looked for this far
+
+
+class _Line(NamedTuple):
+    """A line that is to be made and written, and who waits for it."""
+
+    make: Callable[[], bytes]
+    now: datetime
+    loop: asyncio.AbstractEventLoop
+    done: asyncio.Future[None]
+
+
+class Appender:
+    """Appends lines to `NAME-YYYYMMDDTHHMMSS-N.jsonl` in a folder. problem: why the last line was not written.
+
+    The first line makes the first file. Lines that cannot be written are not kept: their writers are told.
+    """
+
+    def __init__(self, folder: Path, name: str, rotate_bytes: int) -> None:
+        """Mend what a kill left of files of this name. A folder that cannot be used is a `problem`."""
+        self.problem: str | None = None
+        self._folder = folder
+        self._name = name
+        self._rotate_bytes = rotate_bytes
+        self._file: int | None = None
+        self._size = 0
+        self._waiting: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise PermissionError(13, "the folder may not be written to")
+            for path in sorted(folder.glob(f"{name}-*.jsonl")):
+                mend(path)
+        except OSError as mistake:
+            self._failed(mistake)
+
+    async def append(self, make: Callable[[], bytes], now: datetime) -> None:
+        """Write a line; returns when it is on disk. Raises DataError where it cannot be.
+
+        make: returns the line without its end; it is called in a thread, and its errors are raised here. now:
+        names the file, if the line begins one. Cancelling the caller does not take the line back.
+        """
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write, name=f"ragstone-{self._name}", daemon=True)
+            self._thread.start()
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._waiting.put(_Line(make, now, loop, done))
+        await done
+
+    def close(self) -> None:
+        """Write what waits, and close the file. A later line opens another one."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = None
+        self._leave()
+
+    def _write(self) -> None:
+        for lines in self._batches():
+            outcomes = [self._put(line) for line in lines]
+            if None in outcomes:
+                try:
+                    os.fsync(self._file if self._file is not None else -1)
+                    self.problem = None
+                except OSError as mistake:
+                    self._leave()  # what it holds is uncertain now, and nothing more is put behind it
+                    failure = self._failed(mistake)
+                    outcomes = [outcome or failure for outcome in outcomes]
+            _tell(lines, outcomes)
+
+    def _batches(self) -> Iterator[list[_Line]]:
+        """Yield all that waits, each time that something does, until a None."""
+        while True:
+            lines: list[_Line] = []
+            line = self._waiting.get()
+            while line is not None:
+                lines.append(line)
+                try:
+                    line = self._waiting.get_nowait()
+                except queue.Empty:
+                    break
+            if lines:
+                yield lines
+            if line is None:
+                return
+
+    def _put(self, line: _Line) -> Exception | None:
+        """Write one line; return why it was not."""
+        try:
+            made = line.make() + b"\n"
+        except (ValueError, TypeError, LookupError) as mistake:
+            return DataError(f"an exchange cannot be written to the log ({mistake})")
+        try:
+            if self._file is None or self._size + len(made) > self._rotate_bytes > self._size > 0:
+                self._open(line.now)
+            self._append(made)
+        except OSError as mistake:
+            return self._failed(mistake)
+        return None
+
+    def _append(self, made: bytes) -> None:
+        file = self._opened()
+        try:
+            left = memoryview(made)
+            while left:
+                left = left[os.write(file, left) :]
+        except OSError:
+            # What was written of the line goes again; where even that fails, another file is begun.
+            try:
+                os.ftruncate(file, self._size)
+            except OSError:
+                self._leave()
+            raise
+        self._size += len(made)
+
+    def _open(self, now: datetime) -> None:
+        """Begin a file of this moment, under the first number that nobody has taken."""
+        if self._file is not None:
+            os.fsync(self._file)
+        self._leave()
+        stamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S")
+        number = 1
+        self._folder.mkdir(parents=True, exist_ok=True)
+        while self._file is None:
+            path = self._folder / f"{self._name}-{stamp}-{number}.jsonl"
+            try:
+                self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o640)
+            except FileExistsError:
+                number += 1
+        self._size = 0
+        # Held as long as this process lives, so that no other one mends what is still being written.
+        _lock(self._file)
+        _flush_folder(self._folder)
+
+    def _opened(self) -> int:
+        if self._file is None:
+            raise OSError("no file is open")
+        return self._file
+
+    def _leave(self) -> None:
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.close(self._file)
+            self._file = None
+
+    def _failed(self, mistake: OSError) -> DataError:
+        why = mistake.strerror or str(mistake)
+        self.problem = (
+            f"{self._folder}: the log cannot be written ({why}). Make room, or check whose folder it is."
+        )
+        return DataError(self.problem)
+
+
+def mend(path: Path) -> None:
+    """Close the last line of a file whose writer was killed, or cut it off where it is not whole.
+
+    A line that was acknowledged always is. A file that a living process writes is left alone. Raises OSError.
+    """
+    file = os.open(path, os.O_RDWR)
+    try:
+        size = os.fstat(file).st_size
+        if not size or os.pread(file, 1, size - 1) == b"\n" or not _lock(file):
+            return
+        start = max(0, size - TORN_BYTES)
+        end = os.pread(file, size - start, start)
+        whole, newline, torn = end.rpartition(b"\n")
+        if not torn or (start and not newline):
+            return
+        try:
+            msgspec.json.decode(torn)
+            os.lseek(file, 0, os.SEEK_END)
+            os.write(file, b"\n")
+        except msgspec.DecodeError:
+            os.ftruncate(file, start + len(whole) + len(newline))
+    finally:
+        os.close(file)
+
+
+def _lock(file: int) -> bool:
+    """Return whether the file is this process's own now; a lock that another one has is not waited for."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, which lets nobody else write to it anyway
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _flush_folder(folder: Path) -> None:
+    """Have a new file's name on disk."""
+    with contextlib.suppress(OSError):  # not every file system can
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _tell(lines: Sequence[_Line], outcomes: Sequence[Exception | None]) -> None:
+    for line, outcome in zip(lines, outcomes, strict=True):
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            line.loop.call_soon_threadsafe(_land, line.done, outcome)
+
+
+def _land(done: asyncio.Future[None], outcome: Exception | None) -> None:
+    if done.done():
+        return
+    if outcome is None:
+        done.set_result(None)
+    else:
+        done.set_exception(outcome)
