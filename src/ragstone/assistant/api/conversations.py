@@ -4,9 +4,10 @@ from typing import Literal
 
 import msgspec
 from litestar import delete, get, post
+from litestar.params import FromPath, JSONBody
 
 from ragstone.assistant.api.bodies import FeedbackRequest
-from ragstone.assistant.api.desk import AnyRequest, Desk, owner_of
+from ragstone.assistant.api.desk import AnyRequest, AtDesk, owner_of
 from ragstone.assistant.api.history import Summary
 from ragstone.assistant.api.problems import Refused, fails
 
@@ -43,13 +44,13 @@ GONE = "there is no such conversation"
 
 
 @post("/v1/conversations", status_code=201, summary="Begin a conversation", responses=fails(), tags=["chat"])
-async def begin_conversation(request: AnyRequest, desk: Desk) -> ConversationId:
+async def begin_conversation(request: AnyRequest, desk: AtDesk) -> ConversationId:
     """Begin a conversation; without keys, who knows its id may read, go on with and delete it."""
     return ConversationId(await desk.conversations.create(owner_of(request), desk.clocks.now()))
 
 
 @get("/v1/conversations", summary="Conversations of a key", responses=fails(), tags=["chat"])
-async def list_conversations(request: AnyRequest, desk: Desk) -> ConversationList:
+async def list_conversations(request: AnyRequest, desk: AtDesk) -> ConversationList:
     """List the conversations of the key."""
     return ConversationList(await desk.conversations.listed(owner_of(request)))
 
@@ -60,7 +61,9 @@ async def list_conversations(request: AnyRequest, desk: Desk) -> ConversationLis
     responses=fails(404),
     tags=["chat"],
 )
-async def read_conversation(request: AnyRequest, conversation_id: str, desk: Desk) -> Conversation:
+async def read_conversation(
+    request: AnyRequest, conversation_id: FromPath[str], desk: AtDesk
+) -> Conversation:
     """Give the turns of a conversation."""
     kept = await desk.conversations.turns(conversation_id, owner_of(request))
     if kept is None:
@@ -79,7 +82,7 @@ async def read_conversation(request: AnyRequest, conversation_id: str, desk: Des
     responses=fails(404),
     tags=["chat"],
 )
-async def delete_conversation(request: AnyRequest, conversation_id: str, desk: Desk) -> None:
+async def delete_conversation(request: AnyRequest, conversation_id: FromPath[str], desk: AtDesk) -> None:
     """Delete a conversation's text. The log keeps its exchanges, masked."""
     if not await desk.conversations.delete(conversation_id, owner_of(request)):
         raise Refused(404, GONE)
@@ -92,9 +95,9 @@ async def delete_conversation(request: AnyRequest, conversation_id: str, desk: D
     responses=fails(400, 404, 413),
     tags=["chat"],
 )
-async def give_feedback(request: AnyRequest, data: FeedbackRequest, desk: Desk) -> None:
+async def give_feedback(request: AnyRequest, data: JSONBody[FeedbackRequest], desk: AtDesk) -> None:
     """Write a thumb and a correction beside an exchange of one's own; later ones replace earlier ones."""
     if not await desk.conversations.owns(data.exchange_id, owner_of(request)):
         raise Refused(404, "there is no such exchange")
-    desk.assistant.log.feedback(data.exchange_id, data.thumb, data.correction, desk.clocks.now())
+    await desk.assistant.log.feedback(data.exchange_id, data.thumb, data.correction, desk.clocks.now())
     desk.metrics.feedback.labels(data.thumb or "none").inc()
