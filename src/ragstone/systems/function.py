@@ -59,6 +59,17 @@ async def load_callee(call: str, folder: Path, where: str) -> Callee:
 
     Raises ConfigError where it cannot be imported, is not there, or cannot be called with a question.
     """
+    found, module = await load_object(call, folder, where)
+    wants_row = _takes_row(found, call, where)
+    assert callable(found)
+    return Callee(function=found, identity=f"python/{call}#{_digest(module)}", wants_row=wants_row)
+
+
+async def load_object(call: str, folder: Path, where: str) -> tuple[object, ModuleType]:
+    """Return what `module:name` names, and its module, which is looked for in the folder too.
+
+    Raises ConfigError where it cannot be imported or is not there.
+    """
     module_name, _, path = call.partition(":")
     if not module_name or not path:
         raise ConfigError(f"{where}: call = {call!r}: write it as module:function, e.g. my_app.rag:answer.")
@@ -77,9 +88,7 @@ async def load_callee(call: str, folder: Path, where: str) -> Callee:
         found = getattr(found, part, None)
     if found is None:
         raise ConfigError(f"{where}: the module {module_name} has no {path!r}. Check call = {call!r}.")
-    wants_row = _takes_row(found, call, where)
-    assert callable(found)
-    return Callee(function=found, identity=f"python/{call}#{_digest(module)}", wants_row=wants_row)
+    return found, module
 
 
 def _look_in(folder: Path) -> str:
@@ -167,6 +176,18 @@ async def _outcome(function: Function, asked: str | Question, timeout_s: float, 
 
     One that hangs in a thread goes on there, for a thread cannot be ended; it does not keep the process.
     """
+    running = await call_within(timeout_s, function, asked)
+    if running is None:
+        raise CallFailed("timeout", f"{where} did not return within {timeout_s:g} s")
+    if running[1] is not None:
+        raise AppFailed("error", f"{where} raised {_raised(running[1])}")
+    return running[0]
+
+
+async def call_within(
+    timeout_s: float, function: Function, asked: object
+) -> tuple[object, BaseException | None] | None:
+    """Return what a callable returns and what it raises; None where it does neither in time."""
     running = asyncio.ensure_future(_call(function, asked))
     try:
         await asyncio.wait({running}, timeout=timeout_s)
@@ -174,14 +195,14 @@ async def _outcome(function: Function, asked: str | Question, timeout_s: float, 
         if not running.done():
             running.cancel()
     if not running.done():
-        raise CallFailed("timeout", f"{where} did not return within {timeout_s:g} s")
+        return None
     mistake = asyncio.CancelledError() if running.cancelled() else running.exception()
-    if mistake is not None:
-        raise AppFailed("error", f"{where} raised {_raised(mistake)}")
-    return running.result()
+    if mistake is None:
+        return running.result(), None
+    return None, mistake.mistake if isinstance(mistake, _Unruly) else mistake
 
 
-async def _call(function: Function, asked: str | Question) -> object:
+async def _call(function: Function, asked: object) -> object:
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - an object may be called through a coroutine
     )
@@ -192,7 +213,7 @@ async def _call(function: Function, asked: str | Question) -> object:
         raise _Unruly(mistake) from None
 
 
-async def _in_thread(function: Function, asked: str | Question) -> object:
+async def _in_thread(function: Function, asked: object) -> object:
     """Return what a function returns in a thread of its own, which ends with the process."""
     landed: Future[object] = Future()
     context = contextvars.copy_context()
