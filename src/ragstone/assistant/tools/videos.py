@@ -21,9 +21,9 @@ from ragstone.retrieval import Search, SearchMeans, build_search
 FOUND = 3
 LOOKED_AT = 20  # pieces of transcripts, of which several may be of one video
 # A video is about a topic where its cosine is so much above the median of all videos. With the packaged
-# embedder and the shipped catalogue the best video was 0.068 to 0.096 above for five topics that it has (0.015 for a sixth,
-# fertiliser in Arabic, which is so not found) and 0.016 to 0.041 for six that it has not. Of a
-# few videos the median says nothing: then the nearest are shown as they are.
+# embedder and the shipped catalogue the best video was 0.068 to 0.096 above for five topics that it has,
+# 0.015 for a sixth (fertiliser in Arabic, which is so not found), and 0.016 to 0.041 for six that it has
+# not. Of a few videos the median says nothing: then the nearest are shown as they are.
 MARGIN = 0.05
 ENOUGH = 8
 

@@ -1,0 +1,192 @@
+"""A Python function with a typed signature -> a tool: `[assistant] tools = ["module:function"]`."""
+
+import inspect
+import types
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from ragstone.assistant.tool import Observation, Situation, Tool
+from ragstone.assistant.tools.docstrings import Described, described_by
+from ragstone.assistant.tools.telling import bounded, doing_of, failed
+from ragstone.config.section import Seconds
+from ragstone.errors import ConfigError
+from ragstone.systems.function import call_within, load_object
+
+TIMEOUT_S: Seconds = 30
+PLAIN = (str, int, float, bool)
+TYPES = "str, int, float, bool, Literal, list of these, or one of these or None"
+
+
+async def function_tool(call: str, root: Path, timeout_s: float = TIMEOUT_S) -> Tool:
+    """Return the tool that a function is; `call` is `module:function`, and root is looked in too.
+
+    Its name is the function's, its description the docstring's first paragraph; lines `name: text` of the
+    docstring describe the arguments, those under "Examples:" are what users say that needs it. It runs in the
+    event loop where it is async, else in a thread. What it returns becomes text, cut at telling.MOST
+    characters; what it raises, or that it takes longer than timeout_s, is an observation that failed. One
+    that hangs in a thread goes on there.
+
+    Raises ConfigError for what cannot be imported, has no docstring, or has arguments that a model cannot
+    be told how to write.
+    """
+    where = f"[assistant] tools: {call!r}"
+    function, _ = await load_object(call, root, where)
+    if not callable(function):
+        raise ConfigError(f"{where} is no function, but a {type(function).__name__}.")
+    name = str(getattr(function, "__name__", None) or call.rpartition(":")[2].rpartition(".")[2])
+    parameters = _parameters(function, where)
+    described = described_by(inspect.getdoc(function) or "", parameters)
+    if not described.summary:
+        raise ConfigError(
+            f"{where} has no docstring. Write in it what the function does: the model reads it."
+        )
+    given = _with_arguments(function)
+
+    async def observe(arguments: msgspec.Struct, _situation: Situation) -> Observation:
+        ended = await call_within(timeout_s, given, msgspec.structs.asdict(arguments))
+        if ended is None:
+            return failed(f"{name} did not return within {timeout_s:g} s.")
+        returned, mistake = ended
+        if mistake is not None:
+            return failed(f"{name} failed: {_words(mistake)}")
+        return _observation(name, returned)
+
+    return Tool(
+        name=name,
+        description=described.summary,
+        arguments=_arguments_type(function, parameters, described, where),
+        call=observe,
+        examples=described.examples,
+        doing=doing_of(name),
+    )
+
+
+def _with_arguments(function: Callable[..., object]) -> Callable[[dict[str, Any]], object]:
+    """Return a function of one value that calls the other with its items by name; async where that is."""
+    if inspect.iscoroutinefunction(function):
+
+        async def called_async(arguments: dict[str, Any]) -> object:
+            return await function(**arguments)
+
+        return called_async
+
+    def called(arguments: dict[str, Any]) -> object:
+        return function(**arguments)
+
+    return called
+
+
+def _parameters(function: Callable[..., object], where: str) -> dict[str, inspect.Parameter]:
+    """Return the parameters. Raises ConfigError for some that cannot be given by name."""
+    try:
+        parameters = dict(inspect.signature(function).parameters)
+    except (ValueError, TypeError):
+        raise ConfigError(
+            f"{where} has no signature that can be read. Wrap it in a function of yours."
+        ) from None
+    for name, one in parameters.items():
+        if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
+            raise ConfigError(
+                f"{where}: {one} cannot be given by name. Name every argument: no *args, **kwargs or `/`."
+            )
+        if name.startswith("_"):
+            raise ConfigError(
+                f"{where}: the argument {name} begins with an underscore. Give it another name."
+            )
+    return parameters
+
+
+def _arguments_type(
+    function: Callable[..., object],
+    parameters: dict[str, inspect.Parameter],
+    described: Described,
+    where: str,
+) -> type[msgspec.Struct]:
+    hints = _hints(function, where)
+    fields: list[Any] = []
+    for name, parameter in parameters.items():
+        if name not in hints:
+            raise ConfigError(
+                f"{where}: the argument {name} has no type. Write e.g. `{name}: str`. Known: {TYPES}."
+            )
+        if not _can_be_told(hints[name]):
+            shown = inspect.formatannotation(hints[name])
+            raise ConfigError(f"{where}: the argument {name} is of type {shown}. Known: {TYPES}.")
+        hint: Any = hints[name]
+        has_default = parameter.default is not parameter.empty
+        if has_default and parameter.default is None:
+            hint = hint | None
+        if name in described.arguments:
+            hint = Annotated[hint, msgspec.Meta(description=described.arguments[name])]
+        fields.append((name, hint, _default(parameter.default)) if has_default else (name, hint))
+    title = "".join(part.title() for part in getattr(function, "__name__", "tool").split("_"))
+    return msgspec.defstruct(
+        f"{title}Arguments",
+        fields,
+        namespace={"__doc__": described.summary},
+        frozen=True,
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+
+
+def _hints(function: Callable[..., object], where: str) -> dict[str, Any]:
+    described = function if inspect.isroutine(function) else type(function).__call__
+    try:
+        return get_type_hints(described, include_extras=True)
+    except (NameError, TypeError, AttributeError, SyntaxError) as mistake:
+        raise ConfigError(f"{where}: its types cannot be read ({mistake}).") from None
+
+
+def _default(value: object) -> object:
+    """Return a default as a struct takes it: lists are made anew for each call."""
+    if isinstance(value, list):
+        kept = list(value)
+        return msgspec.field(default_factory=lambda: list(kept))
+    return value
+
+
+def _can_be_told(hint: object) -> bool:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _can_be_told(inner[0])
+    if origin is Literal:
+        return all(isinstance(value, str | int) for value in inner)
+    if origin is list:
+        return _can_be_told(inner[0])
+    if origin in (Union, types.UnionType):
+        return all(_can_be_told(one) for one in _without_none(inner)) and _together(inner)
+    return hint in PLAIN
+
+
+def _without_none(hints: Iterable[object]) -> list[object]:
+    return [hint for hint in hints if hint is not type(None)]
+
+
+def _together(hints: Iterable[object]) -> bool:
+    """Return whether a value's own type says which of these it is: of lists there may be one, say."""
+    try:
+        msgspec.json.Decoder(Union[tuple(hints)])  # noqa: UP007 - it is made from a list
+    except TypeError:
+        return False
+    return True
+
+
+def _words(mistake: BaseException) -> str:
+    """Return what an exception says, without where it was raised; its kind, where it says nothing."""
+    return " ".join(str(mistake).split())[:400] or type(mistake).__name__
+
+
+def _observation(name: str, returned: object) -> Observation:
+    if returned is None:
+        return Observation(text=f"{name} returned nothing.")
+    if isinstance(returned, str):
+        return Observation(text=bounded(returned) or f"{name} returned an empty text.")
+    try:
+        told = msgspec.json.encode(returned, enc_hook=str).decode()
+    except (TypeError, ValueError, RecursionError) as mistake:
+        return failed(f"{name} returned what cannot be told as text ({mistake}).")
+    return Observation(text=bounded(told))
