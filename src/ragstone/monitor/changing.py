@@ -109,6 +109,7 @@ def _first_changes(
         weights,
         np.arange(n) % 7 if span == 1 else np.zeros(n, dtype=np.intp),
         noise=np.array([blocks.noise for _, blocks in looks]),
+        jump=np.array([blocks.jump for _, blocks in looks]),
         first=offsets + -(-baseline_days // span),
     )
     found = []

@@ -16,8 +16,8 @@ N, W, WX, W2, W2X, W2X2 = range(6)
 SPANS = (1, 7, 28)
 """Days that may be taken together. Whole weeks, so that their rhythm cancels out."""
 
-LEAST_EVENTS = 10.0
-"""Of what is rarer, good or bad, expected in a block; fewer are too skewed for a normal distribution."""
+LEAST_EVENTS = 2.0
+"""Of what is rarer, good or bad, expected in a block; with fewer, blocks are made of more days."""
 
 RAREST = 0.01
 """A share below is taken for this: what never happened yet may happen, and must not seem a wonder at once."""
@@ -63,7 +63,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A stream from `begin` on, ready for change_paths: blocks of `span` days. noise: see there."""
+    """A stream from `begin` on, ready for change_paths: blocks of `span` days. noise, jump: see there."""
 
     stream: Stream
     begin: int
@@ -71,6 +71,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     values: Floats
     weights: Floats
     noise: float
+    jump: float
 
 
 def streams_of(cells: Iterable[Cell], before: date) -> list[Stream]:
@@ -144,6 +145,7 @@ def _weighed(stream: Stream, begin: int, span: int, base: Floats) -> Blocks:
         values=np.where(there, sums[:, WX] / weight - middle, 0.0),
         weights=np.where(there, usual_variance / variances, 0.0),
         noise=of_one * usual,
+        jump=usual,
     )
 
 

@@ -13,9 +13,10 @@ When the change was is unknown too: the factors are mixed with weights that sum 
 is not expected to grow unless something changes, so by Ville's inequality (1939) the chance that it *ever*
 reaches 1/alpha is at most alpha.
 
-Two things guard against noise that is not normal. The variance is never taken to be less than `noise`, that
-of sampling alone; and a change older than WINDOW observations is no longer looked for. Both only lower the
-evidence, and a smaller process than an e-process is one too.
+What guards against noise that is not normal: the variance is never taken to be less than that of sampling
+alone, with what Bernstein's inequality (1924) adds to it for sums of few large steps, so that five rare
+events in a day are not taken for a wonder. And a change older than WINDOW observations is no longer looked
+for. Both only lower the evidence, and a smaller process than an e-process is one too.
 """
 
 import msgspec
@@ -45,14 +46,15 @@ class ChangePaths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def change_paths(
-    values: Floats, weights: Floats, seasons: Codes, *, noise: Floats, first: Codes
+    values: Floats, weights: Floats, seasons: Codes, *, noise: Floats, jump: Floats, first: Codes
 ) -> ChangePaths:
     """Return the evidence after each observation that the level of each series has changed, up or down.
 
     values: (series, observations), in any unit, best centred near 0. weights: of the same shape, inverse
     variances of which only ratios count, 1 for a usual observation; 0 for one that is missing. seasons:
     (observations,), from 0. noise: (series,), the least variance that an observation of weight 1 can have,
-    more than 0. first: (series,), the first column at which a change is looked for.
+    more than 0. jump: (series,), by how much one of the things of which such an observation is the mean can
+    move it. first: (series,), the first column at which a change is looked for.
     """
     n_series, n = values.shape
     if weights.shape != values.shape or seasons.shape != (n,):
@@ -67,7 +69,7 @@ def change_paths(
     for now in range(n):
         begin = max(0, now + 1 - WINDOW)
         sums.add(now, begin, int(seasons[now]), values[:, now], weights[:, now])
-        factors = log_prior[:, begin : now + 1] + sums.log_factors(begin, now, noise)
+        factors = log_prior[:, begin : now + 1] + sums.log_factors(begin, now, noise, jump)
         best = factors.argmax(axis=1)
         highest = np.maximum(factors[np.arange(n_series), best], log_rest[:, now])
         total = np.exp(factors - highest[:, None]).sum(axis=1) + np.exp(log_rest[:, now] - highest)
@@ -125,14 +127,16 @@ class _Sums:
         inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
         return inverse, self.value[season] * inverse
 
-    def log_factors(self, begin: int, now: int, noise: Floats) -> Floats:
+    def log_factors(self, begin: int, now: int, noise: Floats, jump: Floats) -> Floats:
         """Return the log Bayes factor of a change at each column from begin to now: (series, columns)."""
         inverse = np.divide(1.0, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
         residual = np.maximum(self.squares - (self.value**2 * inverse).sum(axis=0), 1e-300)
         degrees = np.maximum(self.seen - (self.weight > 0).sum(axis=0), 0)
         own = np.maximum(self.own[:, begin : now + 1], 0)
-        explained = self.cross[:, begin : now + 1] ** 2 * (PHI**2 / (1 + PHI**2 * own))
+        cross = self.cross[:, begin : now + 1]
+        explained = cross**2 * (PHI**2 / (1 + PHI**2 * own))
+        shift = np.divide(np.abs(cross), own, out=np.zeros_like(own), where=own > 0)
         share = np.minimum(explained / residual[:, None], 1 - 1e-12)
         unknown = -degrees[:, None] / 2 * np.log1p(-share)
-        known = explained / (2 * noise[:, None])
+        known = explained / (2 * (noise[:, None] + jump[:, None] * shift / 3))
         return np.asarray(np.minimum(unknown, known) - np.log1p(PHI**2 * own) / 2)
