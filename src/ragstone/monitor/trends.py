@@ -70,11 +70,12 @@ def _trend(cells: list[Cell], level: float) -> Trend:
         value=cells[0].value,
         judge=cells[0].judge,
         span=span,
-        points=[_point(day, parts[day], level) for day in sorted(parts)],
+        points=[point_of(day, parts[day], level) for day in sorted(parts)],
     )
 
 
-def _point(day: date, cells: list[Cell], level: float) -> Point:
+def point_of(day: date, cells: list[Cell], level: float = 0.95) -> Point:
+    """Return the mean of cells of one stream together, with its interval."""
     statuses: Counter[str] = Counter()
     for cell in cells:
         statuses.update(cell.statuses)
