@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.support.scripted_assistant import MAIZE, Heard, Scripted, answering
 
 from ragstone.assistant.answering import answer_from
@@ -187,15 +188,14 @@ def test_across_languages_vectors_find_the_passage():
     asked = []
 
     def embed(texts, role):
-        asked.append(role)
-        return np.array([[1.0, 0.0] if "maíz" in text or "Growing" in text else [0.6, 0.8] for text in texts])
-
-    from msgspec.structs import replace
+        asked.append((role, len(texts)))
+        return np.array([[1.0, 0.0] if "maíz" in text or "Sow" in text else [0.6, 0.8] for text in texts])
 
     means = replace(answering(Scripted("Siembre el maíz al comenzar las lluvias largas.")), embed=embed)
     said = asyncio.run(answer_from("¿Cuándo siembro el maíz?", MAIZE, "es", means))
     assert said.text == "Siembre el maíz al comenzar las lluvias largas [1]."
-    assert "passage" in asked
+    # (1 - 0.6) / (1 - 0.6) = 1 for the first passage, 0 for the second; six unrelated texts beside them.
+    assert asked == [("passage", 2 + 6), ("query", 1)]
 
 
 @given(st.text(alphabet="Sow maize in April.[]12 \n:-<>", max_size=120), st.integers(1, 9))
