@@ -18,6 +18,7 @@ from ragstone.assistant.knowledge.points import ASKER, Points
 from ragstone.assistant.knowledge.snapshot import Snapshot, among, passage_of, place_of, take_snapshot
 from ragstone.assistant.knowledge.uploads import FOLDER, check_upload, keeping, safe_name
 from ragstone.config import AssistantSection
+from ragstone.corpus import IngestOptions
 from ragstone.corpus.tags import Tag
 from ragstone.corpus.tokens import tokenize
 from ragstone.embedding import Embed, Embedder
@@ -27,6 +28,7 @@ from ragstone.tables.holding import held
 
 MOST_ASKED = 2000  # characters of a question that are searched by
 CATALOGUE = "catalogue.sqlite"
+OPTIONS = IngestOptions()
 DOWN = "The documents cannot be searched at this moment. Please try again in a few minutes."
 
 Out = TypeVar("Out")
@@ -37,9 +39,15 @@ def silent(_stage: str, _done: int, _total: int) -> None:
 
 
 def open_knowledge(
-    section: AssistantSection, root: Path, embed: Embed, tags: Sequence[Tag]
+    section: AssistantSection,
+    root: Path,
+    embed: Embed,
+    tags: Sequence[Tag],
+    options: IngestOptions = OPTIONS,
 ) -> "KnowledgeBase":
     """Return the knowledge base of `[assistant]`, whose paths are relative to `root`; empty before a build.
+
+    options: how files are read, but for `duplicates` and `processes`, which need all of them at once.
 
     Qdrant is opened when it is first needed: a list of the documents needs none.
 
@@ -65,6 +73,7 @@ def open_knowledge(
         tags=list(tags),
         topics=section.topics,
         uploads=Path(root_of(folder / FOLDER)),
+        options=options,
     )
     return KnowledgeBase(kept)
 
@@ -119,6 +128,10 @@ class KnowledgeBase:
             if self._taken is None or self._taken.revision != self._kept.catalogue.revision:
                 self._taken = take_snapshot(self._kept.catalogue, self._kept.identity)
             return self._taken
+
+    def sources(self) -> list[str]:
+        """Return the absolute paths that were ever built from."""
+        return self._kept.catalogue.sources()
 
     # Searching.
 
@@ -226,7 +239,7 @@ class KnowledgeBase:
         safe = safe_name(name)
 
         def work(stop: threading.Event) -> Built:
-            check_upload(safe, content)
+            check_upload(safe, content, self._kept.options)
             self._kept.points.check()
             path = str(self._kept.uploads / safe)
             if self._kept.catalogue.readmit(path):
@@ -239,6 +252,12 @@ class KnowledgeBase:
             return built
 
         return await self._change(work)
+
+    def check(self, name: str, content: bytes) -> str:
+        """Return the name that `add` would keep a file under, which reads it. Raises BadUpload as `add` does."""
+        safe = safe_name(name)
+        check_upload(safe, content, self._kept.options)
+        return safe
 
     async def remove(self, document_id: str) -> bool:
         """Take a document out; return whether there was one of that id.
