@@ -18,6 +18,7 @@ import msgspec
 
 from ragstone.errors import DataError
 
+AT_ONCE = 32  # lines that wait for one flush of the disk: those behind them are still to be masked
 TORN_BYTES = 1 << 20  # from its end, a line without an end is looked for this far
 
 
@@ -31,7 +32,7 @@ class _Line(NamedTuple):
 
 
 class Appender:
-    """Appends lines to `NAME-YYYYMMDDTHHMMSS-N.jsonl` in a folder. problem: why the last line was not written.
+    """Appends lines to `NAME-YYYYMMDDTHHMMSS-N.jsonl` in a folder. problem: why a line was not written.
 
     The first line makes the first file. Lines that cannot be written are not kept: their writers are told.
     """
@@ -91,12 +92,14 @@ class Appender:
             _tell(lines, outcomes)
 
     def _batches(self) -> Iterator[list[_Line]]:
-        """Yield all that waits, each time that something does, until a None."""
+        """Yield what waits, at most AT_ONCE of it, each time that something does, until a None."""
         while True:
             lines: list[_Line] = []
             line = self._waiting.get()
             while line is not None:
                 lines.append(line)
+                if len(lines) == AT_ONCE:
+                    break
                 try:
                     line = self._waiting.get_nowait()
                 except queue.Empty:
@@ -113,7 +116,7 @@ class Appender:
         except (ValueError, TypeError, LookupError) as mistake:
             return DataError(f"an exchange cannot be written to the log ({mistake})")
         try:
-            if self._file is None or self._size + len(made) > self._rotate_bytes > self._size > 0:
+            if self._file is None or (self._size and self._size + len(made) > self._rotate_bytes):
                 self._open(line.now)
             self._append(made)
         except OSError as mistake:

@@ -1,5 +1,6 @@
 """The log of an assistant: every exchange, and what people say of it, as rows that every room reads."""
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -15,10 +16,13 @@ EXCHANGES, FEEDBACK = "exchanges", "feedback"
 
 
 class ExchangeLog:
-    """Writes exchanges to `exchanges-*.jsonl` and feedback to `feedback-*.jsonl` in a folder."""
+    """Writes exchanges to `exchanges-*.jsonl` and feedback to `feedback-*.jsonl` in a folder.
+
+    problem: why the log cannot be written, and what to do; None from the next line on that can.
+    """
 
     def __init__(self, folder: Path, rotate_bytes: int, own: OwnWords | None, secret: bytes) -> None:
-        """rotate_bytes: a file that would grow beyond is followed by another. secret: of conversations' names.
+        """rotate_bytes: a file that would grow beyond is followed by another. secret: for digest_of.
 
         A folder that cannot be written to is no error here: see `problem`.
         """
@@ -27,11 +31,7 @@ class ExchangeLog:
         self._secret = secret
         self._exchanges = Appender(folder, EXCHANGES, rotate_bytes)
         self._feedback = Appender(folder, FEEDBACK, rotate_bytes)
-
-    @property
-    def problem(self) -> str | None:
-        """Why the log cannot be written, and what to do; None while it can. A line that is written ends it."""
-        return self._exchanges.problem or self._feedback.problem
+        self.problem = self._exchanges.problem
 
     async def write(
         self, asked: Asked, said: Said, *, exchange_id: str, conversation_id: str | None, now: datetime
@@ -52,7 +52,7 @@ class ExchangeLog:
             )
             return msgspec.json.encode(row)
 
-        await self._exchanges.append(line, now)
+        await self._append(self._exchanges, line, now)
 
     async def feedback(
         self, exchange_id: str, thumb: Literal["up", "down"] | None, correction: str | None, now: datetime
@@ -68,7 +68,13 @@ class ExchangeLog:
             (row,) = label_rows(exchange_id, thumb, correction, self._own, now)
             return msgspec.json.encode(row)
 
-        await self._feedback.append(line, now)
+        await self._append(self._feedback, line, now)
+
+    async def _append(self, file: Appender, line: Callable[[], bytes], now: datetime) -> None:
+        try:
+            await file.append(line, now)
+        finally:
+            self.problem = file.problem
 
     def close(self) -> None:
         """Write what waits, and close the files."""

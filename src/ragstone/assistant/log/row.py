@@ -5,9 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
-from ragstone.assistant.conversation import Asked, Said
+from ragstone.assistant.conversation import Asked, Said, Step
 from ragstone.dataset.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.llm.structured import HALF_A_PAIR
 from ragstone.records import Answer, Context, Label
@@ -35,7 +33,7 @@ def answer_row(
     masks = _Masks(own)
     question, answer = masks.add(asked.question), masks.add("" if said.error else said.text)
     error = masks.add(said.error or "")
-    steps = [masks.of(msgspec.to_builtins(step)) for step in said.steps]
+    steps = [_masked_step(masks, step) for step in said.steps]
     found = masks.of({**asked.filters, **said.tags})
     masks.work()
     own_tags = {"kind": said.kind, "model": said.model, "prompt_version": said.prompt_version}
@@ -61,6 +59,23 @@ def answer_row(
     )
 
 
+def _masked_step(masks: "_Masks", step: Step) -> Callable[[], dict[str, Any]]:
+    told = masks.of([step.thought, step.arguments, step.observation])
+
+    def masked() -> dict[str, Any]:
+        thought, arguments, observation = told()
+        return {
+            "thought": thought,
+            "action": step.action,
+            "arguments": arguments,
+            "observation": observation,
+            "status": step.status,
+            "latency_s": step.latency_s,
+        }
+
+    return masked
+
+
 def label_rows(
     exchange_id: str, thumb: str | None, correction: str | None, own: OwnWords | None, now: datetime
 ) -> list[Label]:
@@ -84,7 +99,7 @@ def label_rows(
 
 
 def digest_of(secret: bytes, conversation_id: str | None) -> str | None:
-    """Return what a conversation is called in the log: who reads it cannot get at the conversation by that."""
+    """Return what a conversation is called in the log, by which nobody can get at the conversation."""
     if conversation_id is None:
         return None
     keyed = hmac.new(secret, b"conversation\0" + conversation_id.encode("utf-8", "surrogatepass"), "sha256")
