@@ -28,6 +28,7 @@ from ragstone.cli.run import run
 from ragstone.cli.sample import sample
 from ragstone.cli.tag import tag
 from ragstone.cli.translate import translate
+from ragstone.cli.watch import watch
 
 app = typer.Typer(
     name="ragstone",
@@ -57,6 +58,7 @@ for command in (
     attack,
     blame,
     report,
+    watch,
     export,
     doctor,
 ):

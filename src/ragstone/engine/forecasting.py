@@ -124,6 +124,18 @@ async def _judge(rows: Rows, judges: Sequence[Judge], session: Session, forecast
     await _judge_sampled(sampled, judges, session, forecaster)
 
 
+async def hear_sampled(
+    answers: list[Answer],
+    n_rows: int,
+    judges: Sequence[Judge],
+    session: Session,
+    forecaster: Forecaster,
+) -> None:
+    """Let the forecaster hear what judges would ask of rows of which these were sampled."""
+    _stand_for(n_rows, len(answers), forecaster)
+    await _judge_sampled(answers, judges, session, forecaster)
+
+
 async def _judge_sampled(
     answers: list[Answer], judges: Sequence[Judge], session: Session, forecaster: Forecaster
 ) -> None:

@@ -14,6 +14,7 @@ from ragstone.records import STATUSES
 
 PLACES = {status: place for place, status in enumerate(STATUSES)}
 SCORED = PLACES["scored"]
+TOGETHER = "@together"  # of judges that were asked in one call, see judging/together.py
 _PASSING = ",".join(str(PLACES[status]) for status in PASSING)
 
 
@@ -34,13 +35,18 @@ def due(
     when the budget is spent is a random part of it (sequential Poisson sampling, Ohlsson 1998). leave: those
     that were tried in this run.
     """
+    left = [n for n in due_numbers(db, judges, most + len(leave)) if n not in leave][:most]
+    return [Due(n, missing) for n in left if (missing := _missing(db, n, judges))]
+
+
+def due_numbers(db: sqlite3.Connection, judges: Sequence[str], most: int = -1) -> list[int]:
+    """Return the numbers of exchanges that are to be judged, in their order; at most so many."""
     found = db.execute(
         f"SELECT n FROM exchanges WHERE draw < chance AND done NOT IN ({_done(db, judges)})"
         " ORDER BY day IS NULL, day DESC, draw / chance, n LIMIT ?",
-        (most + len(leave),),
+        (most,),
     )
-    left = [n for (n,) in found if n not in leave][:most]
-    return [Due(n, missing) for n in left if (missing := _missing(db, n, judges))]
+    return [n for (n,) in found]
 
 
 def count_due(db: sqlite3.Connection, judges: Sequence[str]) -> int:
@@ -61,7 +67,7 @@ def _done(db: sqlite3.Connection, judges: Iterable[str]) -> str:
 
 def _missing(db: sqlite3.Connection, n: int, judges: Sequence[str]) -> tuple[str, ...]:
     have = {
-        judge
+        judge.removesuffix(TOGETHER)
         for (judge,) in db.execute(
             "SELECT m.judge FROM scores s JOIN measures m ON m.n = s.measure WHERE s.exchange = ?"
             f" AND NOT (s.status IN ({_PASSING}) AND s.tries < {TRIES})",
@@ -101,15 +107,14 @@ class Scores:
             [(n,) for n in days],
         )
 
-    def finish(self, exchanges: Iterable[int], judges: Sequence[str]) -> None:
-        """Note which exchanges all of these judges have judged; those that some judge lacks stay due."""
+    def finish(self, exchanges: Iterable[int], judges: Sequence[str]) -> set[int]:
+        """Note and return which exchanges all of these judges have judged; the others stay due."""
         names = " ".join(sorted(judges))
         self._db.execute("INSERT OR IGNORE INTO judge_sets (judges) VALUES (?)", (names,))
         (number,) = self._db.execute("SELECT n FROM judge_sets WHERE judges = ?", (names,)).fetchone()
-        self._db.executemany(
-            "UPDATE exchanges SET done = ? WHERE n = ?",
-            [(number, n) for n in exchanges if not _missing(self._db, n, judges)],
-        )
+        done = {n for n in exchanges if not _missing(self._db, n, judges)}
+        self._db.executemany("UPDATE exchanges SET done = ? WHERE n = ?", [(number, n) for n in done])
+        return done
 
     def declare(self, one: Scored, labels: Iterable[str], best: dict[str, str]) -> None:
         """Make known which labels a judge can give, so that those that it never gave have a share of 0."""

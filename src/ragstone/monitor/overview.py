@@ -9,12 +9,18 @@ from datetime import date
 import msgspec
 
 from ragstone.monitor.cell import Cell
+from ragstone.monitor.trends import Point, point_of
 
 
 class MetricMean(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric by one judge over all days, as the one cell of them all. best: the good end of its scale."""
+    """A metric by one judge over all days: its mean, denominator and interval, and its other statuses.
 
-    cell: Cell
+    best: the good end of its scale, `none` for the share of a label and for labels without an order.
+    """
+
+    metric: str
+    judge: str
+    whole: Point
     best: str
 
 
@@ -92,7 +98,12 @@ def overview(db: sqlite3.Connection, of_all: Iterable[Cell]) -> Overview:
         first=date.fromordinal(first) if first else None,
         last=date.fromordinal(last) if last else None,
         metrics=[
-            MetricMean(cell=cell, best="none" if "=" in cell.metric else best.get(cell.metric, "highest"))
+            MetricMean(
+                metric=cell.metric,
+                judge=cell.judge,
+                whole=point_of(cell.day, [cell]),
+                best="none" if "=" in cell.metric else best.get(cell.metric, "highest"),
+            )
             for cell in together(of_all)
         ],
     )

@@ -72,18 +72,26 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 def answers(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, Answer]:
     """Return exchanges as judges read them, by number."""
-    found = {}
-    for some in _parts(list(numbers)):
-        for seen in _seen(db, some, scores=False):
-            found[seen.n] = Answer(
-                question_id=str(seen.n),
-                question=seen.question,
-                answer=seen.answer or "",
-                contexts=seen.contexts,
-                system=seen.system or "log",
-                error=seen.error,
-            )
-    return found
+    return {seen.n: _answer(seen) for some in _parts(list(numbers)) for seen in _seen(db, some, scores=False)}
+
+
+def _answer(seen: Seen) -> Answer:
+    return Answer(
+        question_id=str(seen.n),
+        question=seen.question,
+        answer=seen.answer or "",
+        contexts=seen.contexts,
+        system=seen.system or "log",
+        error=seen.error,
+    )
+
+
+def judged_answers(db: sqlite3.Connection, most: int) -> Iterator[tuple[Answer, list[Scored]]]:
+    """Yield exchanges that all judges have judged, with their scores."""
+    found = db.execute("SELECT n FROM exchanges WHERE done > 0 ORDER BY n LIMIT ?", (most,)).fetchall()
+    for some in _parts([n for (n,) in found]):
+        for seen in _seen(db, some):
+            yield _answer(seen), seen.scores
 
 
 def numbers_of(db: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:

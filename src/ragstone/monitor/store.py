@@ -5,10 +5,10 @@
 import datetime
 import secrets
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
@@ -18,7 +18,7 @@ from ragstone.monitor import overview, showing, summing
 from ragstone.monitor.adding import Adder
 from ragstone.monitor.cell import Cell
 from ragstone.monitor.files import Mark
-from ragstone.monitor.judged import Due, Scores, count_due, due, left_of, spend
+from ragstone.monitor.judged import Due, Scores, count_due, due, due_numbers, left_of, spend
 from ragstone.monitor.logged import Logged, Said
 from ragstone.monitor.overview import Overview
 from ragstone.monitor.schema import FILE, connect, explained
@@ -75,7 +75,7 @@ class MonitorStore:
         with explained(self.path), self._db:
             self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))
 
-    def best(self) -> dict[str, str]:
+    def best(self) -> dict[str, Literal["highest", "lowest"]]:
         """Return metric -> which end of its scale is the good one; metrics that have none are left out."""
         with explained(self.path):
             return dict(self._db.execute("SELECT metric, best FROM measures WHERE best != 'none'").fetchall())
@@ -87,7 +87,7 @@ class MonitorStore:
         return DEFAULT_TAGS if told is None else msgspec.json.decode(told, type=list[str])
 
     def declare(self, section: MonitorSection) -> None:
-        """Keep cells by the tags of the settings, and give every exchange their rate if it had a lower one."""
+        """Keep cells by the tags of the settings, and give exchanges of a lower rate theirs."""
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             if section.tags != self.tags:
@@ -131,6 +131,11 @@ class MonitorStore:
         with explained(self.path):
             return due(self._db, judges, most=most, leave=leave)
 
+    def due_numbers(self, judges: Sequence[str]) -> list[int]:
+        """Return the numbers of all exchanges that are to be judged, in their order."""
+        with explained(self.path):
+            return due_numbers(self._db, judges)
+
     def count_due(self, judges: Sequence[str]) -> int:
         """Return how many exchanges are to be judged."""
         with explained(self.path):
@@ -141,6 +146,11 @@ class MonitorStore:
         with explained(self.path):
             return showing.answers(self._db, numbers)
 
+    def judged_answers(self, most: int) -> Iterator[tuple[Answer, list[Scored]]]:
+        """Yield exchanges that were judged, as judges read them, with their scores; at most so many."""
+        with explained(self.path):
+            yield from showing.judged_answers(self._db, most)
+
     def keep(
         self,
         scores: Iterable[tuple[int, Scored]],
@@ -148,13 +158,12 @@ class MonitorStore:
         best: dict[str, str],
         judges: Sequence[str] = (),
         finished: Iterable[int] = (),
-    ) -> None:
-        """Keep scores, and which exchanges all these judges have judged, if none of them is still due."""
+    ) -> set[int]:
+        """Keep scores; return those of the `finished` exchanges that all these judges have judged."""
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._scores.keep(scores, best)
-            if judges:
-                self._scores.finish(finished, judges)
+            return self._scores.finish(finished, judges) if judges else set()
 
     def declare_labels(self, one: Scored, labels: Iterable[str], best: dict[str, str]) -> None:
         """Make known which labels a judge can give."""
@@ -202,26 +211,26 @@ class MonitorStore:
             summing.refresh(self._db, self.tags)
             return overview.cells(self._db, metric=metric, tag=tag, since=since, until=until)
 
-    def exchanges(self, filter: Filter = showing.ALL, *, page: int = 1, size: int = 50) -> Page:
+    def exchanges(self, chosen: Filter = showing.ALL, *, page: int = 1, size: int = 50) -> Page:
         """Return a page of the exchanges that a filter lets through, the newest first. Raises DataError."""
         with explained(self.path):
-            return showing.page_of(self._db, filter, page, size)
+            return showing.page_of(self._db, chosen, page, size)
 
     def scored(
         self,
         metric: str,
-        filter: Filter = showing.ALL,
+        chosen: Filter = showing.ALL,
         *,
         page: int = 1,
         size: int = 50,
     ) -> Page:
         """Return a page of the exchanges that have a score in a metric, the worst first. Raises DataError."""
         with explained(self.path):
-            return showing.page_of(self._db, filter, page, size, worst_by=metric)
+            return showing.page_of(self._db, chosen, page, size, worst_by=metric)
 
-    def each(self, filter: Filter = showing.ALL) -> Iterable[Seen]:
+    def each(self, chosen: Filter = showing.ALL) -> Iterable[Seen]:
         """Yield every exchange that a filter lets through, oldest first; memory does not grow with them."""
-        return showing.each(self._db, filter)
+        return showing.each(self._db, chosen)
 
     def overview(self) -> Overview:
         """Return how much there is, and the mean of every metric over all days. Raises DataError."""

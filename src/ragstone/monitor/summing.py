@@ -1,4 +1,4 @@
-"""Scores of a day -> its cells: for all exchanges and for each value of each tag, the sums of every metric."""
+"""Scores of a day -> its cells: of all exchanges and of each value of each tag, the sums of every metric."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -139,8 +139,8 @@ def _judged(by_measure: dict[int, list[Row]], told: dict[int, Row]) -> dict[tupl
 def _feedback(db: sqlite3.Connection, day: int, numbers: Ints) -> Iterator[_Measured]:
     """Yield what people said: of all exchanges, not of the sample."""
     rows = db.execute(
-        "SELECT e.n, coalesce(s.feedback, e.feedback) AS said FROM exchanges e LEFT JOIN said s ON s.name = e.name"
-        " WHERE e.day = ? AND said IS NOT NULL",
+        "SELECT e.n, coalesce(s.feedback, e.feedback) AS said FROM exchanges e"
+        " LEFT JOIN said s ON s.name = e.name WHERE e.day = ? AND said IS NOT NULL",
         (day,),
     ).fetchall()
     if rows:

@@ -1,0 +1,100 @@
+"""`ragstone watch`: a log of an application in production -> judged, with its trends and alarms."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.cli.asking import tell_forecast
+from ragstone.cli.bars import bars
+from ragstone.cli.console import FAILED_GATE, say, show, show_json
+from ragstone.cli.options import AsJson, Config, ForecastOnly, Limit, Model, Offline, Yes
+
+if TYPE_CHECKING:
+    from ragstone.engine.watching import Watcher
+    from ragstone.monitor.summary import WatchSummary
+
+Logs = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Files and folders of a log; none shows what is known already."),
+]
+Judges = Annotated[list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")]
+Rate = Annotated[float | None, typer.Option("--rate", help="Share of exchanges that is judged, 0 to 1.")]
+DayBudget = Annotated[
+    str | None, typer.Option("--budget", help="Most to spend a day: 500calls, 200000tokens, 5usd.")
+]
+Judgements = Annotated[
+    list[Path] | None,
+    typer.Option("--judgements", help="Judgements made elsewhere; no judge is asked. May be repeated."),
+]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for new rows until Ctrl-C.")]
+
+
+def watch(
+    log: Logs = None,
+    *,
+    judges: Judges = None,
+    model: Model = None,
+    rate: Rate = None,
+    budget: DayBudget = None,
+    judgements: Judgements = None,
+    follow: Follow = False,
+    limit: Limit = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    config: Config = None,
+    json: AsJson = False,
+) -> None:
+    """Read what is new in a log, judge a sample of it once, and raise alarms. Exits with 1 if one is open."""
+    from ragstone.config import load_settings
+    from ragstone.engine.watching import Watcher, utc_today
+    from ragstone.monitor.reading import ReadCounts
+    from ragstone.monitor.terminal import read_lines
+
+    sources, asking = log or [], bool(log) and not judgements
+    with Watcher(load_settings(config), judges=judges, model=model, rate=rate, budget=budget) as watcher:
+        read = watcher.read(sources, limit=limit, progress=bars) if sources else ReadCounts()
+        for line in read_lines(read) if sources else ():
+            say(line)
+        watcher.take(judgements or [], progress=bars)
+        if asking and (forecast or not offline):
+            tell_forecast(watcher.forecast(), only=forecast, yes=yes, json=json)
+        summary = watcher.judge(read, asking=asking, today=utc_today(), offline=offline, progress=bars)
+        if follow and sources:
+            summary = _follow(watcher, sources, summary, asking=asking, offline=offline)
+    _tell(summary, json=json)
+
+
+def _follow(
+    watcher: "Watcher", sources: list[Path], summary: "WatchSummary", *, asking: bool, offline: bool
+) -> "WatchSummary":
+    """Tell what comes until Ctrl-C, and return what there is then."""
+    from ragstone.engine.watching import followed
+    from ragstone.monitor.alarm import alarm_line
+    from ragstone.monitor.terminal import judged_line, read_lines
+
+    told = {alarm_line(one) for one in summary.open_alarms}
+    say("Waiting for new rows; Ctrl-C ends.")
+    for later in followed(watcher, sources, asking=asking, offline=offline):
+        summary = later
+        for line in [*read_lines(summary.read), judged_line(summary)]:
+            say(line)
+        for alarm in map(alarm_line, summary.open_alarms):
+            if alarm not in told:
+                say(f"ALARM: {alarm}")
+                told.add(alarm)
+    return summary
+
+
+def _tell(summary: "WatchSummary", *, json: bool) -> None:
+    """Show what there is. Raises typer.Exit with 1 where an alarm is open."""
+    from ragstone.monitor.terminal import judged_line, terminal_watched
+
+    if json:
+        show_json(summary)
+    else:
+        show(terminal_watched(summary))
+    say(f"{judged_line(summary)} Store: {summary.store}")
+    if summary.open_alarms:
+        raise typer.Exit(FAILED_GATE)
