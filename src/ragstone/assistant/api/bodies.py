@@ -205,7 +205,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """thumb: null takes an earlier one back. correction: what the answer should have been."""
+    """correction: what the answer should have been. Of several, the last one counts."""
 
     exchange_id: str
     thumb: Literal["up", "down"] | None = None

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from litestar import Response, get, post
 from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import FromPath, JSONBody
 from litestar.response import Stream
 
 from ragstone.assistant.api.bodies import (
@@ -18,7 +19,7 @@ from ragstone.assistant.api.bodies import (
     replied,
     tokens,
 )
-from ragstone.assistant.api.desk import AnyRequest, Desk, owner_of
+from ragstone.assistant.api.desk import AnyRequest, AtDesk, Desk, owner_of
 from ragstone.assistant.api.history import new_id
 from ragstone.assistant.api.problems import Refused, fails
 from ragstone.assistant.api.replying import Exchange, reply, unless_gone
@@ -45,7 +46,7 @@ CLOSED = 499
     },
     tags=["chat"],
 )
-async def chat_completions(request: AnyRequest, data: ChatRequest, desk: Desk) -> Response[Any]:
+async def chat_completions(request: AnyRequest, data: JSONBody[ChatRequest], desk: AtDesk) -> Response[Any]:
     """Answer the last question of a conversation."""
     exchange = await _exchange(request, data, desk)
     busy = exchange.conversation_id
@@ -93,7 +94,7 @@ async def models() -> ModelList:
 
 
 @get("/v1/models/{model:str}", summary="A model", responses=fails(404), tags=["chat"])
-async def model_card(model: str) -> ModelCard:
+async def model_card(model: FromPath[str]) -> ModelCard:
     """Describe the one model that there is."""
     _check_model(model)
     return ModelCard()

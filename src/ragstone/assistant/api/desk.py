@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from litestar import Request
+from litestar.di import NamedDependency
 
 from ragstone.assistant.api.history import Conversations
 from ragstone.assistant.api.jobs import Jobs
@@ -69,6 +70,10 @@ class Desk:
         admins = self.serve.admin_keys
         if self.keys and admins and owner_of(request) not in admins:
             raise Refused(403, "this key may not see or change documents: admin_keys of [serve] lacks it")
+
+
+AtDesk = NamedDependency[Desk]
+"""What a route takes to get the desk."""
 
 
 def owner_of(request: AnyRequest) -> str | None:

@@ -3,19 +3,16 @@
 import asyncio
 import tempfile
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 from litestar import delete, get, post
 from litestar.datastructures import UploadFile
-from litestar.enums import RequestEncodingType
-from litestar.params import Body
+from litestar.params import FromPath, MultipartBody
 
-from ragstone.assistant.api.desk import AnyRequest, Desk, path_tail
+from ragstone.assistant.api.desk import AnyRequest, AtDesk, path_tail
 from ragstone.assistant.api.jobs import Job
 from ragstone.assistant.api.problems import Refused, fails
-from ragstone.assistant.api.uploads import check_content, check_name
-from ragstone.assistant.knowledge.entry import Advance, Entry
+from ragstone.assistant.knowledge import Advance, BadUpload, Entry, KnowledgeBase
 
 DOCUMENTS = b"/v1/documents/"
 CHUNK = 1 << 20
@@ -35,12 +32,12 @@ class Upload(msgspec.Struct, frozen=True):
 
 
 @get("/v1/documents", summary="The documents", responses=fails(503), tags=["documents"])
-async def list_documents(request: AnyRequest, desk: Desk) -> DocumentList:
+async def list_documents(request: AnyRequest, desk: AtDesk) -> DocumentList:
     """List the documents that answers are made from."""
     desk.check_admin(request)
     knowledge = desk.assistant.knowledge
     entries = await asyncio.to_thread(knowledge.documents)
-    return DocumentList(version=str(knowledge.version), documents=entries)
+    return DocumentList(version=await asyncio.to_thread(lambda: knowledge.version), documents=entries)
 
 
 @post(
@@ -53,28 +50,35 @@ async def list_documents(request: AnyRequest, desk: Desk) -> DocumentList:
 )
 async def add_document(
     request: AnyRequest,
-    data: Annotated[Upload, Body(media_type=RequestEncodingType.MULTI_PART)],
-    desk: Desk,
+    data: MultipartBody[Upload],
+    desk: AtDesk,
 ) -> Job:
     """Take a file, check that it is what its name says, and add it in a job."""
     desk.check_admin(request)
-    name = check_name(data.file.filename)
     stored = await _stored(data.file)
     try:
-        await asyncio.to_thread(check_content, name, stored)
+        name = await asyncio.to_thread(_checked, desk.assistant.knowledge, data.file.filename, stored)
 
         async def work(advance: Advance) -> list[str]:
             try:
                 content = await asyncio.to_thread(stored.read_bytes)
                 await desk.assistant.knowledge.add(name, content, advance)
-                return []
             finally:
                 stored.unlink(missing_ok=True)
+            return []
 
         return desk.jobs.start(f"add {name}", work)
     except Refused:
         stored.unlink(missing_ok=True)
         raise
+
+
+def _checked(knowledge: KnowledgeBase, filename: str, stored: Path) -> str:
+    """Return the name that the file is kept under. Raises Refused for one that cannot be taken in."""
+    try:
+        return knowledge.check(filename, stored.read_bytes())
+    except BadUpload as bad:
+        raise Refused(413 if bad.wrong == "too_large" else 422, str(bad)) from None
 
 
 async def _stored(upload: UploadFile) -> Path:
@@ -92,7 +96,7 @@ async def _stored(upload: UploadFile) -> Path:
     responses=fails(400, 404),
     tags=["documents"],
 )
-async def remove_document(request: AnyRequest, document_id: str, desk: Desk) -> Job:  # noqa: ARG001
+async def remove_document(request: AnyRequest, document_id: FromPath[str], desk: AtDesk) -> Job:  # noqa: ARG001
     """Remove a document in a job."""
     desk.check_admin(request)
     knowledge = desk.assistant.knowledge
@@ -102,8 +106,7 @@ async def remove_document(request: AnyRequest, document_id: str, desk: Desk) -> 
         raise Refused(404, "there is no such document")
 
     async def work(_advance: Advance) -> list[str]:
-        await knowledge.remove(named)
-        return []
+        return [] if await knowledge.remove(named) else ["it was gone already"]
 
     return desk.jobs.start(f"remove {named}", work)
 
@@ -115,7 +118,7 @@ async def remove_document(request: AnyRequest, document_id: str, desk: Desk) -> 
     responses=fails(),
     tags=["documents"],
 )
-async def rebuild(request: AnyRequest, desk: Desk) -> Job:
+async def rebuild(request: AnyRequest, desk: AtDesk) -> Job:
     """Read, cut and embed all documents anew, in a job."""
     desk.check_admin(request)
 
@@ -127,7 +130,7 @@ async def rebuild(request: AnyRequest, desk: Desk) -> Job:
 
 
 @get("/v1/jobs/{job_id:str}", summary="How far a job is", responses=fails(404), tags=["documents"])
-async def read_job(request: AnyRequest, job_id: str, desk: Desk) -> Job:
+async def read_job(request: AnyRequest, job_id: FromPath[str], desk: AtDesk) -> Job:
     """Give the state of a job; a restart forgets them."""
     desk.check_admin(request)
     job = desk.jobs.get(job_id)

@@ -162,8 +162,8 @@ class Conversations:
             return []
         rows = self._db.execute(
             "SELECT id, coalesce((SELECT substr(text, 1, 100) FROM turns WHERE conversation = id"
-            " AND number = 0), ''), (SELECT count(*) FROM turns WHERE conversation = id), created, changed FROM conversations"
-            " WHERE owner = ? ORDER BY changed DESC LIMIT ?",
+            " AND number = 0), ''), (SELECT count(*) FROM turns WHERE conversation = id), created, changed"
+            " FROM conversations WHERE owner = ? ORDER BY changed DESC LIMIT ?",
             (owner, MOST_LISTED),
         )
         return [

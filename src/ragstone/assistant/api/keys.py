@@ -15,11 +15,11 @@ Keys = dict[str, bytes]
 """Name -> SHA-256 of the key."""
 
 
-def read_keys(path: Path) -> Keys:
-    """Return the keys of a file of `name = "key"` lines.
+def read_keys(path: Path) -> dict[str, str]:
+    """Return name -> key, of a file of `name = "key"` lines.
 
     Raises ConfigError for a file that cannot be read or holds no key, for a key that is no text, shorter than
-    16 characters or given twice.
+    16 characters.
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -32,7 +32,7 @@ def read_keys(path: Path) -> Keys:
     for name, key in table.items():
         if not isinstance(key, str) or len(key) < SHORTEST:
             raise ConfigError(f"keys_file {path}: {name} is no text of {SHORTEST} characters. {MAKE_ONE}")
-    return digests(table)
+    return table
 
 
 def digests(keys: Mapping[str, str]) -> Keys:

@@ -18,7 +18,7 @@ class Limits:
         """Count a request; return the whole seconds to wait where it is one too many, which counts not."""
         self._sweep(now)
         times = self._asked.setdefault(caller, deque())
-        while times and times[0] <= now - MINUTE_S:
+        while times and now - times[0] >= MINUTE_S:
             times.popleft()
         if len(times) >= self._per_minute:
             return max(1, math.ceil(times[0] + MINUTE_S - now))

@@ -5,6 +5,7 @@ import hashlib
 from functools import cache
 
 from litestar import Response, get
+from litestar.params import FromPath
 
 from ragstone.assistant.api.desk import AnyRequest
 from ragstone.assistant.api.problems import Refused
@@ -27,7 +28,7 @@ async def page(request: AnyRequest) -> Response[bytes]:
 
 
 @get("/assets/{name:str}", include_in_schema=False)
-async def asset(request: AnyRequest, name: str) -> Response[bytes]:
+async def asset(request: AnyRequest, name: FromPath[str]) -> Response[bytes]:
     """Give the page's style or script."""
     found = assets().get(name)
     if found is None:

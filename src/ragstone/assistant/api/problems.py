@@ -88,7 +88,7 @@ def problem_response(request: Request[Any, Any, Any], error: Exception) -> Respo
         status, detail = 503, str(error)
     else:
         status, detail = 500, "the server failed at this request; its own log says why"
-    if status == 500:
+    if status == 500 and not isinstance(error, Refused):
         logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
     if status == 404 and not isinstance(error, Refused):
         detail = f"there is nothing at {request.url.path}; see /openapi.json"

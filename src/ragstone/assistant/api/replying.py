@@ -10,6 +10,7 @@ import msgspec
 
 from ragstone.assistant.api.bodies import replied
 from ragstone.assistant.api.desk import AnyRequest, Desk
+from ragstone.assistant.api.problems import Refused
 from ragstone.assistant.conversation import Asked, Said, Turn
 from ragstone.errors import RagstoneError
 
@@ -28,14 +29,10 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     keep: tuple[Turn, ...] = ()
 
 
-class ReplyFailed(RagstoneError):
-    """The assistant failed at a question in a way that nobody foresaw; the exchange is in the log."""
-
-
 async def reply(desk: Desk, exchange: Exchange, respond: Callable[[], Coroutine[Any, Any, Said]]) -> Said:
     """Return the reply, once it is in the log and the conversation has it.
 
-    Raises ReplyFailed for an error of ours, which is logged too; CancelledError leaves nothing behind.
+    Raises Refused for an error of ours, which is logged too; of what is cancelled nothing is kept.
     """
     asking = asyncio.ensure_future(respond())
     try:
@@ -55,7 +52,7 @@ async def reply(desk: Desk, exchange: Exchange, respond: Callable[[], Coroutine[
     await _write(
         desk, exchange, Said(text="", kind="unavailable", lang=exchange.asked.lang or "und", error=told)
     )
-    raise ReplyFailed("the server failed at this question; its own log says why")
+    raise Refused(500, "the server failed at this question; its own log says why")
 
 
 async def _keep(desk: Desk, exchange: Exchange, said: Said) -> None:
@@ -82,7 +79,7 @@ async def _write(desk: Desk, exchange: Exchange, said: Said) -> None:
             conversation_id=exchange.conversation_id,
             now=exchange.received,
         )
-    except (RagstoneError, OSError):
+    except RagstoneError:
         desk.metrics.unlogged.inc()
         logger.exception("exchange %s is not in the log", exchange.id)
 

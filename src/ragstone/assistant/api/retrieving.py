@@ -1,6 +1,7 @@
 """Retrieval and answers without the agent, and the passages that replies cite."""
 
 from litestar import get, post
+from litestar.params import FromPath, JSONBody
 
 from ragstone.assistant.api.bodies import (
     Answered,
@@ -12,7 +13,7 @@ from ragstone.assistant.api.bodies import (
     found,
 )
 from ragstone.assistant.api.chat import check_question
-from ragstone.assistant.api.desk import AnyRequest, Desk, owner_of, path_tail
+from ragstone.assistant.api.desk import AnyRequest, AtDesk, owner_of, path_tail
 from ragstone.assistant.api.history import new_id
 from ragstone.assistant.api.problems import Refused, fails
 from ragstone.assistant.api.replying import Exchange, reply, unless_gone
@@ -28,7 +29,7 @@ PASSAGES = b"/v1/passages/"
     responses=fails(400, 413, 422, 503),
     tags=["retrieval"],
 )
-async def retrieve(data: RetrieveRequest, desk: Desk) -> Retrieved:
+async def retrieve(data: JSONBody[RetrieveRequest], desk: AtDesk) -> Retrieved:
     """Find passages, best first, and ask no model for words."""
     check_question(data.question, desk)
     k = data.k or desk.k
@@ -42,7 +43,7 @@ async def retrieve(data: RetrieveRequest, desk: Desk) -> Retrieved:
     responses=fails(400, 413, 422),
     tags=["retrieval"],
 )
-async def answer(request: AnyRequest, data: AnswerRequest, desk: Desk) -> Answered:
+async def answer(request: AnyRequest, data: JSONBody[AnswerRequest], desk: AtDesk) -> Answered:
     """Answer one question from the documents; the exchange is in the log like those of the agent."""
     check_question(data.question, desk)
     filters = dict(data.filters or {})
@@ -79,7 +80,7 @@ async def answer(request: AnyRequest, data: AnswerRequest, desk: Desk) -> Answer
     responses=fails(400, 404, 503),
     tags=["retrieval"],
 )
-async def passage(request: AnyRequest, chunk_id: str, desk: Desk) -> PassageBody:  # noqa: ARG001
+async def passage(request: AnyRequest, chunk_id: FromPath[str], desk: AtDesk) -> PassageBody:  # noqa: ARG001
     """Give a passage that a reply cites."""
     placed = await desk.assistant.knowledge.passage(path_tail(request, PASSAGES))
     if placed is None:

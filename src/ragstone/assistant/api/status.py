@@ -1,10 +1,12 @@
 """Whether all parts work, what is counted, and what the page must know before it begins."""
 
+import asyncio
+
 import msgspec
 from litestar import Response, get
 from litestar.openapi.datastructures import ResponseSpec
 
-from ragstone.assistant.api.desk import Desk
+from ragstone.assistant.api.desk import AtDesk
 from ragstone.assistant.api.problems import fails
 
 
@@ -33,7 +35,7 @@ class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
     },
     tags=["operation"],
 )
-async def health(desk: Desk) -> Response[Health]:
+async def health(desk: AtDesk) -> Response[Health]:
     """Look at the model, the documents and the log. It needs no key."""
     parts = await desk.health()
     well = all(state == "ok" for state in parts.values())
@@ -47,7 +49,7 @@ async def health(desk: Desk) -> Response[Health]:
     responses=fails(),
     tags=["operation"],
 )
-async def metrics(desk: Desk) -> Response[bytes]:
+async def metrics(desk: AtDesk) -> Response[bytes]:
     """Give all counters in Prometheus's text format."""
     for part, state in (await desk.health()).items():
         desk.metrics.up.labels(part).set(state == "ok")
@@ -55,12 +57,12 @@ async def metrics(desk: Desk) -> Response[bytes]:
 
 
 @get("/v1/settings", summary="What the page must know", responses=fails(), tags=["chat"])
-async def settings(desk: Desk) -> PageSettings:
+async def settings(desk: AtDesk) -> PageSettings:
     """Give languages, filters and scope. It needs no key."""
     assistant = desk.assistant
     return PageSettings(
         languages=list(assistant.languages),
-        filters=assistant.filters,
+        filters=await asyncio.to_thread(assistant.knowledge.filters),
         needs_key=bool(desk.keys),
         scope=assistant.scope,
     )

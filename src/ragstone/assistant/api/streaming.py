@@ -74,7 +74,7 @@ async def sse(desk: Desk, exchange: Exchange, *, include_usage: bool) -> AsyncGe
         async for event in _heard(events):
             yield chunks.of(event) if event is not None else b": still at it\n\n"
         if failure := working.exception():
-            error = problem(CHAT_PATH, 500, str(failure)).error
+            error = problem(CHAT_PATH, 500, getattr(failure, "detail", "the server failed")).error
             yield b"data: " + msgspec.json.encode({"error": error}) + b"\n\n"
             return
         said = working.result()

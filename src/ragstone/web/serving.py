@@ -1,0 +1,125 @@
+"""Runs the assistant's HTTP API on this machine until it is told to stop."""
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ragstone.assistant.api import create_app, is_loopback, read_keys
+from ragstone.assistant.assistant import Assistant
+from ragstone.config import Settings
+from ragstone.errors import ConfigError, MissingExtra
+
+GRACE_S = 20
+"""Seconds that replies under way may still take after the server was told to stop."""
+BACKLOG = 2048
+
+
+def check_public(settings: Settings) -> None:
+    """Check that who can reach the server needs a key, unless only this machine can. Raises ConfigError."""
+    serve = settings.serve
+    if serve.keys_file is None and not is_loopback(serve.host):
+        raise ConfigError(
+            f"[serve] host = {serve.host!r}: everybody in that network could ask, change the documents and "
+            "spend your money. Write a keys_file (see docs/serve.md), or listen on 127.0.0.1, behind a proxy "
+            "that asks who it is."
+        )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound; port 0 takes a free one. Raises ConfigError with what to do."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host.strip("[]"), port))
+    except OSError as mistake:
+        bound.close()
+        raise ConfigError(_unbound(host, port, mistake)) from None
+    return bound
+
+
+def _unbound(host: str, port: int, mistake: OSError) -> str:
+    if mistake.errno == errno.EADDRINUSE:
+        return (
+            f"port {port} of {host} is taken: another server runs there. Stop it, or choose another port "
+            "with --port; --port 0 takes a free one."
+        )
+    if mistake.errno in (errno.EACCES, errno.EPERM):
+        return f"port {port} may not be opened by you: choose one above 1023 with --port."
+    return f"cannot listen on {host!r}, port {port} ({mistake}). Check --host: 127.0.0.1 is this machine."
+
+
+def address_of(bound: socket.socket) -> str:
+    """Return the address of a socket as one opens it in a browser."""
+    host, port = bound.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{shown}:{port}"
+
+
+async def serve_assistant(
+    assistant: Assistant,
+    settings: Settings,
+    bound: socket.socket,
+    *,
+    ready: Callable[[str], None],
+    routes: Sequence[Any] = (),
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; replies under way may then still take 20 seconds.
+
+    ready: is told the address when requests are answered. Raises ConfigError for keys that are no keys,
+    MissingExtra without the packages.
+    """
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtra("serving", "serve") from None
+    serve = settings.serve
+    keys = read_keys(settings.path(serve.keys_file)) if serve.keys_file else None
+    app = create_app(
+        assistant,
+        serve,
+        folder=settings.path(settings.assistant.store),
+        keys=keys,
+        k=settings.assistant.k,
+        routes=routes,
+    )
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_S,
+        backlog=BACKLOG,
+        lifespan="on",
+    )
+
+    class Server(uvicorn.Server):
+        """Tells when it is ready; when it is told to stop it ends, and raises no signal once more."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                ready(address_of(bound))
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            # uvicorn's own raises the signal again at the end, which would kill the process before the log
+            # and the session are closed.
+            loop, heard = asyncio.get_running_loop(), []
+            if threading.current_thread() is threading.main_thread():
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C cancels this task
+                        loop.add_signal_handler(number, self.handle_exit, number, None)
+                        heard.append(number)
+            try:
+                yield
+            finally:
+                for number in heard:
+                    loop.remove_signal_handler(number)
+
+    await Server(config).serve(sockets=[bound])

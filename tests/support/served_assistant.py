@@ -1,0 +1,264 @@
+"""An assistant that says what a test tells it to, its documents and its log in memory, and a server for it.
+
+scripted = Scripted()
+scripted.say(Text("Sow in "), Text("May."), said("Sow in May."))
+with served(scripted, ServeSection(), folder) as url: ...
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.assistant.api import Clocks, create_app
+from ragstone.assistant.assistant import Assistant
+from ragstone.assistant.conversation import Asked, Citation, Doing, Emit, Passage, Said, Step, Text, Turn
+from ragstone.assistant.knowledge.entry import Advance, Entry, KnowledgeDown, Placed
+from ragstone.assistant.knowledge.uploads import check_upload, safe_name
+from ragstone.config.serve import ServeSection
+from ragstone.corpus import IngestOptions
+from ragstone.errors import DataError
+from ragstone.records import Usage
+
+PASSAGE = Passage(
+    chunk_id="guides/maïs.pdf#3",
+    document_id="guides/maïs.pdf",
+    text="Maize is sown in May.",
+    title="Maize guide",
+    page=2,
+    source="guides/maïs.pdf",
+    score=0.9,
+)
+
+
+def said(text: str = "Sow in May [1].", **changed) -> Said:
+    """Return an answer that cites one passage."""
+    plain = Said(
+        text=text,
+        kind="answer",
+        lang="en",
+        citations=(Citation(number=1, passage=PASSAGE),),
+        passages=(PASSAGE,),
+        links=(("Sowing", "https://videos.example/1"),),
+        steps=(
+            Step(
+                thought="They ask about maize.",
+                action="search_documents",
+                arguments={"question": "When is maize sown?"},
+                observation="Maize is sown in May.",
+                status="done",
+                latency_s=0.25,
+            ),
+        ),
+        usage=Usage(input=120, output=30, calls=2),
+        cost_usd=0.002,
+        latency_s=0.5,
+        model="openai/fake",
+        prompt_version="cited-1",
+    )
+    return msgspec.structs.replace(plain, **changed)
+
+
+class Log:
+    """Rows in the order in which they were written; `fails`: it cannot take any."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.thumbs: list[tuple[str, str | None, str | None]] = []
+        self.fails = False
+
+    async def write(
+        self, asked: Asked, said: Said, *, exchange_id: str, conversation_id: str | None, now: datetime
+    ) -> None:
+        if self.fails:
+            raise DataError("the disk is full")
+        self.rows.append(
+            {"asked": asked, "said": said, "id": exchange_id, "conversation": conversation_id, "now": now}
+        )
+
+    async def feedback(
+        self, exchange_id: str, thumb: str | None, correction: str | None, now: datetime
+    ) -> None:
+        self.thumbs.append((exchange_id, thumb, correction))
+
+
+class Knowledge:
+    """Documents by name; `down`: it cannot be reached. What is added waits for `gate`, if that is set."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {"guides/maïs.pdf": b"Maize is sown in May."}
+        self.down = False
+        self.gate: asyncio.Event | None = None
+        self.searched: list[tuple[str, int, dict[str, str]]] = []
+        self.building = self.most_building = 0
+        self.version = "1"
+
+    async def search(self, query: str, k: int, filters: Mapping[str, str] | None = None) -> list[Passage]:
+        if self.down:
+            raise KnowledgeDown("the documents cannot be searched at this moment")
+        self.searched.append((query, k, dict(filters or {})))
+        return [PASSAGE][:k]
+
+    async def passage(self, chunk_id: str) -> Placed | None:
+        if chunk_id != PASSAGE.chunk_id:
+            return None
+        return Placed(passage=PASSAGE, before="Before. ", after=" After.")
+
+    def documents(self) -> list[Entry]:
+        return [
+            Entry(
+                id=name,
+                title=name,
+                file=name,
+                source=name,
+                lang="en",
+                tags={"crop": ["maize"]},
+                topic=None,
+                n_pages=None,
+                n_passages=1,
+                n_characters=len(content),
+                upload=False,
+            )
+            for name, content in self.files.items()
+        ]
+
+    async def add(self, name: str, content: bytes, advance: Advance) -> None:
+        self.building += 1
+        self.most_building = max(self.most_building, self.building)
+        advance("passages", 1, 2)
+        if self.gate is not None:
+            await self.gate.wait()
+        await asyncio.sleep(0)
+        self.building -= 1
+        if b"explode" in content:
+            raise ZeroDivisionError("secret detail")
+        if b"down" in content:
+            raise KnowledgeDown("the documents cannot be changed at this moment")
+        self.files[name] = content
+        advance("passages", 2, 2)
+
+    def check(self, name: str, content: bytes) -> str:
+        safe = safe_name(name)
+        check_upload(safe, content, IngestOptions())
+        return safe
+
+    def filters(self) -> dict[str, list[str]]:
+        return {"crop": ["maize"]}
+
+    async def remove(self, document_id: str) -> bool:
+        return self.files.pop(document_id, None) is not None
+
+    async def rebuild(self, advance: Advance):
+        advance("files", len(self.files), len(self.files))
+        return msgspec.defstruct("Built", [("skipped", list[Any])])([])
+
+
+class Scripted:
+    """events: what is heard of the next reply, in order: Doing, Text, seconds to wait, an exception, Said."""
+
+    def __init__(self) -> None:
+        self.log, self.knowledge = Log(), Knowledge()
+        self.asked: list[Asked] = []
+        self.parts = {"model": "ok", "knowledge": "ok", "log": "ok"}
+        self.cancelled = 0
+        self.events: tuple[Any, ...] = ()
+        self.say(Doing("search_documents", "Searching"), Text("Sow in "), Text("May [1]."), said())
+
+    def say(self, *events) -> None:
+        self.events = events
+
+    async def respond(self, asked: Asked, emit: Emit) -> Said:
+        self.asked.append(asked)
+        try:
+            for event in self.events:
+                match event:
+                    case int() | float():
+                        await asyncio.sleep(event)
+                    case Exception():
+                        raise event
+                    case Said():
+                        return event
+                    case _:
+                        emit(event)
+                        await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        raise AssertionError("a script ends with what was said")
+
+    async def answer(self, question: str, filters: Mapping[str, str], lang: str | None, emit: Emit) -> Said:
+        asked = Asked(turns=(Turn("user", question),), filters=dict(filters), lang=lang)
+        return await self.respond(asked, emit)
+
+    async def health(self) -> dict[str, str]:
+        return dict(self.parts)
+
+    def assistant(self) -> Assistant:
+        return Assistant(
+            respond=self.respond,
+            answer=self.answer,
+            health=self.health,
+            knowledge=self.knowledge,  # type: ignore[arg-type]
+            log=self.log,  # type: ignore[arg-type]
+            scope="farming",
+            languages=("en", "es"),
+            filters={"crop": ["maize"]},
+        )
+
+
+@contextlib.contextmanager
+def served(scripted: Scripted, serve: ServeSection, folder: Path, **options) -> Iterator[str]:
+    """Give the address of a server in a thread of this process."""
+    import uvicorn
+
+    from ragstone.web.serving import address_of, listen
+
+    bound = listen("127.0.0.1", 0)
+    app = create_app(scripted.assistant(), serve, folder=folder, **options)
+    config = uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[bound])), daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        thread.join(0.01)
+    try:
+        yield address_of(bound)
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        bound.close()
+
+
+URL = "http://127.0.0.1:8000"
+KEYS = {"anna": "a" * 16, "ben": "b" * 16}
+
+
+def key(name: str) -> dict[str, str]:
+    """Return the header with somebody's key."""
+    return {"Authorization": f"Bearer {KEYS[name]}"}
+
+
+def ask(client, text="When is maize sown?", headers=None, **more):
+    """Ask one question of a client; more: further fields of the request."""
+    body = {"model": "assistant", "messages": [{"role": "user", "content": text}], **more}
+    return client.post("/v1/chat/completions", json=body, headers=headers or {})
+
+
+class Time:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.at = datetime(2026, 3, 1, tzinfo=UTC)
+        self.seconds = 1000.0
+
+    def move(self, **delta: float) -> None:
+        self.at += timedelta(**delta)
+        self.seconds += timedelta(**delta).total_seconds()
+
+    def clocks(self) -> Clocks:
+        return Clocks(now=lambda: self.at, tick=lambda: self.seconds)
