@@ -23,15 +23,17 @@ class Lexicon(Section, frozen=True, kw_only=True):
     sick: str
     symptoms: str
     weather: str
-    weather_now: str
+    rain: str
+    now: str
     video: str
     before: str
     after: str
     times: str
     things: str
+    elsewhere: str
 
 
-Topic = Literal["pointing", "plants", "sick", "symptoms", "weather", "weather_now", "video", "times"]
+Topic = Literal["pointing", "plants", "sick", "symptoms", "weather", "rain", "now", "video", "times"]
 
 
 @cache

@@ -26,10 +26,13 @@ from ragstone.assistant.planning.state import Choose, Chosen, State, Write
 from ragstone.assistant.planning.trace import Trace
 from ragstone.assistant.planning.trust import own_text, plain, trusted
 from ragstone.assistant.tool import Observation, Situation
+from ragstone.corpus.tokens import tokenize
 from ragstone.errors import ModelError
 from ragstone.llm import CallFailed
 
 MOST_ASKED = 2  # questions back in a row; then it helps as well as it can
+MOST_QUESTION = 320  # characters of a question back
+FEW_WORDS = 3
 QUESTION_MARKS = ("?", "？", "؟")
 REPEATED = (
     "This was done already, with the same arguments: see what came of it above. Choose another action, or "
@@ -95,20 +98,25 @@ def n_asked(asked: Asked) -> int:
 
 
 def is_question(turn: Turn) -> bool:
-    """Say whether a turn asks something."""
-    return turn.text.rstrip(" \"'»”)").endswith(QUESTION_MARKS)
+    """Say whether a turn of the assistant asks something back: it is short, cites nothing and asks.
+
+    What is asked may be explained behind it: "Where is your farm? Please name the nearest town."
+    """
+    asks = any(mark in turn.text for mark in QUESTION_MARKS)
+    return asks and len(turn.text) <= MOST_QUESTION and "[1]" not in turn.text
 
 
 def standing_question(asked: Asked) -> str:
     """Return what the user wants to know: the last turn, after those that it completes.
 
-    A turn completes the one before it where the assistant asked back in between.
+    A turn completes the one before it where the assistant asked back in between, and where it is too short to
+    be understood alone ("And in Dakar?").
     """
     parts: list[str] = []
     for turn in reversed(asked.turns):
         if turn.role == "user":
             parts.append(turn.text.strip())
-        elif not is_question(turn):
+        elif not is_question(turn) and len(tokenize(parts[-1])) > FEW_WORDS:
             break
     return "\n".join(reversed(parts))
 
@@ -176,7 +184,7 @@ def _ask_user(state: State, chosen: Chosen, asking: AskUser, trace: Trace) -> Sa
         return None
     trace.closing(chosen)
     question = plain(asking.question, state)
-    mark = "" if question.endswith(QUESTION_MARKS) else "؟" if state.lang == "ar" else "?"
+    mark = "" if any(one in question for one in QUESTION_MARKS) else "؟" if state.lang == "ar" else "?"
     return Said(text=f"{question}{mark}", kind="question", lang=state.lang)
 
 

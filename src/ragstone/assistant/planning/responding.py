@@ -1,4 +1,4 @@
-"""A conversation -> the next reply: greetings at once, everything else by the agent; with the question's tags."""
+"""A conversation -> the next reply, with the question's tags: greetings at once, all else by the agent."""
 
 import time
 from collections.abc import Callable, Sequence

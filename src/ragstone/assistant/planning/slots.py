@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from ragstone.assistant.conversation import Asked
 from ragstone.assistant.languages import LANGUAGES, language, language_of, phrase
 from ragstone.assistant.planning.lexicon import speaks_of, words_of
 from ragstone.corpus.tags import Tag, match_tags
-from ragstone.corpus.tokens import tokenize
+from ragstone.corpus.tokens import search_terms, tokenize
 
 ASKABLE = ("crop", "place", "season", "symptom")
 """What the assistant has a phrase of its own to ask for."""
 
+PREFIX_MARK = "*"  # at the end of a search term that is the beginning of a word
+ENDING = 2  # letters by which an inflected word may be longer or shorter than its name
 SHORT = 4  # words of a reply that is taken as a whole for what was asked for
 MOST_NAME = 3  # words of a place's name
 REMEMBERED = 4096  # turns whose tags are kept
@@ -27,9 +30,16 @@ def know_by_words(tags: Sequence[Tag]) -> Know:
     both. A short reply to one of the assistant's own questions is what it asked for.
     """
 
+    beginnings = {tag.key: _beginnings(tag) for tag in tags}
+
     @lru_cache(maxsize=REMEMBERED)
-    def named(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return tuple((key, tuple(values)) for key, values in match_tags(text, tags).items() if values)
+    def named(text: str) -> tuple[tuple[str, str], ...]:
+        terms = search_terms(text)
+        # Without the article that Arabic writes onto a word.
+        bare = " ".join(term for term in terms if not term.endswith(PREFIX_MARK))
+        found = {key: values or match_tags(bare, tags)[key] for key, values in match_tags(text, tags).items()}
+        found |= {key: _inflected(terms, beginnings[key]) for key, values in found.items() if not values}
+        return tuple((key, ", ".join(values)) for key, values in found.items() if values)
 
     def know(asked: Asked) -> dict[str, str]:
         known: dict[str, str] = {}
@@ -39,7 +49,7 @@ def know_by_words(tags: Sequence[Tag]) -> Know:
                 wanted = _own_questions().get(turn.text.strip())
                 continue
             before = language_of(turn.text, None, before)
-            tagged = {key: ", ".join(values) for key, values in named(turn.text)}
+            tagged = dict(named(turn.text))
             known |= _said_in(turn.text, before, wanted, tagged) | tagged
             wanted = None
         if "region" in known:
@@ -47,6 +57,29 @@ def know_by_words(tags: Sequence[Tag]) -> Know:
         return known | {key: value for key, value in asked.filters.items() if value}
 
     return know
+
+
+def _beginnings(tag: Tag) -> list[tuple[str, int, str]]:
+    """Return the first letters of names of one word, the length of the name, and the value."""
+    named = [(search_terms(name), value) for value, names in (tag.values or {}).items() for name in names]
+    return [(terms[1], len(terms[0]), value) for terms, value in named if len(terms) == 2]
+
+
+def _inflected(words: Sequence[str], beginnings: Sequence[tuple[str, int, str]]) -> list[str]:
+    """Return the values whose names begin as these words do and are about as long: "tomates" is tomate too.
+
+    A word that could be several values is none.
+    """
+    found: list[str] = []
+    for word, letters in pairwise(words):
+        if letters.endswith(PREFIX_MARK):
+            values = {
+                value
+                for begins, length, value in beginnings
+                if begins == letters and abs(length - len(word)) <= ENDING
+            }
+            found += values if len(values) == 1 else ()
+    return list(dict.fromkeys(found))
 
 
 def _said_in(text: str, lang: str, wanted: str | None, tagged: dict[str, str]) -> dict[str, str]:

@@ -5,15 +5,15 @@ the question nor a slot, and a turn that is unclear in another way than its word
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from ragstone.assistant.conversation import Emit, Text
-from ragstone.assistant.languages import phrase
+from ragstone.assistant.languages import LANGUAGES, phrase
 from ragstone.assistant.planning.actions import ANSWER, ASK_USER, DECLINE, SEARCH, arguments_of
-from ragstone.assistant.planning.lexicon import speaks_of
+from ragstone.assistant.planning.lexicon import Topic, speaks_of, words_of
 from ragstone.assistant.planning.loop import standing_question
 from ragstone.assistant.planning.slots import ASKABLE, place_in
 from ragstone.assistant.planning.state import Choose, Chosen, State, Written
@@ -21,18 +21,16 @@ from ragstone.assistant.planning.trust import own_text
 from ragstone.assistant.tool import Tool
 from ragstone.embedding import EmbedSoon, Vectors
 
+WEATHER, VIDEOS = "weather", "find_videos"
+FARMING: tuple[Topic, ...] = ("plants", "pointing", "symptoms", "sick", "weather")
 QUESTIONS = ("question", "query", "text", "topic")  # arguments that are the question itself
 PLACES = ("place", "location", "city", "town")
-NAMED = 0.06  # of cosine similarity: what words such as "weather" and "video" count for a tool
-WORDS_OF = {"weather": ("weather",), "find_videos": ("video",)}
-# By how much another tool must be nearer than the documents: they answer most questions, and say when not.
-MARGIN = 0.0
-
-InScope = Callable[[str, str], Awaitable[bool]]
-"""(question, lang) -> whether the assistant is about it."""
+# Of cosine similarity: what "weather" or "video" counts for these tools, and what its absence counts against
+# them. Cosines of this embedder lie between 0.75 and 0.95, and those of unlike questions hardly lower.
+NAMED, UNNAMED = 0.06, 0.04
 
 
-def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope) -> Choose:
+def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon) -> Choose:
     """Return the planner that decides by words and vectors; see the module."""
     near = _Nearest(tools, embed)
 
@@ -40,9 +38,9 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
         if state.taken:
             return _after(state, tools)
         question = standing_question(state.asked)
-        if not await in_scope(question, state.lang):
-            return Chosen(action=DECLINE, arguments={"why": "it is not about the scope"})
-        name = await near(question, state.lang)
+        name = await near(question, state)
+        if name == DECLINE:
+            return Chosen(action=DECLINE, arguments={"why": "nearest to examples of what is out of scope"})
         missing = _missing(state, question, tools[name])
         if missing and state.may_ask:
             return _ask(state, missing)
@@ -66,15 +64,23 @@ class _Nearest:
 
     def __init__(self, tools: Mapping[str, Tool], embed: EmbedSoon) -> None:
         self._examples = [(name, text) for name, tool in tools.items() for text in tool.examples]
+        self._examples += [(DECLINE, text) for lang in LANGUAGES for text in words_of(lang, "elsewhere")]
         self._embed = embed
         self._vectors: Vectors | None = None
         self._first = asyncio.Lock()
 
-    async def __call__(self, question: str, lang: str) -> str:
-        scores = await self.scores(question, lang)
-        rivals = {name: score for name, score in scores.items() if name != SEARCH}
-        best = max(rivals, key=rivals.__getitem__, default=SEARCH)
-        return best if scores.get(best, 0.0) > scores.get(SEARCH, 0.0) + MARGIN else SEARCH
+    async def __call__(self, question: str, state: State) -> str:
+        """Return the name of a tool, or DECLINE."""
+        scores = await self.scores(question, state.lang)
+
+        def held(topic: Topic) -> bool:
+            return speaks_of(question, state.lang, topic) is not None
+
+        if "crop" in state.known or len(state.asked.turns) > 1 or any(map(held, FARMING)):
+            scores.pop(DECLINE, None)
+        if held("symptoms") or held("sick"):
+            scores = {name: score for name, score in scores.items() if name in (SEARCH, VIDEOS)}
+        return max(scores, key=scores.__getitem__, default=SEARCH)
 
     async def scores(self, question: str, lang: str) -> dict[str, float]:
         """Return how near each tool with examples is: the cosine of its nearest one, and its words."""
@@ -88,10 +94,19 @@ class _Nearest:
         found: dict[str, float] = {}
         for (name, _text), cosine in zip(self._examples, self._vectors @ vector, strict=True):
             found[name] = max(found.get(name, -1.0), float(cosine))
-        for name, topics in WORDS_OF.items():
-            if name in found and any(speaks_of(question, lang, topic) for topic in topics):  # type: ignore[arg-type]
-                found[name] += NAMED
+        for name, named in _named(question, lang).items():
+            if name in found:
+                found[name] += NAMED if named else -UNNAMED
         return found
+
+
+def _named(question: str, lang: str) -> dict[str, bool]:
+    """Return for tools that have words of their own whether a question holds one of them."""
+    rain = speaks_of(question, lang, "rain") and speaks_of(question, lang, "now")
+    return {
+        WEATHER: bool(speaks_of(question, lang, "weather") or rain),
+        VIDEOS: bool(speaks_of(question, lang, "video")),
+    }
 
 
 def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
@@ -101,7 +116,7 @@ def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
     if missing in ASKABLE and state.may_ask:
         return _ask(state, [missing])
     tried = any(taken.step.action == SEARCH for taken in state.taken)
-    if last.step.status == "done" or tried or last.step.action == "weather":
+    if last.step.status == "done" or tried or last.step.action == WEATHER:
         return Chosen(action=ANSWER, arguments={"text": None})
     question = standing_question(state.asked)
     return Chosen(action=SEARCH, arguments=_filled(state, question, tools[SEARCH]) or {})
@@ -122,7 +137,7 @@ def _missing(state: State, question: str, tool: Tool) -> list[str]:
     lacking = [slot for slot in needs if slot in ASKABLE and slot not in known]
     if "place" in lacking and place_in(question, lang, known.get("crop", ""), eager=True):
         lacking.remove("place")
-    if tool.name == "weather":
+    if tool.name == WEATHER:
         return lacking
     sick = speaks_of(question, lang, "sick")
     unnamed = speaks_of(question, lang, "pointing") or (sick and speaks_of(question, lang, "plants"))

@@ -1,0 +1,180 @@
+"""Whether the planners choose the action that a person would: 89 labelled turns in six languages.
+
+Run: python benchmarks/planning.py                                 # words, with the packaged embedder
+     python benchmarks/planning.py --model llamacpp/smollm2-135m --limit 25   # spread evenly
+
+A turn is right if the action is one of those that the label allows, and if the arguments that it names are
+there: of `missing` one is enough, a name may be part of another ("wheat" in "spring wheat"). Only the first
+action of a reply is looked at; greetings are told before a planner is asked.
+"""
+
+import argparse
+import asyncio
+import tempfile
+import time
+from collections import Counter
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragstone.assistant.answering import Answering, documents_tool, load_answering_prompt
+from ragstone.assistant.conversation import Asked, Passage, Turn
+from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments
+from ragstone.assistant.planning.lexicon import courtesy_in
+from ragstone.assistant.planning.loop import MOST_ASKED, n_asked
+from ragstone.assistant.planning.model import model_chooser
+from ragstone.assistant.planning.responding import conversation_language
+from ragstone.assistant.planning.slots import know_by_words
+from ragstone.assistant.planning.state import Choose, Chosen, State
+from ragstone.assistant.planning.words import words_chooser
+from ragstone.assistant.tool import Tool
+from ragstone.assistant.tools import crops_tool, videos_tool, weather_tool
+from ragstone.config import Settings, WeatherSection
+from ragstone.config.assistant import DEFAULT_SCOPE
+from ragstone.corpus.tags import Tag, load_tags
+from ragstone.embedding import Gathered, open_embedder
+from ragstone.engine.session import open_session
+from ragstone.llm import CallFailed, Prompt, Reply
+
+HERE = Path(__file__).parent
+EXAMPLES = HERE.parent / "examples" / "assistant"
+TODAY = date(2026, 11, 21)
+
+
+class Labelled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A conversation, the user's turn first and last, and what should be done next.
+
+    action: any of these is right. arguments: that must be there. holds: texts that some argument must hold.
+    """
+
+    lang: str
+    turns: list[str]
+    action: list[str]
+    arguments: dict[str, Any] = {}
+    holds: list[str] = []
+
+
+def labelled() -> list[Labelled]:
+    lines = (HERE / "planning_turns.jsonl").read_text(encoding="utf-8").splitlines()
+    return [msgspec.json.decode(line, type=Labelled) for line in lines]
+
+
+def state_of(one: Labelled, known: Any) -> State:  # noqa: ANN401 - a function
+    turns = [Turn("assistant" if n % 2 else "user", text) for n, text in enumerate(one.turns)]
+    asked = Asked(turns=tuple(turns))
+    return State(
+        asked=asked,
+        lang=conversation_language(asked),
+        today=TODAY,
+        known=known(asked),
+        may_ask=n_asked(asked) < MOST_ASKED,
+    )
+
+
+async def outcome(one: Labelled, choose: Choose, menu: Menu, known: Any) -> tuple[str, Chosen]:  # noqa: ANN401
+    """Return "right", or what is wrong: the language, the action, its arguments, or the form of the reply."""
+    state = state_of(one, known)
+    if state.lang != one.lang:
+        return "language", Chosen(action=state.lang)
+    if courtesy_in(state.asked.question, state.lang):
+        chosen = Chosen(action="greeting")
+    else:
+        try:
+            chosen = await choose(state)
+        except CallFailed as failure:
+            return "form", Chosen(action=failure.status)
+    if chosen.action not in one.action:
+        return "action", chosen
+    if chosen.action != "greeting":
+        try:
+            read_arguments(menu, chosen.action, chosen.arguments)
+        except ValueError:
+            return "arguments", chosen
+    return "right" if fits(chosen, one) else "arguments", chosen
+
+
+def fits(chosen: Chosen, one: Labelled) -> bool:
+    said = " ".join(str(value) for value in chosen.arguments.values()).casefold()
+    for name, wanted in one.arguments.items():
+        given = chosen.arguments.get(name)
+        if isinstance(wanted, list):
+            if not set(wanted) & set(given if isinstance(given, list) else ()):
+                return False
+        elif str(wanted).casefold() not in str(given).casefold():
+            return False
+    return all(text.casefold() in said for text in one.holds)
+
+
+async def no_search(*_: object) -> list[Passage]:
+    raise NotImplementedError("only the choice is measured")
+
+
+async def no_stream(_prompt: Prompt, _on_text: object) -> Reply:
+    raise NotImplementedError("only the choice is measured")
+
+
+def made_tools(weather: Tool, tags: list[Tag], embed: Any) -> list[Tool]:  # noqa: ANN401
+    answering = Answering(
+        stream=no_stream,
+        prompt=load_answering_prompt("cited"),
+        secret=b"s" * 32,
+        embed=embed,
+        context_tokens=8192,
+    )
+    return [
+        documents_tool(no_search, answering, k=5, tags=tags),
+        weather,
+        crops_tool(EXAMPLES / "crops.csv"),
+        videos_tool(EXAMPLES / "videos.csv", embed),
+    ]
+
+
+def tell(title: str, found: list[tuple[Labelled, str, Chosen]], seconds: float, *, wrong: bool) -> None:
+    print(f"\n{title}: {len(found)} turns, {seconds / len(found):.2f} s a turn")
+    counts = Counter(what for _one, what, _chosen in found)
+    print("  " + ", ".join(f"{what} {n}" for what, n in counts.most_common()))
+    for key in ("lang", "action"):
+        groups: dict[str, list[bool]] = {}
+        for one, what, _chosen in found:
+            group = one.lang if key == "lang" else one.action[0]
+            groups.setdefault(group, []).append(what == "right")
+        print("  " + "  ".join(f"{group} {sum(marks)}/{len(marks)}" for group, marks in groups.items()))
+    if wrong:
+        for one, what, chosen in found:
+            if what != "right":
+                print(
+                    f"  {what:10} {one.turns[-1][:60]:60} {one.action} <- {chosen.action} {chosen.arguments}"
+                )
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", help="asked in place of the planner by words")
+    parser.add_argument("--limit", type=int, help="of this many turns, evenly spread")
+    parser.add_argument("--wrong", action="store_true", help="show what was not right")
+    given = parser.parse_args()
+    turns = labelled()
+    step = len(turns) / (given.limit or len(turns))
+    turns = [turns[int(n * step)] for n in range(given.limit or len(turns))]
+    tags = load_tags(EXAMPLES / "tags.toml")
+    known = know_by_words(tags)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(root=folder)
+        embedder = open_embedder("packaged")
+        async with open_session(settings) as session, weather_tool(WeatherSection()) as weather:
+            menu = menu_of(made_tools(weather, tags, embedder))
+            if given.model is None:
+                choose = words_chooser(menu.tools, Gathered(embedder))
+            else:
+                ask = await session.ask(given.model)
+                choose = model_chooser(menu, ask, scope=DEFAULT_SCOPE, secret=b"s" * 32, budget=1500)
+            await outcome(turns[0], choose, menu, known)  # the model is loaded, the examples embedded
+            started = time.perf_counter()
+            found = [(one, *await outcome(one, choose, menu, known)) for one in turns]
+            tell(given.model or "words", found, time.perf_counter() - started, wrong=given.wrong)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
