@@ -10,7 +10,9 @@ import msgspec
 from ragstone.assistant.conversation import Asked, Said
 from ragstone.assistant.log.appending import Appender
 from ragstone.assistant.log.row import answer_row, digest_of, label_rows
-from ragstone.dataset.masking import OwnWords
+from ragstone.assistant.log.spans import Spans
+from ragstone.config.assistant import LogSection
+from ragstone.dataset.masking import OwnWords, own_words
 
 EXCHANGES, FEEDBACK = "exchanges", "feedback"
 
@@ -21,14 +23,24 @@ class ExchangeLog:
     problem: why the log cannot be written, and what to do; None from the next line on that can.
     """
 
-    def __init__(self, folder: Path, rotate_bytes: int, own: OwnWords | None, secret: bytes) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        rotate_bytes: int,
+        own: OwnWords | None,
+        secret: bytes,
+        *,
+        spans: Spans | None = None,
+    ) -> None:
         """rotate_bytes: a file that would grow beyond is followed by another. secret: for digest_of.
+        spans: gets every exchange too.
 
         A folder that cannot be written to is no error here: see `problem`.
         """
         self.folder = folder
         self._own = own
         self._secret = secret
+        self._spans = spans
         self._exchanges = Appender(folder, EXCHANGES, rotate_bytes)
         self._feedback = Appender(folder, FEEDBACK, rotate_bytes)
         self.problem = self._exchanges.problem
@@ -50,6 +62,8 @@ class ExchangeLog:
                 conversation=digest_of(self._secret, conversation_id),
                 now=now,
             )
+            if self._spans is not None:
+                self._spans.send(row, now)
             return msgspec.json.encode(row)
 
         await self._append(self._exchanges, line, now)
@@ -77,6 +91,22 @@ class ExchangeLog:
             self.problem = file.problem
 
     def close(self) -> None:
-        """Write what waits, and close the files."""
+        """Write what waits, and close the files; spans that wait are sent, for some seconds at most."""
         self._exchanges.close()
         self._feedback.close()
+        if self._spans is not None:
+            self._spans.close()
+
+
+def open_log(section: LogSection, root: Path, secret: bytes) -> ExchangeLog:
+    """Return the log that `[assistant.log]` describes; root: its folder is relative to that.
+
+    Raises ConfigError for a wrong expression in `mask`, MissingExtra for `otlp_endpoint` without its package.
+    """
+    return ExchangeLog(
+        root / Path(section.folder).expanduser(),
+        section.rotate_mb * 1_000_000,
+        own_words(section.mask),
+        secret,
+        spans=None if section.otlp_endpoint is None else Spans(section.otlp_endpoint),
+    )
