@@ -1,0 +1,176 @@
+"""The assistant in a session: its knowledge base, model, tools and log, as `[assistant]` declares them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from ragstone.assistant.answering import Answering, Search, answer_from, documents_tool, load_answering_prompt
+from ragstone.assistant.assistant import AnswerFrom, Assistant
+from ragstone.assistant.conversation import Emit, Said, Text
+from ragstone.assistant.knowledge import KnowledgeDown
+from ragstone.assistant.languages import LANGUAGES, language_of, phrase
+from ragstone.assistant.log import open_log
+from ragstone.assistant.planning.actions import Menu, menu_of
+from ragstone.assistant.planning.loop import Agent
+from ragstone.assistant.planning.model import model_chooser, model_writer
+from ragstone.assistant.planning.responding import question_tags, respond_with
+from ragstone.assistant.planning.slots import know_by_words
+from ragstone.assistant.planning.words import words_chooser, write_by_words
+from ragstone.assistant.tool import Tool
+from ragstone.assistant.tools import crops_tool, function_tool, videos_tool, weather_tool
+from ragstone.config import AssistantSection, Settings
+from ragstone.corpus.tags import Tag, load_tags
+from ragstone.embedding import Gathered
+from ragstone.engine.assistant_build import opened_knowledge
+from ragstone.engine.session import Session
+from ragstone.errors import ModelError
+from ragstone.llm import Ask, CallFailed, Prompt, Reply, Stream
+
+MOST_TURNS_TOKENS = 3000  # of a prompt, for the conversation; a third of the model's context if that is less
+
+
+@contextlib.asynccontextmanager
+async def open_assistant(
+    settings: Settings, session: Session, *, today: Callable[[], date] = date.today
+) -> AsyncIterator[Assistant]:
+    """Give the assistant of `[assistant]`; servers of its tools, its log and its store are left at the end.
+
+    today: read once for each conversation. Raises ModelError where no model is named or it cannot be had,
+    ConfigError for a file, function or server of its tools that is not there, naming the key, and what
+    opened_knowledge raises.
+    """
+    section, root = settings.assistant, Path(settings.root)
+    model = _model(section)
+    tags = load_tags(settings.path(section.tags)) if section.tags else []
+    async with AsyncExitStack() as stack:
+        knowledge = await stack.enter_async_context(opened_knowledge(settings, session))
+        watched = _Watched(await session.ask(model), await session.stream(model))
+        answering = Answering(
+            stream=watched.stream,
+            prompt=load_answering_prompt(section.prompt),
+            secret=session.secret(),
+            embed=session.embedder(section.embedder),
+            context_tokens=session.context_tokens(model),
+            model=(await session.door(model)).endpoint.identity,
+        )
+        documents = documents_tool(knowledge.search, answering, k=section.k, tags=tags)
+        tools = [documents, *await _open_tools(settings, session, stack)]
+        agent = _agent(section, session, menu_of(tools), watched, tags, model)
+        log = open_log(section.log, root, session.secret())
+        stack.callback(log.close)
+
+        async def health() -> dict[str, str]:
+            return {
+                "model": watched.problem or "ok",
+                "knowledge": await knowledge.health(),
+                "log": log.problem or "ok",
+            }
+
+        yield Assistant(
+            respond=respond_with(agent, tags, today),
+            answer=_answer_from(knowledge.search, answering, section.k),
+            health=health,
+            knowledge=knowledge,
+            log=log,
+            scope=section.scope,
+            languages=LANGUAGES,
+        )
+
+
+def _model(section: AssistantSection) -> str:
+    if section.model is None:
+        raise ModelError(
+            "the assistant asks a model. Name one with --model, e.g. openai/gpt-4o-mini, or as model in the "
+            "table [assistant] or [run] of ragstone.toml."
+        )
+    return section.model
+
+
+async def _open_tools(settings: Settings, session: Session, stack: AsyncExitStack) -> list[Tool]:
+    """Return the tools besides the documents; what has to be closed is left to the stack."""
+    section, tools = settings.assistant, []
+    if section.weather.forecast_url and section.weather.geocoding_url:
+        tools.append(await stack.enter_async_context(weather_tool(section.weather)))
+    if section.crops is not None:
+        tools.append(await asyncio.to_thread(crops_tool, settings.path(section.crops)))
+    if section.videos is not None:
+        embed = session.embedder(section.embedder)
+        tools.append(await asyncio.to_thread(videos_tool, settings.path(section.videos), embed))
+    for call in section.tools:
+        tools.append(await function_tool(call, Path(settings.root)))
+    if section.mcp:
+        from ragstone.assistant.tools.mcp import open_mcp_tools  # the SDK takes 0.5 s to import
+
+        for name, server in section.mcp.items():
+            tools += await stack.enter_async_context(open_mcp_tools(name, server))
+    return tools
+
+
+def _agent(
+    section: AssistantSection, session: Session, menu: Menu, watched: "_Watched", tags: list[Tag], model: str
+) -> Agent:
+    if section.planner == "words":
+        choose = words_chooser(menu.tools, Gathered(session.embedder(section.embedder)))
+        write = write_by_words
+    else:
+        budget = min(MOST_TURNS_TOKENS, session.context_tokens(model) // 3)
+        choose = model_chooser(menu, watched.ask, scope=section.scope, secret=session.secret(), budget=budget)
+        write = model_writer(watched.stream, scope=section.scope, secret=session.secret(), budget=budget)
+    return Agent(
+        menu=menu,
+        choose=choose,
+        write=write,
+        know=know_by_words(tags),
+        scope=section.scope,
+        most_steps=section.steps,
+        time_limit_s=section.time_limit_s,
+    )
+
+
+def _answer_from(search: Search, answering: Answering, k: int) -> AnswerFrom:
+    """Return what answers a question from the documents alone."""
+
+    async def answer(question: str, filters: Mapping[str, str], lang: str | None, emit: Emit) -> Said:
+        spoken = language_of(question, lang)
+        try:
+            passages = await search(question, k, filters)
+        except KnowledgeDown as down:
+            text = phrase("documents_unavailable", spoken)
+            emit(Text(text))
+            return Said(text=text, kind="unavailable", lang=spoken, error=str(down))
+        said = await answer_from(question, passages, spoken, answering, emit)
+        tags = dict(filters) | question_tags(spoken, passages) | said.tags
+        return msgspec.structs.replace(said, tags=tags)
+
+    return answer
+
+
+class _Watched:
+    """A model, and why the last call to it failed: health is told without a call that somebody pays for."""
+
+    def __init__(self, ask: Ask, stream: Stream) -> None:
+        self.problem: str | None = None
+        self._ask, self._stream = ask, stream
+
+    async def ask(self, prompt: Prompt) -> Reply:
+        with self._watching():
+            return await self._ask(prompt)
+
+    async def stream(self, prompt: Prompt, on_text: Callable[[str], None]) -> Reply:
+        with self._watching():
+            return await self._stream(prompt, on_text)
+
+    @contextlib.contextmanager
+    def _watching(self) -> Iterator[None]:
+        try:
+            yield
+        except ModelError as failure:
+            answered = isinstance(failure, CallFailed) and failure.status in ("unparsable", "refused")
+            self.problem = None if answered else str(failure)
+            raise
+        self.problem = None
