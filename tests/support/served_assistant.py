@@ -207,7 +207,6 @@ class Scripted:
             log=self.log,  # type: ignore[arg-type]
             scope="farming",
             languages=("en", "es"),
-            filters={"crop": ["maize"]},
         )
 
 

@@ -1,15 +1,12 @@
 """The assistant as those see it who serve it: one value whose functions do everything."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from ragstone.assistant.conversation import Asked, Emit, Said
-
-if TYPE_CHECKING:
-    from ragstone.assistant.knowledge import KnowledgeBase
-    from ragstone.assistant.log import ExchangeLog
+from ragstone.assistant.knowledge import KnowledgeBase
+from ragstone.assistant.log import ExchangeLog
 
 Respond = Callable[[Asked, Emit], Awaitable[Said]]
 """A conversation -> the next reply. Raises nothing but CancelledError: whatever fails, the reply says so."""
@@ -22,15 +19,14 @@ class Assistant(msgspec.Struct, frozen=True, kw_only=True):
     """An assistant, ready to be asked; made by `ragstone.engine.assistant.open_assistant`.
 
     health: part ("model", "knowledge", "log") -> "ok", or what is wrong with it. scope: what it answers
-    questions about. languages: ISO 639-1 codes that its phrases are written in. filters: tag -> the values
-    that passages may be restricted to. The log is written by who serves: it knows ids and the time.
+    questions about. languages: ISO 639-1 codes that its phrases are written in. The log is written by who
+    serves: it knows ids and the time.
     """
 
     respond: Respond
     answer: AnswerFrom
     health: Callable[[], Awaitable[dict[str, str]]]
-    knowledge: "KnowledgeBase"
-    log: "ExchangeLog"
+    knowledge: KnowledgeBase
+    log: ExchangeLog
     scope: str
     languages: tuple[str, ...]
-    filters: dict[str, list[str]] = {}

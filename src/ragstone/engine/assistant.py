@@ -20,6 +20,7 @@ from ragstone.assistant.planning.loop import Agent
 from ragstone.assistant.planning.model import model_chooser, model_writer
 from ragstone.assistant.planning.responding import question_tags, respond_with
 from ragstone.assistant.planning.slots import know_by_words
+from ragstone.assistant.planning.state import Choose, Write
 from ragstone.assistant.planning.words import words_chooser, write_by_words
 from ragstone.assistant.tool import Tool
 from ragstone.assistant.tools import crops_tool, function_tool, videos_tool, weather_tool
@@ -93,7 +94,8 @@ def _model(section: AssistantSection) -> str:
 
 async def _open_tools(settings: Settings, session: Session, stack: AsyncExitStack) -> list[Tool]:
     """Return the tools besides the documents; what has to be closed is left to the stack."""
-    section, tools = settings.assistant, []
+    section = settings.assistant
+    tools: list[Tool] = []
     if section.weather.forecast_url and section.weather.geocoding_url:
         tools.append(await stack.enter_async_context(weather_tool(section.weather)))
     if section.crops is not None:
@@ -101,8 +103,7 @@ async def _open_tools(settings: Settings, session: Session, stack: AsyncExitStac
     if section.videos is not None:
         embed = session.embedder(section.embedder)
         tools.append(await asyncio.to_thread(videos_tool, settings.path(section.videos), embed))
-    for call in section.tools:
-        tools.append(await function_tool(call, Path(settings.root)))
+    tools += [await function_tool(call, Path(settings.root)) for call in section.tools]
     if section.mcp:
         from ragstone.assistant.tools.mcp import open_mcp_tools  # the SDK takes 0.5 s to import
 
@@ -114,13 +115,7 @@ async def _open_tools(settings: Settings, session: Session, stack: AsyncExitStac
 def _agent(
     section: AssistantSection, session: Session, menu: Menu, watched: "_Watched", tags: list[Tag], model: str
 ) -> Agent:
-    if section.planner == "words":
-        choose = words_chooser(menu.tools, Gathered(session.embedder(section.embedder)))
-        write = write_by_words
-    else:
-        budget = min(MOST_TURNS_TOKENS, session.context_tokens(model) // 3)
-        choose = model_chooser(menu, watched.ask, scope=section.scope, secret=session.secret(), budget=budget)
-        write = model_writer(watched.stream, scope=section.scope, secret=session.secret(), budget=budget)
+    choose, write = _planner(section, session, menu, watched, model)
     return Agent(
         menu=menu,
         choose=choose,
@@ -129,6 +124,21 @@ def _agent(
         scope=section.scope,
         most_steps=section.steps,
         time_limit_s=section.time_limit_s,
+    )
+
+
+def _planner(
+    section: AssistantSection, session: Session, menu: Menu, watched: "_Watched", model: str
+) -> tuple[Choose, Write]:
+    """Return who chooses the next action, and who writes replies from what tools have brought."""
+    if section.planner == "words":
+        embedder = session.embedder(section.embedder)
+        return words_chooser(menu.tools, Gathered(embedder)), write_by_words
+    scope, secret = section.scope, session.secret()
+    budget = min(MOST_TURNS_TOKENS, session.context_tokens(model) // 3)
+    return (
+        model_chooser(menu, watched.ask, scope=scope, secret=secret, budget=budget),
+        model_writer(watched.stream, scope=scope, secret=secret, budget=budget),
     )
 
 
