@@ -21,14 +21,13 @@ from ragstone.llm import load_secret, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.monitor.alarm import Alarm
 from ragstone.monitor.alarms import alarms
+from ragstone.monitor.given import given_judgements
 from ragstone.monitor.masking import Masker
 from ragstone.monitor.reading import ReadCounts, take_log
 from ragstone.monitor.scored import best_of, scored_of
 from ragstone.monitor.store import MonitorStore
 from ragstone.monitor.summary import WatchSummary
-from ragstone.records import Judgement
 from ragstone.report import Calls
-from ragstone.tables import read_rows
 
 POLL_S = 2.0
 GIVEN = 5000  # judgements that are kept together
@@ -160,7 +159,7 @@ class Watcher:
         best = best_of(self.judges)
         for file in files:
             with progress("read judgements", None, State) as advance:
-                rows = read_rows(file, Judgement)
+                rows = given_judgements(file)
                 while some := list(islice(rows, GIVEN)):
                     scores = [(row.question_id, scored_of(row)) for row in some]
                     placed = self.store.take_in(scores, best=best)
@@ -168,6 +167,8 @@ class Watcher:
                     self._unplaced += len(some) - placed
                     for _ in some:
                         advance()
+        if self._given:
+            self.store.finish(self._names)
 
     def forecast(self) -> Forecast:
         """Return what judging all that is due would ask; the budget of the day is not looked at."""

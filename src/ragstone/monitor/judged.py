@@ -109,12 +109,28 @@ class Scores:
 
     def finish(self, exchanges: Iterable[int], judges: Sequence[str]) -> set[int]:
         """Note and return which exchanges all of these judges have judged; the others stay due."""
-        names = " ".join(sorted(judges))
-        self._db.execute("INSERT OR IGNORE INTO judge_sets (judges) VALUES (?)", (names,))
-        (number,) = self._db.execute("SELECT n FROM judge_sets WHERE judges = ?", (names,)).fetchone()
+        number = self._set(judges)
         done = {n for n in exchanges if not _missing(self._db, n, judges)}
         self._db.executemany("UPDATE exchanges SET done = ? WHERE n = ?", [(number, n) for n in done])
         return done
+
+    def finish_all(self, judges: Sequence[str]) -> None:
+        """Note for every exchange whether all of these judges have judged it."""
+        listed = [judge for name in judges for judge in (name, f"{name}{TOGETHER}")]
+        marks = ",".join("?" * len(listed))
+        self._db.execute(
+            "UPDATE exchanges SET done = ? WHERE n IN (SELECT s.exchange FROM scores s JOIN measures m"
+            f" ON m.n = s.measure WHERE m.judge IN ({marks})"
+            f" AND NOT (s.status IN ({_PASSING}) AND s.tries < {TRIES})"
+            " GROUP BY s.exchange HAVING count(DISTINCT replace(m.judge, ?, '')) = ?)",
+            (self._set(judges), *listed, TOGETHER, len(judges)),
+        )
+
+    def _set(self, judges: Sequence[str]) -> int:
+        names = " ".join(sorted(judges))
+        self._db.execute("INSERT OR IGNORE INTO judge_sets (judges) VALUES (?)", (names,))
+        (number,) = self._db.execute("SELECT n FROM judge_sets WHERE judges = ?", (names,)).fetchone()
+        return int(number)
 
     def declare(self, one: Scored, labels: Iterable[str], best: dict[str, str]) -> None:
         """Make known which labels a judge can give, so that those that it never gave have a share of 0."""

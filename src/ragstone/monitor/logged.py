@@ -99,6 +99,7 @@ class Reader:
 
     def read(self, raw: Mapping[str, Any]) -> Logged | Said | None:
         """Return what a row says; None for one that asks nothing and says nothing of an exchange."""
+        raw = _plain_names(raw)
         told = self._said(raw)
         if told is not None:
             return told
@@ -203,14 +204,19 @@ def seconds_of(value: object) -> float | None:
 
 
 def _first(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: ANN401 - whatever the log holds
-    """Return the first value under one of the names, in any case; None where there is none."""
+    """Return the first value under one of the names; None where there is none."""
     for column in columns:
-        value = cell(raw, column)
+        value = cell(raw, column) if "." in column else raw.get(column)
         if value is not None and value != "" and value == value:
             return value
-    folded = {str(name).casefold(): value for name, value in raw.items()}
-    names = (column for column in columns if column not in raw)
-    return next((folded[name] for name in names if folded.get(name) not in (None, "")), None)
+    return None
+
+
+def _plain_names(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row in which its columns are found in small letters too."""
+    if all(isinstance(name, str) and name.islower() for name in raw):
+        return raw
+    return {str(name).strip().casefold(): value for name, value in raw.items()} | {**raw}
 
 
 def _tag(value: object) -> str | None:

@@ -165,6 +165,12 @@ class MonitorStore:
             self._scores.keep(scores, best)
             return self._scores.finish(finished, judges) if judges else set()
 
+    def finish(self, judges: Sequence[str]) -> None:
+        """Note which exchanges all of these judges have judged, of all that there are."""
+        with explained(self.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._scores.finish_all(judges)
+
     def declare_labels(self, one: Scored, labels: Iterable[str], best: dict[str, str]) -> None:
         """Make known which labels a judge can give."""
         with explained(self.path), self._db:
