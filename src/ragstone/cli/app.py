@@ -26,6 +26,7 @@ from ragstone.cli.report import report
 from ragstone.cli.retrieve import retrieve
 from ragstone.cli.run import run
 from ragstone.cli.sample import sample
+from ragstone.cli.serve import serve
 from ragstone.cli.tag import tag
 from ragstone.cli.translate import translate
 from ragstone.cli.watch import watch
@@ -59,6 +60,7 @@ for command in (
     blame,
     report,
     watch,
+    serve,
     export,
     doctor,
 ):

@@ -135,6 +135,11 @@ def test_what_is_not_there_is_a_problem(client):
     assert "GET" in wrong.headers["allow"]
 
 
+def test_a_path_tells_all_that_it_takes(client):
+    assert client.options("/v1/documents").headers["allow"] == "GET, OPTIONS, POST"
+    assert client.put("/v1/documents").headers["allow"] == "GET, OPTIONS, POST"
+
+
 def test_what_is_not_json_is_a_problem(client):
     response = client.post("/v1/retrieve", content=b"<a/>", headers={"Content-Type": "text/xml"})
     assert response.status_code in (400, 415)

@@ -9,6 +9,7 @@ from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
+from litestar.routes import HTTPRoute
 from litestar.types import ControllerRouterHandler
 
 from ragstone.assistant.api import chat, conversations, documents, page_routes, retrieving, status
@@ -84,7 +85,10 @@ def create_app(
         openapi_config=_openapi_config(bool(held)),
         request_max_body_size=body_limit("", desk),
     )
-    app.asgi_handler = gated(app.asgi_handler, desk)
+    methods = {
+        route.path_format: sorted(route.methods) for route in app.routes if isinstance(route, HTTPRoute)
+    }
+    app.asgi_handler = gated(app.asgi_handler, desk, methods)
     return app
 
 

@@ -1,7 +1,7 @@
 """What stands before every route: who may ask, how often, how much; and the headers of every response."""
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 import msgspec
@@ -48,8 +48,11 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def gated(app: ASGIApp, desk: Desk) -> ASGIApp:
-    """Return the app behind its gate. A request that is turned away reaches no route."""
+def gated(app: ASGIApp, desk: Desk, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
+    """Return the app behind its gate. A request that is turned away reaches no route.
+
+    methods: template of a path -> all that it takes, for OPTIONS.
+    """
     limits = Limits(desk.serve.requests_per_minute)
 
     async def gate(scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,9 +69,12 @@ def gated(app: ASGIApp, desk: Desk) -> ASGIApp:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = _with_headers(
-                    list(message["headers"]), headers.get("origin", "") if allowed else None
-                )
+                sent = list(message["headers"])
+                if scope["method"] == "OPTIONS" and (taken := methods.get(str(scope.get("path_template")))):
+                    # Litestar's own answer has the methods of the first function of a path only.
+                    sent = [one for one in sent if one[0].lower() != b"allow"]
+                    sent.append((b"allow", ", ".join(taken).encode()))
+                message["headers"] = _with_headers(sent, headers.get("origin", "") if allowed else None)
             await send(message)
 
         try:
