@@ -21,6 +21,7 @@ import msgspec
 
 from ragstone.assistant.answering import Answering, documents_tool, load_answering_prompt
 from ragstone.assistant.conversation import Asked, Passage, Turn
+from ragstone.assistant.guards.scope import scope_guard
 from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments
 from ragstone.assistant.planning.lexicon import courtesy_in
 from ragstone.assistant.planning.loop import MOST_ASKED, n_asked
@@ -166,7 +167,9 @@ async def main() -> None:
         async with open_session(settings) as session, weather_tool(WeatherSection()) as weather:
             menu = menu_of(made_tools(weather, tags, embedder))
             if given.model is None:
-                choose = words_chooser(menu.tools, Gathered(embedder))
+                choose = words_chooser(
+                    menu.tools, Gathered(embedder), scope_guard(DEFAULT_SCOPE, [], embedder)
+                )
             else:
                 ask = await session.ask(given.model)
                 choose = model_chooser(menu, ask, scope=DEFAULT_SCOPE, secret=b"s" * 32, budget=1500)

@@ -12,6 +12,7 @@ import msgspec
 from ragstone.assistant.answering import Answering, Search, answer_from, documents_tool, load_answering_prompt
 from ragstone.assistant.assistant import AnswerFrom, Assistant
 from ragstone.assistant.conversation import Emit, Said, Text
+from ragstone.assistant.guards.scope import scope_guard
 from ragstone.assistant.knowledge import KnowledgeDown
 from ragstone.assistant.languages import LANGUAGES, language_of, phrase
 from ragstone.assistant.log import open_log
@@ -25,7 +26,7 @@ from ragstone.assistant.planning.words import words_chooser, write_by_words
 from ragstone.assistant.tool import Tool
 from ragstone.assistant.tools import crops_tool, function_tool, videos_tool, weather_tool
 from ragstone.config import AssistantSection, Settings
-from ragstone.corpus.tags import Tag, load_tags
+from ragstone.corpus.tags import load_tags
 from ragstone.embedding import Gathered
 from ragstone.engine.assistant_build import opened_knowledge
 from ragstone.engine.session import Session
@@ -61,7 +62,8 @@ async def open_assistant(
         )
         documents = documents_tool(knowledge.search, answering, k=section.k, tags=tags)
         tools = [documents, *await _open_tools(settings, session, stack)]
-        agent = _agent(section, session, menu_of(tools), watched, tags, model)
+        topics = knowledge.filters().get("topic", [])
+        agent = _agent(section, session, menu_of(tools), watched, model=model, topics=topics)
         log = open_log(section.log, root, session.secret())
         stack.callback(log.close)
 
@@ -73,7 +75,7 @@ async def open_assistant(
             }
 
         yield Assistant(
-            respond=respond_with(agent, tags, today),
+            respond=respond_with(agent, know_by_words(tags), [tag.key for tag in tags], today),
             answer=_answer_from(knowledge.search, answering, section.k),
             health=health,
             knowledge=knowledge,
@@ -113,32 +115,33 @@ async def _open_tools(settings: Settings, session: Session, stack: AsyncExitStac
 
 
 def _agent(
-    section: AssistantSection, session: Session, menu: Menu, watched: "_Watched", tags: list[Tag], model: str
+    section: AssistantSection,
+    session: Session,
+    menu: Menu,
+    watched: "_Watched",
+    *,
+    model: str,
+    topics: list[str],
 ) -> Agent:
-    choose, write = _planner(section, session, menu, watched, model)
+    """Return the agent, its planner as the section names it. topics: of the knowledge base."""
+    scope, secret = section.scope, session.secret()
+    choose: Choose
+    write: Write
+    if section.planner == "words":
+        embedder = session.embedder(section.embedder)
+        guard = scope_guard(scope, topics, embedder)
+        choose, write = words_chooser(menu.tools, Gathered(embedder), guard), write_by_words
+    else:
+        budget = min(MOST_TURNS_TOKENS, session.context_tokens(model) // 3)
+        choose = model_chooser(menu, watched.ask, scope=scope, secret=secret, budget=budget)
+        write = model_writer(watched.stream, scope=scope, secret=secret, budget=budget)
     return Agent(
         menu=menu,
         choose=choose,
         write=write,
-        know=know_by_words(tags),
-        scope=section.scope,
+        scope=scope,
         most_steps=section.steps,
         time_limit_s=section.time_limit_s,
-    )
-
-
-def _planner(
-    section: AssistantSection, session: Session, menu: Menu, watched: "_Watched", model: str
-) -> tuple[Choose, Write]:
-    """Return who chooses the next action, and who writes replies from what tools have brought."""
-    if section.planner == "words":
-        embedder = session.embedder(section.embedder)
-        return words_chooser(menu.tools, Gathered(embedder)), write_by_words
-    scope, secret = section.scope, session.secret()
-    budget = min(MOST_TURNS_TOKENS, session.context_tokens(model) // 3)
-    return (
-        model_chooser(menu, watched.ask, scope=scope, secret=secret, budget=budget),
-        model_writer(watched.stream, scope=scope, secret=secret, budget=budget),
     )
 
 

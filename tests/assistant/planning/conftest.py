@@ -110,14 +110,12 @@ def agent_of(
     with_tools: dict[str, Tool] | None = None,
     most_steps: int = 6,
     time_limit_s: float = 5,
-    know: Callable[[Asked], dict[str, str]] = lambda _asked: {},
 ) -> Agent:
     menu = menu_of(list((with_tools or tools()).values()))
     return Agent(
         menu=menu,
         choose=model_chooser(menu, planner.ask, scope="farming", secret=SECRET, budget=1000),
         write=model_writer(planner.stream, scope="farming", secret=SECRET, budget=1000),
-        know=know,
         scope="farming",
         most_steps=most_steps,
         time_limit_s=time_limit_s,
@@ -131,9 +129,9 @@ Replies = Callable[..., tuple[Said, Heard]]
 def replies() -> Replies:
     """What the agent says to a conversation, and what was heard of it meanwhile."""
 
-    def reply(agent: Agent, conversation: Asked, lang: str = "en") -> tuple[Said, Heard]:
+    def reply(agent: Agent, conversation: Asked, lang: str = "en", **known: str) -> tuple[Said, Heard]:
         heard = Heard()
-        said = asyncio.run(reply_to(agent, conversation, lang, TODAY, heard))
+        said = asyncio.run(reply_to(agent, conversation, lang, TODAY, heard, known=known))
         assert heard.text == said.text
         return said, heard
 

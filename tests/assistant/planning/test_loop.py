@@ -85,7 +85,7 @@ def test_what_is_missing_is_asked_for(replies: Replies) -> None:
 def test_what_the_conversation_holds_is_not_asked_for(replies: Replies) -> None:
     question = {"do": "ask_user", "with": {"missing": ["crop"], "question": "Which crop?"}}
     planner = ScriptedPlanner(question, {"do": "crop_table", "with": {"crop": "maize"}}, says("pH 5.5 to 7"))
-    said, _ = replies(agent_of(planner, know=lambda _: {"crop": "maize"}), asked("Which pH does it like?"))
+    said, _ = replies(agent_of(planner), asked("Which pH does it like?"), crop="maize")
     assert statuses(said) == ["invalid", "done", "done"]
     assert "crop = maize" in said.steps[0].observation
     assert "<known" in planner.prompts[0].messages[1].content
@@ -189,7 +189,7 @@ async def test_whoever_stops_listening_stops_the_tool() -> None:
         return Observation(text="late")
 
     agent = agent_of(ScriptedPlanner(RAIN), with_tools=with_weather(slow))
-    task = asyncio.create_task(reply_to(agent, asked("Rain?"), "en", date(2026, 11, 21), silent))
+    task = asyncio.create_task(reply_to(agent, asked("Rain?"), "en", date(2026, 11, 21), silent, known={}))
     await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -30,7 +30,6 @@ class Lexicon(Section, frozen=True, kw_only=True):
     after: str
     times: str
     things: str
-    elsewhere: str
 
 
 Topic = Literal["pointing", "plants", "sick", "symptoms", "weather", "rain", "now", "video", "times"]

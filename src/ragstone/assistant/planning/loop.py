@@ -6,7 +6,6 @@ ReAct (Yao et al. 2023, ICLR). The function that chooses is a parameter: a model
 
 import asyncio
 import time
-from collections.abc import Callable
 from datetime import date
 
 import msgspec
@@ -43,28 +42,28 @@ REPEATED = (
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """What the loop works with.
 
-    know: what a conversation holds of what could be asked for. scope: as configured. most_steps: actions
-    chosen for one reply. time_limit_s: of the whole reply, streaming included.
+    scope: as configured. most_steps: actions chosen for one reply. time_limit_s: of the whole reply,
+    streaming included.
     """
 
     menu: Menu
     choose: Choose
     write: Write
-    know: Callable[[Asked], dict[str, str]]
     scope: str
     most_steps: int
     time_limit_s: float
 
 
-async def reply_to(agent: Agent, asked: Asked, lang: str, today: date, emit: Emit) -> Said:
+async def reply_to(
+    agent: Agent, asked: Asked, lang: str, today: date, emit: Emit, *, known: dict[str, str]
+) -> Said:
     """Return the reply to the last turn. Raises nothing but CancelledError.
 
+    known: what the conversation holds of what could be asked for, see State.
     What is in flight when the time is over is cancelled, and so it is when the caller is.
     """
     trace, started = Trace(emit), time.perf_counter()
-    state = State(
-        asked=asked, lang=lang, today=today, known=agent.know(asked), may_ask=n_asked(asked) < MOST_ASKED
-    )
+    state = State(asked=asked, lang=lang, today=today, known=known, may_ask=n_asked(asked) < MOST_ASKED)
     try:
         async with asyncio.timeout(agent.time_limit_s):
             said = await _loop(agent, state, trace)

@@ -11,26 +11,28 @@ from ragstone.assistant.conversation import Asked, Emit, Passage, Said, Text
 from ragstone.assistant.languages import language_of, phrase, scope_words
 from ragstone.assistant.planning.lexicon import courtesy_in
 from ragstone.assistant.planning.loop import Agent, is_question, reply_to
-from ragstone.corpus.tags import Tag
+from ragstone.assistant.planning.slots import Know
 
 LOOKED_BACK = 3  # earlier turns of the user by which the language of a turn that tells nothing is known
 
 
-def respond_with(agent: Agent, tags: Sequence[Tag], today: Callable[[], date]) -> Respond:
-    """Return the function that replies to conversations. today: read for each of them."""
+def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Callable[[], date]) -> Respond:
+    """Return the function that replies to conversations.
+
+    know: reads what a conversation holds; what it says of tag_keys are tags of the question. today: read for
+    each reply.
+    """
 
     async def respond(asked: Asked, emit: Emit) -> Said:
         lang = conversation_language(asked)
-        said = _courtesy(asked, lang, agent.scope)
+        said, known = _courtesy(asked, lang, agent.scope), know(asked)
         if said is None:
-            said = await reply_to(agent, asked, lang, today(), emit)
+            said = await reply_to(agent, asked, lang, today(), emit, known=known)
         else:
             emit(Text(said.text))
-        known = agent.know(asked)
-        keys = [tag.key for tag in tags if tag.key in known]
-        return msgspec.structs.replace(
-            said, tags={key: known[key] for key in keys} | question_tags(said.lang, said.passages) | said.tags
-        )
+        tags = {key: known[key] for key in tag_keys if key in known}
+        tags |= question_tags(said.lang, said.passages) | said.tags
+        return msgspec.structs.replace(said, tags=tags)
 
     return respond
 

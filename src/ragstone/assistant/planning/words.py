@@ -11,9 +11,10 @@ import msgspec
 import numpy as np
 
 from ragstone.assistant.conversation import Emit, Text
-from ragstone.assistant.languages import LANGUAGES, phrase
+from ragstone.assistant.guards.scope import InScope
+from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.actions import ANSWER, ASK_USER, DECLINE, SEARCH, arguments_of
-from ragstone.assistant.planning.lexicon import Topic, speaks_of, words_of
+from ragstone.assistant.planning.lexicon import Topic, speaks_of
 from ragstone.assistant.planning.loop import standing_question
 from ragstone.assistant.planning.slots import ASKABLE, place_in
 from ragstone.assistant.planning.state import Choose, Chosen, State, Written
@@ -30,7 +31,7 @@ PLACES = ("place", "location", "city", "town")
 NAMED, UNNAMED = 0.06, 0.04
 
 
-def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon) -> Choose:
+def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope) -> Choose:
     """Return the planner that decides by words and vectors; see the module."""
     near = _Nearest(tools, embed)
 
@@ -38,9 +39,9 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon) -> Choose:
         if state.taken:
             return _after(state, tools)
         question = standing_question(state.asked)
+        if not _about_farming(state, question) and not await in_scope(question, state.lang):
+            return Chosen(action=DECLINE, arguments={"why": "nearer to other subjects than to the scope"})
         name = await near(question, state)
-        if name == DECLINE:
-            return Chosen(action=DECLINE, arguments={"why": "nearest to examples of what is out of scope"})
         missing = _missing(state, question, tools[name])
         if missing and state.may_ask:
             return _ask(state, missing)
@@ -64,21 +65,14 @@ class _Nearest:
 
     def __init__(self, tools: Mapping[str, Tool], embed: EmbedSoon) -> None:
         self._examples = [(name, text) for name, tool in tools.items() for text in tool.examples]
-        self._examples += [(DECLINE, text) for lang in LANGUAGES for text in words_of(lang, "elsewhere")]
         self._embed = embed
         self._vectors: Vectors | None = None
         self._first = asyncio.Lock()
 
     async def __call__(self, question: str, state: State) -> str:
-        """Return the name of a tool, or DECLINE."""
+        """Return the name of a tool. Who tells of symptoms wants advice or a video, no figures."""
         scores = await self.scores(question, state.lang)
-
-        def held(topic: Topic) -> bool:
-            return speaks_of(question, state.lang, topic) is not None
-
-        if "crop" in state.known or len(state.asked.turns) > 1 or any(map(held, FARMING)):
-            scores.pop(DECLINE, None)
-        if held("symptoms") or held("sick"):
+        if speaks_of(question, state.lang, "symptoms") or speaks_of(question, state.lang, "sick"):
             scores = {name: score for name, score in scores.items() if name in (SEARCH, VIDEOS)}
         return max(scores, key=scores.__getitem__, default=SEARCH)
 
@@ -98,6 +92,14 @@ class _Nearest:
             if name in found:
                 found[name] += NAMED if named else -UNNAMED
         return found
+
+
+def _about_farming(state: State, question: str) -> bool:
+    """Say whether a question need not be compared with other subjects: it names a crop, plants, the weather,
+    or goes on with a conversation."""
+    if "crop" in state.known or len(state.asked.turns) > 1:
+        return True
+    return any(speaks_of(question, state.lang, topic) for topic in FARMING)
 
 
 def _named(question: str, lang: str) -> dict[str, bool]:
