@@ -40,9 +40,11 @@ def serve(
         say(f"The chat page is at {address}, the API at {address}/v1. Ctrl-C stops it.")
 
     async def run() -> None:
-        async with open_session(settings, serving=True) as session:
-            async with open_assistant(settings, session) as assistant:
-                await serve_assistant(assistant, settings, bound, ready=ready)
+        async with (
+            open_session(settings, serving=True) as session,
+            open_assistant(settings, session) as assistant,
+        ):
+            await serve_assistant(assistant, settings, bound, ready=ready)
 
     try:
         run_sync(run())
