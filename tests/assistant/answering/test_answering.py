@@ -116,6 +116,20 @@ def test_one_word_counts_only_where_its_sentence_is_about_the_question():
     assert said_to("Evening.", question=asked).kind == "refusal"
 
 
+def test_a_question_is_no_answer():
+    assert said_to("When do I sow maize [1]?").kind == "refusal"
+
+
+def test_a_sentence_is_said_once():
+    said = said_to("Sow maize in late March or April [1]. In late March or April sow maize [1].")
+    assert said.text == "Sow maize in late March or April [1]."
+
+
+def test_the_question_with_anything_in_the_place_of_the_answer_is_withheld():
+    # "maize" and "sow" stand in the passage; of the words beyond the question ("under", "moon") none does.
+    assert said_to("Sow maize under the moon [1].").kind == "refusal"
+
+
 def test_without_passages_no_model_is_asked():
     stream = Scripted("Sow maize in April.")
     said = asyncio.run(answer_from(QUESTION, [], "sw", answering(stream)))

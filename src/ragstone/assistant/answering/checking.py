@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from ragstone.assistant.answering.marks import marks_in, with_marks, without_marks
 from ragstone.assistant.answering.prompting import NO_ANSWER, Rendered
 from ragstone.assistant.answering.sentences import Sentence
-from ragstone.assistant.answering.support import Support
+from ragstone.assistant.answering.support import Support, content_words
+from ragstone.assistant.answering.values import stated_values
 from ragstone.assistant.conversation import Citation
 from ragstone.assistant.guards.contacts import without_contacts
 from ragstone.assistant.guards.instructions import speaks_to_model
@@ -17,6 +18,7 @@ _CUT_MARK = re.compile(r"\s*[\[【][^\]】]*$")
 _BLANK = re.compile(r"[^\S\n]{2,}")
 _FENCE_LINE = re.compile(r"^\s*```")
 MOST_HELD = 3  # lines that introduce others and wait for a sentence that may be said
+SAME = 0.8  # of the words of two sentences that are one said twice
 _GAPS = ("", " ", "\n", "\n\n")
 
 
@@ -24,7 +26,7 @@ class Checker:
     """Checks sentence after sentence. A class: which passages have been cited, and what waits, outlives one.
 
     A sentence is said if a passage says it (see Support); its marks are then those of the passages that do,
-    numbered from 1 in order of first use. A line that ends in a colon, in words of the passages alone, waits
+    numbered from 1 in order of first use. A question is no answer, and what was said is not said again. A line that ends in a colon, in words of the passages alone, waits
     for what it introduces. All else is withheld. `refused`: the answer began by saying that there is none,
     so that nothing of it is said. `withheld`: sentences that were not said, `about_pesticides`: whether one
     of them was about pesticides. `cautions`: whether one that was said is.
@@ -38,6 +40,7 @@ class Checker:
         self._waiting: list[Sentence] = []
         self._gap = ""
         self._said = False
+        self._said_words: list[tuple[set[str], list[frozenset[float]]]] = []
         self.refused = False
         self.withheld = 0
         self.about_pesticides = False
@@ -58,7 +61,7 @@ class Checker:
         if self._refuses(text):
             self.refused = True
             return ""
-        if self._leaks(text):
+        if self._leaks(text) or self._asks(text) or self._repeats(text):
             return self._withhold(text)
         marked = self._marked(sentence.text)
         numbers = await self._support.of(text, marked)
@@ -67,6 +70,7 @@ class Checker:
         self._cited += [n for n in numbers if n not in self._cited]
         self.cautions = self.cautions or names_pesticide(text)
         self._support.follows(text)
+        self._said_words.append((set(content_words(text)), stated_values(text)))
         said = with_marks(text, sorted(self._cited.index(n) + 1 for n in numbers))
         return self._release(said)
 
@@ -88,6 +92,18 @@ class Checker:
 
     def _leaks(self, text: str) -> bool:
         return self._rendered.nonce in text or speaks_to_model(text)
+
+    def _asks(self, text: str) -> bool:
+        """Say whether it is a question: small models repeat the user's."""
+        return text.endswith(("?", "؟"))
+
+    def _repeats(self, text: str) -> bool:
+        """Say whether nearly all its words stand in one sentence that was said, and the same numbers."""
+        words, values = set(content_words(text)), stated_values(text)
+        return any(
+            values == before and len(words & said) >= SAME * len(words | said)
+            for said, before in self._said_words
+        )
 
     def _wait_or_withhold(self, text: str) -> str:
         introduces = text.rstrip("*_ ").endswith((":", "："))

@@ -98,7 +98,7 @@ class Support:
 
     def adds_nothing(self, sentence: str) -> bool:
         """Say whether no passage holds half of the words by which a sentence goes beyond the question."""
-        own = [word for word in content_words(sentence) if not self._known.intersection(word_terms(word))]
+        own = self._beyond_question(content_words(sentence))
         return not own or max((_share(own, one.terms) for one in self._evidence), default=0.0) < 0.5
 
     def knows_words(self, sentence: str) -> bool:
@@ -123,13 +123,25 @@ class Support:
         self, sentence: str, words: Sequence[str], numbers: Sequence[int], enough: float, similar: float
     ) -> dict[int, float]:
         """Return passage -> how well it says the sentence, for those that say it well enough."""
-        shares = {n: _share(words, self._evidence[n].terms) for n in numbers}
+        own = self._beyond_question(words)
+        shares = {n: self._least_share(words, own, n) for n in numbers}
         said = {n: share for n, share in shares.items() if self._enough(words, share, n, enough)}
         foreign = [n for n in numbers if self._evidence[n].lang != self._lang]
         if said or not foreign or len(words) < FEW:
             return said
         likeness = await asyncio.to_thread(self._likeness, sentence, foreign)
         return {n: one for n, one in likeness.items() if one >= similar}
+
+    def _beyond_question(self, words: Sequence[str]) -> list[str]:
+        return [word for word in words if not self._known.intersection(word_terms(word))]
+
+    def _least_share(self, words: Sequence[str], own: Sequence[str], n: int) -> float:
+        """Return the share of the words that a passage holds; of those beyond the question, if it is less.
+
+        Else a sentence could repeat the question and put anything in the place of the answer.
+        """
+        terms = self._evidence[n].terms
+        return min(_share(words, terms), _share(own, terms) if own else 1.0)
 
     def _enough(self, words: Sequence[str], share: float, n: int, enough: float) -> bool:
         one = self._evidence[n]
