@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from tests.assistant.tools.situations import observe
 
+from ragstone.assistant.tools import mcp_link
 from ragstone.assistant.tools.mcp import open_mcp_tools
 from ragstone.assistant.tools.mcp_link import McpLink
 from ragstone.assistant.tools.telling import MOST
@@ -83,10 +84,10 @@ async def test_a_caller_who_goes_while_a_server_is_started_leaves_it_to_the_next
 
 
 async def test_a_tool_that_takes_too_long_fails_and_the_server_is_begun_anew():
-    server = McpServer(command=COMMAND, tools=["sleep", "calls"], timeout_s=3)
+    server = McpServer(command=COMMAND, tools=["sleep", "calls"], timeout_s=2)
     async with open_mcp_tools("prices", server) as (sleep, calls):
         slow = await observe(sleep)
-        assert (slow.failed, "did not answer within 3 s" in slow.text) == (True, True)
+        assert (slow.failed, "did not answer within 2 s" in slow.text) == (True, True)
         assert (await observe(calls)).text == "1"
 
 
@@ -106,7 +107,9 @@ async def test_a_tool_that_takes_too_long_fails_and_the_server_is_begun_anew():
         (McpServer(url="localhost:8000"), "is no address"),
     ],
 )
-async def test_a_server_that_cannot_be_had_is_an_error_of_the_settings(server, words):
+async def test_a_server_that_cannot_be_had_is_an_error_of_the_settings(server, words, monkeypatch):
+    if server.timeout_s < 1:
+        monkeypatch.setattr(mcp_link, "STARTING_S", 0.1)
     with pytest.raises(ConfigError, match=r"\[assistant\.mcp\.prices\]") as refusal:
         async with open_mcp_tools("prices", server):
             pass

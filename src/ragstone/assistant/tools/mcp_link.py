@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_PAGES = 20  # of the list of tools
 CLOSING_S = 5.0
+STARTING_S = 20.0  # at least: a program takes longer to start than to answer
 
 T = TypeVar("T")
 
@@ -97,16 +98,15 @@ class McpLink:
                 opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
                 self._holder = asyncio.create_task(self._hold(opened, self._enough))
                 either: tuple[asyncio.Future[Any], ...] = (self._holder, opened)
+                most_s = max(STARTING_S, self._server.timeout_s)
                 try:
-                    await asyncio.wait(
-                        either, timeout=self._server.timeout_s, return_when=asyncio.FIRST_COMPLETED
-                    )
+                    await asyncio.wait(either, timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
                 except asyncio.CancelledError:  # whoever waited has gone: what is half open is given up
                     self._holder.cancel()
                     self._holder = None
                     raise
                 if not opened.done():
-                    why = _why_not(self._holder, self._server.timeout_s)
+                    why = _why_not(self._holder, most_s)
                     await self.close()
                     raise McpDown(why)
                 self._client = opened.result()
