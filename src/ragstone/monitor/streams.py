@@ -16,7 +16,7 @@ N, W, WX, W2, W2X, W2X2 = range(6)
 SPANS = (1, 7, 28)
 """Days that may be taken together. Whole weeks, so that their rhythm cancels out."""
 
-LEAST_EVENTS = 2.0
+LEAST_EVENTS = 0.5
 """Of what is rarer, good or bad, expected in a block; with fewer, blocks are made of more days."""
 
 RAREST = 0.01
@@ -145,7 +145,7 @@ def _weighed(stream: Stream, begin: int, span: int, base: Floats) -> Blocks:
         values=np.where(there, sums[:, WX] / weight - middle, 0.0),
         weights=np.where(there, usual_variance / variances, 0.0),
         noise=of_one * usual,
-        jump=usual,
+        jump=usual * abs(1 - 2 * middle),  # of yes or no: third cumulant over variance
     )
 
 

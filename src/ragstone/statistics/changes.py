@@ -14,9 +14,9 @@ is not expected to grow unless something changes, so by Ville's inequality (1939
 reaches 1/alpha is at most alpha.
 
 What guards against noise that is not normal: the variance is never taken to be less than that of sampling
-alone, with what Bernstein's inequality (1924) adds to it for sums of few large steps, so that five rare
-events in a day are not taken for a wonder. And a change older than WINDOW observations is no longer looked
-for. Both only lower the evidence, and a smaller process than an e-process is one too.
+alone; and what skewness adds to large deviations counts as variance (as in Bernstein's inequality, 1924), so
+that five rare events in a day are not taken for a wonder. A change older than WINDOW observations is no
+longer looked for. All three only lower the evidence, and a smaller process than an e-process is one too.
 """
 
 import msgspec
@@ -24,7 +24,7 @@ import numpy as np
 
 from ragstone.statistics.clusters import Codes, Floats
 
-PHI = 1.5
+PHI = 3.0
 """The shift that is expected, in standard deviations of an observation of weight 1."""
 
 WINDOW = 120
@@ -53,8 +53,8 @@ def change_paths(
     values: (series, observations), in any unit, best centred near 0. weights: of the same shape, inverse
     variances of which only ratios count, 1 for a usual observation; 0 for one that is missing. seasons:
     (observations,), from 0. noise: (series,), the least variance that an observation of weight 1 can have,
-    more than 0. jump: (series,), by how much one of the things of which such an observation is the mean can
-    move it. first: (series,), the first column at which a change is looked for.
+    more than 0. jump: (series,), the third cumulant of such noise over its variance: how skewed it is; 0 for
+    not at all. first: (series,), the first column at which a change is looked for.
     """
     n_series, n = values.shape
     if weights.shape != values.shape or seasons.shape != (n,):
@@ -135,8 +135,10 @@ class _Sums:
         own = np.maximum(self.own[:, begin : now + 1], 0)
         cross = self.cross[:, begin : now + 1]
         explained = cross**2 * (PHI**2 / (1 + PHI**2 * own))
-        shift = np.divide(np.abs(cross), own, out=np.zeros_like(own), where=own > 0)
-        share = np.minimum(explained / residual[:, None], 1 - 1e-12)
+        # Skewed sums stray further: to the third order as if the variance were more by jump * shift / 3.
+        steps = np.divide(np.abs(cross), own, out=np.zeros_like(own), where=own > 0) * jump[:, None] / 3
+        spread = np.maximum(residual / np.maximum(degrees, 1), noise)
+        share = np.minimum(explained / (1 + steps / spread[:, None]) / residual[:, None], 1 - 1e-12)
         unknown = -degrees[:, None] / 2 * np.log1p(-share)
-        known = explained / (2 * (noise[:, None] + jump[:, None] * shift / 3))
+        known = explained / (2 * (noise[:, None] + steps))
         return np.asarray(np.minimum(unknown, known) - np.log1p(PHI**2 * own) / 2)
