@@ -28,7 +28,7 @@ assistant = typer.Typer(
 def build(
     documents: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files, folders or .zip archives; without one, all that are known, read anew."),
+        typer.Argument(help="Files, folders or .zip archives; default: paths of [documents], or as before."),
     ] = None,
     *,
     config: Config = None,

@@ -10,6 +10,7 @@ from ragstone.config import Settings
 from ragstone.corpus.tags import load_tags
 from ragstone.engine.local import run_sync
 from ragstone.engine.session import Session, open_session
+from ragstone.engine.stages import ingest_options
 from ragstone.errors import DataError, Stopped, nearest
 
 STOPPED = (
@@ -27,7 +28,8 @@ async def opened_knowledge(settings: Settings, session: Session) -> AsyncIterato
     """
     section = settings.assistant
     tags = load_tags(settings.path(section.tags)) if section.tags else []
-    knowledge = open_knowledge(section, Path(settings.root), session.embedder(section.embedder), tags)
+    embed = session.embedder(section.embedder)
+    knowledge = open_knowledge(section, Path(settings.root), embed, tags, ingest_options(settings))
     try:
         yield knowledge
     finally:
@@ -35,7 +37,9 @@ async def opened_knowledge(settings: Settings, session: Session) -> AsyncIterato
 
 
 def build_knowledge(sources: Sequence[Path | str], settings: Settings, advance: Advance) -> Built:
-    """Make the knowledge base hold what these sources hold; without one, read all that it knows anew.
+    """Make the knowledge base hold what these sources hold.
+
+    Without one they are those of `[documents]`, else those that were ever built from.
 
     Raises what KnowledgeBase.build raises; DataError where there is nothing to build from; Stopped on Ctrl-C.
     """
@@ -43,14 +47,14 @@ def build_knowledge(sources: Sequence[Path | str], settings: Settings, advance: 
     async def work() -> Built:
         async with open_session(settings) as session, opened_knowledge(settings, session) as knowledge:
             try:
-                if sources:
-                    return await knowledge.build(sources, advance)
-                if not knowledge.documents():
+                declared = [settings.path(path) for path in settings.documents.paths]
+                chosen = sources or declared or knowledge.sources()
+                if not chosen:
                     raise DataError(
-                        "the knowledge base knows no documents yet. Name files or folders: "
-                        "ragstone assistant build DOCS"
+                        "there are no documents to build from. Name files or folders, here or as paths of "
+                        "[documents] in ragstone.toml: ragstone assistant build DOCS"
                     )
-                return await knowledge.rebuild(advance)
+                return await knowledge.build(chosen, advance)
             except asyncio.CancelledError:
                 raise Stopped(STOPPED) from None
 

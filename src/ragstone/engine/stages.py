@@ -47,9 +47,13 @@ def load_corpus(settings: Settings, embedder: Callable[[str], Embed] | None = No
 
 def read_documents(settings: Settings, paths: Iterable[str]) -> Corpus:
     """Return what files and folders hold, read as `[documents]` says."""
+    return read_corpus((settings.path(path) for path in paths), ingest_options(settings))
+
+
+def ingest_options(settings: Settings) -> IngestOptions:
+    """Return how `[documents]` says that files are read."""
     declared = msgspec.structs.asdict(settings.documents)
-    options = IngestOptions(**{name: declared[name] for name in IngestOptions.__struct_fields__})
-    return read_corpus((settings.path(path) for path in paths), options)
+    return IngestOptions(**{name: declared[name] for name in IngestOptions.__struct_fields__})
 
 
 async def rank_questions(

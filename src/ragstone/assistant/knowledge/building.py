@@ -11,20 +11,23 @@ import numpy as np
 from ragstone.assistant.knowledge.catalogue import Catalogue, FileRow, Stored
 from ragstone.assistant.knowledge.cutting import Embedding, embedded, prepared, tags_of, way_of
 from ragstone.assistant.knowledge.entry import Advance, Built
-from ragstone.assistant.knowledge.finding import OPTIONS, Sighted, found_under, sight
+from ragstone.assistant.knowledge.finding import Sighted, found_under, sight
 from ragstone.assistant.knowledge.grouping import topics_of
 from ragstone.assistant.knowledge.points import Points
-from ragstone.corpus import Skipped
+from ragstone.corpus import IngestOptions, Skipped
 from ragstone.corpus.file import Unreadable
 from ragstone.corpus.reading import read_file
+from ragstone.corpus.sources import Found
 from ragstone.corpus.tags import Tag
 from ragstone.embedding import Embed
+from ragstone.errors import DataError
 from ragstone.records import Document
 from ragstone.retrieval.passages import indexed_text
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """Where everything is, and how it is made. uploads: the folder of files that came over HTTP."""
+    """Where everything is, and how it is made. uploads: the folder of files that came over HTTP.
+    options: how files are read. reading: held meanwhile, for PDFium is made for one thread."""
 
     catalogue: Catalogue
     points: Points
@@ -33,6 +36,8 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     tags: list[Tag]
     topics: bool
     uploads: Path
+    options: IngestOptions
+    reading: threading.Lock
 
 
 class _Tally(msgspec.Struct):
@@ -48,24 +53,41 @@ class _Tally(msgspec.Struct):
 def build(kept: Kept, roots: Sequence[str], *, anew: bool, stop: threading.Event, advance: Advance) -> Built:
     """Make the knowledge base hold what the files of these sources hold; files of other sources stay.
 
-    anew: unchanged files are read again too. Each file is one step: whatever ends the build, those that were
-    finished stay, and the next build goes on. Raises DataError for a source that there is not, and before
-    anything is changed.
+    anew: unchanged files are read again too, and a source that is not there any more keeps what it had. Each
+    file is one step: whatever ends the build, those that were finished stay, and the next build goes on.
+
+    Raises DataError for a source that there is not, before anything is changed.
     """
-    found = [(root, found_under(root)) for root in roots]
+    found, lost = _found(roots, kept.options, anew=anew)
     kept.points.open(repair=True)
     kept.catalogue.remember([root for root in roots if root != str(kept.uploads)])
     embedding = Embedding(kept.embed, stop, advance)
     step = _Step(kept, embedding, anew=anew)
+    step.tally.skipped += lost
     n_files, n_done = sum(len(files) for _, files in found), 0
     advance("files", 0, n_files)
     for root, files in found:
-        for one in sight(root, files):
+        for one in sight(root, files, kept.options):
             step.take(root, one)
             n_done += 1
             advance("files", n_done, n_files)
-    step.drop_missing([*roots, str(kept.uploads)])
+    step.drop_missing([*(root for root, _ in found), str(kept.uploads)])
     return finish(kept, step.tally, embedding)
+
+
+def _found(
+    roots: Sequence[str], options: IngestOptions, *, anew: bool
+) -> tuple[list[tuple[str, list[Found]]], list[Skipped]]:
+    """Return what each source stands for, and those that stand for nothing, where that is no error."""
+    found, lost = [], []
+    for root in roots:
+        try:
+            found.append((root, found_under(root, options)))
+        except DataError as mistake:
+            if not anew:
+                raise
+            lost.append(Skipped(root, f"{mistake} What was read of it before stays."))
+    return found, lost
 
 
 class _Step:
@@ -76,7 +98,7 @@ class _Step:
         self._kept = kept
         self._embedding = embedding
         self._anew = anew
-        self._way = way_of(kept.identity, kept.tags)
+        self._way = way_of(kept.identity, kept.tags, kept.options)
         self._before = {file.path: file for file in kept.catalogue.files()}
         self._owners = kept.catalogue.owners()
         self._seen: set[str] = set()
@@ -116,7 +138,8 @@ class _Step:
 
     def _read(self, one: Sighted, row: FileRow) -> bool:
         """Read a file and hold what it gives; return whether it gave anything."""
-        found = read_file(one.file, OPTIONS)
+        with self._kept.reading:
+            found = read_file(one.file, self._kept.options)
         documents = [each for each in found if isinstance(each, Document)]
         if not documents:
             self._skip(Skipped(one.path, next(each.reason for each in found if isinstance(each, Skipped))))

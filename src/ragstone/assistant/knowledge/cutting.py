@@ -12,7 +12,7 @@ import numpy as np
 from ragstone.assistant.knowledge.catalogue import Stored
 from ragstone.assistant.knowledge.entry import Advance
 from ragstone.assistant.knowledge.finding import Sighted
-from ragstone.corpus import chunk_documents
+from ragstone.corpus import IngestOptions, chunk_documents
 from ragstone.corpus.file import Unreadable
 from ragstone.corpus.tags import Tag, match_tags, with_tags
 from ragstone.embedding import Embed, Embedder, Role, Vectors
@@ -78,9 +78,10 @@ class Embedding:
             self._at_once = max(1, self._at_once // 2)
 
 
-def way_of(identity: str, tags: Sequence[Tag]) -> str:
+def way_of(identity: str, tags: Sequence[Tag], options: IngestOptions) -> str:
     """Return what decides, beside its content, what is made of a file."""
-    decisive = (__version__, identity, SIZE, PERCENTILE, [(tag.key, tag.values) for tag in tags])
+    listed = [(tag.key, tag.values) for tag in tags]
+    decisive = (__version__, identity, SIZE, PERCENTILE, listed, options.tables, options.columns)
     return blake2b(msgspec.json.encode(decisive), digest_size=16).hexdigest()
 
 

@@ -13,9 +13,6 @@ from ragstone.corpus.file import File
 from ragstone.corpus.sources import Found, files_of, loaded
 from ragstone.errors import DataError
 
-MAX_FILE_MB = 200
-OPTIONS = IngestOptions(max_file_mb=MAX_FILE_MB, processes=1)
-
 
 class Sighted(msgspec.Struct, frozen=True, kw_only=True):
     """A file that was found, with its bytes: what is read is what the digest is of.
@@ -35,13 +32,13 @@ def root_of(source: Path | str) -> str:
     return os.path.abspath(Path(source).expanduser())  # noqa: PTH100 - resolve() would follow links
 
 
-def found_under(root: str) -> list[Found]:
+def found_under(root: str, options: IngestOptions) -> list[Found]:
     """Return what a source stands for; the files are not opened yet, but for the lists of archives.
 
     Raises DataError for a source that does not exist, has an ending that cannot be read, matches nothing or
     is a folder without a file.
     """
-    found = files_of([root], OPTIONS)
+    found = files_of([root], options)
     if not found:
         raise DataError(
             f"{root}: holds no file. Check the spelling; hidden files and folders are passed over."
@@ -49,17 +46,17 @@ def found_under(root: str) -> list[Found]:
     return found
 
 
-def sight(root: str, found: Sequence[Found]) -> Iterator[Sighted | Skipped]:
+def sight(root: str, found: Sequence[Found], options: IngestOptions) -> Iterator[Sighted | Skipped]:
     """Yield the files in their order, each with its content, or why it has none."""
-    with closing(loaded(found, OPTIONS)) as files:
+    with closing(loaded(found, options)) as files:
         for file in files:
-            yield file if isinstance(file, Skipped) else _sighted(root, file)
+            yield file if isinstance(file, Skipped) else _sighted(root, file, options.max_file_mb)
 
 
-def _sighted(root: str, file: File) -> Sighted | Skipped:
+def _sighted(root: str, file: File, max_file_mb: int) -> Sighted | Skipped:
     try:
-        if file.content is None and file.path.stat().st_size > MAX_FILE_MB * 1_000_000:
-            return Skipped(str(file.path), f"it is larger than {MAX_FILE_MB} MB: split it")
+        if file.content is None and file.path.stat().st_size > max_file_mb * 1_000_000:
+            return Skipped(str(file.path), f"it is larger than {max_file_mb} MB: split it")
         content = file.read_bytes()
     except OSError as mistake:
         return Skipped(str(file.path), str(mistake))

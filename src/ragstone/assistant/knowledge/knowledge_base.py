@@ -74,6 +74,7 @@ def open_knowledge(
         topics=section.topics,
         uploads=Path(root_of(folder / FOLDER)),
         options=options,
+        reading=threading.Lock(),
     )
     return KnowledgeBase(kept)
 
@@ -225,8 +226,7 @@ class KnowledgeBase:
         """
 
         def work(stop: threading.Event) -> Built:
-            roots = [root for root in self._kept.catalogue.sources() if Path(root).exists()]
-            return self._build(roots, stop, advance, anew=True)
+            return self._build(self.sources(), stop, advance, anew=True)
 
         return await self._change(work)
 
@@ -239,7 +239,7 @@ class KnowledgeBase:
         safe = safe_name(name)
 
         def work(stop: threading.Event) -> Built:
-            check_upload(safe, content, self._kept.options)
+            self.check(name, content)
             self._kept.points.check()
             path = str(self._kept.uploads / safe)
             if self._kept.catalogue.readmit(path):
@@ -254,9 +254,10 @@ class KnowledgeBase:
         return await self._change(work)
 
     def check(self, name: str, content: bytes) -> str:
-        """Return the name that `add` would keep a file under, which reads it. Raises BadUpload as `add` does."""
+        """Return the name that `add` would keep a file under; it is read for that. Raises BadUpload."""
         safe = safe_name(name)
-        check_upload(safe, content, self._kept.options)
+        with self._kept.reading:
+            check_upload(safe, content, self._kept.options)
         return safe
 
     async def remove(self, document_id: str) -> bool:

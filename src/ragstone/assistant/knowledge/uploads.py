@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragstone.assistant.knowledge.entry import BadUpload
-from ragstone.assistant.knowledge.finding import MAX_FILE_MB, OPTIONS
-from ragstone.corpus import READERS, Skipped
-from ragstone.corpus.file import File, Unreadable
-from ragstone.corpus.reading import read_file, reader_of
+from ragstone.corpus import READERS, IngestOptions, Skipped
+from ragstone.corpus.file import File
+from ragstone.corpus.reading import CONVERTED, read_file
+from ragstone.corpus.sources import ARCHIVE
 from ragstone.errors import DataError
 
 FOLDER = "uploads"
@@ -46,18 +46,15 @@ def safe_name(name: str) -> str:
     return kept
 
 
-def check_upload(name: str, content: bytes) -> None:
+def check_upload(name: str, content: bytes, options: IngestOptions) -> None:
     """Raise BadUpload unless a file of this name with this content gives a document."""
     file = File(Path(name), f"{FOLDER}/{name}", content)
-    if len(content) > MAX_FILE_MB * 1_000_000:
+    if len(content) > options.max_file_mb * 1_000_000:
         raise BadUpload(
-            "too_large", f"{name}: {len(content) / 1e6:,.0f} MB, more than {MAX_FILE_MB} MB. Split it."
+            "too_large",
+            f"{name}: {len(content) / 1e6:,.0f} MB, more than {options.max_file_mb} MB. Split it.",
         )
-    try:
-        reader_of(file)
-    except Unreadable as mistake:
-        known = " ".join(READERS)
-        raise BadUpload("unsupported", f"{name}: {mistake}. Convert it to one of: {known}") from None
+    _check_ending(name)
     if not content.strip():
         raise BadUpload("unreadable", f"{name}: the file is empty.")
     other = _disguised(file.path.suffix.lower(), content[:HEAD])
@@ -66,10 +63,24 @@ def check_upload(name: str, content: bytes) -> None:
             "unsupported",
             f"{name}: its name says {file.path.suffix}, but it is {other}. Rename or convert it.",
         )
-    found = read_file(file, OPTIONS)
+    found = read_file(file, options)
     if all(isinstance(one, Skipped) for one in found):
         reason = next(one.reason for one in found if isinstance(one, Skipped))
         raise BadUpload("unreadable", f"{name}: {reason}.")
+
+
+def _check_ending(name: str) -> None:
+    ending = Path(name).suffix.lower()
+    if ending in READERS:
+        return
+    shown = f"a file that ends in {ending!r}" if ending else "a file without an ending"
+    if ending in CONVERTED:
+        advice = f"Convert it to {CONVERTED[ending]}"
+    elif ending == ARCHIVE:
+        advice = "Unpack it, and upload its files"
+    else:
+        advice = f"Convert it to one of: {' '.join(READERS)}"
+    raise BadUpload("unsupported", f"{name}: {shown} cannot be taken in. {advice}.")
 
 
 def _disguised(ending: str, head: bytes) -> str | None:

@@ -1,0 +1,56 @@
+"""What tests of the knowledge base share: an embedder by words, a way to open one, some documents."""
+
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ragstone.assistant.knowledge import KnowledgeBase, open_knowledge
+from ragstone.config import AssistantSection
+from ragstone.corpus.tags import Tag
+from ragstone.embedding import Role, Vectors
+from ragstone.errors import DataError
+
+CROP = Tag("crop", {"maize": ("maize", "corn", "maíz"), "rice": ("rice",)})
+REGION = Tag("region", {"Kisumu": ("Kisumu",)})
+
+
+class Words:
+    """An embedder of 32 numbers: how often the words of a text fall into each. `given`: texts, in order."""
+
+    def __init__(self) -> None:
+        self.given: list[str] = []
+        self.broken = False
+
+    def __call__(self, texts: Sequence[str], role: Role) -> Vectors:
+        if self.broken:
+            raise DataError("the embedder is gone")
+        self.given += texts
+        vectors = np.zeros((len(texts), 32), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for word in text.lower().split():
+                row[int(hashlib.md5(word.strip(".,?!").encode()).hexdigest(), 16) % 32] += 1
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / np.maximum(lengths, 1e-9)
+
+
+@asynccontextmanager
+async def knowledge_in(
+    root: Path, embed: Words | None = None, tags: Sequence[Tag] = (CROP, REGION), **settings: object
+) -> AsyncIterator[KnowledgeBase]:
+    """Give a knowledge base below a folder, closed at the end."""
+    knowledge = open_knowledge(AssistantSection(**settings), root, embed or Words(), tags)
+    try:
+        yield knowledge
+    finally:
+        await knowledge.close()
+
+
+def write(folder: Path, **files: str) -> Path:
+    """Write Markdown files NAME=text into a folder, and return it."""
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    return folder
