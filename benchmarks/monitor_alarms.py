@@ -22,7 +22,7 @@ from ragstone.monitor.alarms import alarms
 from ragstone.monitor.canaries import Canaries, Judged, Scored, freeze, judge_again
 from ragstone.monitor.cell import Cell
 from ragstone.monitor.changing import EARLY, OVERALL, Change, changes_of
-from ragstone.monitor.streams import N, W, WX, Stream
+from ragstone.monitor.streams import WX, N, Stream, W
 from ragstone.records import Answer
 from ragstone.statistics.clusters import Codes, Floats
 from ragstone.statistics.wilson import wilson_interval
@@ -217,9 +217,7 @@ HEAD = (
 
 
 def drops(n: int) -> None:
-    print(
-        f"\ndrop of 5 points on day {PLANTED}, all exchanges, {n} years each: found within, delay in days\n{HEAD}"
-    )
+    print(f"\ndrop of 5 points on day {PLANTED}, {n} years each: found within, delay in days\n{HEAD}")
     seed = 0
     for metric in (METRICS[3], *(Metric("right or wrong", full) for full in (0.95, 0.85, 0.7, 0.5))):
         for rate in (1.0, 0.5, 0.25, 0.1):
@@ -294,7 +292,7 @@ def judged_rounds(
 
 def causes(n: int) -> None:
     print(
-        f"\n5 points less on day {PLANTED}, {n} years each: was it the judge or the application? Named 14 days"
+        f"\n5 points less on day {PLANTED}, {n} years each: the judge or the application? Named 14 days"
         " after the alarm, of those alarmed\n"
         f"{'':<44}{'alarmed':>9}{'judge':>9}{'applic.':>9}{'both':>9}{'unknown':>9}"
     )

@@ -139,8 +139,8 @@ def test_later_observations_do_not_change_what_was_seen():
 def test_the_evidence_is_the_ratio_of_the_chances_with_and_without_a_change():
     """Where changes come as is supposed, 1 / evidence has the mean 1, as only a likelihood ratio has.
 
-    20,000 series of 16, one change in each with the chances of _priors, of N(0, PHI²) times the spread 5; 1 in
-    60 / 72 is still to come.
+    20,000 series of 16, one change in each with the chances of _priors, of N(0, PHI²) times the spread 5; of
+    60 in 72 it is still to come.
     """
     rng = np.random.default_rng(2)
     chances = [HALF_LIFE / ((j + HALF_LIFE) * (j + HALF_LIFE + 1)) for j in range(12)]

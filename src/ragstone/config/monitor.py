@@ -51,5 +51,5 @@ class MonitorSection(Section, frozen=True, kw_only=True):
     keep_personal_data: bool = False
     alpha: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.05
     baseline_days: Annotated[int, msgspec.Meta(ge=2)] = 14
-    canaries: Annotated[int, msgspec.Meta(ge=0)] = 50
+    canaries: Annotated[int, msgspec.Meta(ge=0)] = 200
     canary_days: Positive = 7

@@ -23,15 +23,16 @@ def cause_of(before: Level, after: Level, shift: Shift | None) -> Found:
     """Return what caused a change, by how far the judge moved on frozen answers at the same time.
 
     `judge`: the canaries moved the same way, beyond doubt (95 %), and what they leave is no change beyond
-    doubt. `both`: they moved, and the application did. `application`: the judge accounts for less than
-    half of it, beyond doubt. `unknown` else: not judged since, or too few to tell.
+    doubt. `both`: they moved, and the application did. `application`: beyond doubt the judge does not
+    account for all of it, and perhaps for none. `unknown` else: not judged since, or too few to tell.
     """
     if shift is None:
         return Found(cause="unknown", says="whether the judge changed is not known: no canaries judged since")
     moved = after.mean - before.mean
     words = f"{shift.mean:+.3f} [{shift.low:+.3f}, {shift.high:+.3f}]"
     if shift.low <= 0 <= shift.high:
-        if (shift.high if moved > 0 else -shift.low) < abs(moved) / 2:
+        most = shift.high if moved > 0 else -shift.low
+        if most < abs(moved) - math.hypot(before.half, after.half):
             return Found(
                 cause="application", says=f"the canaries agree: {shift.n} frozen answers moved {words}"
             )
