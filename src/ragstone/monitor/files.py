@@ -32,7 +32,7 @@ class Mark(msgspec.Struct, frozen=True):
     """How far a file was read. offset, line: what comes next; whole: it is read anew when it has changed."""
 
     path: str
-    inode: tuple[int, int]
+    inode: str
     size: int
     changed: int
     offset: int
@@ -64,16 +64,15 @@ def present_files(sources: Iterable[Path | str], *, strict: bool = True) -> list
 
 
 def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[Batch]:
-    """Yield what was not read of a file before, in batches. marks: of all files, by their paths.
+    """Yield what was not read of a file before, in batches. marks: of all files, by their inodes.
 
     Raises DataError for a file that cannot be read at all.
     """
     try:
         status = path.stat()
-        inode = (status.st_dev, status.st_ino)
-        known = [mark for mark in marks.values() if mark.inode == inode] or [
-            mark for mark in [marks.get(str(path))] if mark
-        ]
+        inode = f"{status.st_dev}:{status.st_ino}"
+        known = [marks[inode]] if inode in marks else []
+        known += [mark for mark in marks.values() if mark.path == str(path) and mark.inode != inode]
         same = [mark for mark in known if (mark.size, mark.changed) == (status.st_size, status.st_mtime_ns)]
         if same and same[0].offset >= status.st_size:
             if same[0].path != str(path):
@@ -81,7 +80,7 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[Batch]:
             return
         with path.open("rb") as file:
             reached = next((mark for mark in known if not mark.whole and _goes_on(file, mark, status)), None)
-            anew = bool(known) and reached is None
+            anew = inode in marks and reached is None
             if reached is None and not _is_lines(path, file):
                 yield from _whole(path, status, inode, anew=anew)
                 return
@@ -119,7 +118,7 @@ def _before(file: BinaryIO, offset: int) -> str:
     return hashlib.blake2b(head + b"\0" + file.read(min(CHECKED, offset)), digest_size=16).hexdigest()
 
 
-def _lines(path: Path, file: BinaryIO, mark: Mark, inode: tuple[int, int], *, anew: bool) -> Iterator[Batch]:
+def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) -> Iterator[Batch]:
     """Yield rows from a place on. A last line that is no whole JSON is left for the next time."""
     decode = msgspec.json.Decoder().decode
     offset, number = mark.offset, mark.line
@@ -162,7 +161,7 @@ def _no_object(raw: object) -> str:
     return f"expected a JSON object, got {type(raw).__name__}"
 
 
-def _whole(path: Path, status: os.stat_result, inode: tuple[int, int], *, anew: bool) -> Iterator[Batch]:
+def _whole(path: Path, status: os.stat_result, inode: str, *, anew: bool) -> Iterator[Batch]:
     """Yield all rows of a file, of traces as answers; the mark comes with the last."""
     numbered = ((place.line, raw) for place, raw in read_log(path))
     first = next(numbered, None)

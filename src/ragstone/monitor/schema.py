@@ -13,8 +13,8 @@ BUSY_S = 30.0
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
-    # How far each file was read, see files.py.
-    "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, mark BLOB NOT NULL) WITHOUT ROWID",
+    # How far each file was read, by its inode, see files.py.
+    "CREATE TABLE IF NOT EXISTS files (inode TEXT PRIMARY KEY, mark BLOB NOT NULL) WITHOUT ROWID",
     # day: of date.toordinal, UTC. draw: from 0 to 1; judged if draw < chance. done: a set of judges that
     # have judged it.
     "CREATE TABLE IF NOT EXISTS exchanges (n INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE,"

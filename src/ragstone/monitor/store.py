@@ -109,9 +109,9 @@ class MonitorStore:
         return Adder(self._db, self.key, section)
 
     def marks(self) -> dict[str, Mark]:
-        """Return how far each file was read, by its path."""
-        rows = self._db.execute("SELECT path, mark FROM files").fetchall()
-        return {path: msgspec.json.decode(mark, type=Mark) for path, mark in rows}
+        """Return how far each file was read, by its inode."""
+        rows = self._db.execute("SELECT inode, mark FROM files").fetchall()
+        return {inode: msgspec.json.decode(mark, type=Mark) for inode, mark in rows}
 
     def add(self, adder: Adder, rows: Iterable[Logged | Said], mark: Mark | None = None) -> int:
         """Keep exchanges and feedback with the place that was reached; return how many exchanges are new."""
@@ -122,7 +122,7 @@ class MonitorStore:
             adder.say([row for row in rows if isinstance(row, Said)])
             if mark is not None:
                 self._db.execute(
-                    "INSERT OR REPLACE INTO files VALUES (?, ?)", (mark.path, msgspec.json.encode(mark))
+                    "INSERT OR REPLACE INTO files VALUES (?, ?)", (mark.inode, msgspec.json.encode(mark))
                 )
         return n
 

@@ -1,0 +1,121 @@
+"""Rows in anybody's columns become exchanges with their time, tags and feedback."""
+
+import datetime
+
+import pytest
+
+from ragstone.config import MonitorSection
+from ragstone.monitor.logged import Logged, Reader, Said, seconds_of
+
+KEY = b"key"
+NOON = 1_767_268_800.0  # 2026-01-01T12:00:00Z: 1767225600 is its midnight, and 12 * 3600 = 43200
+
+
+def read(raw, **section):
+    found = Reader(MonitorSection(**section), KEY).read(raw)
+    assert isinstance(found, Logged)
+    return found
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "2026-01-01T12:00:00Z",
+        "2026-01-01T14:00:00+02:00",
+        "2026-01-01T12:00:00",  # without a zone it is UTC
+        "2026-01-01 12:00:00",
+        datetime.datetime(2026, 1, 1, 12),
+        datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC),
+        NOON,
+        str(int(NOON)),
+        NOON * 1e3,
+        NOON * 1e6,
+        int(NOON) * 10**9,
+    ],
+)
+def test_a_time_is_understood_in_many_shapes(given):
+    assert seconds_of(given) == NOON
+
+
+def test_a_date_is_its_midnight_and_what_is_no_time_is_none():
+    assert seconds_of(datetime.date(2026, 1, 1)) == NOON - 43_200
+    assert [seconds_of(one) for one in ("soon", 17, True, None, 10**40, [1])] == [None] * 6
+
+
+def test_a_day_is_that_in_utc():
+    late = read({"question": "Why?", "time": "2026-01-01T23:30:00-02:00"})
+    assert late.day == datetime.date(2026, 1, 2)
+    assert read({"question": "Why?"}).day is None
+
+
+def test_times_stand_under_known_names_or_that_of_the_settings():
+    for name in ("timestamp", "@timestamp", "Created_At", "ts"):
+        assert read({"question": "Why?", name: NOON}).time == NOON
+    assert read({"question": "Why?", "metadata": {"time": NOON}}).time == NOON
+    assert read({"question": "Why?", "when": {"asked": NOON}, "time": 5}, time="when.asked").time == NOON
+
+
+def test_a_time_that_cannot_be_understood_is_counted():
+    reader = Reader(MonitorSection(), KEY)
+    assert reader.read({"question": "Why?", "time": "yesterday"}).time is None
+    assert reader.unread_times == 1
+
+
+def test_tags_are_those_of_the_row_and_the_columns_that_trends_are_shown_by():
+    row = read(
+        {"q": "Why?", "tags": {"crop": "maize", "kind": "answer"}, "region": "north", "language": "en"}
+    )
+    assert row.tags == {"crop": "maize", "kind": "answer", "region": "north", "lang": "en"}
+    shop = read({"q": "Why?", "shop": {"city": "Rome"}, "metadata": {"tier": 1}}, tags=["shop.city", "tier"])
+    assert shop.tags == {"shop.city": "Rome", "tier": "1"}
+    assert read({"q": "Why?", "channel": "web"}, strata=["channel"]).tags == {"channel": "web"}
+
+
+def test_feedback_is_brought_to_0_to_1():
+    assert read({"q": "Why?", "feedback": "👍"}).feedback == 1.0
+    assert read({"q": "Why?", "thumb": "down"}).feedback == 0.0
+    assert read({"q": "Why?", "stars": 4}, feedback="stars", feedback_scale=(1, 5)).feedback == 0.75  # 3 / 4
+    assert read({"q": "Why?", "feedback": {"score": -1}}, feedback_scale=(-1, 1)).feedback == 0.0
+    reader = Reader(MonitorSection(), KEY)
+    assert reader.read({"q": "Why?", "feedback": 4}).feedback is None
+    assert reader.unread_feedback == 1
+
+
+def test_a_row_of_labels_is_what_a_person_said():
+    said = Reader(MonitorSection(), KEY).read(
+        {"question_id": "x1", "metric": "thumb", "score": 0, "rationale": "It is in May.", "system": "a"}
+    )
+    assert said == Said(name="x1", feedback=0.0, correction="It is in May.")
+
+
+def test_question_and_answer_may_stand_in_named_columns():
+    row = read({"frage": "Warum?", "antwort": "Darum."}, question="frage", answer="antwort")
+    assert (row.question, row.answer) == ("Warum?", "Darum.")
+
+
+def test_an_exchange_is_known_by_its_content_so_that_ids_that_begin_anew_lose_nothing():
+    one = {"id": "1", "question": "Why?", "answer": "So.", "time": NOON}
+    assert read(one).digest == read({**one, "feedback": "up", "extra": 1}).digest
+    others = [{**one, "time": NOON + 1}, {**one, "answer": "No."}, {**one, "id": "2"}]
+    assert len({read(row).digest for row in [one, *others]}) == 4
+    assert Reader(MonitorSection(), b"other").read(one).digest != read(one).digest
+
+
+def test_a_trace_is_known_by_its_id_for_spans_may_come_late():
+    one = {"question": "Why?", "answer": "So.", "metadata": {"trace_id": "t"}, "system": "gpt"}
+    found = read(one)
+    assert found.digest == read({**one, "answer": "So it is."}).digest
+    assert (found.name, found.tags) == ("t", {"model": "gpt"})
+
+
+def test_who_asked_is_a_keyed_digest():
+    row = {"q": "Why?", "metadata": {"user_id": "ann@example.org"}}
+    who = read(row).who
+    assert who == read({"q": "How?", "user_id": "ann@example.org"}).who
+    assert who != Reader(MonitorSection(), b"other").read(row).who
+    assert "ann" not in who
+    assert read({"q": "Why?"}).who is None
+
+
+def test_an_error_of_the_application_is_kept():
+    assert read({"question": "Why?", "error": "timeout"}).error == "timeout"
