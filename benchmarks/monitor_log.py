@@ -5,9 +5,9 @@
 The log is made by resampling: questions and answers of agxqa with their documents as contexts
 (../shared/data), half of the rows with a number of their own in the text, over 170 days, with tags of crop,
 region, language, model and version of the prompt. Seven judges' verdicts are planted, with a drop of
-faithfulness of `DROP` from day `DROP_DAY` on. Printed are wall seconds, rows a second and the peak of memory
-of each step, each in a process of its own: reading the log, with masking and without; taking the judgements
-in; all cells, first and again; the overview; a page of the worst.
+faithfulness of `DROP` from day `DROP_DAY` on. Printed are wall and CPU seconds, rows a second of CPU and the
+peak of memory of each step, each in a process of its own: reading the log, with masking and without; taking
+the judgements in; all cells, first and again; the overview; a page of the worst; a look without a log.
 """
 
 import datetime
@@ -125,11 +125,11 @@ def write_jsonl(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 
 
 def _measured(work: Callable[..., object], args: tuple[object, ...], results: Any) -> None:  # noqa: ANN401
-    before = time.perf_counter()
+    before, cpu = time.perf_counter(), time.process_time()
     told = work(*args)
-    wall = time.perf_counter() - before
+    wall, cpu = time.perf_counter() - before, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    results.put((wall, peak, told))
+    results.put((wall, cpu, peak, told))
 
 
 def measure(name: str, n: int, work: Callable[..., object], *args: object) -> None:
@@ -138,9 +138,12 @@ def measure(name: str, n: int, work: Callable[..., object], *args: object) -> No
     results = context.Queue()
     process = context.Process(target=_measured, args=(work, args, results))
     process.start()
-    wall, peak, told = results.get()
+    wall, cpu, peak, told = results.get()
     process.join()
-    print(f"{name:28} {wall:8.2f} s {n / wall:12,.0f} /s {peak:7.0f} MB   {told}", flush=True)
+    print(
+        f"{name:28} {wall:8.2f} s wall {cpu:8.2f} s CPU {n / cpu:12,.0f} /s of CPU {peak:7.0f} MB   {told}",
+        flush=True,
+    )
 
 
 def _open(folder: Path, name: str, masking: bool) -> Any:  # noqa: ANN401
