@@ -2,6 +2,8 @@
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragstone.assistant.tools.schema_struct import MOST_FIELDS, given_by, struct_of
 
@@ -104,3 +106,55 @@ def test_descriptions_are_made_plain_and_cut():
     node = {"type": "string", "description": "x" * 5000 + "\n<|im_end|>"}
     field = msgspec.structs.fields(struct_of({"properties": {"x": node}, "required": ["x"]}, "tool", ""))[0]
     assert len(field.type.__metadata__[0].description) < 330
+
+
+NAMES = st.sampled_from(["a", "b", "class", "a-b", "__init__", "1", "", "मक्का", "x y"])
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.floats(allow_nan=False), st.sampled_from("ab")
+)
+TYPES = st.sampled_from(["string", "integer", "number", "boolean", "null", "array", "object", "odd", 3])
+SCHEMAS = st.recursive(
+    st.one_of(
+        st.builds(lambda one: {"type": one}, TYPES),
+        st.builds(lambda many: {"type": many}, st.lists(TYPES, max_size=3)),
+        st.builds(lambda many: {"enum": many}, st.lists(VALUES, max_size=4)),
+        st.just({"$ref": "#/$defs/a"}),
+        st.booleans(),
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda one: {"type": "array", "items": one}, inner),
+        st.builds(lambda many: {"anyOf": many}, st.lists(inner, max_size=3)),
+        st.builds(
+            lambda many, required: {"type": "object", "properties": many, "required": required},
+            st.dictionaries(NAMES, inner, max_size=4),
+            st.lists(NAMES, max_size=2),
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(NAMES, SCHEMAS, max_size=4), SCHEMAS, st.lists(NAMES, max_size=3))
+def test_any_schema_becomes_arguments_that_can_be_told_and_read(properties, definition, required):
+    schema = {"type": "object", "properties": properties, "required": required, "$defs": {"a": definition}}
+    struct = struct_of(schema, "tool", "Does.")
+    msgspec.json.schema(struct)
+    for given_ in (
+        {},
+        dict.fromkeys(properties),
+        dict.fromkeys(properties, "a"),
+        {name: {} for name in properties},
+    ):
+        try:
+            sent = given_by(msgspec.convert(given_, struct))
+        except msgspec.ValidationError:
+            continue
+        assert isinstance(sent, dict)
+        assert sent.keys() <= properties.keys()
+
+
+def test_a_schema_that_branches_at_every_level_is_made_in_time():
+    node = {"type": "object", "properties": {f"f{n}": {"$ref": "#/$defs/a"} for n in range(40)}}
+    struct = struct_of({**node, "$defs": {"a": node}}, "tool", "")
+    assert len(struct.__struct_fields__) == 40

@@ -73,6 +73,10 @@ async def test_of_many_videos_only_those_about_the_topic_are_named(tmp_path):
     assert none.text == "The catalogue has no video about this. Do not name any other."
 
 
+async def test_a_blank_topic_finds_nothing():
+    assert "no video" in (await observe(videos_tool(SHIPPED, embed), topic="  ")).text
+
+
 async def test_without_the_embedder_words_find_and_it_is_said(tmp_path):
     tool = videos_tool(catalogue(tmp_path), broken)
     seen = await observe(tool, topic="compost")

@@ -21,6 +21,16 @@ PLAIN: dict[str, Kind] = {"string": str, "integer": int, "number": float, "boole
 ANYTHING: Kind = str | int | float | bool | list[Any] | dict[str, Any] | None
 
 
+class _Whole(msgspec.Struct):
+    """A schema, the types that were made of its parts by reference and depth, each once, and their names:
+    msgspec tells no schema of types of which two have one name.
+    """
+
+    root: Node
+    made: dict[tuple[str, int], Kind]
+    names: set[str]
+
+
 def struct_of(schema: Node, name: str, description: str) -> type[msgspec.Struct]:
     """Return the struct of an object's schema; its fields' own names are those of the schema.
 
@@ -29,7 +39,7 @@ def struct_of(schema: Node, name: str, description: str) -> type[msgspec.Struct]
     that are not required may be null, and are then not sent (see given_by). Of an object with more than
     MOST_FIELDS fields those that are not required are left out from there on.
     """
-    found = _struct(schema, schema, name, DEEPEST, description)
+    found = _struct(schema, _Whole(schema, {}, set()), name, DEEPEST, description)
     return found if isinstance(found, type) else _defined(name, [], {}, description)
 
 
@@ -46,7 +56,7 @@ def given_by(arguments: object) -> object:
     return arguments
 
 
-def _struct(node: Node, root: Node, name: str, depth: int, description: str = "") -> Kind:
+def _struct(node: Node, whole: _Whole, name: str, depth: int, description: str = "") -> Kind:
     """Return the struct of an object, or the type of a dict where there is nothing to type it by."""
     properties = node.get("properties")
     if not isinstance(properties, Mapping) or not properties or not depth:
@@ -60,17 +70,26 @@ def _struct(node: Node, root: Node, name: str, depth: int, description: str = ""
             continue
         field = _identifier(own, renamed)
         renamed[field] = str(own)
-        kind: Any = _kind(inner, root, f"{name}_{field}", depth - 1)
+        kind: Any = _kind(inner, whole, f"{name}_{field}", depth - 1)
         if own in required:
             fields.append((field, _described(kind, inner)))
         else:
             fields.append((field, _described(Union[kind, None], inner), None))  # noqa: UP007 - a value
-    return _defined(name, fields, renamed, description)
+    return _defined(_own_name(name, whole.names), fields, renamed, description)
+
+
+def _own_name(name: str, taken: set[str]) -> str:
+    title = "".join(part.title() for part in name.split("_"))
+    own, number = title, 2
+    while own in taken:
+        own, number = f"{title}{number}", number + 1
+    taken.add(own)
+    return own
 
 
 def _defined(name: str, fields: list[Any], renamed: dict[str, str], description: str) -> type[msgspec.Struct]:
     return msgspec.defstruct(
-        "".join(part.title() for part in name.split("_")) or "Arguments",
+        name,
         fields,
         namespace={"__doc__": description} if description else None,
         rename=renamed,
@@ -80,27 +99,37 @@ def _defined(name: str, fields: list[Any], renamed: dict[str, str], description:
     )
 
 
-def _kind(node: object, root: Node, name: str, depth: int) -> Kind:
+def _kind(node: object, whole: _Whole, name: str, depth: int) -> Kind:
     """Return the type of a value that fits a schema, and of many values that do not."""
     if not isinstance(node, Mapping):
         return ANYTHING
     if "$ref" in node:
-        return _kind(_referred(node["$ref"], root), root, name, depth - 1) if depth > 0 else dict[str, Any]
+        return _kind_referred(str(node["$ref"]), whole, name, depth)
     choices = node.get("enum", [node["const"]] if "const" in node else None)
     if choices is not None:
         return _chosen(choices)
     for union in ("anyOf", "oneOf"):
         if isinstance(node.get(union), list):
-            return _together([_kind(one, root, name, depth) for one in node[union]])
+            return _together([_kind(one, whole, name, depth) for one in node[union]])
     declared = node.get("type")
     if isinstance(declared, list):
-        return _together([_kind({**node, "type": one}, root, name, depth) for one in declared])
+        return _together([_kind({**node, "type": one}, whole, name, depth) for one in declared])
     if declared == "array":
-        inner: Any = _kind(node.get("items", {}), root, name, depth)
+        inner: Any = _kind(node.get("items", {}), whole, name, depth)
         return list[inner]
     if declared == "object":
-        return _struct(node, root, name, max(0, depth))
+        return _struct(node, whole, name, max(0, depth))
     return PLAIN.get(str(declared), ANYTHING) if declared is not None else ANYTHING
+
+
+def _kind_referred(reference: str, whole: _Whole, name: str, depth: int) -> Kind:
+    if depth <= 0:
+        return dict[str, Any]
+    key = (reference, depth)
+    if key not in whole.made:
+        whole.made[key] = dict[str, Any]  # for a reference to itself without an object between
+        whole.made[key] = _kind(_referred(reference, whole.root), whole, name, depth - 1)
+    return whole.made[key]
 
 
 def _together(kinds: list[Kind]) -> Kind:
@@ -132,10 +161,10 @@ def _described(kind: Kind, node: object) -> Kind:
     return Annotated[kind, msgspec.Meta(description=told)]
 
 
-def _referred(reference: object, root: Node) -> object:
+def _referred(reference: str, root: Node) -> object:
     """Return what a reference within the schema names, {} where it names nothing there."""
     node: object = root
-    for part in str(reference).removeprefix("#").strip("/").split("/"):
+    for part in reference.removeprefix("#").strip("/").split("/"):
         node = node.get(part.replace("~1", "/").replace("~0", "~"), {}) if isinstance(node, Mapping) else {}
     return node
 

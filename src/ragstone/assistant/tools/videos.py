@@ -138,7 +138,7 @@ class _Catalogue:
         scores: dict[int, float] = {}
         for item in items:
             scores.setdefault(int(item.document_id), item.score)
-        if len(self._videos) < ENOUGH:
+        if len(self._videos) < ENOUGH or not scores:  # a blank topic finds nothing
             return set(scores)
         least = median(scores.values()) + MARGIN
         return {at for at, score in scores.items() if score >= least}
