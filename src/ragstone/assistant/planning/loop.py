@@ -173,7 +173,8 @@ async def _take(agent: Agent, state: State, chosen: Chosen, trace: Trace) -> Sai
 
 
 def _ask_user(state: State, chosen: Chosen, asking: AskUser, trace: Trace) -> Said | None:
-    held = {slot: state.known[slot] for slot in asking.missing if slot in state.known}
+    useless = {taken.observation.missing for taken in state.taken if taken.observation}
+    held = {slot: state.known[slot] for slot in asking.missing if slot in state.known and slot not in useless}
     if not state.may_ask:
         trace.invalid(chosen, f"The user was asked {MOST_ASKED} times in a row. Help as well as you can.")
         return None

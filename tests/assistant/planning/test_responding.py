@@ -1,0 +1,76 @@
+"""Greetings, languages and tags: what happens around the loop."""
+
+import asyncio
+from datetime import date
+
+import pytest
+from tests.assistant.planning.conftest import Heard, agent_of, asked
+from tests.support.scripted_planner import ScriptedPlanner
+
+from ragstone.assistant.conversation import Asked, Said
+from ragstone.assistant.languages import phrase
+from ragstone.assistant.planning.responding import conversation_language, respond_with
+from ragstone.assistant.planning.slots import know_by_words
+from ragstone.corpus.tags import Tag
+
+KNOW = know_by_words([Tag("crop", {"maize": ("maize", "maíz")})])
+SEARCH = {"do": "search_documents", "with": {"question": "maize", "crop": "maize"}}
+
+
+def reply(conversation: Asked, planner: ScriptedPlanner) -> tuple[Said, str]:
+    heard = Heard()
+    respond = respond_with(agent_of(planner), KNOW, ["crop"], lambda: date(2026, 11, 21))
+    said = asyncio.run(respond(conversation, heard))
+    return said, heard.text
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "name"),
+    [
+        ("Hello!", "en", "greeting"),
+        ("¡Hola, buenos días!", "es", "greeting"),
+        ("Bonjour à tous", "fr", "greeting"),
+        ("नमस्ते जी", "hi", "greeting"),
+        ("السلام عليكم ورحمة الله وبركاته", "ar", "greeting"),
+        ("Habari za asubuhi", "sw", "greeting"),
+        ("Thank you very much for your help", "en", "thanks"),
+        ("Asante sana", "sw", "thanks"),
+        ("شكرا جزيلا", "ar", "thanks"),
+    ],
+)
+def test_greetings_and_thanks_are_answered_without_a_call(text: str, lang: str, name: str) -> None:
+    planner = ScriptedPlanner(SEARCH)
+    said, heard = reply(asked(text), planner)
+    assert (said.kind, said.text, said.lang) == ("greeting", phrase(name, lang, scope="farming"), lang)
+    assert heard == said.text
+    assert planner.prompts == []
+
+
+@pytest.mark.parametrize("text", ["Hello, when do I sow maize?", "hi there, my maize is sick", "tomatoes"])
+def test_a_greeting_with_a_question_is_a_question(text: str) -> None:
+    assert reply(asked(text), ScriptedPlanner(SEARCH))[0].kind == "answer"
+
+
+def test_ok_to_a_question_of_the_assistant_is_a_reply_to_it() -> None:
+    conversation = asked("When do I sow maize?", "Shall I look for your region?", "OK")
+    assert reply(conversation, ScriptedPlanner(SEARCH))[0].kind == "answer"
+    assert (
+        reply(asked("When do I sow maize?", "In May [1].", "OK"), ScriptedPlanner(SEARCH))[0].kind
+        == "greeting"
+    )
+
+
+def test_thanks_in_a_conversation_are_answered_in_its_language() -> None:
+    said, _ = reply(asked("¿Cuándo siembro maíz?", "En mayo [1].", "ok"), ScriptedPlanner(SEARCH))
+    assert (said.lang, said.text) == ("es", phrase("thanks", "es"))
+
+
+def test_the_language_is_the_choice_else_the_last_turns_else_that_of_turns_before() -> None:
+    conversation = asked("¿Cuánta agua necesita?", "¿De qué cultivo?", "NPK 15-15-15")
+    assert conversation_language(conversation) == "es"
+    assert conversation_language(asked("How deep are roots?", lang="sw")) == "sw"
+
+
+def test_the_question_is_tagged_with_what_the_conversation_holds() -> None:
+    said, _ = reply(asked("How far apart do I plant maize?"), ScriptedPlanner(SEARCH))
+    assert said.tags == {"crop": "maize", "lang": "en"}

@@ -1,0 +1,207 @@
+"""The planner by words: the nearest tool, what is missing, what earlier turns hold; no call to a model."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import date
+
+import msgspec
+import pytest
+from tests.assistant.planning.conftest import Replies, asked, tools
+from tests.support.scripted_assistant import embed_words
+
+from ragstone.assistant.conversation import Asked
+from ragstone.assistant.languages import phrase
+from ragstone.assistant.planning.actions import menu_of
+from ragstone.assistant.planning.loop import Agent, n_asked
+from ragstone.assistant.planning.slots import know_by_words
+from ragstone.assistant.planning.state import Chosen, State
+from ragstone.assistant.planning.words import words_chooser, write_by_words
+from ragstone.assistant.tool import Observation, Situation, Tool
+from ragstone.corpus.tags import Tag
+from ragstone.embedding import Role, Vectors
+
+TAGS = [
+    Tag(
+        "crop", {"maize": ("maize", "maíz", "maïs", "मक्का", "ذرة", "mahindi"), "tomato": ("tomato", "tomate")}
+    )
+]
+EXAMPLES = {
+    "search_documents": ("How do I control weeds?", "When do I plant beans?"),
+    "weather": ("Will it rain this week in Kisumu?",),
+    "crop_table": ("How many days does sorghum need until harvest?",),
+    "find_videos": ("Is there a video about compost?",),
+}
+know = know_by_words(TAGS)
+
+
+async def embed(texts: Sequence[str], role: Role) -> list[Vectors]:
+    return list(embed_words(texts, role))
+
+
+async def anything(_question: str, _lang: str) -> bool:
+    return True
+
+
+async def nothing(_question: str, _lang: str) -> bool:
+    return False
+
+
+def with_examples() -> dict[str, Tool]:
+    return {
+        name: msgspec.structs.replace(
+            tool, examples=EXAMPLES[name], arguments=ARGUMENTS.get(name, tool.arguments)
+        )
+        for name, tool in tools().items()
+    }
+
+
+class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the video shows."""
+
+    topic: str
+
+
+ARGUMENTS = {"find_videos": Topic}
+
+
+def chosen(conversation: Asked, lang: str = "en", in_scope=anything) -> Chosen:
+    choose = words_chooser(with_examples(), embed, in_scope)
+    state = State(
+        asked=conversation,
+        lang=lang,
+        today=date(2026, 11, 21),
+        known=know(conversation),
+        may_ask=n_asked(conversation) < 2,
+    )
+    return asyncio.run(choose(state))
+
+
+def test_the_nearest_tool_is_called_with_what_the_question_names() -> None:
+    assert chosen(asked("Will it rain in Nakuru tomorrow?")).arguments == {"place": "Nakuru"}
+    found = chosen(asked("How do I control weeds in maize?"))
+    assert (found.action, found.arguments) == (
+        "search_documents",
+        {"question": "How do I control weeds in maize?", "crop": "maize"},
+    )
+    found = chosen(asked("How many days does maize need until harvest?"))
+    assert (found.action, found.arguments) == ("crop_table", {"crop": "maize"})
+    found = chosen(asked("Is there a video about pruning tomatoes?"))
+    assert (found.action, found.arguments) == (
+        "find_videos",
+        {"topic": "Is there a video about pruning tomatoes?"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "slot"),
+    [
+        ("Will it rain this week?", "place"),
+        ("How much water does it need?", "crop"),
+        ("My plants are sick", "crop"),
+        ("My maize is sick", "symptom"),
+        ("How many days until harvest?", "crop"),
+    ],
+)
+def test_what_is_missing_is_asked_for_in_its_own_phrase(question: str, slot: str) -> None:
+    found = chosen(asked(question))
+    assert (found.action, found.arguments) == (
+        "ask_user",
+        {"missing": [slot], "question": phrase(f"ask_{slot}", "en")},
+    )
+
+
+def test_follow_ups_fill_it() -> None:
+    place = asked("Will it rain this week?", phrase("ask_place", "en"), "nakuru")
+    assert chosen(place).arguments == {"place": "nakuru"}
+    crop = asked("When do I plant it?", phrase("ask_crop", "en"), "tomatoes")
+    assert chosen(crop).arguments == {"question": "When do I plant it?\ntomatoes", "crop": "tomato"}
+    unknown = asked("When do I plant it?", phrase("ask_crop", "en"), "dragon fruit")
+    assert chosen(unknown).arguments["crop"] == "dragon fruit"
+
+
+def test_after_two_questions_back_it_searches_with_all_that_was_said() -> None:
+    conversation = asked(
+        "My plants are sick", phrase("ask_crop", "en"), "no idea", phrase("ask_symptom", "en"), "hm"
+    )
+    found = chosen(conversation)
+    assert found.action == "search_documents"
+    assert found.arguments["question"] == "My plants are sick\nno idea\nhm"
+
+
+def test_out_of_scope_is_declined_unless_a_crop_is_named() -> None:
+    assert chosen(asked("Who won the match?"), in_scope=nothing).action == "decline"
+    assert chosen(asked("Who won maize?"), in_scope=nothing).action != "decline"
+
+
+def test_a_later_turn_stands_for_an_earlier_one_and_a_filter_for_both() -> None:
+    assert know(asked("weather in Nakuru?", "So.", "And in Kisumu?"))["place"] == "Kisumu"
+    conversation = msgspec.structs.replace(asked("How do I sow maize?"), filters={"crop": "tomato"})
+    assert know(conversation)["crop"] == "tomato"
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "place"),
+    [
+        ("en", "Will it rain in New Delhi tomorrow?", "New Delhi"),
+        ("es", "¿Va a llover en Cuzco esta semana?", "Cuzco"),
+        ("fr", "Quel temps fera-t-il à Thiès demain ?", "Thiès"),
+        ("hi", "क्या कल नासिक में बारिश होगी?", "नासिक"),
+        ("ar", "هل ستمطر غدا في أسيوط؟", "أسيوط"),
+        ("sw", "Je, mvua itanyesha kesho huko Dodoma?", "Dodoma"),
+    ],
+)
+def test_places_are_read_in_six_languages(lang: str, text: str, place: str) -> None:
+    assert know(asked(text))["place"] == place
+
+
+@pytest.mark.parametrize(
+    "text", ["When do I plant in March?", "Does it grow in sandy soil?", "in my field", "in 3 days"]
+)
+def test_months_soils_and_fields_are_no_places(text: str) -> None:
+    assert "place" not in know(asked(text))
+
+
+def test_crops_are_read_inflected_and_with_the_arabic_article() -> None:
+    assert know(asked("¿Cómo riego los tomates?"))["crop"] == "tomato"
+    assert know(asked("كيف أسقي الذرة؟"))["crop"] == "maize"
+    assert "crop" not in know(asked("maizefields and tomatillos"))
+
+
+def agent_by_words(with_tools: dict[str, Tool]) -> Agent:
+    return Agent(
+        menu=menu_of(list(with_tools.values())),
+        choose=words_chooser(with_tools, embed, anything),
+        write=write_by_words,
+        scope="farming",
+        most_steps=6,
+        time_limit_s=5,
+    )
+
+
+def test_the_tools_own_words_are_the_reply(replies: Replies) -> None:
+    conversation = asked("Will it rain in Nakuru tomorrow?")
+    said, _ = replies(agent_by_words(with_examples()), conversation, **know(conversation))
+    assert (said.text, said.kind) == ("Nakuru: rain 12.5 mm tomorrow, 24 °C.", "answer")
+    assert (said.usage.calls, said.cost_usd) == (0, 0.0)
+
+
+def test_a_place_that_a_service_does_not_know_is_asked_for_again(replies: Replies) -> None:
+    async def unknown(_arguments: object, _situation: Situation) -> Observation:
+        return Observation(text="no such place", failed=True, missing="place")
+
+    made = with_examples()
+    made["weather"] = msgspec.structs.replace(made["weather"], call=unknown)
+    said, _ = replies(agent_by_words(made), asked("Will it rain this week in Xy?"), place="Xy")
+    assert (said.kind, said.text) == ("question", phrase("ask_place", "en"))
+
+
+def test_a_table_without_the_crop_leads_to_the_documents(replies: Replies) -> None:
+    async def unknown(_arguments: object, _situation: Situation) -> Observation:
+        return Observation(text="no such crop", failed=True)
+
+    made = with_examples()
+    made["crop_table"] = msgspec.structs.replace(made["crop_table"], call=unknown)
+    said, _ = replies(
+        agent_by_words(made), asked("How many days does maize need until harvest?"), crop="maize"
+    )
+    assert [step.action for step in said.steps] == ["crop_table", "search_documents"]
