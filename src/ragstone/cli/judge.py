@@ -38,7 +38,10 @@ QuestionsToo = Annotated[
 
 
 def judge(
-    answers: Annotated[Path, typer.Argument(help="The answer sheet, in any tool's columns.")],
+    answers: Annotated[
+        list[Path],
+        typer.Argument(help="The answer sheet, in any tool's columns; several files, or a log's folder."),
+    ],
     *,
     judges: Judges = None,
     model: Model = None,

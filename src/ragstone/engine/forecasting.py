@@ -27,7 +27,7 @@ Rows = Callable[[], Iterator[Answer]]
 
 
 def forecast_judging(
-    sheet: Path,
+    sheet: Path | Sequence[Path],
     judges: Sequence[Judge],
     settings: Settings,
     *,

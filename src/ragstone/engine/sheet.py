@@ -1,7 +1,7 @@
 """Answer sheets as files: made by the built-in application, or judged, row by row as they stream past."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
@@ -28,14 +28,23 @@ from ragstone.tables import check_output, keep_sources, read_rows
 from ragstone.version import __version__
 
 
-def sheet_rows(sheet: Path, questions: Path | None, limit: int | None) -> Callable[[], Iterator[Answer]]:
-    """Return a function that reads the answers of a file anew each time, joined with their questions."""
+def sheet_rows(
+    sheet: Path | Sequence[Path], questions: Path | None, limit: int | None
+) -> Callable[[], Iterator[Answer]]:
+    """Return a function that reads the answers of files anew each time, joined with their questions."""
     asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
-    return lambda: islice(join_questions(read_rows(sheet, Answer), asked), limit)
+    sheets = _listed(sheet)
+    return lambda: islice(
+        join_questions(chain.from_iterable(read_rows(one, Answer) for one in sheets), asked), limit
+    )
+
+
+def _listed(sheet: Path | Sequence[Path]) -> list[Path]:
+    return [sheet] if isinstance(sheet, Path) else list(dict.fromkeys(sheet))
 
 
 def judge_sheet(
-    sheet: Path,
+    sheet: Path | Sequence[Path],
     output: Path,
     judges: Sequence[Judge],
     settings: Settings,
@@ -48,7 +57,7 @@ def judge_sheet(
     force: bool = False,
     progress: Progress = silent,
 ) -> RunSummary:
-    """Judge the answers of a file into a file, and return the numbers.
+    """Judge the answers of a file, or of several as if they were one, into a file, and return the numbers.
 
     The sheet is read through once before anything is paid for, so that a bad row stops nothing half-way;
     then once for each judge, so that memory does not grow with it. questions: a file that holds question
@@ -56,7 +65,7 @@ def judge_sheet(
     Raises DataError, ConfigError, ModelError.
     """
     check_output(output, force)
-    keep_sources([output], [path for path in (sheet, questions) if path])
+    keep_sources([output], [*_listed(sheet), *([questions] if questions else [])])
     answers = sheet_rows(sheet, questions, limit)
     n_answers = sum(1 for _ in answers())
 

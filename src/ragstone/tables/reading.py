@@ -14,6 +14,7 @@ from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
 from ragstone.tables.columns import accepted_names, to_canonical
 from ragstone.tables.interchange import answers_in, is_result
+from ragstone.tables.logged import logged_files, read_logged
 from ragstone.tables.saved import is_saved, read_saved
 
 RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement, Label)
@@ -37,7 +38,8 @@ def read_rows(path: Path | str, row_type: type[RowT]) -> Iterator[RowT]:
 
     Other tools' column names are understood (see columns.py) and unknown columns are kept in `metadata`;
     answers are also found in the results and traces of other tools (see interchange/). A folder is one of
-    `save_to_disk` of Hugging Face's `datasets`.
+    `save_to_disk` of Hugging Face's `datasets`, or the log of an assistant: its exchanges are answers, its
+    feedback is labels.
     A row of answers or labels without an id gets one made from its question's text, so that the same
     question has the same id in every file.
 
@@ -49,7 +51,7 @@ def read_rows(path: Path | str, row_type: type[RowT]) -> Iterator[RowT]:
     n_rows = 0
     keys: set[int] = set()
     names: Counter[str] = Counter()
-    rows = _raw_rows(path)
+    rows = _raw_rows(path, row_type)
     for line, raw in answers_in(rows, str(path)) if row_type is Answer else rows:
         n_rows += 1
         try:
@@ -177,11 +179,14 @@ def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:
     )
 
 
-def _raw_rows(path: Path) -> Iterator[tuple[int, Any]]:
+def _raw_rows(path: Path, row_type: type) -> Iterator[tuple[int, Any]]:
     """Yield (line number, decoded object or DecodeError) for every row of a file."""
     reader = READERS.get(path.suffix.lower())
     if is_saved(path):
         yield from read_saved(path)
+        return
+    if path.is_dir() and (files := logged_files(path, row_type)):
+        yield from read_logged(files)
         return
     if not path.is_file():
         hint = "It is a folder." if path.is_dir() else "Check the spelling and the folder that you are in."

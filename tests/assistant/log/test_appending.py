@@ -130,7 +130,7 @@ class TestMending:
 
     def test_another_broken_line_is_named(self, tmp_path: Path) -> None:
         self.torn(tmp_path, b"{cut\n" + self.WHOLE)
-        with pytest.raises(DataError, match=r"exchanges-20261121T000000-1.jsonl:2: .* Delete this line"):
+        with pytest.raises(DataError, match=r"exchanges-20261121T000000-1\.jsonl, line 2"):
             ids_in(tmp_path)
 
 

@@ -17,7 +17,7 @@ _SYSTEM = accepted_names(Answer, "system")
 class Columns(msgspec.Struct, frozen=True):
     """The columns that the user has named; None and empty: those whose names are known.
 
-    A name with dots reaches into objects: `feedback.thumbs`.
+    A name with dots reaches into objects: `feedback.thumbs`. A tag is also found among the row's `tags`.
     """
 
     question: str | None = None
@@ -68,8 +68,14 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> Exchange | None:
         system=next((row[name] for name in _SYSTEM if isinstance(row.get(name), str) and row[name]), None),
         reference=answer_text(cell(raw, columns.reference)) if columns.reference else None,
         quality=cell(raw, columns.quality) if columns.quality else None,
-        tags={name: str(value) for name in columns.tags if (value := cell(raw, name)) not in (None, "")},
+        tags={name: str(value) for name in columns.tags if (value := _tag(raw, name)) not in (None, "")},
     )
+
+
+def _tag(raw: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatever the log holds
+    """Return the value of a column, else that of a tag which a row of ours carries."""
+    value = cell(raw, name)
+    return cell(raw, f"tags.{name}") if value is None else value
 
 
 def cell(raw: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401 - whatever the log holds

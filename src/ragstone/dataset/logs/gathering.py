@@ -220,8 +220,8 @@ def _check(
     if malformed == n_rows:
         raise DataError("no row of the log can be read:\n" + "\n".join(shown))
     there = ", ".join(names[:40]) or "none"
-    given = [columns.question, columns.answer, columns.quality, columns.reference, *columns.tags]
-    for name in given:
+    tags = () if "tags" in names else columns.tags  # a tag may be one of those that rows carry
+    for name in (columns.question, columns.answer, columns.quality, columns.reference, *tags):
         if name is not None and name.partition(".")[0] not in names and name not in names:
             raise DataError(f"the log has no column {name!r}. Its columns: {there}.")
     if without == n_rows - malformed:
