@@ -10,6 +10,7 @@ read twice do no harm: an exchange is known by its digest, see logged.py.
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from glob import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -63,6 +64,22 @@ def present_files(sources: Iterable[Path | str], *, strict: bool = True) -> list
     return list(found)
 
 
+def rotated_from(sources: Iterable[Path | str], marks: Mapping[str, Mark]) -> list[Path]:
+    """Return the files that were read under the name of a source, and stand beside it under another now."""
+    found = []
+    for source in map(Path, sources):
+        inodes = {mark.inode for mark in marks.values() if mark.path == str(source) and not mark.whole}
+        if not inodes or source.is_dir() or not source.parent.is_dir():
+            continue
+        beside = (one for one in source.parent.glob(f"{escape(source.name)}?*") if one.is_file())
+        found += [one for one in beside if _inode(one.stat()) in inodes]
+    return found
+
+
+def _inode(status: os.stat_result) -> str:
+    return f"{status.st_dev}:{status.st_ino}"
+
+
 def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[Batch]:
     """Yield what was not read of a file before, in batches. marks: of all files, by their inodes.
 
@@ -70,7 +87,7 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[Batch]:
     """
     try:
         status = path.stat()
-        inode = f"{status.st_dev}:{status.st_ino}"
+        inode = _inode(status)
         known = [marks[inode]] if inode in marks else []
         known += [mark for mark in marks.values() if mark.path == str(path) and mark.inode != inode]
         same = [mark for mark in known if (mark.size, mark.changed) == (status.st_size, status.st_mtime_ns)]

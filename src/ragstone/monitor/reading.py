@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.config import MonitorSection
 from ragstone.errors import DataError
-from ragstone.monitor.files import Batch, new_rows, present_files
+from ragstone.monitor.files import Batch, new_rows, present_files, rotated_from
 from ragstone.monitor.logged import Logged, Reader, Said
 from ragstone.monitor.masking import Masker
 from ragstone.monitor.store import MonitorStore
@@ -66,7 +66,9 @@ def take_log(
     """
     taking = _Taking(store, section, masker, advance)
     left = limit
-    for path in present_files(sources, strict=strict):
+    sources = list(sources)
+    late = rotated_from(sources, store.marks())
+    for path in dict.fromkeys([*late, *present_files(sources, strict=strict)]):
         try:
             for batch in new_rows(path, store.marks()):
                 cut = left is not None and len(batch.rows) > left
