@@ -26,10 +26,10 @@ class Checker:
     """Checks sentence after sentence. A class: which passages have been cited, and what waits, outlives one.
 
     A sentence is said if a passage says it (see Support); its marks are then those of the passages that do,
-    numbered from 1 in order of first use. A question is no answer, and what was said is not said again. A line that ends in a colon, in words of the passages alone, waits
-    for what it introduces. All else is withheld. `refused`: the answer began by saying that there is none,
-    so that nothing of it is said. `withheld`: sentences that were not said, `about_pesticides`: whether one
-    of them was about pesticides. `cautions`: whether one that was said is.
+    numbered from 1 in order of first use. A question is no answer, and what was said is not said again. A
+    line that ends in a colon, in words of the passages alone, waits for what it introduces. All else is
+    withheld. `refused`: the answer began by saying that there is none, so that nothing of it is said.
+    `about_pesticides`: whether a sentence about pesticides was withheld. `cautions`: whether one was said.
     """
 
     def __init__(self, rendered: Rendered, support: Support, lang: str) -> None:
@@ -42,7 +42,6 @@ class Checker:
         self._said = False
         self._said_words: list[tuple[set[str], list[frozenset[float]]]] = []
         self.refused = False
-        self.withheld = 0
         self.about_pesticides = False
         self.cautions = False
 
@@ -114,7 +113,6 @@ class Checker:
         return self._withhold(text)
 
     def _withhold(self, text: str) -> str:
-        self.withheld += 1
         self.about_pesticides = self.about_pesticides or names_pesticide(text)
         return ""
 

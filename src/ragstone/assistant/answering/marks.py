@@ -6,7 +6,7 @@ _NUMBERS = r"\d{1,3}(?:\s*(?:,|;|،|and|y|et|و|और|na)\s*\d{1,3})*"
 _WORD = r"(?:[^\W\d_]{1,12}\.?\s+)?"  # "passage 1", "source 2", in whatever language
 MARK = re.compile(rf"\s*[\[【]\s*\^?{_WORD}{_NUMBERS}\s*[\]】]")
 _END = re.compile(r"[.!?…।۔؟:;]+[\"'”’»)\]*_]*\s*$")
-_MISPLACED = re.compile(rf"(?P<end>[.!?…।۔؟]+[\"'”’»)*_]*)(?P<marks>(?:{MARK.pattern})+)(?=\s|$)")
+_MISPLACED = re.compile(rf"(?P<end>[.!?…।۔؟]+[\"'”’»)*_]*)(?P<marks>(?:{MARK.pattern})+)(?P<after>\s|$)")
 
 
 def marks_in(text: str) -> list[int]:
@@ -28,9 +28,16 @@ def with_marks(text: str, numbers: list[int]) -> str:
     return text[:at].rstrip() + marks + text[at:]
 
 
-def marks_before_ends(text: str) -> str:
+def marks_before_ends(text: str, *, whole: bool = True) -> str:
     """Return the text with marks that stand behind the end of a sentence in front of it: `so.[1]`, `so. [1]`.
 
-    They belong to the sentence before them; a splitter of sentences would give them to the next.
+    They belong to the sentence before them; a splitter of sentences would give them to the next. whole: no
+    more text follows, so that the end of the text is the end of its last word.
     """
-    return _MISPLACED.sub(lambda found: f"{found['marks'].rstrip()}{found['end']}", text)
+
+    def moved(found: re.Match[str]) -> str:
+        if not found["after"] and not whole:
+            return found[0]
+        return f"{found['marks'].rstrip()}{found['end']}{found['after']}"
+
+    return _MISPLACED.sub(moved, text)

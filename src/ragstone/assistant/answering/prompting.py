@@ -65,7 +65,7 @@ def render(
         [
             fence("contexts", contexts, nonce),
             fence("question", question, nonce),
-            f"Answer in {language_name(lang)}.",
+            f"Write the answer to the question, in {language_name(lang)}.",
         ]
     )
     call = Prompt(

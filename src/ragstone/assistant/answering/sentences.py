@@ -60,7 +60,7 @@ class Sentences:
 
     def _cut(self, line: str, *, whole: bool) -> list[Sentence]:
         """Return the sentences of a line; of an unfinished one those that are whole, and hold the rest."""
-        text = marks_before_ends(line)
+        text = marks_before_ends(line, whole=whole)
         found: list[Sentence] = []
         taken = 0
         for start, end in sentence_spans(text, self._lang):

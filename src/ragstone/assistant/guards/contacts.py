@@ -1,13 +1,13 @@
 """Links, addresses and telephone numbers in a reply: only those of approved sources stay."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import urlsplit
 
 from ragstone.assistant.languages import phrase
 from ragstone.dataset.masking.network import find_emails
 from ragstone.dataset.masking.phones import find_phones
-from ragstone.dataset.masking.span import folded
+from ragstone.dataset.masking.span import Span, folded
 
 _IMAGE = re.compile(r"!\[[^\]]*\]\s*(?:\([^)]*\)|\[[^\]]*\])")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<url>[^)\s]*)[^)]*\)")
@@ -21,8 +21,10 @@ _DOMAINS = (
     "|us|uk|eu|de|fr|es|it|pt|ru|cn|in|pk|bd|np|ke|tz|ug|rw|et|ng|gh|za|zm|zw|mw|mz|ma|dz|tn|eg|sa|ae|mx|br|ar|pe"
 )
 _URL = re.compile(
-    rf"(?:(?:https?|ftp|wss?|tel|mailto|javascript|data|file|sms|whatsapp)\s?:\s?/{{0,2}}[^\s<>\"']+"
-    rf"|\b(?:[\w-]{{1,63}}(?:\.|\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?))+(?:{_DOMAINS})\b(?:[/?#:][^\s<>\"']*)?)",
+    r"(?:https?|ftp|wss?|tel|mailto|javascript|data|file|sms|whatsapp)\s?:\s?/{0,2}[^\s<>\"']+", re.IGNORECASE
+)
+_BARE = re.compile(
+    rf"\b(?:[\w-]{{1,63}}(?:\.|\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?))+(?:{_DOMAINS})\b(?:[/?#:][^\s<>\"']*)?",
     re.IGNORECASE,
 )
 _TRAILING = ".,;:!?)]}»”’'\"。।۔؟"
@@ -41,14 +43,21 @@ def without_contacts(text: str, lang: str, approved: Iterable[str | None] = ()) 
     text = _REFERENCE.sub("", text)
     text = _LINK.sub(lambda found: f"{found['text']} {found['url']}".strip(), text)
     text = _URL.sub(lambda found: _kept(found[0], hosts, see), text)
-    for find in (find_emails, find_phones):
-        for span in reversed(list(find(folded(text)))):
-            text = text[: span.start] + see + text[span.end :]
+    text = _without(find_emails, text, see)
+    text = _BARE.sub(lambda found: _kept(found[0], hosts, see), text)
+    return _without(find_phones, text, see)
+
+
+def _without(find: Callable[[str], Iterator[Span]], text: str, see: str) -> str:
+    for span in reversed(list(find(folded(text)))):
+        text = text[: span.start] + see + text[span.end :]
     return text
 
 
 def _kept(found: str, hosts: set[str], see: str) -> str:
-    address = found.rstrip(_TRAILING)
+    address = found
+    while address[-1:] in tuple(_TRAILING) and not (address[-1] == ")" and "(" in address):
+        address = address[:-1]
     return found if _host(address) in hosts else see + found[len(address) :]
 
 

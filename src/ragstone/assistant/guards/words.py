@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from ragstone.corpus.tokens import tokenize
 
-GAP = r"(?:\S+ ){0,6}?"  # words that may stand between two that belong together
+GAP = r"(?:\S+ ){0,4}?"  # words that may stand between two that belong together
 
 
 def said(text: str) -> str:
@@ -19,7 +19,7 @@ def any_of(phrases: Iterable[str]) -> re.Pattern[str]:
 
 
 def near(firsts: Iterable[str], seconds: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern for one of each in `said(text)`, whichever comes first, at most six words apart."""
+    """Return a pattern for one of each in `said(text)`, in any order, four words between them at most."""
     first, second = _any_of(firsts), _any_of(seconds)
     return re.compile(f"{first}{GAP}(?<= ){second[1:]}|{second}{GAP}(?<= ){first[1:]}")
 

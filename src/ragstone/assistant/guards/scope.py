@@ -1,0 +1,77 @@
+"""Whether a question is one that the assistant answers: by words, and by vectors of other subjects."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+
+import numpy as np
+
+from ragstone.assistant.guards.words import any_of, said
+from ragstone.config import read_library
+from ragstone.config.assistant import DEFAULT_SCOPE
+from ragstone.corpus.tokens import tokenize
+from ragstone.embedding import Embed, Vectors
+
+MARGIN = 0.02  # of cosine similarity, by which a question must be nearer to another subject
+FEWEST = 3  # words: fewer may answer a question of ours, or go on with one
+
+InScope = Callable[[str, str], Awaitable[bool]]
+"""(question, language) -> whether it is to be answered."""
+
+
+def scope_guard(scope: str, topics: Sequence[str], embed: Embed) -> InScope:
+    """Return what tells questions of the scope from others, whatever their language.
+
+    scope: as configured. topics: what the knowledge base is about, e.g. the names of its topics. A question
+    is out of scope only where it is nearer to a subject that people ask any chat program about (football,
+    films, code, their health...) than to anything of the scope, by MARGIN. In the default scope a word of
+    farming settles it before, so no vector is asked for. In doubt, and with fewer than three words, it is in
+    scope: to decline a farmer's question is worse than to search in vain for another.
+
+    The subjects are embedded with the first question.
+    """
+    found = _Subjects(_inside(scope, topics), embed)
+
+    async def in_scope(question: str, _lang: str) -> bool:
+        words = said(question)
+        if len(tokenize(question)) < FEWEST or (scope == DEFAULT_SCOPE and _farming().search(words)):
+            return True
+        inside, outside = await found.nearest(question)
+        return outside <= inside + MARGIN
+
+    return in_scope
+
+
+class _Subjects:
+    """The vectors of the subjects. A class: they are made once, when the first question comes."""
+
+    def __init__(self, inside: Sequence[str], embed: Embed) -> None:
+        self._inside = list(inside)
+        self._outside = list(read_library("ragstone.assistant.guards", "scope.toml")["subjects"]["outside"])
+        self._embed = embed
+        self._vectors: Vectors | None = None
+        self._first = asyncio.Lock()
+
+    async def nearest(self, question: str) -> tuple[float, float]:
+        """Return the greatest similarity to a subject of the scope, and to one of the others."""
+        async with self._first:
+            if self._vectors is None:
+                subjects = [*self._inside, *self._outside]
+                self._vectors = await asyncio.to_thread(self._embed, subjects, "passage")
+        (own,) = await asyncio.to_thread(self._embed, [question], "query")
+        similar = self._vectors @ own
+        n_inside = len(self._inside)
+        return float(np.max(similar[:n_inside])), float(np.max(similar[n_inside:]))
+
+
+def _inside(scope: str, topics: Sequence[str]) -> list[str]:
+    listed = read_library("ragstone.assistant.guards", "scope.toml")["subjects"]["inside"]
+    own = listed if scope == DEFAULT_SCOPE else [part.strip() for part in re.split(r"[,:;]", scope)]
+    return [scope, *(text for text in (*own, *topics) if text.strip())]
+
+
+@cache
+def _farming() -> re.Pattern[str]:
+    listed = read_library("ragstone.assistant.guards", "scope.toml")["words"]
+    return any_of(word for words in listed.values() for word in words)

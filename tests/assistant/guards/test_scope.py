@@ -1,0 +1,81 @@
+import asyncio
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragstone.assistant.guards.scope import scope_guard
+from ragstone.config.assistant import DEFAULT_SCOPE
+from ragstone.embedding import open_embedder
+
+LABELLED = tomllib.loads((Path(__file__).parent / "scope.toml").read_text())
+
+
+class Embedded:
+    """Puts texts that hold a word on one axis, others on another; counts its calls."""
+
+    def __init__(self, word):
+        self.word = word
+        self.calls = []
+
+    def __call__(self, texts, role):
+        self.calls.append((len(texts), role))
+        return np.array([[1.0, 0.0] if self.word in text else [0.0, 1.0] for text in texts], np.float32)
+
+
+def decided(question, embed, *, scope=DEFAULT_SCOPE, topics=()):
+    guard = scope_guard(scope, topics, embed)
+    return asyncio.run(guard(question, "en"))
+
+
+def test_a_word_of_farming_settles_it_without_a_vector():
+    embed = Embedded("football")
+    assert decided("Does football on my field harm the soil?", embed)
+    assert embed.calls == []
+
+
+def test_what_is_nearer_to_another_subject_is_out_of_scope():
+    assert not decided("Who plays football tonight on television?", Embedded("football"))
+    assert decided("What is this strange thing here?", Embedded("football"))
+
+
+def test_two_words_are_in_scope():
+    assert decided("football tonight", Embedded("football"))
+
+
+def test_topics_of_the_knowledge_base_are_in_scope():
+    question = "Who won the football match of the village?"
+    assert not decided(question, Embedded("football"))
+    assert decided(question, Embedded("football"), topics=["football fields and their grass"])
+
+
+def test_another_scope_has_its_own_subjects_and_no_words_of_farming():
+    asked = "Which tractor won the football cup?"
+    assert not decided(asked, Embedded("football"), scope="bank accounts, loans")
+    assert decided(asked, Embedded("football"), scope="bank accounts, football clubs")
+
+
+def test_the_subjects_are_embedded_once():
+    embed = Embedded("football")
+    guard = scope_guard(DEFAULT_SCOPE, [], embed)
+
+    async def ask():
+        await asyncio.gather(*(guard(f"Who plays here tonight, number {n}?", "en") for n in range(3)))
+
+    asyncio.run(ask())
+    assert [role for _, role in embed.calls] == ["passage", "query", "query", "query"]
+
+
+@pytest.mark.real
+def test_no_labelled_question_of_farming_is_declined_and_most_plain_others_are(tmp_path_factory):
+    guard = scope_guard(DEFAULT_SCOPE, [], open_embedder("packaged"))
+
+    async def declined(side, kind):
+        asked = [line.split("|", 1) for line in LABELLED[side][kind]]
+        return [text for lang, text in asked if not await guard(text, lang)]
+
+    assert sum(len(texts) for side in LABELLED.values() for texts in side.values()) >= 60
+    for kind in ("easy", "hard"):
+        assert asyncio.run(declined("inside", kind)) == []
+    assert len(asyncio.run(declined("outside", "easy"))) >= 15  # of 20; the documents refuse the others
