@@ -1,0 +1,163 @@
+import asyncio
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis.strategies import integers, permutations
+
+from ragstone.llm import Message, Prompt, Reply
+from ragstone.monitor.canaries import (
+    Canaries,
+    Judged,
+    Round,
+    Scored,
+    anew,
+    due,
+    freeze,
+    judge_again,
+    judge_changes,
+    judge_shift,
+    metrics,
+)
+from ragstone.records import Answer, Usage
+
+BEGIN = date(2026, 1, 1)
+
+
+def judged(name, score, judge="j 1 m"):
+    return Judged(
+        answer=Answer(question_id=str(name), answer="x"),
+        scores={} if score is None else {"faithfulness": Scored(score=score, judge=judge)},
+    )
+
+
+POOL = [judged(at, at % 5 / 4) for at in range(100)]
+
+
+def test_canaries_are_drawn_evenly_along_the_scores():
+    # 20 of each of five scores: 10 canaries are 2 of each.
+    frozen = freeze(POOL, 10, 1, BEGIN)
+    assert sorted(one.scores["faithfulness"].score for one in frozen.answers) == [
+        *(0.0, 0.0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.0, 1.0)
+    ]
+
+
+@given(permutations(POOL[:20]), integers(0, 50))
+def test_which_canaries_depends_on_the_seed_and_not_on_the_order(pool, seed):
+    assert freeze(pool, 7, seed, BEGIN) == freeze(POOL[:20], 7, seed, BEGIN)
+
+
+def test_every_exchange_has_the_same_chance():
+    # 3 of 7, 700 seeds: 300 times each, standard deviation at most 13.1.
+    pool = [judged(at, at / 7) for at in range(7)]
+    drawn = [one.answer.question_id for seed in range(700) for one in freeze(pool, 3, seed, BEGIN).answers]
+    assert all(abs(drawn.count(str(at)) - 300) < 4 * 13.1 for at in range(7))
+
+
+def test_few_exchanges_are_all_canaries_and_unscored_ones_none():
+    frozen = freeze([judged("a", 1.0), judged("b", None)], 10, 0, BEGIN)
+    assert [one.answer.question_id for one in frozen.answers] == ["a"]
+    assert freeze([], 10, 0, BEGIN).answers == []
+
+
+def rounds(*scores, judges=None):
+    """Canaries with the same score each in every round, the first one frozen; a week apart."""
+    judges = judges or ["j 1 m"] * len(scores)
+    known = [
+        Round(
+            day=BEGIN + timedelta(days=7 * at),
+            scores=[{} if one is None else {"faithfulness": Scored(score=one, judge=judges[at])}] * 40,
+        )
+        for at, one in enumerate(scores)
+    ]
+    return Canaries(
+        frozen=BEGIN, answers=[judged(at, scores[0], judges[0]) for at in range(40)], rounds=known[1:]
+    )
+
+
+@pytest.mark.parametrize(
+    ("days", "alarm", "is_due"),
+    [(13, None, False), (14, None, True), (9, 8, True), (9, 7, False), (9, 9, True), (9, 10, False)],
+)
+def test_canaries_are_due_by_their_days_and_at_once_after_an_alarm(days, alarm, is_due):
+    # Judged last on day 7.
+    raised = None if alarm is None else BEGIN + timedelta(days=alarm)
+    assert due(rounds(1.0, 1.0), BEGIN + timedelta(days=days), 7, raised) is is_due
+
+
+def test_no_canaries_are_never_due():
+    assert not due(Canaries(frozen=BEGIN, answers=[]), BEGIN.replace(year=2030), 7)
+
+
+def test_judging_again_adds_a_round_with_a_number_of_its_own():
+    numbers = []
+
+    async def judge(answer, number):
+        numbers.append(number)
+        return {"faithfulness": Scored(score=0.5, judge="j 1 m")} if answer.question_id != "1" else {}
+
+    once = asyncio.run(judge_again(rounds(1.0, 1.0), judge, BEGIN.replace(day=15)))
+    assert len(once.rounds) == 2
+    assert set(numbers) == {2}
+    assert once.rounds[1].day == BEGIN.replace(day=15)
+    assert once.rounds[1].scores[1] == {}
+    assert once.rounds[1].scores[0]["faithfulness"].score == 0.5
+    with pytest.raises(ValueError, match="of a later day"):
+        asyncio.run(judge_again(once, judge, BEGIN.replace(day=15)))
+
+
+def test_a_round_in_which_nothing_was_judged_is_none():
+    async def judge(answer, number):
+        return {}
+
+    before = rounds(1.0, 1.0)
+    assert asyncio.run(judge_again(before, judge, BEGIN.replace(month=3))) is before
+
+
+def test_a_model_is_asked_anew_with_nothing_but_another_sample_number():
+    asked = []
+
+    async def ask(prompt):
+        asked.append(prompt)
+        return Reply(text="", value=None, usage=Usage(), latency_s=0.0, cost_usd=None)
+
+    prompt = Prompt(messages=(Message(role="user", content="x"),), temperature=0.3, sample=4)
+    asyncio.run(anew(ask, 2)(prompt))
+    assert asked == [Prompt(messages=prompt.messages, temperature=0.3, sample=2004)]
+
+
+def test_the_shift_is_that_of_rounds_from_a_day_on():
+    shift = judge_shift(rounds(1.0, 1.0, 0.8, 0.6), BEGIN + timedelta(days=14))["faithfulness"]
+    assert shift.mean == pytest.approx(0.7 - 1.0)
+    assert (shift.n, shift.before, shift.after, shift.first) == (40, 2, 2, 1.0)
+    assert judge_shift(rounds(1.0, 1.0), BEGIN + timedelta(days=14)) == {}
+    assert judge_shift(rounds(1.0, 1.0), BEGIN) == {}
+
+
+def test_earlier_rounds_than_what_is_compared_do_not_count_but_the_last_of_them():
+    # Rounds of days 0, 7, 14, 21, 28; compared from day 16 on: that of day 14 is how it was then.
+    shifts = judge_shift(
+        rounds(0.0, 0.0, 1.0, 1.0, 0.5), BEGIN + timedelta(days=28), compared=BEGIN + timedelta(days=16)
+    )
+    assert (shifts["faithfulness"].mean, shifts["faithfulness"].before) == (-0.5, 2)
+
+
+def test_only_named_judges_count():
+    some = rounds(1.0, 1.0, 0.5, 0.5, judges=["j 1 m", "j 1 m", "j 1 n", "j 1 n"])
+    assert judge_shift(some, BEGIN + timedelta(days=14), ["j 1 m"]) == {}
+    assert judge_shift(some, BEGIN + timedelta(days=14))["faithfulness"].mean == -0.5
+
+
+def test_a_judge_of_another_name_is_compared_with_itself_alone():
+    named = rounds(1.0, 1.0, 0.0, 0.0, judges=["j 1 m", "j 1 m", "j 1 n", "j 1 n"])
+    assert judge_changes(named, 0.05) == {"faithfulness": []}
+    [change] = judge_changes(rounds(1.0, 1.0, 0.0), 0.05)["faithfulness"]
+    assert (change.since, change.judge) == (BEGIN + timedelta(days=14), "j 1 m")
+    # One metric, of the first judge of this name half, of its first change half of that.
+    assert change.alpha == pytest.approx(0.05 / 4)
+
+
+def test_a_round_without_a_metric_is_left_out():
+    [change] = judge_changes(rounds(1.0, None, 0.0), 0.05)["faithfulness"]
+    assert change.since == BEGIN + timedelta(days=14)
+    assert metrics(rounds(1.0)) == ["faithfulness"]
