@@ -333,8 +333,8 @@ def main() -> None:
     print(f"quiet years: {STREAMS} streams, alpha {ALPHA} for any false alarm in all of them")
     for rate, alike, n_years in ((1.0, 0.0, 200), (0.1, 0.0, 200), (1.0, 0.3, 40)):
         quiet_years(1 if quick else n_years, rate, alike)
-    drops(10 if quick else 200)
-    causes(2 if quick else 100)
+    drops(2 if quick else 200)
+    causes(1 if quick else 100)
     print(f"\nalpha of a stream of all exchanges: {ALPHA * OVERALL * EARLY / len(METRICS) / 2:.2g};"
           f" {time.process_time() - began:.0f} s of CPU in all")  # fmt: skip
 
