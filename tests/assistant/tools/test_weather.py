@@ -77,7 +77,7 @@ async def test_a_far_larger_place_is_the_one_that_is_meant_and_the_others_are_me
     # 2,138,551 people against 24,699: 87 times as many, more than 20.
     seen = await observed(server, place="Paris", days=1)
     assert seen.text.startswith(
-        "Weather forecast for Paris, Île-de-France, France (1 smaller places have the same name), "
+        "Weather forecast for Paris, Île-de-France, France (smaller places of the same name: 1), "
     )
 
 

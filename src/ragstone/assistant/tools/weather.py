@@ -206,7 +206,7 @@ def _described(place: Place) -> str:
 
 def _told(place: Place, forecast: Forecast, others: int) -> str:
     where = f"{_degrees(place.latitude, 'latitude')} {_degrees(place.longitude, 'longitude')}"
-    smaller = f" ({others} smaller places have the same name)" if others else ""
+    smaller = f" (smaller places of the same name: {others})" if others else ""
     head = f"Weather forecast for {_described(place)}{smaller}, {where}. Source: Open-Meteo."
     days = [_day(forecast, at) for at in range(len(forecast.days))]
     return bounded("\n".join([head, *days, *_sums(forecast)]))
