@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from ragstone.assistant.knowledge import Advance, Built, Entry, KnowledgeBase, open_knowledge
@@ -11,7 +12,7 @@ from ragstone.corpus.tags import load_tags
 from ragstone.engine.local import run_sync
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.stages import ingest_options
-from ragstone.errors import DataError, Stopped, nearest
+from ragstone.errors import DataError, Stopped
 
 STOPPED = (
     "stopped. The files that were finished are in the knowledge base, and texts that were embedded stay so: "
@@ -92,5 +93,9 @@ def remove_from_knowledge(names: Sequence[str], settings: Settings) -> list[str]
 def _meant(name: str, ids: Sequence[str]) -> list[str]:
     found = [one for one in ids if one == name or (name.endswith("/") and one.startswith(name))]
     if not found:
-        raise DataError(f"the knowledge base has no document {name!r}. {nearest(name, ids)}")
+        close = " or ".join(map(repr, get_close_matches(name, ids, n=3)))
+        hint = f"Did you mean {close}? " if close else ""
+        raise DataError(
+            f"the knowledge base has no document {name!r}. {hint}All of them: ragstone assistant list"
+        )
     return found

@@ -1,0 +1,99 @@
+"""`ragstone assistant`: what it prints, and what it says of mistakes."""
+
+import json
+
+import pytest
+from tests.support.command import ragstone
+
+TAGS = '[tags]\ncrop = { maize = ["corn"], rice = [] }\n'
+
+
+@pytest.fixture
+def farm(project):
+    """A project with documents, tags and an embedder at the endpoint."""
+    (project / "docs").mkdir()
+    (project / "docs" / "maize.md").write_text("# Maize\n\nCorn is sown in May, when the soil is warm.")
+    (project / "docs" / "soil.md").write_text("# Soil\n\nThe soil is alive and full of worms.")
+    (project / "docs" / "scan.png").write_bytes(b"\x89PNG")
+    (project / "tags.toml").write_text(TAGS)
+    with (project / "ragstone.toml").open("a") as file:
+        file.write('\n[assistant]\nembedder = "openai/fake"\ntags = "tags.toml"\n')
+    return project
+
+
+def test_a_build_says_what_it_did_and_a_list_what_there_is(farm):
+    ran = ragstone("assistant", "build", "docs")
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        "     2  new: docs/maize.md, docs/soil.md",
+        "     0  unchanged",
+        "     1  skipped, see below",
+        "2 documents, 2 passages; 2 texts embedded now.",
+        "languages: en 2",
+        "crop: maize 1; 1 document without one",
+    ]
+    assert "scan.png: files that end in '.png' cannot be read" in ran.err
+    (farm / "docs" / "soil.md").write_text("# Soil\n\nThe soil is tired of the same crop every year.")
+    (farm / "docs" / "maize.md").unlink()
+    again = ragstone("assistant", "build")  # the sources of before
+    assert again.out.splitlines()[:3] == [
+        "     1  changed: docs/soil.md",
+        "     1  removed: docs/maize.md",
+        "     0  unchanged",
+    ]
+    listed = ragstone("assistant", "list")
+    assert listed.out == "docs/soil.md  Soil  (1 passage; en)\n"
+    assert listed.err == "1 document, 1 passage.\n"
+
+
+def test_json_has_the_same(farm):
+    built = json.loads(ragstone("assistant", "build", "docs", "--json").out)
+    assert (built["new"], built["n_embedded"]) == (["docs/maize.md", "docs/soil.md"], 2)
+    assert built["tags"] == {"crop": {"maize": 1}}
+    assert [one["reason"] for one in built["skipped"]] == ["files that end in '.png' cannot be read"]
+    [maize, soil] = json.loads(ragstone("assistant", "list", "--json").out)
+    assert (maize["id"], maize["tags"], soil["tags"]) == ("docs/maize.md", {"crop": ["maize"]}, {})
+    removed = json.loads(ragstone("assistant", "remove", "docs/soil.md", "--json").out)
+    assert removed == {"removed": ["docs/soil.md"]}
+
+
+def test_documents_are_removed_by_id_or_by_folder_and_stay_out(farm):
+    ragstone("assistant", "build", "docs")
+    ran = ragstone("assistant", "remove", "docs/mais.md")
+    assert ran.code == 2
+    assert "no document 'docs/mais.md'. Did you mean 'docs/maize.md'" in ran.err
+    assert ragstone("assistant", "remove", "docs/").out == "removed docs/maize.md\nremoved docs/soil.md\n"
+    ran = ragstone("assistant", "build", "docs")
+    assert "     2  left out, since they were removed; name the file itself to take it in" in ran.out
+    assert "0 documents, 0 passages" in ran.out
+    assert "1 document, 1 passage" in ragstone("assistant", "build", "docs/soil.md").out
+
+
+def test_the_paths_of_documents_are_built_when_none_are_named(farm):
+    ran = ragstone("assistant", "build")
+    assert ran.code == 2
+    assert "Name files or folders, here or as paths of [documents]" in ran.err
+    with (farm / "ragstone.toml").open("a") as file:
+        file.write('\n[documents]\npaths = ["docs"]\ncolumns = { text = "advice" }\n')
+    (farm / "docs" / "rows.csv").write_text("id,advice,note\n1,Water rice.,x\n")
+    assert "new: docs/maize.md, docs/rows.csv, docs/soil.md" in ragstone("assistant", "build").out
+    assert ragstone("assistant", "list").out.startswith("1  ")
+
+
+def test_mistakes_are_told_without_a_traceback(farm):
+    def told(*arguments):
+        ran = ragstone("assistant", *arguments)
+        assert ran.code == 2
+        return ran.err
+
+    assert "nowhere: no such file or folder" in told("build", "nowhere")
+    (farm / "empty").mkdir()
+    assert "empty: holds no file" in told("build", "empty")
+    (farm / "tags.toml").write_text('[tags]\ncrop = ["maize", "maize"]\n')
+    assert "tags.toml:2: 'crop' lists a value twice" in told("build", "docs")
+    (farm / "tags.toml").write_text(TAGS)
+    with (farm / "ragstone.toml").open("a") as file:
+        file.write('qdrant_url = "http://127.0.0.1:1"\n')
+    assert "the Qdrant server cannot be reached" in told("build", "docs")
+    ran = ragstone("assistant", "list")
+    assert (ran.code, ran.err) == (0, "0 documents, 0 passages.\n")
