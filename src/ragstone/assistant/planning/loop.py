@@ -11,8 +11,8 @@ from datetime import date
 import msgspec
 
 from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Said, Turn
-from ragstone.assistant.guards import without_instructions
-from ragstone.assistant.languages import phrase, scope_words
+from ragstone.assistant.guards import names_pesticide, without_instructions
+from ragstone.assistant.languages import language_of, phrase, scope_words
 from ragstone.assistant.planning.actions import (
     DECLINE,
     SEARCH,
@@ -21,6 +21,7 @@ from ragstone.assistant.planning.actions import (
     Menu,
     read_arguments,
 )
+from ragstone.assistant.planning.slots import ASKABLE
 from ragstone.assistant.planning.state import Choose, Chosen, State, Write
 from ragstone.assistant.planning.trace import Trace
 from ragstone.assistant.planning.trust import own_text, plain, trusted
@@ -183,9 +184,21 @@ def _ask_user(state: State, chosen: Chosen, asking: AskUser, trace: Trace) -> Sa
         trace.invalid(chosen, f"The conversation holds this already: {known}. Do not ask for it.")
         return None
     trace.closing(chosen)
-    question = plain(asking.question, state)
+    return Said(text=_asked_in(state, asking), kind="question", lang=state.lang)
+
+
+def _asked_in(state: State, asking: AskUser) -> str:
+    """Return the question as the user reads it: the model's, or our own phrase where that may not be said.
+
+    Small models ask in English, whatever the user speaks.
+    """
+    question = asking.question.strip()
+    foreign = language_of(question, None, state.lang) != state.lang
+    if foreign or plain(question, state) != question or not trusted(question, state):
+        own = asking.missing[0]
+        return phrase(f"ask_{own}" if own in ASKABLE else "too_vague", state.lang)
     mark = "" if any(one in question for one in QUESTION_MARKS) else "؟" if state.lang == "ar" else "?"
-    return Said(text=f"{question}{mark}", kind="question", lang=state.lang)
+    return f"{question}{mark}"
 
 
 async def _answer(agent: Agent, state: State, chosen: Chosen, answer: Answer, trace: Trace) -> Said | None:
@@ -253,6 +266,9 @@ def _led(trace: Trace, lead: str) -> Emit:
 
 
 def _from_found(state: State, text: str) -> Said:
+    """Return the reply that rests on what tools have brought."""
+    if names_pesticide(text):
+        text += f"\n\n{phrase('pesticide_caution', state.lang)}"
     passages = tuple(passage for found in state.found for passage in found.passages)
     return Said(text=text, kind="answer", lang=state.lang, passages=passages, links=_links(state))
 

@@ -6,7 +6,13 @@ from ragstone.assistant.answering.marks import without_marks
 from ragstone.assistant.answering.sentences import Sentences
 from ragstone.assistant.answering.values import held_values, stated_values
 from ragstone.assistant.conversation import Emit, Text
-from ragstone.assistant.guards import ingredients_in, speaks_to_model, without_contacts, without_instructions
+from ragstone.assistant.guards import (
+    ingredients_in,
+    names_pesticide,
+    speaks_to_model,
+    without_contacts,
+    without_instructions,
+)
 from ragstone.assistant.planning.state import State
 
 
@@ -17,22 +23,21 @@ def own_text(state: State) -> str:
 
 
 def trusted(text: str, state: State) -> bool:
-    """Say whether every number of a text and every pesticide stands in an observation or in the user's words.
+    """Say whether every number of a text stands in an observation or in the user's words.
 
-    A number in words is not looked at. A text that gives orders to a model is never trusted.
+    Of a text about pesticides, every number and every active ingredient must stand in an observation: what a
+    user has heard of a dose is not confirmed. Numbers in words are not looked at. A text that gives orders to
+    a model is never trusted.
     """
-    sources = sources_of(state)
-    held = frozenset(value for source in sources for value in held_values(source))
-    if any(not values & held for values in stated_values(without_marks(text))) or speaks_to_model(text):
+    sources = [observation.text for observation in state.found]
+    strict = names_pesticide(text)
+    if strict and not ingredients_in(text) <= frozenset().union(*map(ingredients_in, sources)):
         return False
-    named = ingredients_in(text)
-    return not named or named <= frozenset().union(*map(ingredients_in, sources))
-
-
-def sources_of(state: State) -> list[str]:
-    """Return the texts in which the numbers of a reply must stand."""
-    users = [turn.text for turn in state.asked.turns if turn.role == "user"]
-    return [observation.text for observation in state.found] + users
+    if not strict:
+        sources += [turn.text for turn in state.asked.turns if turn.role == "user"]
+    held = frozenset(value for source in sources for value in held_values(source))
+    stated = stated_values(without_marks(text))
+    return all(values & held for values in stated) and not speaks_to_model(text)
 
 
 def approved(state: State) -> list[str | None]:
