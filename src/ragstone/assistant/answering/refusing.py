@@ -26,7 +26,7 @@ def refusal_words(question: str, passages: Sequence[Passage], lang: str, *, pest
 
 def _named(passage: Passage, lang: str) -> str:
     """Return a passage's title and page; a title that speaks to a model is nobody's."""
-    title = " ".join(without_contacts(passage.title, lang).split())
+    title = " ".join(without_contacts(passage.title, lang).split()).rstrip(".।۔ ")
     if not title or speaks_to_model(title):
         return ""
     short = title if len(title) <= MOST_TITLE else f"{title[:MOST_TITLE].rsplit(' ', 1)[0]}…"
