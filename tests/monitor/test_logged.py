@@ -88,6 +88,14 @@ def test_a_row_of_labels_is_what_a_person_said():
     assert said == Said(name="x1", feedback=0.0, correction="It is in May.")
 
 
+def test_labels_of_annotators_and_judgements_are_no_feedback():
+    reader = Reader(MonitorSection(), KEY)
+    label = {"question_id": "x1", "system": "a", "score": 0}
+    assert reader.read({**label, "metric": "correctness"}) is None
+    assert reader.read({**label, "judge": "thumb", "metric": "thumb"}) is None
+    assert isinstance(reader.read(label), Said)
+
+
 def test_question_and_answer_may_stand_in_named_columns():
     row = read({"frage": "Warum?", "antwort": "Darum."}, question="frage", answer="antwort")
     assert (row.question, row.answer) == ("Warum?", "Darum.")
@@ -119,3 +127,28 @@ def test_who_asked_is_a_keyed_digest():
 
 def test_an_error_of_the_application_is_kept():
     assert read({"question": "Why?", "error": "timeout"}).error == "timeout"
+
+
+def test_a_row_of_the_assistants_log_is_read_whole():
+    row = read(
+        {
+            "question_id": "e1",
+            "question": "When is maize sown?",
+            "answer": "In May [1].",
+            "system": "assistant",
+            "contexts": [{"id": "c1", "document_id": "d1", "text": "Maize is sown in May.", "score": 0.5}],
+            "latency_s": 1.5,
+            "tags": {"lang": "en", "kind": "answer", "model": "openai/one", "prompt_version": "2"},
+            "metadata": {
+                "time": "2026-01-01T12:00:00Z",
+                "conversation_id": "c",
+                "steps": [],
+                "citations": [1],
+            },
+        }
+    )
+    assert (row.name, row.time, row.system) == ("e1", NOON, "assistant")
+    assert row.tags == {"lang": "en", "kind": "answer", "model": "openai/one", "prompt_version": "2"}
+    assert row.contexts is not None
+    assert row.contexts[0].document_id == "d1"
+    assert row.who is not None

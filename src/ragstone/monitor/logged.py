@@ -44,6 +44,9 @@ PEOPLE = (
 )
 """Columns in which it is looked for who asked: the conversation, else the user."""
 
+SAID = (None, "thumb", "feedback", "correction", "rating")
+"""Metrics of labels that are people's feedback; others are what annotators found."""
+
 LONGEST_VALUE = 200  # characters of a tag
 MOST_TAGS = 32  # of one row
 _EARLIEST, _LATEST = 1e8, 4.2e9  # 1973 and 2103: a number outside is no time
@@ -135,7 +138,9 @@ class Reader:
     def _said(self, raw: Mapping[str, Any]) -> Said | None:
         """Return the feedback that a row of labels holds: a score for an id, and no question."""
         name = raw.get("question_id")
-        if not isinstance(name, str) or "score" not in raw or "question" in raw or "answer" in raw:
+        if not isinstance(name, str) or "score" not in raw or raw.keys() & {"question", "answer", "judge"}:
+            return None
+        if raw.get("metric") not in SAID:
             return None
         words = raw.get("rationale")
         return Said(
