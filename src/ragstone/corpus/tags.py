@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,16 +95,21 @@ def match_tags(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:
 
 
 def _named(words: str, values: Mapping[str, Sequence[str]]) -> list[str]:
-    names = [(tuple(tokenize(name)), value) for value, names in values.items() for name in names]
+    names = [(_words_of(name), value) for value, names in values.items() for name in names]
     found = set()
-    for tokens, value in sorted(names, key=lambda name: -len(name[0])):
-        name = _GAP + _GAP.join(tokens) + _GAP
+    for name, value in sorted(names, key=lambda name: -name[0].count(_GAP)):
         if name in words:
             found.add(value)
             # The gaps stay: they are those of the neighbours too.
             while name in words:
                 words = words.replace(name, _GAP + _TAKEN + _GAP)
     return [value for value in values if value in found]
+
+
+@lru_cache(maxsize=16_384)
+def _words_of(name: str) -> str:
+    """Return a name as it stands among the words of a text: names are the same for every text."""
+    return _GAP + _GAP.join(tokenize(name)) + _GAP
 
 
 def with_tags(

@@ -8,10 +8,10 @@ import msgspec
 
 from ragstone.assistant.assistant import Respond
 from ragstone.assistant.conversation import Asked, Emit, Passage, Said, Text
-from ragstone.assistant.languages import language_of, phrase, scope_words
+from ragstone.assistant.languages import phrase, scope_words
 from ragstone.assistant.planning.lexicon import courtesy_in
 from ragstone.assistant.planning.loop import Agent, is_question, reply_to
-from ragstone.assistant.planning.slots import Know
+from ragstone.assistant.planning.slots import Know, turn_language
 
 LOOKED_BACK = 3  # earlier turns of the user by which the language of a turn that tells nothing is known
 
@@ -42,8 +42,8 @@ def conversation_language(asked: Asked) -> str:
     texts = [turn.text for turn in asked.turns if turn.role == "user"][-LOOKED_BACK:]
     before = None
     for text in texts[:-1]:
-        before = language_of(text, None, before)
-    return language_of(texts[-1], asked.lang, before)
+        before = turn_language(text, None, before)
+    return turn_language(texts[-1], asked.lang, before)
 
 
 def question_tags(lang: str, passages: Sequence[Passage]) -> dict[str, str]:

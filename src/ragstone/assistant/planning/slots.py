@@ -37,7 +37,10 @@ def know_by_words(tags: Sequence[Tag]) -> Know:
         terms = search_terms(text)
         # Without the article that Arabic writes onto a word.
         bare = " ".join(term for term in terms if not term.endswith(PREFIX_MARK))
-        found = {key: values or match_tags(bare, tags)[key] for key, values in match_tags(text, tags).items()}
+        found = match_tags(text, tags)
+        if not text.isascii():
+            without = match_tags(bare, tags)
+            found = {key: values or without[key] for key, values in found.items()}
         found |= {key: _inflected(terms, beginnings[key]) for key, values in found.items() if not values}
         return tuple((key, ", ".join(values)) for key, values in found.items() if values)
 
@@ -48,7 +51,7 @@ def know_by_words(tags: Sequence[Tag]) -> Know:
             if turn.role == "assistant":
                 wanted = _own_questions().get(turn.text.strip())
                 continue
-            before = language_of(turn.text, None, before)
+            before = turn_language(turn.text, None, before)
             tagged = dict(named(turn.text))
             known |= _said_in(turn.text, before, wanted, tagged) | tagged
             wanted = None
@@ -57,6 +60,10 @@ def know_by_words(tags: Sequence[Tag]) -> Know:
         return known | {key: value for key, value in asked.filters.items() if value}
 
     return know
+
+
+turn_language = lru_cache(maxsize=REMEMBERED)(language_of)
+"""As language_of: a turn's language is asked for at each turn that follows."""
 
 
 def _beginnings(tag: Tag) -> list[tuple[str, int, str]]:
