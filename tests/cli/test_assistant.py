@@ -80,6 +80,17 @@ def test_the_paths_of_documents_are_built_when_none_are_named(farm):
     assert ragstone("assistant", "list").out.startswith("1  ")
 
 
+def test_a_model_names_topics(farm, fake_openai):
+    for n in range(10):
+        (farm / "docs" / f"d{n}.md").write_text(f"# D{n}\n\nField {n} is {('dry', 'wet')[n % 2]} in May.")
+    by_words = json.loads(ragstone("assistant", "build", "docs", "--json").out)["topics"]
+    assert not [body for body in fake_openai.bodies if "messages" in body]
+    ran = ragstone("assistant", "build", "docs", "--json", "--model", "openai/fake")
+    asked = [body for body in fake_openai.bodies if "messages" in body]
+    assert (ran.code, len(asked)) == (0, len(by_words))
+    assert set(json.loads(ran.out)["topics"]) != set(by_words)
+
+
 def test_mistakes_are_told_without_a_traceback(farm):
     def told(*arguments):
         ran = ragstone("assistant", *arguments)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ragstone.assistant.knowledge import KnowledgeBase, open_knowledge
+from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.config import AssistantSection
 from ragstone.corpus.tags import Tag
 from ragstone.embedding import Role, Vectors
@@ -38,10 +39,15 @@ class Words:
 
 @asynccontextmanager
 async def knowledge_in(
-    root: Path, embed: Words | None = None, tags: Sequence[Tag] = (CROP, REGION), **settings: object
+    root: Path,
+    embed: Words | None = None,
+    tags: Sequence[Tag] = (CROP, REGION),
+    *,
+    namer: Namer | None = None,
+    **settings: object,
 ) -> AsyncIterator[KnowledgeBase]:
     """Give a knowledge base below a folder, closed at the end."""
-    knowledge = open_knowledge(AssistantSection(**settings), root, embed or Words(), tags)
+    knowledge = open_knowledge(AssistantSection(**settings), root, embed or Words(), tags, namer=namer)
     try:
         yield knowledge
     finally:

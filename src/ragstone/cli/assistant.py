@@ -31,6 +31,9 @@ def build(
         typer.Argument(help="Files, folders or .zip archives; default: paths of [documents], or as before."),
     ] = None,
     *,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Names the topics: transport/model; else their words do.")
+    ] = None,
     config: Config = None,
     json: AsJson = False,
 ) -> None:
@@ -40,7 +43,7 @@ def build(
 
     settings = load_settings(config)
     with _bars() as advance:
-        built = build_knowledge(documents or [], settings, advance)
+        built = build_knowledge(documents or [], settings, advance, model)
     if json:
         show_json(built)
     else:

@@ -7,7 +7,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from ragstone.assistant.knowledge import Advance, Built, Entry, KnowledgeBase, open_knowledge
+from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.config import Settings
+from ragstone.corpus.model_tags import name_topic
 from ragstone.corpus.tags import load_tags
 from ragstone.engine.local import run_sync
 from ragstone.engine.session import Session, open_session
@@ -21,8 +23,12 @@ STOPPED = (
 
 
 @contextlib.asynccontextmanager
-async def opened_knowledge(settings: Settings, session: Session) -> AsyncIterator[KnowledgeBase]:
+async def opened_knowledge(
+    settings: Settings, session: Session, model: str | None = None
+) -> AsyncIterator[KnowledgeBase]:
     """Give the knowledge base of `[assistant]`, with a session's embedder; closed at the end of the block.
+
+    model: names topics; without one their words do.
 
     Raises ConfigError for a wrong file of tags, ModelError for an unknown embedder, and what open_knowledge
     raises.
@@ -30,23 +36,44 @@ async def opened_knowledge(settings: Settings, session: Session) -> AsyncIterato
     section = settings.assistant
     tags = load_tags(settings.path(section.tags)) if section.tags else []
     embed = session.embedder(section.embedder)
-    knowledge = open_knowledge(section, Path(settings.root), embed, tags, ingest_options(settings))
+    namer = await _namer(model, session) if model else None
+    root, options = Path(settings.root), ingest_options(settings)
+    knowledge = open_knowledge(section, root, embed, tags, options, namer=namer)
     try:
         yield knowledge
     finally:
         await knowledge.close()
 
 
-def build_knowledge(sources: Sequence[Path | str], settings: Settings, advance: Advance) -> Built:
+async def _namer(model: str, session: Session) -> Namer:
+    """Return what asks a model of this session, from the thread of a build. Raises ModelError."""
+    ask, secret, loop = await session.ask(model), session.secret(), asyncio.get_running_loop()
+
+    async def name_all(topics: Sequence[tuple[list[str], list[str]]]) -> list[str | None]:
+        said = await asyncio.gather(*(name_topic(terms, texts, ask, secret) for terms, texts in topics))
+        return [one.value if isinstance(one.value, str) else None for one in said]
+
+    def names(topics: Sequence[tuple[list[str], list[str]]]) -> list[str | None]:
+        return asyncio.run_coroutine_threadsafe(name_all(topics), loop).result()
+
+    return Namer(model, names)
+
+
+def build_knowledge(
+    sources: Sequence[Path | str], settings: Settings, advance: Advance, model: str | None = None
+) -> Built:
     """Make the knowledge base hold what these sources hold.
 
-    Without one they are those of `[documents]`, else those that were ever built from.
+    Without one they are those of `[documents]`, else those that were ever built from. model: names topics.
 
     Raises what KnowledgeBase.build raises; DataError where there is nothing to build from; Stopped on Ctrl-C.
     """
 
     async def work() -> Built:
-        async with open_session(settings) as session, opened_knowledge(settings, session) as knowledge:
+        async with (
+            open_session(settings) as session,
+            opened_knowledge(settings, session, model) as knowledge,
+        ):
             try:
                 declared = [settings.path(path) for path in settings.documents.paths]
                 chosen = sources or declared or knowledge.sources()

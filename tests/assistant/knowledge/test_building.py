@@ -13,6 +13,7 @@ from tests.conftest import ROOT
 from tests.support.knowledge import CROP, Words, knowledge_in, write
 
 from ragstone.assistant.knowledge import KnowledgeDown, building, cutting
+from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.errors import ConfigError, DataError
 
 MAIZE = "# Maize\n\nMaize is sown in May near Kisumu."
@@ -153,6 +154,32 @@ async def test_documents_are_grouped_by_topic_when_there_are_ten(tmp_path):
         assert {entry.topic for entry in knowledge.documents()} == {None}
     async with knowledge_in(tmp_path) as knowledge:
         assert (await knowledge.build([docs])).topics == built.topics
+
+
+async def test_a_model_may_name_topics_and_its_names_stay_until_the_documents_change(tmp_path):
+    crops = ("maize is sown in rows", "rice stands in water")
+    files = {f"d{n}": f"# D{n}\n\n{crops[n % 2]} {crops[n % 2]} {n}" for n in range(10)}
+    docs = write(tmp_path / "docs", **files)
+    asked = []
+
+    def names(topics):
+        asked.append(topics)
+        return [None if n == 0 else "A topic" for n in range(len(topics))]
+
+    async with knowledge_in(tmp_path) as knowledge:
+        by_words = await knowledge.build([docs])
+    async with knowledge_in(tmp_path, namer=Namer("a model", names)) as knowledge:
+        by_model = await knowledge.build([docs])
+        assert len(by_model.topics) == len(by_words.topics)
+        assert "A topic" in by_model.topics
+        assert set(by_model.topics) & set(by_words.topics)  # the one that the model gave no name
+        await knowledge.build([docs])
+        assert len(asked) == 1
+        assert {len(texts) for _, texts in asked[0]} == set(by_words.topics.values())
+    async with knowledge_in(tmp_path) as knowledge:
+        assert (await knowledge.build([docs])).topics == by_model.topics
+        write(docs, d0="# D0\n\nmaize is sown in rows, and in June")
+        assert "A topic" not in (await knowledge.build([docs])).topics
 
 
 @pytest.mark.parametrize(

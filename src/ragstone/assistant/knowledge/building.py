@@ -12,7 +12,7 @@ from ragstone.assistant.knowledge.catalogue import Catalogue, FileRow, Stored
 from ragstone.assistant.knowledge.cutting import Embedding, embedded, prepared, tags_of, way_of
 from ragstone.assistant.knowledge.entry import Advance, Built
 from ragstone.assistant.knowledge.finding import Sighted, found_under, sight
-from ragstone.assistant.knowledge.grouping import topics_of
+from ragstone.assistant.knowledge.grouping import Namer, topics_of
 from ragstone.assistant.knowledge.points import Points
 from ragstone.corpus import IngestOptions, Skipped
 from ragstone.corpus.file import Unreadable
@@ -38,6 +38,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     uploads: Path
     options: IngestOptions
     reading: threading.Lock
+    namer: Namer | None = None
 
 
 class _Tally(msgspec.Struct):
@@ -198,11 +199,13 @@ def finish(kept: Kept, tally: _Tally | None = None, embedding: Embedding | None 
 
 def _group(kept: Kept, stored: Sequence[Stored]) -> None:
     """Give the documents topics, if others are held than when it was done last."""
-    state = f"{kept.topics} {kept.catalogue.content()}"
-    if not stored or kept.catalogue.grouped() == state:
+    content = f"{kept.topics} {kept.catalogue.content()}"
+    state = content if kept.namer is None else f"{content} {kept.namer.identity}"
+    # Names that a model has given stay, as long as the documents are the same.
+    if not stored or f"{kept.catalogue.grouped()} ".startswith(f"{state} "):
         return
     none: dict[str, str | None] = {one.document.id: None for one in stored}
-    topics = topics_of(stored) if kept.topics else none
+    topics = topics_of(stored, kept.namer) if kept.topics else none
     moved: dict[str | None, list[str]] = {}
     for one in stored:
         if topics[one.document.id] != one.topic:

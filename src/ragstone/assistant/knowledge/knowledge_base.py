@@ -14,6 +14,7 @@ from ragstone.assistant.knowledge.catalogue import Catalogue
 from ragstone.assistant.knowledge.cutting import Halted
 from ragstone.assistant.knowledge.entry import Advance, BadUpload, Built, Entry, KnowledgeDown, Placed
 from ragstone.assistant.knowledge.finding import root_of
+from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.assistant.knowledge.points import ASKER, Points
 from ragstone.assistant.knowledge.snapshot import Snapshot, among, passage_of, place_of, take_snapshot
 from ragstone.assistant.knowledge.uploads import FOLDER, check_upload, keeping, safe_name
@@ -44,10 +45,13 @@ def open_knowledge(
     embed: Embed,
     tags: Sequence[Tag],
     options: IngestOptions = OPTIONS,
+    *,
+    namer: Namer | None = None,
 ) -> "KnowledgeBase":
     """Return the knowledge base of `[assistant]`, whose paths are relative to `root`; empty before a build.
 
     options: how files are read, but for `duplicates` and `processes`, which need all of them at once.
+    namer: names topics; without one their words do.
 
     Qdrant is opened when it is first needed: a list of the documents needs none.
 
@@ -75,6 +79,7 @@ def open_knowledge(
         uploads=Path(root_of(folder / FOLDER)),
         options=options,
         reading=threading.Lock(),
+        namer=namer,
     )
     return KnowledgeBase(kept)
 
