@@ -1,6 +1,7 @@
 """Whether the planners choose the action that a person would: 89 labelled turns in six languages.
 
 Run: python benchmarks/planning.py                                 # words, with the packaged embedder
+     python benchmarks/planning.py --turns planning_heldout.jsonl  # 32 that no rule was changed for
      python benchmarks/planning.py --model llamacpp/smollm2-135m --limit 25   # spread evenly
 
 A turn is right if the action is one of those that the label allows, and if the arguments that it names are
@@ -57,8 +58,8 @@ class Labelled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     holds: list[str] = []
 
 
-def labelled() -> list[Labelled]:
-    lines = (HERE / "planning_turns.jsonl").read_text(encoding="utf-8").splitlines()
+def labelled(name: str) -> list[Labelled]:
+    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
     return [msgspec.json.decode(line, type=Labelled) for line in lines]
 
 
@@ -154,9 +155,10 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", help="asked in place of the planner by words")
     parser.add_argument("--limit", type=int, help="of this many turns, evenly spread")
+    parser.add_argument("--turns", default="planning_turns.jsonl", help="or planning_heldout.jsonl")
     parser.add_argument("--wrong", action="store_true", help="show what was not right")
     given = parser.parse_args()
-    turns = labelled()
+    turns = labelled(given.turns)
     step = len(turns) / (given.limit or len(turns))
     turns = [turns[int(n * step)] for n in range(given.limit or len(turns))]
     tags = load_tags(EXAMPLES / "tags.toml")
