@@ -80,6 +80,20 @@ async def test_identical_streams_at_once_are_one_call(fake_openai: FakeOpenAI, t
     assert fake_openai.n_requests == 1
 
 
+async def test_a_stream_that_breaks_off_takes_nobody_with_it_who_waits_for_the_same(
+    fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    fake_openai.script = in_turn(stream("Maize ", events=b"", then="cut"), stream(*PIECES))
+    heard: list[list[str]] = [[], []]
+    async with opened(fake_openai.settings(), tmp_path) as door:
+        first, second = await asyncio.gather(
+            *(door.stream(ASKED, one.append) for one in heard), return_exceptions=True
+        )
+    assert isinstance(first, CallFailed)
+    assert not isinstance(second, BaseException)
+    assert (heard[0], heard[1], second.text) == (["Maize "], list(PIECES), TEXT)
+
+
 async def test_an_endpoint_that_takes_no_notice_of_stream_says_all_at_once(
     fake_openai: FakeOpenAI, tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def test_a_reply_without_the_end_of_such_a_block_is_passed_on_when_it_is_over() 
     habit = Habit()
     habit.thinks_first = True
     assert said("Maize", ".", habit=habit) == ["Maize."]
+    assert said("Maize", ".", habit=habit) == ["Maize", "."]  # it does not think any more
 
 
 def test_a_reply_that_only_thinks_says_nothing() -> None:

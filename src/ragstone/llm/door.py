@@ -24,7 +24,7 @@ from ragstone.llm.prompt import CallFailed, Completion, Message, OnText, Prompt,
 from ragstone.llm.schema import ReplyError, encoded_schema
 from ragstone.llm.speaking import Habit, Telling
 from ragstone.llm.structured import parse_reply
-from ragstone.llm.transport import Endpoint
+from ragstone.llm.transport import BrokenOff, Endpoint
 
 
 def _open_openai(model: str, settings: ModelSettings) -> AbstractAsyncContextManager[Endpoint]:
@@ -67,7 +67,8 @@ class Door:
         self._batches: Batches | None = None
         self._habit = Habit()
         self._caller = Caller(endpoint.concurrency, settings, budget, self.price, patience)
-        # A flight lands with None when its caller was cancelled: one of those who wait makes the call.
+        # A flight lands with None when its caller was cancelled, or its reply broke off in the middle of being
+        # passed on: one of those who wait makes the call.
         self._flying: dict[bytes, asyncio.Future[Completion | None]] = {}
 
     def by_batch(self, folder: Path, progress: Progress) -> Batches:
@@ -198,6 +199,9 @@ class Door:
         try:
             completion = await self._call(prompt, telling)
             await self._ledger.put(key, self.endpoint.identity, completion)
+        except BrokenOff:
+            flight.set_result(None)  # whoever waits has heard nothing yet: a call of their own may go well
+            raise
         except Exception as failure:
             flight.set_exception(failure)
             flight.exception()  # nobody may be waiting; that is no error

@@ -49,6 +49,8 @@ class Speaking:
     def end(self) -> str:
         """Pass on what was held back, now that nothing follows; return all that was said."""
         rest, self._waiting = self._waiting, ""
+        if self._unsure:
+            self._habit.thinks_first = False
         if not self._thinking:
             self._say(rest)
         return self.text
