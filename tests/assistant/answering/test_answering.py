@@ -120,6 +120,24 @@ def test_a_question_is_no_answer():
     assert said_to("When do I sow maize [1]?").kind == "refusal"
 
 
+def test_the_questions_own_words_are_no_answer_unless_the_model_cites_them():
+    asked = "What for each hectare is it that maize needs, nitrogen?"
+    assert said_to("Maize needs nitrogen.", question=asked).kind == "refusal"
+    assert said_to("Maize needs nitrogen [1].", question=asked).kind == "answer"
+    assert said_to("Yes, maize needs nitrogen.", question=asked).kind == "answer"
+    assert said_to("Maize needs 120 kg of nitrogen.", question=asked).kind == "answer"
+
+
+def test_words_that_stand_far_apart_in_a_passage_do_not_support_a_sentence():
+    filler = "The extension office is open on weekdays. " * 3
+    told = f"Maize is sown in April. {filler}Goats are milked at dawn. {filler}Barley is threshed by hand."
+    passage = replace(MAIZE[0], title="", text=told)
+    # Each third of its six words stands in another place: two of six are less than 0.35.
+    mixed = "Barley goats are threshed and milked and sown in April [1]."
+    assert said_to(mixed, passages=[passage], question="What now?").kind == "refusal"
+    assert said_to("Goats are milked at dawn [1].", passages=[passage]).kind == "answer"
+
+
 def test_a_sentence_is_said_once():
     said = said_to("Sow maize in late March or April [1]. In late March or April sow maize [1].")
     assert said.text == "Sow maize in late March or April [1]."

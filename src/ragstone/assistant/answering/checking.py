@@ -18,7 +18,7 @@ _CUT_MARK = re.compile(r"\s*[\[【][^\]】]*$")
 _BLANK = re.compile(r"[^\S\n]{2,}")
 _FENCE_LINE = re.compile(r"^\s*```")
 MOST_HELD = 3  # lines that introduce others and wait for a sentence that may be said
-SAME = 0.8  # of the words of two sentences that are one said twice
+SAME = 0.9  # of the words of a sentence that stand in one that was said: it says nothing new
 _GAPS = ("", " ", "\n", "\n\n")
 
 
@@ -26,7 +26,8 @@ class Checker:
     """Checks sentence after sentence. A class: which passages have been cited, and what waits, outlives one.
 
     A sentence is said if a passage says it (see Support); its marks are then those of the passages that do,
-    numbered from 1 in order of first use. A question is no answer, and what was said is not said again. A
+    numbered from 1 in order of first use. A question is no answer, the question's words without a mark
+    are none, and what was said is not said again. A
     line that ends in a colon, in words of the passages alone, waits for what it introduces. All else is
     withheld. `refused`: the answer began by saying that there is none, so that nothing of it is said.
     `about_pesticides`: whether a sentence about pesticides was withheld. `cautions`: whether one was said.
@@ -63,6 +64,8 @@ class Checker:
         if self._leaks(text) or self._asks(text) or self._repeats(text):
             return self._withhold(text)
         marked = self._marked(sentence.text)
+        if not marked and self._support.echoes(text):
+            return self._withhold(text)
         numbers = await self._support.of(text, marked)
         if not numbers:
             return self._wait_or_withhold(text)
@@ -97,10 +100,10 @@ class Checker:
         return text.endswith(("?", "؟"))
 
     def _repeats(self, text: str) -> bool:
-        """Say whether nearly all its words stand in one sentence that was said, and the same numbers."""
+        """Say whether nearly all its words stand in one sentence that was said, and its numbers too."""
         words, values = set(content_words(text)), stated_values(text)
-        return any(
-            values == before and len(words & said) >= SAME * len(words | said)
+        return bool(words) and any(
+            len(words & said) >= SAME * len(words) and all(value in before for value in values)
             for said, before in self._said_words
         )
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -18,7 +19,7 @@ from ragstone.embedding import Embed, Vectors
 
 # Share of a sentence's content words that its passage holds: where the model named the passage, and where we
 # look for it ourselves. docs/assistant-answers.md has what they keep and let through on RAGTruth.
-MARKED, FOUND = 0.35, 0.5
+MARKED, FOUND = 0.35, 0.45
 # The same across languages: how far a cosine similarity is on its way from that of unrelated texts to 1, so
 # that it means the same for embedders whose similarities begin at 0.7 and at 0.
 SIMILAR_MARKED, SIMILAR_FOUND = 0.2, 0.28
@@ -42,12 +43,15 @@ _YES_AND_NO = frozenset(["yes", "no", "sí", "oui", "non", "हाँ", "नह�
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be compared of a passage. sentences: the search terms of each."""
+    """What can be compared of a passage. terms: its search terms; sentences: those of each; pairs: of each
+    with the next, in which what a sentence of an answer says is looked for.
+    """
 
     lang: str
     text: str  # without the title: so the embedder has it already
     terms: frozenset[str]
     sentences: tuple[frozenset[str], ...]
+    pairs: tuple[frozenset[str], ...]
     values: frozenset[float]
     ingredients: frozenset[str]
 
@@ -55,11 +59,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 def evidence_of(passage: Passage) -> Evidence:
     """Return a passage, with its title, in the form that sentences are compared with."""
     text = f"{passage.title}\n{passage.text}"
+    sentences = [frozenset(search_terms(text[start:end])) for start, end in sentence_spans(text)]
     return Evidence(
         lang=passage.lang or language_of(passage.text),
         text=passage.text,
         terms=frozenset(search_terms(text)),
-        sentences=tuple(frozenset(search_terms(text[start:end])) for start, end in sentence_spans(text)),
+        sentences=tuple(sentences),
+        pairs=tuple(one | other for one, other in pairwise(sentences)) or tuple(sentences),
         values=held_values(text),
         ingredients=ingredients_in(text),
     )
@@ -101,6 +107,13 @@ class Support:
         own = self._beyond_question(content_words(sentence))
         return not own or max((_share(own, one.terms) for one in self._evidence), default=0.0) < 0.5
 
+    def echoes(self, sentence: str) -> bool:
+        """Say whether a sentence has nothing beyond the question, neither a word nor a number, yes nor no."""
+        values = stated_values(sentence)
+        if any(not one & self._asked_values for one in values) or _YES_AND_NO & set(tokenize(sentence)):
+            return False
+        return not self._beyond_question(content_words(sentence))
+
     def knows_words(self, sentence: str) -> bool:
         """Say whether every word of a sentence is one of the passages, or of lines that introduce others."""
         held = frozenset().union(*(one.terms for one in self._evidence))
@@ -136,12 +149,15 @@ class Support:
         return [word for word in words if not self._known.intersection(word_terms(word))]
 
     def _least_share(self, words: Sequence[str], own: Sequence[str], n: int) -> float:
-        """Return the share of the words that a passage holds; of those beyond the question, if it is less.
+        """Return the share of the words that two sentences of a passage hold, one after the other.
 
-        Else a sentence could repeat the question and put anything in the place of the answer.
+        Or that of the words beyond the question, if it is less: else a sentence could repeat the question and
+        put anything in the place of the answer.
         """
-        terms = self._evidence[n].terms
-        return min(_share(words, terms), _share(own, terms) if own else 1.0)
+        pairs = self._evidence[n].pairs
+        return max(
+            (min(_share(words, pair), _share(own, pair) if own else 1.0) for pair in pairs), default=0.0
+        )
 
     def _enough(self, words: Sequence[str], share: float, n: int, enough: float) -> bool:
         one = self._evidence[n]
