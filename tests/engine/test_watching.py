@@ -11,6 +11,7 @@ from ragstone.config import MonitorSection
 from ragstone.engine.watch_canaries import load_canaries
 from ragstone.engine.watching import Watcher, followed, watch
 from ragstone.errors import ConfigError, DataError, ModelError
+from ragstone.monitor.reading import ReadCounts
 from ragstone.records import Judgement
 from ragstone.tables import write_rows
 
@@ -214,3 +215,14 @@ def test_a_forecast_is_of_what_is_due(fake_openai, tmp_path, log):
         assert watcher.forecast().calls == 12
         watcher.judge(watcher.read([log]), asking=True, today=TODAY)
         assert watcher.forecast().calls == 0
+
+
+def test_two_processes_do_not_pay_for_the_same(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path)
+    with Watcher(chosen) as one, Watcher(chosen) as other:
+        one.read([log])
+        with pytest.raises(DataError, match="wait for it"):
+            other.read([log])
+        other.judge(ReadCounts(), asking=False, today=TODAY)  # looking is free
+    with Watcher(chosen) as later:
+        assert later.read([log]).rows == 0

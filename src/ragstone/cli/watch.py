@@ -57,7 +57,8 @@ def watch(
         read = watcher.read(sources, limit=limit, progress=bars) if sources else ReadCounts()
         for line in read_lines(read) if sources else ():
             say(line)
-        watcher.take(judgements or [], progress=bars)
+        if judgements:
+            watcher.take(judgements, progress=bars)
         if asking and (forecast or not offline):
             tell_forecast(watcher.forecast(), only=forecast, yes=yes, json=json)
         summary = watcher.judge(read, asking=asking, today=utc_today(), offline=offline, progress=bars)
@@ -70,7 +71,7 @@ def _follow(
     watcher: "Watcher", sources: list[Path], summary: "WatchSummary", *, asking: bool, offline: bool
 ) -> "WatchSummary":
     """Tell what comes until Ctrl-C, and return what there is then."""
-    from ragstone.engine.watching import followed
+    from ragstone.engine.watching import followed, utc_today
     from ragstone.monitor.alarm import alarm_line
     from ragstone.monitor.terminal import judged_line, read_lines
 
@@ -84,7 +85,7 @@ def _follow(
             if alarm not in told:
                 say(f"ALARM: {alarm}")
                 told.add(alarm)
-    return summary
+    return watcher.judge(summary.read, asking=False, today=utc_today())
 
 
 def _tell(summary: "WatchSummary", *, json: bool) -> None:

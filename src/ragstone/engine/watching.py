@@ -66,7 +66,8 @@ def watch(
         settings or load_settings(), judges=judges, model=model, rate=rate, budget=budget
     ) as watcher:
         read = watcher.read(sources, limit=limit, progress=progress) if sources else ReadCounts()
-        watcher.take(given, progress=progress)
+        if given:
+            watcher.take(given, progress=progress)
         summary = watcher.judge(
             read, asking=asking, today=today or utc_today(), offline=offline, progress=progress
         )
@@ -87,13 +88,16 @@ def followed(
     pause: Callable[[], object] = lambda: time.sleep(POLL_S),
 ) -> Iterator[WatchSummary]:
     """Yield what there is each time that rows came or something became due, until Ctrl-C."""
+    quiet: datetime.date | None = None  # the day on which nothing is left to do until rows come
     try:
         while True:
             pause()
             day = today or utc_today()
             read = watcher.read(sources, strict=False)
-            if read.rows or (asking and watcher.waits(day)):
+            if read.rows or (asking and day != quiet and watcher.waits(day)):
                 yield watcher.judge(read, asking=asking, today=day, offline=offline)
+            else:
+                quiet = day
     except KeyboardInterrupt:
         return
 
@@ -142,7 +146,11 @@ class Watcher:
         strict: bool = True,
         progress: Progress = silent,
     ) -> ReadCounts:
-        """Read what is new in a log. strict: what is not there or cannot be read is an error."""
+        """Read what is new in a log. strict: what is not there or cannot be read is an error.
+
+        Raises DataError, also where another process works on the store.
+        """
+        self.store.hold()
         with progress("read the log", None, State) as advance:
             return take_log(
                 self.store,
@@ -157,6 +165,7 @@ class Watcher:
     def take(self, files: Iterable[Path | str], *, progress: Progress = silent) -> None:
         """Keep judgements that were made elsewhere. Raises DataError."""
         best = best_of(self.judges)
+        self.store.hold()
         for file in files:
             with progress("read judgements", None, State) as advance:
                 rows = given_judgements(file)

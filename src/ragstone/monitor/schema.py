@@ -77,6 +77,22 @@ def connect(folder: Path) -> sqlite3.Connection:
         return connection
 
 
+def hold(folder: Path) -> sqlite3.Connection:
+    """Return what keeps other processes from working on the store until it is closed, or the process ends.
+
+    Raises DataError where another one does: both would pay for the same judgements.
+    """
+    path = folder / "lock.sqlite"
+    with explained(path):
+        lock = sqlite3.connect(path, timeout=0, check_same_thread=False, isolation_level=None)
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except BaseException:
+            lock.close()
+            raise
+        return lock
+
+
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Turn what SQLite and the file system raise into DataError that says what to do."""

@@ -21,7 +21,7 @@ from ragstone.monitor.files import Mark
 from ragstone.monitor.judged import Due, Scores, count_due, due, due_numbers, left_of, spend
 from ragstone.monitor.logged import Logged, Said
 from ragstone.monitor.overview import Overview
-from ragstone.monitor.schema import FILE, connect, explained
+from ragstone.monitor.schema import FILE, connect, explained, hold
 from ragstone.monitor.scored import Scored
 from ragstone.monitor.showing import Filter, Page, Seen
 from ragstone.records import Answer
@@ -47,6 +47,7 @@ class MonitorStore:
             self._db.execute("INSERT OR IGNORE INTO notes VALUES ('key', ?)", (new[:64],))
             self.key: bytes = self.note("key") or new
         self._scores = Scores(self._db)
+        self._lock: sqlite3.Connection | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -58,7 +59,16 @@ class MonitorStore:
 
     def close(self) -> None:
         """Close the file. A second time it does nothing."""
+        if self._lock is not None:
+            self._lock.close()
         self._db.close()
+
+    def hold(self) -> None:
+        """Keep other processes from reading logs and judging here until this store is closed.
+
+        Raises DataError where another one does so: both would pay for the same judgements.
+        """
+        self._lock = self._lock or hold(self.path.parent)
 
     @property
     def connection(self) -> sqlite3.Connection:

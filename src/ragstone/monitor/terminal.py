@@ -71,7 +71,7 @@ def held_lines(summary: WatchSummary) -> list[str]:
     """Return how much the store holds, as lines."""
     held = summary.overview
     if not held.n_exchanges:
-        return ["The store holds no exchange yet."]
+        return ["The store holds no exchange yet. Give it a log: ragstone watch LOG"]
     span = f", {held.first} to {held.last}" if held.first and held.last else ""
     lines = [
         f"{plural(held.n_exchanges, 'exchange')}{span}; {count(held.n_sampled)} in the sample, "
