@@ -67,8 +67,8 @@ class Door:
         self._batches: Batches | None = None
         self._habit = Habit()
         self._caller = Caller(endpoint.concurrency, settings, budget, self.price, patience)
-        # A flight lands with None when its caller was cancelled, or its reply broke off in the middle of being
-        # passed on: one of those who wait makes the call.
+        # A flight lands with None when its caller was cancelled, or its reply broke off while it was passed
+        # on: one of those who wait makes the call.
         self._flying: dict[bytes, asyncio.Future[Completion | None]] = {}
 
     def by_batch(self, folder: Path, progress: Progress) -> Batches:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 import sys
 import time
 from pathlib import Path
@@ -115,6 +116,16 @@ async def test_a_failed_step_is_a_span_with_an_error(tmp_path: Path) -> None:
     tool = by_kind(collector)["TOOL"]
     assert tool["status"] == {"message": "no such place", "code": "STATUS_CODE_ERROR"}
     assert by_kind(collector)["RETRIEVER"]["parentSpanId"] == by_kind(collector)["AGENT"]["spanId"]
+
+
+async def test_a_collector_that_hangs_does_not_hold_up_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.assistant.log.spans.CLOSE_S", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        started = time.monotonic()
+        await written(tmp_path, f"http://127.0.0.1:{hanging.getsockname()[1]}/v1/traces")
+        assert time.monotonic() - started < 4  # a request may take 5 s, and is sent more than once
 
 
 async def test_a_collector_that_is_down_costs_one_line_and_no_row(

@@ -6,6 +6,7 @@ that nothing leaves which the log does not hold.
 """
 
 import logging
+import threading
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -18,6 +19,7 @@ from ragstone.records import Answer, Context, Usage
 
 KIND = "openinference.span.kind"
 TIMEOUT_S = 5.0  # of one request to the collector
+CLOSE_S = 3.0
 MOST_ATTRIBUTES = 4096  # of a span: four for each passage
 NANO = 1_000_000_000
 
@@ -60,8 +62,10 @@ class Spans:
         root.end(ended)
 
     def close(self) -> None:
-        """Send what waits, for some seconds at most, and end the thread."""
-        self._provider.shutdown()
+        """Send what waits, for CLOSE_S at most: a collector that hangs holds up no server that ends."""
+        ending = threading.Thread(target=self._provider.shutdown, name="ragstone-spans", daemon=True)
+        ending.start()
+        ending.join(CLOSE_S)
 
     def _steps(self, row: Answer, begun: int, root: Any) -> Any:  # noqa: ANN401 - a span of the package
         """Send the steps, one after the other; return the span of the search, if there was one."""
