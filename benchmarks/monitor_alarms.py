@@ -255,31 +255,43 @@ def cells_of(one: Stream) -> list[Cell]:
     ]  # fmt: skip
 
 
-def judged_rounds(
-    metric: Metric, n: int, shift: float, rng: np.random.Generator, *, noise: float = 0.03, weeks: int = 14
-) -> Canaries:
-    """Return n canaries with weekly rounds. From day 60 on the judge takes `shift` from all it sees.
+NOISE = 0.03  # how often a judgement that is yes or no falls otherwise, in each round
+GRADED = 0.1  # a statement of ten: by how much graded judgements fall otherwise, NOISE each way
 
-    noise: how often a judgement falls otherwise, in every round. What the changed judge finds wrong it
-    finds wrong in each later round: it changed its mind, and does not throw dice.
+
+def judged_rounds(
+    metric: Metric, n: int, shift: float, rng: np.random.Generator, weeks: int = 16
+) -> Canaries:
+    """Return n canaries with weekly rounds. From day 60 on the judge takes `shift` from what it sees.
+
+    Of yes and no it says no where it said yes; of half of graded scores it takes a statement of ten.
+    It finds the same wrong in each later round: it changed its mind, and does not throw dice.
     """
+    levels = np.array([1.0, *metric.rest])
+    chances = [metric.full, *np.full(len(metric.rest), (1 - metric.full) / len(metric.rest))]
     pool = [
         Judged(
             answer=Answer(question_id=str(at), answer="x"),
             scores={metric.name: Scored(score=score, judge="j 1 m")},
         )
-        for at, score in enumerate((rng.random(2000) < metric.full).astype(float).tolist())
+        for at, score in enumerate(rng.choice(levels, size=2000, p=chances).tolist())
     ]
     canaries = freeze(pool, n, int(rng.integers(1 << 30)), BEGIN)
-    stricter = {one.answer.question_id: rng.random() < shift / metric.full for one in canaries.answers}
     first = {one.answer.question_id: one.scores[metric.name].score for one in canaries.answers}
+    graded = len(metric.rest) > 1
+    touched = 0.5 if graded else shift / metric.full
+    stricter = {name: rng.random() < touched for name in first}
+    some = float(np.array(chances)[levels > 0].sum())  # nothing can be taken from a score of 0
+    loss = shift / touched / some if graded else 1.0
+    slip = GRADED if graded else 1.0
 
     async def judge(answer: Answer, number: int) -> dict[str, Scored]:
         score = first[answer.question_id]
         if 7 * number >= PLANTED and stricter[answer.question_id]:
-            score = 0.0
-        score = 1 - score if rng.random() < noise else score
-        return {metric.name: Scored(score=score, judge="j 1 m")}
+            score -= loss
+        drawn = rng.random()
+        score += slip if drawn < NOISE else -slip if drawn > 1 - NOISE else 0.0
+        return {metric.name: Scored(score=min(1.0, max(0.0, score)), judge="j 1 m")}
 
     async def all_rounds() -> Canaries:
         known = canaries
@@ -292,36 +304,42 @@ def judged_rounds(
 
 def causes(n: int) -> None:
     print(
-        f"\n5 points less on day {PLANTED}, {n} years each: the judge or the application? Named 14 days"
-        " after the alarm, of those alarmed\n"
-        f"{'':<44}{'alarmed':>9}{'judge':>9}{'applic.':>9}{'both':>9}{'unknown':>9}"
+        f"\n5 points less on day {PLANTED}, {n} years each: what the alarm says caused it, of those alarmed"
     )
-    metric = Metric("faithfulness", 0.85)
-    section = MonitorSection(alpha=ALPHA / len(METRICS))
-    for what, shift in (("the judge", 0.05), ("the application", 0.0)):
+    print(f"{'':<38}{'alarmed':>9}{'looked':>18}{'judge':>9}{'applic.':>9}{'both':>9}{'unknown':>9}")
+    days, section = 115, MonitorSection(alpha=ALPHA / len(METRICS))
+    for metric, what, shift in (
+        (Metric("yes or no", 0.85), "judge", 0.05),
+        (Metric("yes or no", 0.85), "application", 0.0),
+        (METRICS[3], "judge", 0.05),
+        (METRICS[3], "application", 0.0),
+    ):
         for size in (50, 100, 200, 400):
             rng = np.random.default_rng([3, size, round(100 * shift)])
-            named: list[str] = []
+            named: dict[int, list[str]] = {14: [], 42: []}
             for _ in range(n):
-                chance = step(metric, 0.05)(full_marks(metric, 110, rng))
-                cells = cells_of(stream(metric, counts(metric, chance, volumes(110, rng, 1.0), rng), 1.0))
+                chance = step(metric, 0.05)(full_marks(metric, days, rng))
+                cells = cells_of(stream(metric, counts(metric, chance, volumes(days, rng, 1.0), rng), 1.0))
                 canaries = judged_rounds(metric, size, shift, rng)
-                named += _named(cells, section, canaries)
-            print(
-                f"{f'{what} changed, {size} canaries':<44}{len(named):>9}"
-                + "".join(f"{named.count(cause) / max(1, len(named)):>9.1%}"
-                          for cause in ("judge", "application", "both", "unknown")),
-                flush=True,
-            )  # fmt: skip
+                for later, found in named.items():
+                    found += _named(cells, section, canaries, later)
+            for later, found in named.items():
+                shares = "".join(
+                    f"{found.count(cause) / max(1, len(found)):>9.1%}"
+                    for cause in ("judge", "application", "both", "unknown")
+                )
+                name = f"{what}, {metric.name}, {size} canaries"
+                print(f"{name:<38}{len(found):>9}{f'{later} days later':>18}{shares}", flush=True)
 
 
-def _named(cells: list[Cell], section: MonitorSection, canaries: Canaries) -> list[str]:
-    """Return the cause that the first alarm after the change has 14 days after it was raised."""
+def _named(cells: list[Cell], section: MonitorSection, canaries: Canaries, later: int) -> list[str]:
+    """Return the cause that the first alarm after the change has so many days after it was raised."""
     for alarm in alarms(cells, section):
         if alarm.raised is not None and alarm.since >= BEGIN + timedelta(days=PLANTED - 7):
-            look = alarm.raised + timedelta(days=14)
-            known = [one for one in canaries.rounds if one.day <= look]
-            until = msgspec.structs.replace(canaries, rounds=known)
+            look = alarm.raised + timedelta(days=later)
+            until = msgspec.structs.replace(
+                canaries, rounds=[one for one in canaries.rounds if one.day <= look]
+            )
             found = alarms([one for one in cells if one.day <= look], section, canaries=until)
             return [one.cause for one in found if one.how == "logged" and one.raised == alarm.raised]
     return []

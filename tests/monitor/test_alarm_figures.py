@@ -10,4 +10,4 @@ def test_the_figures_of_the_docs_can_be_printed(monkeypatch, capsys):
     monitor_alarms.main()
     printed = capsys.readouterr().out
     assert "1 of 1 years without a false alarm" in printed
-    assert "the judge changed, 400 canaries" in printed
+    assert "judge, faithfulness, 400 canaries" in printed

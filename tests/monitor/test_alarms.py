@@ -146,17 +146,26 @@ def test_two_judges_side_by_side_are_no_change():
     assert alarms(cells, SECTION) == []
 
 
-def test_metrics_whose_judges_change_on_one_day_are_one_alarm():
+def test_judges_that_change_on_one_day_are_one_alarm():
     cells = [
         one
-        for metric in ("kind=how", "kind=what")
+        for metric in ("faithfulness", "relevance")
         for one in (
-            *days([0.4] * 30, metric=metric, judge="kind 1 m"),
-            *days([0.5] * 30, begin=30, metric=metric, judge="kind 1 n"),
+            *days([0.4] * 30, metric=metric, judge=f"{metric} 1 m"),
+            *days([0.5] * 30, begin=30, metric=metric, judge=f"{metric} 1 n"),
         )
     ]
     [alarm] = alarms(cells, SECTION)
-    assert (alarm.metric, [one.metric for one in alarm.beneath]) == ("kind=how", ["kind=what"])
+    assert (alarm.metric, [one.metric for one in alarm.beneath]) == ("faithfulness", ["relevance"])
+
+
+def test_shares_of_labels_that_move_together_are_one_alarm():
+    how = days([0.4] * 40 + [0.6] * 20, metric="kind=how", judge="kind 1 m")
+    what = [cell(at, 900, 900 - one.wx, metric="kind=what", judge="kind 1 m") for at, one in enumerate(how)]
+    [alarm] = alarms([*how, *what], SECTION)
+    [other] = alarm.beneath
+    assert {alarm.metric, other.metric} == {"kind=how", "kind=what"}
+    assert alarm.rose is not other.rose
 
 
 JUDGE = "faithfulness 1 m"

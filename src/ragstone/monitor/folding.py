@@ -1,6 +1,7 @@
 """Alarms that are one and the same change -> one alarm, the others beneath it."""
 
 from collections.abc import Sequence
+from datetime import date
 
 import msgspec
 import numpy as np
@@ -17,9 +18,10 @@ def folded(alarms: Sequence[Alarm], streams: Sequence[Stream]) -> list[Alarm]:
 
     A value's alarm repeats that of all exchanges if it moved the same way at about the same time by no
     other amount, as far as both are known. That of all exchanges repeats a value's if less than half of the
-    change is left without that value. Metrics whose judge got the same name on the same day are one change.
+    change is left without that value. Shares of a judge's labels move together: the strongest comes first.
+    Judges that got other names on the same day are one change.
     """
-    named = _by_judge([alarm for alarm in alarms if alarm.how == "named"])
+    named = _by_day([alarm for alarm in alarms if alarm.how == "named"])
     whole = [alarm for alarm in alarms if alarm.how == "logged" and not alarm.tag]
     parts = [alarm for alarm in alarms if alarm.how == "logged" and alarm.tag]
     other = [alarm for alarm in alarms if alarm.how == "canaries"]
@@ -39,14 +41,42 @@ def folded(alarms: Sequence[Alarm], streams: Sequence[Stream]) -> list[Alarm]:
         else:
             left.append(one)
     explained = [msgspec.structs.replace(one, beneath=tuple(beneath[at])) for at, one in enumerate(alone)]
-    return [*left, *explained, *named, *other]
+    return [*_by_label([*left, *explained]), *named, *other]
 
 
-def _by_judge(named: Sequence[Alarm]) -> list[Alarm]:
-    found: dict[tuple[str, str], list[Alarm]] = {}
+def _by_day(named: Sequence[Alarm]) -> list[Alarm]:
+    found: dict[date, list[Alarm]] = {}
     for alarm in named:
-        found.setdefault((alarm.judge, str(alarm.since)), []).append(alarm)
+        found.setdefault(alarm.since, []).append(alarm)
     return [msgspec.structs.replace(first, beneath=tuple(rest)) for first, *rest in found.values()]
+
+
+def _by_label(alarms: Sequence[Alarm]) -> list[Alarm]:
+    """Return alarms of `metric` and `metric=label` that are of one change as one, the rest beneath."""
+    heads: list[list[Alarm]] = []
+    for alarm in sorted(alarms, key=lambda one: -(one.e_value or 0.0)):
+        group = next((group for group in heads if _same_labels(group[0], alarm)), None)
+        if group is None:
+            heads.append([alarm])
+        else:
+            group.append(alarm)
+    return [
+        msgspec.structs.replace(
+            head,
+            beneath=(
+                *head.beneath,
+                *(low for one in rest for low in (msgspec.structs.replace(one, beneath=()), *one.beneath)),
+            ),
+        )
+        for head, *rest in heads
+    ]
+
+
+def _same_labels(one: Alarm, other: Alarm) -> bool:
+    bases = [alarm.metric.partition("=")[0] for alarm in (one, other)]
+    near = abs((one.since - other.since).days) <= NEAR_DAYS
+    where = (one.judge, one.tag, one.value) == (other.judge, other.tag, other.value)
+    return bases[0] == bases[1] and one.metric != other.metric and near and where
 
 
 def _same_time(one: Alarm, other: Alarm) -> bool:
