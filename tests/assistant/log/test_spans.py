@@ -125,12 +125,14 @@ async def test_a_collector_that_hangs_does_not_hold_up_the_end(
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         started = time.monotonic()
         await written(tmp_path, f"http://127.0.0.1:{hanging.getsockname()[1]}/v1/traces")
-        assert time.monotonic() - started < 4  # a request may take 5 s, and is sent more than once
+        assert time.monotonic() - started < 4  # a batch may take some seconds
 
 
 async def test_a_collector_that_is_down_costs_one_line_and_no_row(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.assistant.log.spans.CLOSE_S", 30)
+    monkeypatch.setattr("ragstone.assistant.log.spans.TIMEOUT_S", 0.5)
     with collecting() as collector:
         url = collector.url
     started = time.monotonic()

@@ -18,7 +18,7 @@ from ragstone.llm.structured import HALF_A_PAIR
 from ragstone.records import Answer, Context, Usage
 
 KIND = "openinference.span.kind"
-TIMEOUT_S = 5.0  # of one request to the collector
+TIMEOUT_S = 2.0  # of one batch, sent more than once if need be
 CLOSE_S = 3.0
 MOST_ATTRIBUTES = 4096  # of a span: four for each passage
 NANO = 1_000_000_000
