@@ -117,8 +117,7 @@ async def _exchange(request: AnyRequest, asked: ChatRequest, desk: Desk) -> Exch
     conversation_id, asked_turns, keep = asked.conversation_id, turns, (turns[-1],)
     if conversation_id is not None:
         asked_turns = [*await _earlier(desk, conversation_id, owner), turns[-1]]
-    elif len(turns) == 1 and asked.store is not False:
-        conversation_id = await desk.conversations.create(owner, now)
+    begins = conversation_id is None and len(turns) == 1 and asked.store is not False
     return Exchange(
         id=new_id("x"),
         asked=Asked(
@@ -126,7 +125,8 @@ async def _exchange(request: AnyRequest, asked: ChatRequest, desk: Desk) -> Exch
         ),
         owner=owner,
         received=now,
-        conversation_id=conversation_id,
+        conversation_id=new_id("c") if begins else conversation_id,
+        begins=begins,
         keep=keep,
     )
 

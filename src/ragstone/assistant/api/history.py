@@ -101,9 +101,17 @@ class Conversations:
         conversation_id: str | None = None,
         turns: tuple[Turn, ...] = (),
         reply: bytes = b"null",
+        begins: bool = False,
     ) -> None:
-        """Keep whose exchange it was, and its turns where it belongs to a conversation."""
-        await self._run(self._keep, exchange_id, owner, now, conversation_id, turns, reply)
+        """Keep whose exchange it was, and its turns where it belongs to a conversation, or begins one."""
+
+        def work() -> None:
+            with self._transaction():
+                if begins and conversation_id is not None:
+                    self._begin(conversation_id, owner, now)
+                self._keep(exchange_id, owner, now, conversation_id, turns, reply)
+
+        await self._run(work)
 
     async def owns(self, exchange_id: str, owner: str | None) -> bool:
         """Return whether there was such an exchange of that owner."""
@@ -129,17 +137,21 @@ class Conversations:
         self._db.execute("COMMIT")
 
     def _create(self, owner: str | None, now: datetime) -> str:
-        made, at = new_id("c"), now.isoformat()
-        oldest = (now - timedelta(days=self._days)).isoformat()
+        made = new_id("c")
         with self._transaction():
-            self._db.execute(
-                "DELETE FROM turns WHERE conversation IN (SELECT id FROM conversations WHERE changed < ?)",
-                (oldest,),
-            )
-            self._db.execute("DELETE FROM conversations WHERE changed < ?", (oldest,))
-            self._db.execute("DELETE FROM exchanges WHERE at < ?", (oldest,))
-            self._db.execute("INSERT INTO conversations VALUES (?, ?, ?, ?)", (made, owner, at, at))
+            self._begin(made, owner, now)
         return made
+
+    def _begin(self, conversation_id: str, owner: str | None, now: datetime) -> None:
+        """Note a new conversation, and delete what is too old."""
+        at, oldest = now.isoformat(), (now - timedelta(days=self._days)).isoformat()
+        self._db.execute(
+            "DELETE FROM turns WHERE conversation IN (SELECT id FROM conversations WHERE changed < ?)",
+            (oldest,),
+        )
+        self._db.execute("DELETE FROM conversations WHERE changed < ?", (oldest,))
+        self._db.execute("DELETE FROM exchanges WHERE at < ?", (oldest,))
+        self._db.execute("INSERT INTO conversations VALUES (?, ?, ?, ?)", (conversation_id, owner, at, at))
 
     def _exists(self, conversation_id: str, owner: str | None) -> bool:
         query = "SELECT 1 FROM conversations WHERE id = ? AND owner IS ?"
@@ -189,22 +201,21 @@ class Conversations:
         reply: bytes,
     ) -> None:
         at = now.isoformat()
-        with self._transaction():
-            self._db.execute("INSERT INTO exchanges VALUES (?, ?, ?)", (exchange_id, owner, at))
-            # Deleted while the reply was written: nothing of it is kept.
-            if conversation_id is None or not self._exists(conversation_id, owner):
-                return
-            self._db.execute("UPDATE conversations SET changed = ? WHERE id = ?", (at, conversation_id))
-            counted = "SELECT count(*) FROM turns WHERE conversation = ?"
-            [first] = self._db.execute(counted, (conversation_id,)).fetchone()
-            self._db.executemany(
-                "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    (conversation_id, number, turn.role, turn.text, exchange_id, said)
-                    for number, turn in enumerate(turns, first)
-                    for said in [reply if turn.role == "assistant" else None]
-                ],
-            )
+        self._db.execute("INSERT INTO exchanges VALUES (?, ?, ?)", (exchange_id, owner, at))
+        # Deleted while the reply was written: nothing of it is kept.
+        if conversation_id is None or not self._exists(conversation_id, owner):
+            return
+        self._db.execute("UPDATE conversations SET changed = ? WHERE id = ?", (at, conversation_id))
+        counted = "SELECT count(*) FROM turns WHERE conversation = ?"
+        [first] = self._db.execute(counted, (conversation_id,)).fetchone()
+        self._db.executemany(
+            "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (conversation_id, number, turn.role, turn.text, exchange_id, said)
+                for number, turn in enumerate(turns, first)
+                for said in [reply if turn.role == "assistant" else None]
+            ],
+        )
 
     def _owns(self, exchange_id: str, owner: str | None) -> bool:
         query = "SELECT 1 FROM exchanges WHERE id = ? AND owner IS ?"

@@ -19,13 +19,16 @@ T = TypeVar("T")
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """A question on its way. keep: the turns that the conversation is longer by, without the reply."""
+    """A question on its way. begins: its conversation does not exist yet. keep: the turns that the
+    conversation is longer by, without the reply.
+    """
 
     id: str
     asked: Asked
     owner: str | None
     received: datetime
     conversation_id: str | None = None
+    begins: bool = False
     keep: tuple[Turn, ...] = ()
 
 
@@ -63,6 +66,7 @@ async def _keep(desk: Desk, exchange: Exchange, said: Said) -> None:
         exchange.owner,
         exchange.received,
         conversation_id=exchange.conversation_id,
+        begins=exchange.begins,
         turns=turns,
         reply=msgspec.json.encode(replied(said, exchange.id, exchange.conversation_id)),
     )
