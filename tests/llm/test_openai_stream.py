@@ -70,6 +70,18 @@ async def test_the_ledger_answers_in_one_piece_and_serves_ask_too(
     assert (fake_openai.n_requests, door.from_ledger) == (1, 2)
 
 
+async def test_a_recorded_model_streams_what_the_ledger_has(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
+    fake_openai.script = always(stream(*PIECES))
+    heard: list[str] = []
+    async with opened(fake_openai.settings(), tmp_path) as door:
+        await door.stream(ASKED, lambda _: None)
+    async with opened(fake_openai.settings(), tmp_path, model=f"recorded/{FakeOpenAI.model}") as door:
+        await door.stream(ASKED, heard.append)
+        with pytest.raises(CallFailed, match="offline, and the ledger lacks this call"):
+            await door.stream(prompt("else", nonce=None, reply=None), heard.append)
+    assert (heard, fake_openai.n_requests) == ([TEXT], 1)
+
+
 async def test_identical_streams_at_once_are_one_call(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     fake_openai.script = always(stream(*PIECES))
     fake_openai.piece_s = 0.01
