@@ -207,6 +207,21 @@ async def test_whoever_stops_listening_stops_the_tool() -> None:
         await task
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [("Paris in France or in Texas?", "Paris in France or in Texas?"), (None, phrase("ask_place", "en"))],
+)
+def test_a_reply_to_a_tool_that_lacks_something_is_a_question(
+    replies: Replies, text: str | None, question: str
+) -> None:
+    async def which(arguments: Weather, situation: Situation) -> Observation:
+        return Observation(text="There are several places called Paris.", missing="place")
+
+    planner = ScriptedPlanner(RAIN, {"do": "answer", "with": {"text": text}})
+    said, _ = replies(agent_of(planner, with_tools=with_weather(which)), asked("Rain in Paris?"))
+    assert (said.kind, said.text) == ("question", question)
+
+
 async def no_weather(arguments: Weather, situation: Situation) -> Observation:
     return Observation(text="No forecast: the service cannot be reached.", failed=True)
 

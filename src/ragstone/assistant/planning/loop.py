@@ -184,21 +184,21 @@ def _ask_user(state: State, chosen: Chosen, asking: AskUser, trace: Trace) -> Sa
         trace.invalid(chosen, f"The conversation holds this already: {known}. Do not ask for it.")
         return None
     trace.closing(chosen)
-    return Said(text=_asked_in(state, asking), kind="question", lang=state.lang)
+    return _question(state, asking.missing[0], asking.question)
 
 
-def _asked_in(state: State, asking: AskUser) -> str:
-    """Return the question as the user reads it: the model's, or our own phrase where that may not be said.
+def _question(state: State, missing: str, question: str) -> Said:
+    """Return a question back: the model's, or our own phrase where that may not be said.
 
     Small models ask in English, whatever the user speaks.
     """
-    question = asking.question.strip()
+    question = question.strip()
     foreign = language_of(question, None, state.lang) != state.lang
-    if foreign or plain(question, state) != question or not trusted(question, state):
-        own = asking.missing[0]
-        return phrase(f"ask_{own}" if own in ASKABLE else "too_vague", state.lang)
-    mark = "" if any(one in question for one in QUESTION_MARKS) else "؟" if state.lang == "ar" else "?"
-    return f"{question}{mark}"
+    if not question or foreign or plain(question, state) != question or not trusted(question, state):
+        question = phrase(f"ask_{missing}" if missing in ASKABLE else "too_vague", state.lang)
+    elif not any(mark in question for mark in QUESTION_MARKS):
+        question += "؟" if state.lang == "ar" else "?"
+    return Said(text=question, kind="question", lang=state.lang)
 
 
 async def _answer(agent: Agent, state: State, chosen: Chosen, answer: Answer, trace: Trace) -> Said | None:
@@ -212,6 +212,8 @@ async def _answer(agent: Agent, state: State, chosen: Chosen, answer: Answer, tr
             return None
         return await _take(agent, state, search, trace)
     trace.closing(chosen)
+    if not state.found and state.missing in ASKABLE:
+        return _question(state, state.missing, answer.text or "")
     if not state.found:
         return _best(state, trace, "tool_unavailable", "")
     text = (answer.text or "").strip()

@@ -40,8 +40,15 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def found(self) -> list[Observation]:
-        """What tools have brought, oldest first."""
-        return [taken.done for taken in self.taken if taken.done is not None]
+        """What tools have brought, oldest first; what only says that something is missing is nothing."""
+        done = (taken.done for taken in self.taken)
+        return [found for found in done if found is not None and found.missing is None]
+
+    @property
+    def missing(self) -> str | None:
+        """What the last tool could do nothing without."""
+        called = [taken.observation for taken in self.taken if taken.observation is not None]
+        return called[-1].missing if called else None
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):

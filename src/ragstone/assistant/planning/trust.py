@@ -18,7 +18,7 @@ from ragstone.assistant.planning.state import State
 
 def own_text(state: State) -> str:
     """Return what the tools themselves say, oldest first, without orders and addresses; "" for nothing."""
-    texts = dict.fromkeys(found.text.strip() for found in state.found if found.missing is None)
+    texts = dict.fromkeys(found.text.strip() for found in state.found)
     return without_contacts("\n\n".join(texts), state.lang, approved(state))
 
 

@@ -114,9 +114,8 @@ def _named(question: str, lang: str) -> dict[str, bool]:
 def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
     """Return what follows on a step: the reply, a question back, or a search where a tool had nothing."""
     last = state.taken[-1]
-    missing = last.observation.missing if last.observation else None
-    if missing in ASKABLE and state.may_ask:
-        return _ask(state, [missing])
+    if state.missing in ASKABLE and state.may_ask:
+        return _ask(state, [state.missing])
     tried = any(taken.step.action == SEARCH for taken in state.taken)
     if last.step.status == "done" or tried or last.step.action == WEATHER:
         return Chosen(action=ANSWER, arguments={"text": None})

@@ -146,13 +146,14 @@ async def _observe(kept: _Kept, asked: WeatherArguments, lang: str) -> Observati
     places = await _matching(kept, name, wanted, lang)
     if not places:
         where = f" in {line(', '.join(wanted), 80)}" if wanted else ""
-        return failed(
+        unknown = failed(
             f"The weather service knows no place called {line(name, 80)!r}{where}. Ask the user how it is "
             "spelt, or for a larger town nearby."
         )
+        return msgspec.structs.replace(unknown, missing="place")
     place = _meant(places)
     if place is None:
-        return Observation(text=_which(name, places))
+        return Observation(text=_which(name, places), missing="place")
     others = len(places) - 1
     return Observation(text=_told(place, await kept.forecast(place, asked.days), others))
 
