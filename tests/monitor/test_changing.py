@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from tests.support.monitor_cells import BEGIN, cell, days, dropped
 
+from ragstone.monitor import changing
 from ragstone.monitor.changing import changes_of, shares_of
 from ragstone.monitor.streams import streams_of
 
@@ -95,3 +96,16 @@ def test_streams_do_not_see_one_another():
     [beside] = changes([*one, *other], BEGIN.replace(month=2, day=20), alpha=0.1)
     # Weekdays are matched by date, so what else is there moves nothing.
     assert msgspec.structs.astuple(alone)[1:] == pytest.approx(msgspec.structs.astuple(beside)[1:])
+
+
+def test_how_many_streams_are_looked_at_together_does_not_matter(monkeypatch):
+    cells = [
+        one
+        for at in range(5)
+        for one in days(dropped(30 + at, days_after=20), seed=at, begin=3 * at, tag="crop", value=str(at))
+    ]
+    together = changes(cells, BEGIN.replace(month=3, day=10))
+    monkeypatch.setattr(changing, "AT_ONCE", 2)
+    apart = changes(cells, BEGIN.replace(month=3, day=10))
+    assert [(one.at, one.raised) for one in apart] == [(one.at, one.raised) for one in together]
+    assert len(apart) == 5

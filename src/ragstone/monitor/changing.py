@@ -18,6 +18,10 @@ EARLY = 0.8
 """The part of that for the streams that are there from the beginning; the rest is for those to come."""
 
 
+AT_ONCE = 500
+"""Streams that are looked at together: some 20 MB for a year."""
+
+
 class Change(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A change of a stream, in days from the stream's first.
 
@@ -63,9 +67,12 @@ def changes_of(streams: Sequence[Stream], alpha: float, baseline_days: int) -> l
         looks = []
         for span in sorted({blocks.span for _, blocks in ready}):
             alike = [(look, blocks) for look, blocks in ready if blocks.span == span]
-            for look, change in _first_changes(alike, span, baseline_days):
-                found.append(change)
-                looks.append(msgspec.structs.replace(look, begin=change.raised + 1, number=look.number + 1))
+            for some in (alike[at : at + AT_ONCE] for at in range(0, len(alike), AT_ONCE)):
+                for look, change in _first_changes(some, span, baseline_days):
+                    found.append(change)
+                    looks.append(
+                        msgspec.structs.replace(look, begin=change.raised + 1, number=look.number + 1)
+                    )
     place = {stream.key: at for at, stream in enumerate(streams)}
     return sorted(found, key=lambda change: (place[change.stream.key], change.raised))
 
