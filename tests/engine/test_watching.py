@@ -69,6 +69,7 @@ def test_a_rate_judges_a_part_and_a_higher_one_the_rest(fake_openai, tmp_path, l
     chosen = settings(fake_openai, tmp_path)
     few = watch(log, rate=0.5, settings=chosen, today=TODAY)
     assert few.judged == few.overview.n_sampled < 6
+    assert watch(settings=chosen, today=TODAY).overview == few.overview  # a look changes no rate
     whole = watch(log, rate=1.0, settings=chosen, today=TODAY)
     assert few.judged + whole.judged == 6
     assert fake_openai.n_requests == 12

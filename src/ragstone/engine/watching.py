@@ -127,7 +127,7 @@ class Watcher:
         self.store = MonitorStore(
             settings.path(self.section.store), key=load_secret(settings.path(".ragstone"))
         )
-        self.store.declare(self.section)
+        self.store.show_by(self.section.tags)
         self._given = self._unplaced = 0
         self._tried: set[int] = set()
         self._spent_on: datetime.date | None = None
@@ -151,6 +151,7 @@ class Watcher:
         Raises DataError, also where another process works on the store.
         """
         self.store.hold()
+        self.store.declare(self.section)
         with progress("read the log", None, State) as advance:
             return take_log(
                 self.store,

@@ -100,13 +100,21 @@ class MonitorStore:
         """Keep cells by the tags of the settings, and give exchanges of a lower rate theirs."""
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            if section.tags != self.tags:
-                self._db.execute(
-                    "INSERT OR REPLACE INTO notes VALUES ('tags', ?)", (msgspec.json.encode(section.tags),)
-                )
-                self._all_stale("day IS NOT NULL")
+            self._show_by(section.tags)
             self._all_stale("day IS NOT NULL AND chance < ?", section.rate)
             self._db.execute("UPDATE exchanges SET chance = ? WHERE chance < ?", (section.rate, section.rate))
+
+    def show_by(self, tags: list[str]) -> None:
+        """Keep cells by these tags."""
+        if tags != self.tags:
+            with explained(self.path), self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                self._show_by(tags)
+
+    def _show_by(self, tags: list[str]) -> None:
+        if tags != self.tags:
+            self._db.execute("INSERT OR REPLACE INTO notes VALUES ('tags', ?)", (msgspec.json.encode(tags),))
+            self._all_stale("day IS NOT NULL")
 
     def _all_stale(self, where: str, *given: object) -> None:
         self._db.execute(
