@@ -148,6 +148,13 @@ def test_the_question_with_anything_in_the_place_of_the_answer_is_withheld():
     assert said_to("Sow maize under the moon [1].").kind == "refusal"
 
 
+def test_whom_to_call_is_pointed_to_in_the_source():
+    told = "Call the seed desk, phone +254 722 000 143, before you sow maize."
+    passage = replace(MAIZE[0], title="", text=told)
+    said = said_to(f"{told[:-1]} [1].", passages=[passage])
+    assert said.text == "Call the seed desk, phone (see the source), before you sow maize [1]."
+
+
 def test_without_passages_no_model_is_asked():
     stream = Scripted("Sow maize in April.")
     said = asyncio.run(answer_from(QUESTION, [], "sw", answering(stream)))

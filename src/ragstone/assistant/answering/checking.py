@@ -12,6 +12,7 @@ from ragstone.assistant.conversation import Citation
 from ragstone.assistant.guards.contacts import without_contacts
 from ragstone.assistant.guards.instructions import speaks_to_model
 from ragstone.assistant.guards.pesticides import names_pesticide
+from ragstone.assistant.languages import phrase
 from ragstone.judging.refusal import no_refusal
 
 _CUT_MARK = re.compile(r"\s*[\[【][^\]】]*$")
@@ -26,11 +27,11 @@ class Checker:
     """Checks sentence after sentence. A class: which passages have been cited, and what waits, outlives one.
 
     A sentence is said if a passage says it (see Support); its marks are then those of the passages that do,
-    numbered from 1 in order of first use. A question is no answer, the question's words without a mark
-    are none, and what was said is not said again. A
-    line that ends in a colon, in words of the passages alone, waits for what it introduces. All else is
-    withheld. `refused`: the answer began by saying that there is none, so that nothing of it is said.
-    `about_pesticides`: whether a sentence about pesticides was withheld. `cautions`: whether one was said.
+    numbered from 1 in order of first use. A question is no answer, the question's words without a mark are
+    none, and what was said is not said again. A line that ends in a colon, in words of the passages alone,
+    waits for what it introduces. All else is withheld. `refused`: the answer began by saying that there is
+    none, so that nothing of it is said. `about_pesticides`: whether a sentence about pesticides was withheld.
+    `cautions`: whether one was said.
     """
 
     def __init__(self, rendered: Rendered, support: Support, lang: str) -> None:
@@ -66,7 +67,7 @@ class Checker:
         marked = self._marked(sentence.text)
         if not marked and self._support.echoes(text):
             return self._withhold(text)
-        numbers = await self._support.of(text, marked)
+        numbers = await self._support.of(text.replace(phrase("see_source", self._lang), ""), marked)
         if not numbers:
             return self._wait_or_withhold(text)
         self._cited += [n for n in numbers if n not in self._cited]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 import msgspec
@@ -58,11 +58,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 def evidence_of(passage: Passage) -> Evidence:
     """Return a passage, with its title, in the form that sentences are compared with."""
-    text = f"{passage.title}\n{passage.text}"
+    return _evidence(passage.title, passage.text, passage.lang)
+
+
+@lru_cache(maxsize=512)  # 5 ms a passage; the same ones are found again and again
+def _evidence(title: str, shown: str, lang: str | None) -> Evidence:
+    text = f"{title}\n{shown}"
     sentences = [frozenset(search_terms(text[start:end])) for start, end in sentence_spans(text)]
     return Evidence(
-        lang=passage.lang or language_of(passage.text),
-        text=passage.text,
+        lang=lang or language_of(shown),
+        text=shown,
         terms=frozenset(search_terms(text)),
         sentences=tuple(sentences),
         pairs=tuple(one | other for one, other in pairwise(sentences)) or tuple(sentences),
