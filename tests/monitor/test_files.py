@@ -133,6 +133,11 @@ def test_files_of_other_kinds_are_read_anew_when_they_have_changed(tmp_path, nam
     assert asked(memory.read(log)) == ["Why 1?", "Why 2?"]
 
 
+def test_a_table_whose_name_speaks_of_a_log_is_a_table(tmp_path):
+    (tmp_path / "app.log.csv").write_text("question\nWhy 1?\n")
+    assert asked(Memory().read(tmp_path / "app.log.csv")) == ["Why 1?"]
+
+
 def test_parquet_keeps_its_times(tmp_path):
     pa = pytest.importorskip("pyarrow")
     import datetime

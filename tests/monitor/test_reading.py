@@ -98,5 +98,9 @@ def test_a_log_without_questions_is_an_error_that_names_its_columns(tmp_path, st
     write(tmp_path / "a.jsonl", {"frage": "Warum?"})
     with pytest.raises(DataError, match="columns: frage"):
         take_log(store, [tmp_path / "a.jsonl"], SECTION, None)
+    write(tmp_path / "b.jsonl", row(1))
+    take_log(store, [tmp_path / "b.jsonl"], SECTION, None)
+    write(tmp_path / "c.jsonl", {"level": "info"})  # a later look that brings nothing is no mistake
+    assert take_log(store, [tmp_path / "c.jsonl"], SECTION, None).without_question == 1
     with pytest.raises(DataError, match="no log was given"):
         take_log(store, [], SECTION, None)

@@ -17,11 +17,10 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ragstone.dataset.logs import log_files, read_log
+from ragstone.dataset.logs import is_json_lines, log_files, read_log
 from ragstone.errors import DataError
 from ragstone.tables.interchange import answers_in, is_trace
 
-LINES = (".jsonl", ".ndjson", ".log")
 CHECKED = 1024  # bytes of the beginning, and before the place that was reached
 BATCH = 1000  # rows that are handed on together
 
@@ -109,8 +108,7 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[Batch]:
 
 def _is_lines(path: Path, file: BinaryIO) -> bool:
     """Say whether a file can be read on from a place: JSON lines by its name, and no traces."""
-    name = path.name.lower()
-    if name.endswith(".gz") or not any(ending in name for ending in LINES):
+    if not is_json_lines(path):
         return False
     file.seek(0)
     for line in islice(file, 20):

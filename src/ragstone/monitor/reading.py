@@ -1,6 +1,6 @@
 """A log -> the store: what was not read before, masked, each exchange once, with what could not be read."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -69,18 +69,23 @@ def take_log(
     sources = list(sources)
     late = rotated_from(sources, store.marks())
     for path in dict.fromkeys([*late, *present_files(sources, strict=strict)]):
-        try:
-            for batch in new_rows(path, store.marks()):
-                cut = left is not None and len(batch.rows) > left
-                rows = batch.rows[:left] if cut else batch.rows
-                taking.take(msgspec.structs.replace(batch, rows=rows, mark=None) if cut else batch)
-                left = None if left is None else left - len(rows)
-                if cut or left == 0:
-                    return taking.counts()
-        except DataError:
-            if strict:
-                raise
+        for batch in _readable(new_rows(path, store.marks()), strict=strict):
+            cut = left is not None and len(batch.rows) > left
+            rows = batch.rows[:left] if cut else batch.rows
+            taking.take(msgspec.structs.replace(batch, rows=rows, mark=None) if cut else batch)
+            left = None if left is None else left - len(rows)
+            if cut or left == 0:
+                return taking.counts()
     return taking.counts()
+
+
+def _readable(batches: Iterator[Batch], *, strict: bool) -> Iterator[Batch]:
+    """Yield batches up to an error of their file, which is passed on if that is strict."""
+    try:
+        yield from batches
+    except DataError:
+        if strict:
+            raise
 
 
 class _Taking:
@@ -136,16 +141,18 @@ class _Taking:
         return self._masker.exchange(one) if isinstance(one, Logged) else self._masker.said(one)
 
     def counts(self) -> ReadCounts:
-        """Return what became of the rows. Raises DataError where none of them holds a question."""
+        """Return what became of the rows. Raises DataError where no row that was ever read asks anything."""
         found = msgspec.structs.replace(
             self._sum,
             columns=list(self._columns)[:MOST_COLUMNS],
             unread_times=self._reader.unread_times,
             unread_feedback=self._reader.unread_feedback,
         )
-        if found.rows and found.malformed == found.rows:
+        if not found.rows or self._store.count():
+            return found
+        if found.malformed == found.rows:
             raise DataError("no row of the log can be read:\n" + "\n".join(found.shown))
-        if found.rows and found.without_question == found.rows - found.malformed:
+        if found.without_question == found.rows - found.malformed:
             raise DataError(
                 "no row of the log holds a question under a name that is known. Name its column as question "
                 f"in the table [monitor] of ragstone.toml. The columns: {', '.join(found.columns) or 'none'}."

@@ -144,6 +144,11 @@ class MonitorStore:
                 )
         return n
 
+    def count(self) -> int:
+        """Return how many exchanges there are."""
+        with explained(self.path):
+            return int(self._db.execute("SELECT count(*) FROM exchanges").fetchone()[0])
+
     def due(self, judges: Sequence[str], *, most: int = 2000, leave: Collection[int] = ()) -> list[Due]:
         """Return which exchanges are to be judged next, see judged.due."""
         with explained(self.path):

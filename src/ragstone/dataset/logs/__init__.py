@@ -3,7 +3,7 @@
 from ragstone.dataset.logs.exchange import Columns, Exchange, exchange_of
 from ragstone.dataset.logs.gathering import Asked, Gathered, LogCounts, gather
 from ragstone.dataset.logs.quality import as_quality, judged_qualities
-from ragstone.dataset.logs.reading import Place, log_files, read_log
+from ragstone.dataset.logs.reading import Place, is_json_lines, log_files, read_log
 from ragstone.dataset.logs.standing import why_left_out
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "as_quality",
     "exchange_of",
     "gather",
+    "is_json_lines",
     "judged_qualities",
     "log_files",
     "read_log",

@@ -71,6 +71,11 @@ def _ending(path: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix
 
 
+def is_json_lines(path: Path) -> bool:
+    """Say whether a file holds JSON lines by its name, also a rotated one, and is not packed."""
+    return not path.name.lower().endswith(".gz") and _ending(path) in _AS_JSONL
+
+
 def read_log(path: Path) -> Iterator[tuple[Place, dict[str, Any] | str]]:
     """Yield the rows of a file, each with its place; a text in place of a row that cannot be read says why.
 
