@@ -14,7 +14,7 @@ from tests.report.conftest import JUDGEMENTS, summary_of
 import ragstone
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Context
-from ragstone.report.export import FORMULA, MOST_IN_A_CELL, _no_formula, export_table, n_cut_by_excel
+from ragstone.report.export import FORMULA, MOST_IN_A_CELL, export_table, n_cut_by_excel, no_formula
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1+1", '=HYPERLINK("http://x","y")']
 
@@ -62,8 +62,8 @@ def test_no_cell_and_no_head_of_a_csv_is_a_formula(write_run, tmp_path, text):
 
 @given(st.text())
 def test_only_what_could_be_a_formula_is_changed(text):
-    assert _no_formula(text) in (text, f"'{text}")
-    assert (_no_formula(text) == text) != text.startswith(FORMULA)
+    assert no_formula(text) in (text, f"'{text}")
+    assert (no_formula(text) == text) != text.startswith(FORMULA)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)

@@ -31,6 +31,9 @@ class MonitorSection(Section, frozen=True, kw_only=True):
 
     alpha: the chance of any false alarm, ever. baseline_days: before anything is compared. canaries: how many
     answers are frozen; canary_days: how often they are judged again.
+
+    gap_days: gaps of the documents are looked for in the last so many days; unfaithful_below: an answer whose
+    faithfulness is lower counts to one. embedder: gaps are grouped by its vectors; gap_model: names them.
     """
 
     store: str = ".ragstone/monitor"
@@ -53,3 +56,7 @@ class MonitorSection(Section, frozen=True, kw_only=True):
     baseline_days: Annotated[int, msgspec.Meta(ge=2)] = 14
     canaries: Annotated[int, msgspec.Meta(ge=0)] = 200
     canary_days: Positive = 7
+    gap_days: Positive = 28
+    unfaithful_below: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    embedder: str | None = None
+    gap_model: str | None = None

@@ -76,19 +76,20 @@ def _write_csv(table: Table, path: Path) -> None:
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         names = list(table.columns())
-        writer.writerow([_no_formula(name) for name in names])
+        writer.writerow([no_formula(name) for name in names])
         writer.writerows([_cell(row[name]) for name in names] for row in table)
 
 
 def _cell(value: object) -> object:
     if isinstance(value, str):
-        return _no_formula(value)
+        return no_formula(value)
     if isinstance(value, list | Mapping | bool):
         return msgspec.json.encode(value).decode()
     return value
 
 
-def _no_formula(text: str) -> str:
+def no_formula(text: str) -> str:
+    """Return a text that a spreadsheet takes for text."""
     return f"'{text}" if text.startswith(FORMULA) else text
 
 

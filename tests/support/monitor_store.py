@@ -1,0 +1,73 @@
+"""A monitor's store with judged exchanges, without a model: what was read and what judges said of it."""
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+from ragstone.config import MonitorSection
+from ragstone.monitor.logged import Logged, Reader
+from ragstone.monitor.scored import Scored
+from ragstone.monitor.store import MonitorStore
+
+BEGIN = date(2026, 3, 1)
+MODEL = "openai/judge"
+BEST = {
+    "answered": "highest",
+    "faithfulness": "highest",
+    "relevance": "highest",
+    "toxicity": "lowest",
+    "question_type": "none",
+}
+
+
+def row(name: str, *, day: int | None = 0, label: str | None = None, **given: object) -> dict[str, object]:
+    """Return a row of a log with the scores of judges under their names; day: after BEGIN.
+
+    label: of `answered`, by default the one that its score has. A score may be a status, as text.
+    """
+    time = (
+        None
+        if day is None
+        else (datetime.combine(BEGIN, datetime.min.time()) + timedelta(days=day)).isoformat()
+    )
+    asked = {"id": name, "question": f"Why {name}?", "answer": f"Because of {name}."}
+    answered = given.get("answered")
+    labels = {0: "refused", 1: "answered"}
+    if label is None and isinstance(answered, int | float):
+        label = labels.get(int(answered))
+    return {**asked, "time": time, "label": label, **given}
+
+
+def fill(folder: Path, rows: list[dict[str, object]], **section: object) -> MonitorStore:
+    """Return an open store that holds the rows and their scores."""
+    chosen = MonitorSection(**section)
+    store = MonitorStore(folder, key=b"k" * 32)
+    store.declare(chosen)
+    reader = Reader(chosen, b"k" * 32)
+    logged = [
+        reader.read({k: v for k, v in one.items() if k not in {*BEST, "label"} and v is not None})
+        for one in rows
+    ]
+    store.add(store.adder(chosen), [one for one in logged if isinstance(one, Logged)])
+    numbers = dict(store.connection.execute("SELECT name, n FROM exchanges").fetchall())
+    scores = [
+        (numbers[one["id"]], _scored(metric, one[metric], one["label"]))
+        for one in rows
+        for metric in BEST
+        if metric in one
+    ]
+    store.keep(scores, best=BEST)
+    return store
+
+
+def _scored(metric: str, said: object, label: object) -> Scored:
+    known = isinstance(said, int | float)
+    return Scored(
+        judge=metric,
+        version=1,
+        model=MODEL,
+        metric=metric,
+        status="scored" if known else said,
+        score=float(said) if known else None,
+        label=label if metric == "answered" and known else None,
+        reason=f"Judged {said}.",
+    )
