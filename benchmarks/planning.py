@@ -11,6 +11,7 @@ action of a reply is looked at; greetings are told before a planner is asked.
 
 import argparse
 import asyncio
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -56,6 +57,9 @@ class Labelled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     action: list[str]
     arguments: dict[str, Any] = {}
     holds: list[str] = []
+
+
+Found = tuple[Labelled, str, Chosen]
 
 
 def labelled(name: str) -> list[Labelled]:
@@ -133,7 +137,7 @@ def made_tools(weather: Tool, tags: list[Tag], embed: Any) -> list[Tool]:  # noq
     ]
 
 
-def tell(title: str, found: list[tuple[Labelled, str, Chosen]], seconds: float, *, wrong: bool) -> None:
+def tell(title: str, found: list[Found], seconds: float, *, wrong: bool) -> None:
     print(f"\n{title}: {len(found)} turns, {seconds / len(found):.2f} s a turn")
     counts = Counter(what for _one, what, _chosen in found)
     print("  " + ", ".join(f"{what} {n}" for what, n in counts.most_common()))
@@ -151,7 +155,35 @@ def tell(title: str, found: list[tuple[Labelled, str, Chosen]], seconds: float, 
                 )
 
 
-async def main() -> None:
+async def measured(turns: list[Labelled], model: str | None) -> tuple[list[Found], float]:
+    """Return what became of each turn, and the seconds that all of them took; model None: by words."""
+    tags = load_tags(EXAMPLES / "tags.toml")
+    known = know_by_words(tags)
+    with tempfile.TemporaryDirectory() as folder:
+        settings, embedder = Settings(root=folder), open_embedder("packaged")
+        async with open_session(settings) as session, weather_tool(WeatherSection()) as weather:
+            menu = menu_of(made_tools(weather, tags, embedder))
+            if model is None:
+                guard = scope_guard(DEFAULT_SCOPE, [], embedder)
+                choose = words_chooser(menu.tools, Gathered(embedder), guard)
+            else:
+                ask = await session.ask(model)
+                choose = model_chooser(menu, ask, scope=DEFAULT_SCOPE, secret=b"s" * 32, budget=1500)
+            await outcome(turns[0], choose, menu, known)  # the model is loaded, the examples embedded
+            started = time.perf_counter()
+            found = []
+            for one in turns:
+                found.append((one, *await outcome(one, choose, menu, known)))
+                print(".", end="", file=sys.stderr, flush=True)
+            return found, time.perf_counter() - started
+
+
+async def measured_by_words(turns: list[Labelled]) -> list[Found]:
+    found, _seconds = await measured(turns, None)
+    return found
+
+
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", help="asked in place of the planner by words")
     parser.add_argument("--limit", type=int, help="of this many turns, evenly spread")
@@ -161,25 +193,9 @@ async def main() -> None:
     turns = labelled(given.turns)
     step = len(turns) / (given.limit or len(turns))
     turns = [turns[int(n * step)] for n in range(given.limit or len(turns))]
-    tags = load_tags(EXAMPLES / "tags.toml")
-    known = know_by_words(tags)
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(root=folder)
-        embedder = open_embedder("packaged")
-        async with open_session(settings) as session, weather_tool(WeatherSection()) as weather:
-            menu = menu_of(made_tools(weather, tags, embedder))
-            if given.model is None:
-                choose = words_chooser(
-                    menu.tools, Gathered(embedder), scope_guard(DEFAULT_SCOPE, [], embedder)
-                )
-            else:
-                ask = await session.ask(given.model)
-                choose = model_chooser(menu, ask, scope=DEFAULT_SCOPE, secret=b"s" * 32, budget=1500)
-            await outcome(turns[0], choose, menu, known)  # the model is loaded, the examples embedded
-            started = time.perf_counter()
-            found = [(one, *await outcome(one, choose, menu, known)) for one in turns]
-            tell(given.model or "words", found, time.perf_counter() - started, wrong=given.wrong)
+    found, seconds = asyncio.run(measured(turns, given.model))
+    tell(given.model or "words", found, seconds, wrong=given.wrong)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

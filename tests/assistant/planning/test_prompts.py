@@ -85,6 +85,12 @@ def test_a_type_within_the_arguments_stands_in_the_schema_itself() -> None:
     assert read_arguments(menu, "weather", {"ranges": [{"low": 1}]})
 
 
+def test_null_in_words_is_none_where_an_argument_may_be_absent() -> None:
+    found = read_arguments(MENU, "search_documents", {"question": "null", "crop": "null"})
+    assert msgspec.structs.asdict(found) == {"question": "null", "crop": None}
+    assert read_arguments(MENU, "weather", {"place": "Nakuru", "days": None}).days == 7
+
+
 def test_two_actions_of_one_name_are_refused() -> None:
     tool = tools()["weather"]
     with pytest.raises(ConfigError, match="'weather'"):

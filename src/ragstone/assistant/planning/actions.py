@@ -73,10 +73,17 @@ def read_arguments(menu: Menu, action: str, arguments: Mapping[str, object]) -> 
     types = OWN | {name: tool.arguments for name, tool in menu.tools.items()}
     if action not in types:
         raise ValueError(f"there is no action {action!r}. {nearest(action, types)}")
+    optional = {field.name for field in msgspec.structs.fields(types[action]) if not field.required}
+    given = {name: value for name, value in arguments.items() if name not in optional or not _is_null(value)}
     try:
-        return msgspec.convert(arguments, types[action])
+        return msgspec.convert(given, types[action])
     except msgspec.ValidationError as mistake:
         raise ValueError(f"wrong arguments for {action}: {mistake}") from None
+
+
+def _is_null(value: object) -> bool:
+    """Say whether a value stands for none: small models write null as a text."""
+    return value is None or (isinstance(value, str) and value.strip().casefold() in ("", "null", "none"))
 
 
 def arguments_of(tool: Tool) -> list[msgspec.structs.FieldInfo]:
