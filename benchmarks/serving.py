@@ -8,7 +8,9 @@ that turn's calls by its own clock. It holds the network of this machine, and th
 of its cores. CPU and memory are the server's.
 
 Rows are embedders of the questions: `stub`, a bag of words in the server; `endpoint`, the same over HTTP;
-`packaged`, as it ships (fewer chats: it is what limits them).
+`packaged`, as it ships (fewer chats: it is what limits them). Row `api` has none, and no agent: the API, its
+log and its conversations around an assistant that waits and speaks. --pause: seconds, on average, that
+people take between two turns; without, all chats wait for a reply at any time.
 """
 
 import argparse
@@ -26,14 +28,22 @@ import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import aiohttp
 import numpy as np
 from aiohttp import web
 
+from ragstone.assistant.assistant import Assistant
+from ragstone.assistant.conversation import Asked, Emit, Said, Step, Text
+from ragstone.assistant.knowledge import KnowledgeBase
+from ragstone.assistant.log import open_log
+from ragstone.config import Settings
+from ragstone.config.assistant import LogSection
+from ragstone.config.serve import ServeSection
 from ragstone.embedding import EmbeddingModel, Role, Vectors, opening
 from ragstone.embedding.model import in_batches
+from ragstone.web.serving import listen, serve_assistant
 
 PLAN_S, FIRST_S, PIECE_S, PIECES = 0.5, 1.0, 0.05, 10
 MODEL_S = PLAN_S + FIRST_S + PIECE_S * PIECES
@@ -55,6 +65,7 @@ class Turn(NamedTuple):
     mark: str
     seconds: float
     exchange_id: str
+    waited: float  # in an assistant that only speaks
 
 
 async def endpoint() -> None:
@@ -128,6 +139,44 @@ def stubbed(arguments: list[str]) -> None:
     app(args=arguments)
 
 
+async def speaking(_asked: Asked, emit: Emit) -> Said:
+    """Reply as late as the endpoint would; the step tells how long that took."""
+    began = time.perf_counter()
+    await asyncio.sleep(PLAN_S + FIRST_S)
+    for at in range(PIECES):
+        await asyncio.sleep(PIECE_S)
+        emit(Text(ANSWER[at * 6 : at * 6 + 6]))
+    step = Step(
+        thought="",
+        action="wait",
+        arguments={},
+        observation="",
+        status="done",
+        latency_s=time.perf_counter() - began,
+    )
+    return Said(text=ANSWER, kind="answer", lang="en", steps=(step,))
+
+
+async def api_alone(folder: Path) -> None:
+    """Serve an assistant that only speaks, until SIGTERM."""
+    log = open_log(LogSection(), folder, b"a secret of thirty-two bytes, no less")
+
+    async def well() -> dict[str, str]:
+        return {}
+
+    async def never(*_: object) -> Said:
+        raise NotImplementedError("the benchmark asks only for chats")
+
+    knowledge = cast("KnowledgeBase", None)  # nothing of it is asked for
+    assistant = Assistant(
+        respond=speaking, answer=never, health=well, knowledge=knowledge, log=log, scope="", languages=("en",)
+    )
+    settings = Settings(serve=ServeSection(port=0, requests_per_minute=1_000_000), root=str(folder))
+    with listen("127.0.0.1", 0) as bound:
+        await serve_assistant(assistant, settings, bound, ready=lambda address: print(address, flush=True))
+    log.close()
+
+
 def write_project(folder: Path, base_url: str, embedder: str) -> None:
     """Write a project whose model is the endpoint, and documents of which one answers."""
     documents = folder / "documents"
@@ -167,12 +216,17 @@ async def started(*command: object, cwd: Path) -> AsyncIterator[tuple[asyncio.su
         await process.wait()
 
 
-async def chat(session: aiohttp.ClientSession, number: int, turns: int, delay_s: float) -> list[Turn]:
+async def chat(
+    session: aiohttp.ClientSession, number: int, turns: int, delay_s: float, pause_s: float = 0
+) -> list[Turn]:
     """Hold one conversation; return its turns."""
     await asyncio.sleep(delay_s)
     done: list[Turn] = []
     conversation = None
+    draw = random.Random(number)
     for turn in range(turns):
+        if turn and pause_s:
+            await asyncio.sleep(draw.uniform(0, 2 * pause_s))
         mark = f"field {number}-{turn}"
         asked = {"role": "user", "content": f"When is maize sown in {mark}?"}
         body = {"model": "assistant", "stream": True, "messages": [asked], "lang": "en"}
@@ -191,7 +245,8 @@ async def chat(session: aiohttp.ClientSession, number: int, turns: int, delay_s:
         assert ended, "a reply was cut off"
         assert ours["kind"] == "answer", ours
         conversation = ours["conversation_id"]
-        done.append(Turn(mark, seconds, ours["exchange_id"]))
+        waited = sum(step["latency_s"] for step in ours["steps"])
+        done.append(Turn(mark, seconds, ours["exchange_id"], waited))
     return done
 
 
@@ -207,7 +262,7 @@ def memory_mb(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-async def measure(embedder: str, chats: int, turns: int) -> str:
+async def measure(embedder: str, chats: int, turns: int, pause_s: float) -> str:
     """Return the row of the table for one embedder."""
     here = Path(__file__).parents[1]
     with tempfile.TemporaryDirectory() as made:
@@ -219,19 +274,25 @@ async def measure(embedder: str, chats: int, turns: int) -> str:
             write_project(folder, base_url, "openai/embedder" if embedder == "endpoint" else "packaged")
             stub = (sys.executable, "-m", "benchmarks.serving", "--stubbed")
             command = stub if embedder == "stub" else (RAGSTONE,)
-            build = await asyncio.create_subprocess_exec(
-                *(*command, "assistant", "build"), cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL
-            )
-            assert await build.wait() == 0
-            async with started(*command, "serve", cwd=folder) as (server, address):
+            if embedder == "api":
+                command = (sys.executable, "-m", "benchmarks.serving", "--api")
+            else:
+                build = await asyncio.create_subprocess_exec(
+                    *(*command, "assistant", "build"), cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL
+                )
+                assert await build.wait() == 0
+            async with started(*command, *(() if embedder == "api" else ("serve",)), cwd=folder) as (
+                server,
+                address,
+            ):
                 connector = aiohttp.TCPConnector(limit=0)
                 async with aiohttp.ClientSession(address, connector=connector) as session:
                     await chat(session, 999_999, 1, 0)  # what is opened on first use
                     before, began = cpu_s(server.pid), time.perf_counter()
                     draw = random.Random(1)
-                    delays = [draw.uniform(0, MODEL_S) for _ in range(chats)]
+                    delays = [draw.uniform(0, MODEL_S + pause_s) for _ in range(chats)]
                     replies = await asyncio.gather(
-                        *(chat(session, number, turns, delay) for number, delay in enumerate(delays))
+                        *(chat(session, number, turns, delay, pause_s) for number, delay in enumerate(delays))
                     )
                     wall_s, used_s = time.perf_counter() - began, cpu_s(server.pid) - before
                     memory = memory_mb(server.pid)
@@ -244,7 +305,8 @@ async def measure(embedder: str, chats: int, turns: int) -> str:
                 for line in file.read_text().splitlines()
             }
     lost = sum(turn.exchange_id not in logged for turn in told)
-    over_ms = np.array([turn.seconds - took[turn.mark] for turn in told]) * 1000
+    model = {turn.mark: turn.waited if embedder == "api" else took[turn.mark] for turn in told}
+    over_ms = np.array([turn.seconds - model[turn.mark] for turn in told]) * 1000
     p50, p95, p99 = np.percentile(over_ms, [50, 95, 99])
     return (
         f"| {embedder} | {chats} x {turns} | {len(told) / wall_s:.0f} | {p50:.1f} | {p95:.1f} | {p99:.1f} | "
@@ -259,7 +321,8 @@ async def main() -> None:
     parser.add_argument("--chats", type=int, default=200)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--packaged-chats", type=int, default=20)
-    parser.add_argument("--rows", default="stub,endpoint,packaged")
+    parser.add_argument("--rows", default="api,stub,endpoint,packaged")
+    parser.add_argument("--pause", type=float, default=0.0)
     options = parser.parse_args()
     if options.endpoint:
         await endpoint()
@@ -268,11 +331,13 @@ async def main() -> None:
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
     for embedder in options.rows.split(","):
         chats = options.packaged_chats if embedder == "packaged" else options.chats
-        print(await measure(embedder, chats, options.turns), flush=True)
+        print(await measure(embedder, chats, options.turns, options.pause), flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--stubbed"]:
         stubbed(sys.argv[2:])
+    elif sys.argv[1:2] == ["--api"]:
+        asyncio.run(api_alone(Path.cwd()))
     else:
         asyncio.run(main())

@@ -1,0 +1,50 @@
+"""`ragstone serve`: what it says before it listens."""
+
+import socket
+
+from tests.support.command import ragstone
+
+
+def settings(tmp_path, serve):
+    path = tmp_path / "ragstone.toml"
+    path.write_text(
+        f'[run]\nmodel = "openai/fake"\n[assistant]\nembedder = "openai/fake"\n[serve]\n{serve}\n'
+    )
+    return path
+
+
+def test_a_public_address_without_keys_is_refused(tmp_path):
+    ran = ragstone("serve", "--config", settings(tmp_path, 'host = "0.0.0.0"'))
+    assert ran.code == 2
+    assert "keys_file" in ran.err
+    ran = ragstone("serve", "--config", settings(tmp_path, ""), "--host", "0.0.0.0")
+    assert (ran.code, "keys_file" in ran.err) == (2, True)
+
+
+def test_a_port_that_is_taken_is_told(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = ragstone("serve", "--config", settings(tmp_path, f"port = {port}"))
+        assert (ran.code, f"port {port} of 127.0.0.1 is taken" in ran.err) == (2, True)
+        ran = ragstone("serve", "--config", settings(tmp_path, "port = 0"), "--port", port)
+        assert ran.code == 2
+
+
+def test_a_keys_file_that_is_not_there_is_told(tmp_path):
+    ran = ragstone("serve", "--config", settings(tmp_path, 'port = 0\nkeys_file = "keys.toml"'))
+    assert ran.code == 2
+    assert "keys.toml: cannot be read" in ran.err
+
+
+def test_without_a_model_it_says_how_to_name_one(tmp_path):
+    path = tmp_path / "ragstone.toml"
+    path.write_text("[serve]\nport = 0\n")
+    ran = ragstone("serve", "--config", path)
+    assert ran.code == 2
+    assert "--model" in ran.err
+
+
+def test_the_model_may_be_named_on_the_command_line(tmp_path):
+    ran = ragstone("serve", "--config", settings(tmp_path, "port = 0"), "--model", "nonsense")
+    assert ran.code == 2
+    assert "'nonsense'" in ran.err
