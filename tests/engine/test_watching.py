@@ -201,9 +201,12 @@ def test_what_is_wrong_is_told_before_anything_is_asked(fake_openai, tmp_path, l
     with pytest.raises(ModelError, match="--model"):
         watch(log, settings=settings(fake_openai, tmp_path, model=None), today=TODAY)
     nothing = tmp_path / "nothing.jsonl"
-    nothing.write_text('{"a": 1}\n{"b": 2}\n')
+    nothing.write_text('{"a": "Why does it rain?"}\n{"b": 2}\n')
+    fresh = settings(fake_openai, tmp_path, store="fresh")
     with pytest.raises(DataError, match="columns: a, b"):
-        watch(nothing, settings=chosen, today=TODAY)
+        watch(nothing, settings=fresh, today=TODAY)
+    named = settings(fake_openai, tmp_path, store="fresh", question="a")
+    assert watch(nothing, offline=True, settings=named, today=TODAY).read.new == 1
     nothing.write_text("{broken\n")
     with pytest.raises(DataError, match="no row of the log can be read"):
         watch(nothing, settings=settings(fake_openai, tmp_path, store="s"), today=TODAY)

@@ -69,6 +69,7 @@ def take_log(
     sources = list(sources)
     late = rotated_from(sources, store.marks())
     for path in dict.fromkeys([*late, *present_files(sources, strict=strict)]):
+        taking.understood = not strict
         for batch in _readable(new_rows(path, store.marks()), strict=strict):
             cut = left is not None and len(batch.rows) > left
             rows = batch.rows[:left] if cut else batch.rows
@@ -102,6 +103,7 @@ class _Taking:
         self._reader = Reader(section, store.key)
         self._adder = store.adder(section)
         self._sum = ReadCounts()
+        self.understood = False  # any row of the file; else it is read anew when its columns are named
         self._columns: dict[str, None] = {}
 
     def take(self, batch: Batch) -> None:
@@ -121,7 +123,8 @@ class _Taking:
             if read is not None:
                 found.append(self._masked(read))
         exchanges = [one for one in found if isinstance(one, Logged)]
-        new = self._store.add(self._adder, found, batch.mark)
+        self.understood |= bool(found)
+        new = self._store.add(self._adder, found, batch.mark if self.understood else None)
         path = batch.rows[0][0].rpartition(":")[0] if batch.anew and batch.rows else None
         self._sum += ReadCounts(
             rows=len(batch.rows),
