@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragstone.corpus.clustering import Labels, choose_n_groups, group_vectors
 from ragstone.corpus.lexical_vectors import DIMENSIONS, lexical_vectors
@@ -70,7 +71,15 @@ def group_texts(
 
 
 def _principal(vectors: Vectors, langs: Sequence[str | None]) -> Vectors:
-    """Return the vectors without what all of one language share, turned so that the strongest come first.
+    """Return the vectors without what all of one language share, turned so that the strongest come first."""
+    centred = without_language(vectors, langs)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    turned: Vectors = (centred @ directions[:, ::-1]).astype(np.float32)
+    return turned
+
+
+def without_language(vectors: Vectors, langs: Sequence[str | None]) -> NDArray[np.float64]:
+    """Return the vectors without what all of one language share: each less the mean of its language.
 
     A language with fewer than FEWEST_OF_LANGUAGE texts is taken together with the others of that kind.
     """
@@ -79,9 +88,7 @@ def _principal(vectors: Vectors, langs: Sequence[str | None]) -> Vectors:
     centred = vectors.astype(np.float64)
     for kind in set(kinds.tolist()):
         centred[kinds == kind] -= centred[kinds == kind].mean(axis=0)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    turned: Vectors = (centred @ directions[:, ::-1]).astype(np.float32)
-    return turned
+    return centred
 
 
 def _narrowed(vectors: Vectors, dimensions: int) -> Vectors:

@@ -178,8 +178,12 @@ async def test_a_model_may_name_topics_and_its_names_stay_until_the_documents_ch
         assert {len(texts) for _, texts in asked[0]} == set(by_words.topics.values())
     async with knowledge_in(tmp_path) as knowledge:
         assert (await knowledge.build([docs])).topics == by_model.topics
-        write(docs, d0="# D0\n\nmaize is sown in rows, and in June")
-        assert "A topic" not in (await knowledge.build([docs])).topics
+        write(docs, d10="# D10\n\nmaize is sown in rows maize is sown in rows")
+        assert set((await knowledge.build([docs])).topics) == set(by_model.topics)  # one of ten: it joins
+        topics = {entry.id: entry.topic for entry in knowledge.documents()}
+        assert topics["docs/d10.md"] == topics["docs/d0.md"] != topics["docs/d1.md"]
+        write(docs, d11="# D11\n\nrice stands in water")
+        assert "A topic" not in (await knowledge.build([docs])).topics  # two of ten
 
 
 @pytest.mark.parametrize(
@@ -209,7 +213,7 @@ async def test_a_build_that_is_cut_short_anywhere_is_completed_by_the_next(tmp_p
         where, what = {
             "before points": (building, "embedded"),
             "before the catalogue": (type(knowledge._kept.catalogue), "put"),
-            "before the topics": (building, "topics_of"),
+            "before the topics": (building, "group"),
             "before the sweep": (type(knowledge._kept.points), "drop"),
         }[step]
         with monkeypatch.context() as patched:

@@ -12,7 +12,7 @@ from ragstone.assistant.knowledge.catalogue import Catalogue, FileRow, Stored
 from ragstone.assistant.knowledge.cutting import Embedding, embedded, prepared, tags_of, way_of
 from ragstone.assistant.knowledge.entry import Advance, Built
 from ragstone.assistant.knowledge.finding import Sighted, found_under, sight
-from ragstone.assistant.knowledge.grouping import Namer, topics_of
+from ragstone.assistant.knowledge.grouping import Namer, group
 from ragstone.assistant.knowledge.points import Points
 from ragstone.corpus import IngestOptions, Skipped
 from ragstone.corpus.file import Unreadable
@@ -73,7 +73,7 @@ def build(kept: Kept, roots: Sequence[str], *, anew: bool, stop: threading.Event
             n_done += 1
             advance("files", n_done, n_files)
     step.drop_missing([*(root for root, _ in found), str(kept.uploads)])
-    return finish(kept, step.tally, embedding)
+    return finish(kept, step.tally, embedding, anew=anew)
 
 
 def _found(
@@ -183,13 +183,15 @@ class _Step:
                 self.tally.removed.append(file.name)
 
 
-def finish(kept: Kept, tally: _Tally | None = None, embedding: Embedding | None = None) -> Built:
+def finish(
+    kept: Kept, tally: _Tally | None = None, embedding: Embedding | None = None, *, anew: bool = False
+) -> Built:
     """Make the points whole, group the documents, and let searches see it all; return what there is now."""
     tally = tally or _Tally()
     embed = embedding or Embedding(kept.embed, threading.Event(), lambda *_: None)
     stored = [one for _, one in kept.catalogue.stored(kept.identity)]
     stale = _fill(kept, stored, embed)
-    _group(kept, stored)
+    _group(kept, stored, anew=anew)
     kept.catalogue.revise()
     if stale:  # now that no search finds them any more
         kept.points.drop(len(stored[0].vector), stale)
@@ -197,21 +199,20 @@ def finish(kept: Kept, tally: _Tally | None = None, embedding: Embedding | None 
     return _built(kept, stored, tally, embed.n_embedded)
 
 
-def _group(kept: Kept, stored: Sequence[Stored]) -> None:
-    """Give the documents topics, if others are held than when it was done last."""
-    content = f"{kept.topics} {kept.catalogue.content()}"
-    state = content if kept.namer is None else f"{content} {kept.namer.identity}"
-    # Names that a model has given stay, as long as the documents are the same.
-    if not stored or f"{kept.catalogue.grouped()} ".startswith(f"{state} "):
+def _group(kept: Kept, stored: Sequence[Stored], *, anew: bool) -> None:
+    """Give the documents their topics, where they have others by now."""
+    if not stored:
         return
     none: dict[str, str | None] = {one.document.id: None for one in stored}
-    topics = topics_of(stored, kept.namer) if kept.topics else none
+    topics, after = none, None
+    if kept.topics:
+        topics, after = group(stored, kept.catalogue.grouped(), kept.namer, anew=anew)
     moved: dict[str | None, list[str]] = {}
     for one in stored:
         if topics[one.document.id] != one.topic:
             moved.setdefault(topics[one.document.id], []).extend(one.points)
     kept.points.set_topics(len(stored[0].vector), moved)
-    kept.catalogue.set_topics(topics, state)
+    kept.catalogue.set_topics(topics, after)
 
 
 def _fill(kept: Kept, stored: Sequence[Stored], embed: Embed) -> set[str]:

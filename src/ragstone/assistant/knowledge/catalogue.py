@@ -61,6 +61,17 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     topic: str | None = None
 
 
+class Grouped(msgspec.Struct, frozen=True, kw_only=True):
+    """When documents were grouped last: how many there were, and how many have come or changed since.
+
+    namer: its identity, None where words named the topics.
+    """
+
+    n_documents: int
+    n_since: int = 0
+    namer: str | None = None
+
+
 class Catalogue:
     """An open catalogue; its methods may be called from any thread. Each change is one transaction."""
 
@@ -239,18 +250,22 @@ class Catalogue:
             held = msgspec.json.encode((files.fetchall(), excluded.fetchall()))
         return blake2b(held, digest_size=8).hexdigest()
 
-    def grouped(self) -> str | None:
-        """Return the state for which topics were set."""
+    def grouped(self) -> Grouped | None:
+        """Return when documents were grouped last; None where they have no topics."""
         with self._errors():
             row = self._database.execute("SELECT value FROM meta WHERE key = 'grouped'").fetchone()
-        return None if row is None else str(row[0])
+        return None if row is None else msgspec.json.decode(row[0], type=Grouped)
 
-    def set_topics(self, topics: dict[str, str | None], state: str) -> None:
-        """Give documents their topics, which hold for this state."""
+    def set_topics(self, topics: dict[str, str | None], after: Grouped | None) -> None:
+        """Give documents their topics, and remember when; None: they have none."""
         with self._errors(), self._database:
             rows = [(topic, document_id) for document_id, topic in topics.items()]
             self._database.executemany("UPDATE documents SET topic = ? WHERE id = ?", rows)
-            self._database.execute("INSERT OR REPLACE INTO meta VALUES ('grouped', ?)", (state,))
+            if after is None:
+                self._database.execute("DELETE FROM meta WHERE key = 'grouped'")
+            else:
+                value = msgspec.json.encode(after).decode()
+                self._database.execute("INSERT OR REPLACE INTO meta VALUES ('grouped', ?)", (value,))
 
     def stored(self, identity: str) -> list[tuple[FileRow, Stored]]:
         """Return all documents whose vectors are this embedder's, by id, each with its file."""
