@@ -8,7 +8,7 @@ from ragstone.monitor.reading import ReadCounts
 from ragstone.monitor.summary import WatchSummary
 from ragstone.records import STATUSES
 from ragstone.report.bench_terminal import new_table, text
-from ragstone.report.wording import count, number, plural, statuses
+from ragstone.report.wording import count, plural, statuses
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -49,12 +49,10 @@ def _metrics(metrics: "list[MetricMean]") -> "Table":
     for one in metrics:
         whole = one.whole
         counts = {status: whole.statuses[status] for status in STATUSES if status in whole.statuses}
-        ends = (
-            "" if whole.low is None or whole.high is None else f"{number(whole.low)} to {number(whole.high)}"
-        )
+        ends = "" if whole.low is None or whole.high is None else f"{whole.low:.3f} to {whole.high:.3f}"
         table.add_row(
             text(f"{one.metric} ({one.judge})" if _doubled(one, metrics) else one.metric),
-            text("" if whole.mean is None else number(whole.mean), "bold"),
+            text("" if whole.mean is None else f"{whole.mean:.3f}", "bold"),
             text(ends),
             text(count(whole.n)),
             text(statuses(counts), "dim"),
@@ -88,11 +86,11 @@ def read_lines(read: ReadCounts) -> list[str]:
     if read.feedback:
         lines[0] = lines[0][:-1] + f", {count(read.feedback)} of feedback."
     if read.without_question:
-        lines.append(f"{plural(read.without_question, 'row')} ask nothing.")
+        lines.append(f"{plural(read.without_question, 'row')} without a question, left out.")
     if read.unread_times:
         lines.append(f"The time of {plural(read.unread_times, 'row')} cannot be understood.")
     elif read.without_time:
-        lines.append(f"{plural(read.without_time, 'row')} have no time under a name that is known.")
+        lines.append(f"{plural(read.without_time, 'row')} without a time under a name that is known.")
     if read.unread_feedback:
         lines.append(
             f"The feedback of {plural(read.unread_feedback, 'row')} is not on its scale, feedback_scale of "
