@@ -33,6 +33,7 @@ def reply(conversation: Asked, planner: ScriptedPlanner) -> tuple[Said, str]:
         ("नमस्ते जी", "hi", "greeting"),
         ("السلام عليكم ورحمة الله وبركاته", "ar", "greeting"),
         ("Habari za asubuhi", "sw", "greeting"),
+        ("What can you do?", "en", "greeting"),
         ("Thank you very much for your help", "en", "thanks"),
         ("Asante sana", "sw", "thanks"),
         ("شكرا جزيلا", "ar", "thanks"),

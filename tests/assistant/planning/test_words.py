@@ -77,7 +77,7 @@ def chosen(conversation: Asked, lang: str = "en", in_scope=anything) -> Chosen:
 
 
 def test_the_nearest_tool_is_called_with_what_the_question_names() -> None:
-    assert chosen(asked("Will it rain in Nakuru tomorrow?")).arguments == {"place": "Nakuru"}
+    assert chosen(asked("Will it rain in Nakuru tomorrow?")).arguments == {"place": "Nakuru", "days": 2}
     found = chosen(asked("How do I control weeds in maize?"))
     assert (found.action, found.arguments) == (
         "search_documents",
@@ -126,6 +126,27 @@ def test_after_two_questions_back_it_searches_with_all_that_was_said() -> None:
     found = chosen(conversation)
     assert found.action == "search_documents"
     assert found.arguments["question"] == "My plants are sick\nno idea\nhm"
+
+
+def test_places_of_one_name_are_shown_with_the_question_and_the_reply_to_it_is_a_place(
+    replies: Replies,
+) -> None:
+    async def which(_arguments: object, _situation: Situation) -> Observation:
+        return Observation(text="Several:\n- Paris, France\n- Paris, Texas", missing="place")
+
+    made = with_examples()
+    made["weather"] = msgspec.structs.replace(made["weather"], call=which)
+    said, _ = replies(agent_by_words(made), asked("Will it rain this week in Paris?"), place="Paris")
+    assert said.text == f"{phrase('ask_place', 'en')}\n- Paris, France\n- Paris, Texas"
+    assert (
+        know(asked("Will it rain this week in Paris?", said.text, "Paris, Texas"))["place"] == "Paris, Texas"
+    )
+
+
+def test_videos_are_told_by_their_titles(replies: Replies) -> None:
+    said, _ = replies(agent_by_words(with_examples()), asked("¿Hay un video sobre riego?"), "es")
+    assert said.text == f"{phrase('videos', 'es')}\n- Drip irrigation"
+    assert said.links == (("Drip irrigation", "https://v.example/1"),)
 
 
 def test_out_of_scope_is_declined_unless_a_crop_is_named() -> None:

@@ -25,6 +25,8 @@ class Lexicon(Section, frozen=True, kw_only=True):
     weather: str
     rain: str
     now: str
+    today: str
+    tomorrow: str
     video: str
     before: str
     after: str
@@ -32,7 +34,9 @@ class Lexicon(Section, frozen=True, kw_only=True):
     things: str
 
 
-Topic = Literal["pointing", "plants", "sick", "symptoms", "weather", "rain", "now", "video", "times"]
+Topic = Literal[
+    "pointing", "plants", "sick", "symptoms", "weather", "rain", "now", "today", "tomorrow", "video", "times"
+]
 
 
 @cache
@@ -72,7 +76,7 @@ def courtesy_in(text: str, lang: str) -> tuple[Literal["greeting", "thanks"], st
             " ", _spaced(_gone(_gone(words, each, "greeting"), each, "thanks"))
         )
         if not _gone(left, each, "polite").strip() and _names(words, each):
-            return ("greeting" if _pattern(each, "greeting").search(words) else "thanks"), each
+            return ("thanks" if _pattern(each, "thanks").search(words) else "greeting"), each
     return None
 
 

@@ -49,7 +49,7 @@ def know_by_words(tags: Sequence[Tag]) -> Know:
         before, wanted = None, None
         for turn in asked.turns:
             if turn.role == "assistant":
-                wanted = _own_questions().get(turn.text.strip())
+                wanted = _own_questions().get(turn.text.strip().split("\n")[0])
                 continue
             before = turn_language(turn.text, None, before)
             tagged = dict(named(turn.text))
@@ -93,7 +93,9 @@ def _said_in(text: str, lang: str, wanted: str | None, tagged: dict[str, str]) -
     """Return what one turn says. wanted: what the assistant had asked for just before it."""
     found: dict[str, str] = {}
     taken = tagged.get("crop", "")
-    place = place_in(text, lang, taken, eager=wanted == "place")
+    words = text.strip(_PUNCTUATION).split()
+    bare = wanted == "place" and len(words) <= SHORT and not _has_preposition(text, lang)
+    place = None if bare else place_in(text, lang, taken, eager=wanted == "place")
     if place:
         found["place"] = place
     if speaks_of(text, lang, "symptoms"):
@@ -101,7 +103,6 @@ def _said_in(text: str, lang: str, wanted: str | None, tagged: dict[str, str]) -
     season = speaks_of(text, lang, "times")
     if season:
         found["season"] = season
-    words = text.strip(_PUNCTUATION).split()
     told = wanted is not None and words and wanted not in found
     if told and (wanted == "symptom" or (len(words) <= SHORT and wanted not in tagged)):
         found[str(wanted)] = text.strip(_PUNCTUATION)
@@ -135,6 +136,11 @@ def place_in(text: str, lang: str, crop: str = "", *, eager: bool = False) -> st
         if at and folded[at - 1] and folded[at - 1] not in no_place and not folded[at - 1].isdigit():
             return words[at - 1]
     return None
+
+
+def _has_preposition(text: str, lang: str) -> bool:
+    folded = [" ".join(tokenize(word)) for word in text.split()]
+    return bool(_behind(folded, words_of(lang, "before") + words_of(lang, "after")))
 
 
 def _behind(folded: Sequence[str], phrases: Sequence[str]) -> list[tuple[int, int]]:

@@ -29,6 +29,8 @@ PLACES = ("place", "location", "city", "town")
 # Of cosine similarity: what "weather" or "video" counts for these tools, and what its absence counts against
 # them. Cosines of this embedder lie between 0.75 and 0.95, and those of unlike questions hardly lower.
 NAMED, UNNAMED = 0.06, 0.04
+MARGIN = 0.01  # by which another tool must be nearer than the documents, which answer most questions
+MOST_LISTED, MOST_QUESTION = 4, 300  # lines and characters of a question back
 
 
 def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope) -> Choose:
@@ -74,6 +76,8 @@ class _Nearest:
         scores = await self.scores(question, state.lang)
         if speaks_of(question, state.lang, "symptoms") or speaks_of(question, state.lang, "sick"):
             scores = {name: score for name, score in scores.items() if name in (SEARCH, VIDEOS)}
+        if SEARCH in scores:
+            scores[SEARCH] += MARGIN
         return max(scores, key=scores.__getitem__, default=SEARCH)
 
     async def scores(self, question: str, lang: str) -> dict[str, float]:
@@ -115,7 +119,7 @@ def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
     """Return what follows on a step: the reply, a question back, or a search where a tool had nothing."""
     last = state.taken[-1]
     if state.missing in ASKABLE and state.may_ask:
-        return _ask(state, [state.missing])
+        return _ask(state, [state.missing], listed=last.step.observation)
     tried = any(taken.step.action == SEARCH for taken in state.taken)
     if last.step.status == "done" or tried or last.step.action == WEATHER:
         return Chosen(action=ANSWER, arguments={"text": None})
@@ -123,11 +127,16 @@ def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
     return Chosen(action=SEARCH, arguments=_filled(state, question, tools[SEARCH]) or {})
 
 
-def _ask(state: State, missing: Sequence[str]) -> Chosen:
-    """Return the question for the first thing that is missing, in the assistant's own phrase."""
+def _ask(state: State, missing: Sequence[str], listed: str = "") -> Chosen:
+    """Return the question for the first thing that is missing, in the assistant's own phrase.
+
+    listed: what a tool said of it; its lines of a list, places of one name for instance, are shown with it.
+    """
     first = missing[0]
     asking = "too_vague" if first == "other" else f"ask_{first}"
-    arguments: dict[str, object] = {"missing": [first], "question": phrase(asking, state.lang)}
+    lines = [line for line in listed.splitlines() if line.startswith("- ")][:MOST_LISTED]
+    question = "\n".join([phrase(asking, state.lang), *lines])[:MOST_QUESTION]
+    arguments: dict[str, object] = {"missing": [first], "question": question}
     return Chosen(action=ASK_USER, arguments=arguments, thought=f"missing: {', '.join(missing)}")
 
 
@@ -149,6 +158,13 @@ def _missing(state: State, question: str, tool: Tool) -> list[str]:
     return lacking
 
 
+def _days(question: str, lang: str) -> int | None:
+    """Return how many days from today on a question is about; None where it does not say."""
+    if speaks_of(question, lang, "tomorrow"):
+        return 2
+    return 1 if speaks_of(question, lang, "today") else None
+
+
 def _slot(field: str) -> str:
     return "place" if field in PLACES else field
 
@@ -158,9 +174,11 @@ def _filled(state: State, question: str, tool: Tool) -> dict[str, object] | None
     given: dict[str, object] = {}
     for field in arguments_of(tool):
         slot = _slot(field.name)
-        value = state.known.get(slot, "").split(", ")[0] or None  # of several the first
+        value: str | int | None = state.known.get(slot, "").split(", ")[0] or None  # of several the first
         if field.name in QUESTIONS:
             value = question
+        elif field.name == "days":
+            value = _days(question, state.lang)
         elif slot == "place" and value is None:
             value = place_in(question, state.lang, state.known.get("crop", ""), eager=True)
         if value is not None:
