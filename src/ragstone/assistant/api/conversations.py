@@ -6,7 +6,7 @@ import msgspec
 from litestar import delete, get, post
 from litestar.params import FromPath, JSONBody
 
-from ragstone.assistant.api.bodies import FeedbackRequest
+from ragstone.assistant.api.bodies import FeedbackRequest, Replied
 from ragstone.assistant.api.desk import AnyRequest, AtDesk, owner_of
 from ragstone.assistant.api.history import Summary
 from ragstone.assistant.api.problems import Refused, fails
@@ -24,7 +24,7 @@ class ConversationTurn(msgspec.Struct, frozen=True, kw_only=True):
     role: Literal["user", "assistant"]
     text: str
     exchange_id: str
-    ragstone: msgspec.Raw | None
+    ragstone: Replied | None
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,12 @@ async def read_conversation(
     if kept is None:
         raise Refused(404, GONE)
     turns = [
-        ConversationTurn(role=one.role, text=one.text, exchange_id=one.exchange_id, ragstone=one.reply)
+        ConversationTurn(
+            role=one.role,
+            text=one.text,
+            exchange_id=one.exchange_id,
+            ragstone=msgspec.json.decode(one.reply, type=Replied) if one.reply else None,
+        )
         for one in kept
     ]
     return Conversation(id=conversation_id, turns=turns)

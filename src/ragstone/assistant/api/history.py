@@ -39,7 +39,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     role: Literal["user", "assistant"]
     text: str
     exchange_id: str
-    reply: msgspec.Raw | None = None
+    reply: bytes | None = None
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,7 +165,7 @@ class Conversations:
             (conversation_id,),
         )
         return [
-            Kept(role=role, text=text, exchange_id=exchange, reply=msgspec.Raw(reply) if reply else None)
+            Kept(role=role, text=text, exchange_id=exchange, reply=reply)
             for role, text, exchange, reply in rows
         ]
 
