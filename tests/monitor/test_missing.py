@@ -133,4 +133,4 @@ def test_the_gaps_found_last_are_kept(tmp_path):
         assert load_gaps(store) is None
         kept = keep_gaps(store, [gap(str(n)) for n in range(MOST_KEPT + 5)], found=BEGIN, since=BEGIN)
         assert load_gaps(store) == kept
-    assert (len(kept.gaps), kept.n_gaps, kept.n_missed) == (200, 205, 820)
+    assert (len(kept.gaps), kept.n_gaps, kept.n_missed) == (500, 505, 2020)

@@ -8,7 +8,16 @@ import typer
 from ragstone.cli.asking import tell_forecast
 from ragstone.cli.bars import bars
 from ragstone.cli.console import FAILED_GATE, say, show, show_json
-from ragstone.cli.options import AsJson, Config, ForecastOnly, Limit, Model, Offline, Yes
+from ragstone.cli.options import AsJson, Config, Force, ForecastOnly, Limit, Model, Offline, Yes
+from ragstone.cli.watch_outputs import (
+    By,
+    Count,
+    Gaps,
+    Questions,
+    check_outputs,
+    write_gap_list,
+    write_questions,
+)
 
 if TYPE_CHECKING:
     from ragstone.engine.watching import Watcher
@@ -39,19 +48,26 @@ def watch(
     budget: DayBudget = None,
     judgements: Judgements = None,
     follow: Follow = False,
+    gaps: Gaps = None,
+    questions: Questions = None,
+    count: Count = 200,
+    by: By = "topic",
     limit: Limit = None,
     forecast: ForecastOnly = False,
     yes: Yes = False,
     offline: Offline = False,
     config: Config = None,
+    force: Force = False,
     json: AsJson = False,
 ) -> None:
     """Read what is new in a log, judge a sample of it once, and raise alarms. Exits with 1 if one is open."""
     from ragstone.config import load_settings
+    from ragstone.engine.watch_looking import finish
     from ragstone.engine.watching import Watcher, utc_today
     from ragstone.monitor.reading import ReadCounts
     from ragstone.monitor.terminal import read_lines
 
+    check_outputs(gaps, questions, force=force)
     sources, asking = log or [], bool(log) and not judgements
     with Watcher(load_settings(config), judges=judges, model=model, rate=rate, budget=budget) as watcher:
         read = watcher.read(sources, limit=limit, progress=bars) if sources else ReadCounts()
@@ -64,6 +80,11 @@ def watch(
         summary = watcher.judge(read, asking=asking, today=utc_today(), offline=offline, progress=bars)
         if follow and sources:
             summary = _follow(watcher, sources, summary, asking=asking, offline=offline)
+        summary = finish(watcher, summary, today=utc_today(), offline=offline, progress=bars)
+        if gaps is not None and summary.gaps is not None:
+            write_gap_list(gaps, summary.gaps, force=force)
+        if questions is not None:
+            write_questions(questions, watcher, count, by, force=force)
     _tell(summary, json=json)
 
 

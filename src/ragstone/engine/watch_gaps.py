@@ -42,6 +42,7 @@ def look_for_gaps(
     settings: Settings,
     *,
     today: datetime.date,
+    way: str = "",
     caps: Caps | None = None,
     offline: bool = False,
     progress: Progress = silent,
@@ -49,8 +50,8 @@ def look_for_gaps(
     """Find the gaps of the last `gap_days` of `[monitor]`, keep them in the store, and return them.
 
     They are grouped by the vectors of its `embedder`, else by terms; its `gap_model` names those that most
-    people asked about, within the caps. Where a log names no documents the nearest are those of
-    `[documents]`, by BM25. Raises ConfigError, ModelError, MissingExtra.
+    people asked about, within the caps. Where a log names no documents the nearest are
+    those of `[documents]`, by BM25. way: kept beside them. Raises ConfigError, ModelError, MissingExtra.
     """
     section = settings.monitor
     since = today - datetime.timedelta(days=section.gap_days - 1)
@@ -63,7 +64,7 @@ def look_for_gaps(
             gaps = await asyncio.to_thread(find_gaps, rows, embed=embed)
             if section.gap_model is not None:
                 gaps = await _named(gaps, section.gap_model, session)
-            kept = keep_gaps(store, gaps, found=today, since=since)
+            kept = keep_gaps(store, gaps, found=today, since=since, way=way)
             return FoundGaps(gaps=gaps, kept=kept, calls=session.calls())
 
     return run_sync(work())

@@ -15,6 +15,7 @@ from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.engine.stages import load_judges
 from ragstone.engine.watch_canaries import canaries_wait, freeze_canaries, judge_canaries, load_canaries
 from ragstone.engine.watch_judging import Judging, judge_due
+from ragstone.engine.watch_looking import finish
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge
 from ragstone.llm import load_secret, parse_caps
@@ -71,11 +72,11 @@ def watch(
         summary = watcher.judge(
             read, asking=asking, today=today or utc_today(), offline=offline, progress=progress
         )
-        if not follow:
-            return summary
-        for summary in followed(watcher, sources, asking=asking, offline=offline, today=today):
+        for summary in (
+            followed(watcher, sources, asking=asking, offline=offline, today=today) if follow else ()
+        ):
             tell(summary)
-        return summary
+        return finish(watcher, summary, today=today or utc_today(), offline=offline, progress=progress)
 
 
 def followed(

@@ -80,9 +80,10 @@ def find_gaps(
     """Return the gaps, those that most people asked about first; empty where nothing was missed.
 
     Questions with the same words are one. Different ones are grouped by an embedder's vectors, across
-    languages, or else by the terms that they share (corpus/topics.py); one that shares none with another is a
-    gap by itself. n_topics: how many groups; None chooses. Of more than 5,000 different questions the most
-    asked are grouped, and each of the others is a gap by itself.
+    languages, or else by the terms that they share (corpus/topics.py). One that shares none with another is a
+    gap by itself, and so, where the number is chosen, is each of a group that no term tells from the others.
+    n_topics: how many groups; None chooses. Of more than MOST_TEXTS different questions the most asked are
+    grouped, and each of the others is a gap by itself.
     """
     same: dict[tuple[str, ...], list[Missed]] = defaultdict(list)
     for one in missed:
@@ -98,7 +99,7 @@ def find_gaps(
         labels = group_texts(texts, chosen, embed=embed, langs=[each[0].lang for each in grouped], seed=seed)
         terms = topic_terms(texts, labels)
         for label, each in zip(labels.tolist(), grouped, strict=True):
-            (alone if label < 0 else members[label]).append(each)
+            (members[label] if label >= 0 and (n_topics or terms[label]) else alone).append(each)
     else:
         alone = asked
     names = topic_names(terms)

@@ -9,13 +9,13 @@ from ragstone.monitor.gaps import Gap
 from ragstone.monitor.store import MonitorStore
 
 NOTE = "gaps"
-MOST_KEPT = 200
+MOST_KEPT = 500
 
 
 class KeptGaps(msgspec.Struct, frozen=True, kw_only=True):
     """The gaps that most people asked about. n_gaps: how many there were; n_missed: exchanges in all of them.
 
-    found: the day they were found; since: the first day that was looked at.
+    found: the day they were found; since: the first day that was looked at; way: the settings behind them.
     """
 
     gaps: list[Gap]
@@ -23,9 +23,12 @@ class KeptGaps(msgspec.Struct, frozen=True, kw_only=True):
     n_missed: int
     found: date
     since: date
+    way: str = ""
 
 
-def keep_gaps(store: MonitorStore, gaps: Sequence[Gap], *, found: date, since: date) -> KeptGaps:
+def keep_gaps(
+    store: MonitorStore, gaps: Sequence[Gap], *, found: date, since: date, way: str = ""
+) -> KeptGaps:
     """Keep the gaps in place of those before, and return what is kept."""
     kept = KeptGaps(
         gaps=list(gaps[:MOST_KEPT]),
@@ -33,6 +36,7 @@ def keep_gaps(store: MonitorStore, gaps: Sequence[Gap], *, found: date, since: d
         n_missed=sum(gap.n_questions for gap in gaps),
         found=found,
         since=since,
+        way=way,
     )
     store.keep_note(NOTE, msgspec.json.encode(kept))
     return kept

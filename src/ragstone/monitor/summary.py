@@ -3,6 +3,7 @@
 import msgspec
 
 from ragstone.monitor.alarm import Alarm
+from ragstone.monitor.kept_gaps import KeptGaps
 from ragstone.monitor.overview import Overview
 from ragstone.monitor.reading import ReadCounts
 from ragstone.report import Calls
@@ -14,7 +15,7 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     judged: exchanges that all judges have judged now. given: judgements made elsewhere that found their
     exchange; unplaced: those that did not. left: exchanges of the sample that are yet to be judged. cut_off:
     the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
-    canaries: whether they were judged again now.
+    canaries: whether they were judged again now. gaps: those that were found last.
     """
 
     store: str
@@ -28,6 +29,7 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
     alarms: list[Alarm]
     canaries: bool = False
+    gaps: KeptGaps | None = None
 
     @property
     def open_alarms(self) -> list[Alarm]:

@@ -1,20 +1,23 @@
-"""What `ragstone watch` shows in the terminal, in 100 columns: alarms, then means, then how much there is."""
+"""What `ragstone watch` shows in the terminal, in 100 columns: alarms, means, gaps, how much there is."""
 
 from typing import TYPE_CHECKING
 
 from ragstone.monitor.alarm import alarm_line
+from ragstone.monitor.kept_gaps import KeptGaps
 from ragstone.monitor.overview import MetricMean
 from ragstone.monitor.reading import ReadCounts
 from ragstone.monitor.summary import WatchSummary
 from ragstone.records import STATUSES
 from ragstone.report.bench_terminal import new_table, text
-from ragstone.report.wording import count, plural, statuses
+from ragstone.report.wording import count, one_line, plural, statuses
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
 
 SHOWN_ALARMS = 20
+SHOWN_GAPS = 5
+LONGEST_NAME = 40  # characters
 
 
 def terminal_watched(summary: WatchSummary) -> "Group":
@@ -24,6 +27,7 @@ def terminal_watched(summary: WatchSummary) -> "Group":
     return Several(
         *_alarms(summary),
         *([_metrics(summary.overview.metrics)] if summary.overview.metrics else []),
+        *(_gaps(summary.gaps) if summary.gaps and summary.gaps.gaps else []),
         text(""),
         *(text(line) for line in held_lines(summary)),
     )
@@ -40,6 +44,18 @@ def _alarms(summary: WatchSummary) -> "list[RenderableType]":
     if others:
         lines.append(text(f"{plural(others, 'alarm')} of what is over or better", "dim"))
     return [*lines, text("")] if lines else []
+
+
+def _gaps(kept: KeptGaps) -> "list[RenderableType]":
+    """Return what the documents lack most, by how many people asked."""
+    table = new_table((f"Gaps since {kept.since}", False), ("people", True), ("exchanges", True), ("", False))
+    for gap in kept.gaps[:SHOWN_GAPS]:
+        near = f"nearest: {gap.nearest[0].document_id}" if gap.nearest else ""
+        name, document = one_line(gap.name, LONGEST_NAME), one_line(near, LONGEST_NAME)
+        counts = text(count(gap.n_people)), text(count(gap.n_questions))
+        table.add_row(text(name), *counts, text(document, "dim"))
+    more = kept.n_gaps - SHOWN_GAPS
+    return [text(""), table, *([text(f"and {plural(more, 'gap')} more", "dim")] if more > 0 else [])]
 
 
 def _metrics(metrics: "list[MetricMean]") -> "Table":

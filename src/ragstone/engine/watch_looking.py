@@ -1,0 +1,54 @@
+"""What a look at the monitor's store ends with: the gaps of the documents, and the page."""
+
+import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.watch_gaps import look_for_gaps
+from ragstone.monitor.kept_gaps import KeptGaps, load_gaps
+
+if TYPE_CHECKING:
+    from ragstone.engine.watching import Watcher
+    from ragstone.monitor.summary import WatchSummary
+
+
+def finish(
+    watcher: "Watcher",
+    summary: "WatchSummary",
+    *,
+    today: datetime.date,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> "WatchSummary":
+    """Return the summary with the gaps. They are looked for again only where something has changed."""
+    kept = load_gaps(watcher.store)
+    changed = summary.read.new or summary.read.feedback or summary.judged or summary.given
+    if kept is None or changed or kept.found != today or kept.way != way_of(watcher):
+        kept = _found(watcher, today, offline=offline, progress=progress)
+    return msgspec.structs.replace(summary, gaps=kept)
+
+
+def way_of(watcher: "Watcher") -> str:
+    """Return the settings that decide what the gaps are, as text."""
+    section = watcher.section
+    told = [section.gap_days, section.unfaithful_below, section.embedder, section.gap_model]
+    return msgspec.json.encode(told).decode()
+
+
+def _found(watcher: "Watcher", today: datetime.date, *, offline: bool, progress: Progress) -> KeptGaps:
+    caps = watcher.store.left_of(watcher.caps, today)
+    found = look_for_gaps(
+        watcher.store,
+        watcher.settings,
+        today=today,
+        way=way_of(watcher),
+        caps=caps,
+        offline=offline,
+        progress=progress,
+    )
+    if found.calls.made:
+        usage = found.calls.usage
+        watcher.store.spend(today, found.calls.made, usage.input + usage.output, found.calls.cost_usd or 0.0)
+    return found.kept
