@@ -64,6 +64,7 @@ async def open_assistant(
         tools = [documents, *await _open_tools(settings, session, stack)]
         topics = knowledge.filters().get("topic", [])
         agent = _agent(section, session, menu_of(tools), watched, model=model, topics=topics)
+        agent = msgspec.structs.replace(agent, model=answering.model)
         log = open_log(section.log, root, session.secret())
         stack.callback(log.close)
 

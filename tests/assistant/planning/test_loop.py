@@ -12,7 +12,10 @@ from tests.support.scripted_planner import ScriptedPlanner
 from ragstone.assistant.conversation import Asked, Doing, Said, Text, silent
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.loop import n_asked, reply_to, standing_question
+from ragstone.assistant.planning.prompts import VERSION
+from ragstone.assistant.planning.state import Chosen
 from ragstone.assistant.tool import Observation, Situation, Tool
+from ragstone.errors import DataError
 from ragstone.llm import CallFailed
 
 RAIN = {"do": "weather", "with": {"place": "Nakuru", "days": 2}}
@@ -307,3 +310,24 @@ def test_turns_that_complete_a_question_are_read_with_it() -> None:
     conversation = asked("Hi", "Hello.", "How much water does it need?", "Which crop?", "tomatoes")
     assert standing_question(conversation) == "How much water does it need?\ntomatoes"
     assert standing_question(Asked(turns=conversation.turns[:3])) == "How much water does it need?"
+
+
+def test_a_very_long_question_is_searched_for_by_its_beginning(replies: Replies) -> None:
+    said, _ = replies(agent_of(ScriptedPlanner(says("From memory."))), asked("maize " * 5000))
+    assert said.kind == "answer"
+    assert len(str(said.steps[0].arguments["question"])) == 1000
+
+
+def test_an_embedder_that_fails_is_told_as_any_failure(replies: Replies) -> None:
+    async def choose(_state: object) -> Chosen:
+        raise DataError("all 1 texts to embed are blank")
+
+    agent = msgspec.structs.replace(agent_of(ScriptedPlanner(DOWN)), choose=choose)
+    said, _ = replies(agent, asked("?"))
+    assert (said.kind, said.error) == ("unavailable", "all 1 texts to embed are blank")
+
+
+def test_a_reply_without_documents_names_the_model_and_the_prompt_that_planned_it(replies: Replies) -> None:
+    agent = msgspec.structs.replace(agent_of(ScriptedPlanner(RAIN, says("Rain."))), model="openai/m@x")
+    said, _ = replies(agent, asked("Rain in Nakuru?"))
+    assert (said.model, said.prompt_version) == ("openai/m@x", VERSION)

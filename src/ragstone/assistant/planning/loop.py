@@ -21,18 +21,20 @@ from ragstone.assistant.planning.actions import (
     Menu,
     read_arguments,
 )
+from ragstone.assistant.planning.prompts import VERSION
 from ragstone.assistant.planning.slots import ASKABLE
 from ragstone.assistant.planning.state import Choose, Chosen, State, Write
 from ragstone.assistant.planning.trace import Trace
 from ragstone.assistant.planning.trust import own_text, plain, trusted
 from ragstone.assistant.tool import Observation, Situation
 from ragstone.corpus.tokens import tokenize
-from ragstone.errors import ModelError
+from ragstone.errors import RagstoneError
 from ragstone.llm import CallFailed
 
 MOST_ASKED = 2  # questions back in a row; then it helps as well as it can
 MOST_QUESTION = 320  # characters of a question back
 FEW_WORDS = 3
+MOST_SOUGHT = 1000  # characters of a question that is searched for
 QUESTION_MARKS = ("?", "？", "؟")
 REPEATED = (
     "This was done already, with the same arguments: see what came of it above. Choose another action, or "
@@ -44,7 +46,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """What the loop works with.
 
     scope: as configured. most_steps: actions chosen for one reply. time_limit_s: of the whole reply,
-    streaming included.
+    streaming included. model: that plans and writes, as the ledger knows it; "" where words do.
     """
 
     menu: Menu
@@ -53,6 +55,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     most_steps: int
     time_limit_s: float
+    model: str = ""
 
 
 async def reply_to(
@@ -72,11 +75,13 @@ async def reply_to(
         said = _best(_now(state, trace), trace, "time_limit", f"not done within {agent.time_limit_s:g} s")
     except CallFailed as failure:
         said = _failed(_now(state, trace), trace, failure, agent.scope)
-    except ModelError as failure:
+    except RagstoneError as failure:
         said = _best(_now(state, trace), trace, "model_unavailable", str(failure))
     if not said.text.startswith(trace.heard):  # what was read stays said
         said = msgspec.structs.replace(said, text=f"{trace.heard}\n\n{said.text}")
     trace.say(said.text)
+    if trace.usage.calls and not said.model:  # no document was answered from
+        said = msgspec.structs.replace(said, model=agent.model, prompt_version=VERSION)
     return msgspec.structs.replace(
         said,
         steps=trace.steps,
@@ -87,7 +92,7 @@ async def reply_to(
 
 
 def n_asked(asked: Asked) -> int:
-    """Return how many of the latest replies in a row were questions back: they end with a question mark."""
+    """Return how many of the latest replies in a row were questions back, see is_question."""
     n = 0
     for turn in reversed(asked.turns):
         if turn.role == "assistant":
@@ -110,7 +115,7 @@ def standing_question(asked: Asked) -> str:
     """Return what the user wants to know: the last turn, after those that it completes.
 
     A turn completes the one before it where the assistant asked back in between, and where it is too short to
-    be understood alone ("And in Dakar?").
+    be understood alone ("And in Dakar?"). Of very long turns it is the beginning.
     """
     parts: list[str] = []
     for turn in reversed(asked.turns):
@@ -118,7 +123,7 @@ def standing_question(asked: Asked) -> str:
             parts.append(turn.text.strip())
         elif not is_question(turn) and len(tokenize(parts[-1])) > FEW_WORDS:
             break
-    return "\n".join(reversed(parts))
+    return "\n".join(reversed(parts))[:MOST_SOUGHT]
 
 
 async def _loop(agent: Agent, state: State, trace: Trace) -> Said:
