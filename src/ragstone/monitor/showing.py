@@ -138,6 +138,11 @@ def page_of(
     return Page(rows=_seen(db, [row[0] for row in found]), n=n, page=page, size=size)
 
 
+def shown(db: sqlite3.Connection, numbers: Sequence[int]) -> list[Seen]:
+    """Return exchanges with all that belongs to them, in the order of their numbers; at most AT_ONCE."""
+    return _seen(db, numbers[:AT_ONCE])
+
+
 def each(db: sqlite3.Connection, chosen: Filter) -> Iterator[Seen]:
     """Yield exchanges by their numbers."""
     where, given = _where(chosen)

@@ -44,22 +44,23 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     points: list[Point]
 
 
-def trends(cells: Iterable[Cell], level: float = 0.95) -> list[Trend]:
+def trends(cells: Iterable[Cell], level: float = 0.95, *, most_days: int | None = None) -> list[Trend]:
     """Return the trend of each metric, tag, value and judge, all exchanges first, points by time.
 
-    Days without a cell are left out. The order of cells does not matter, nor into how many a day is split.
+    most_days: a course of more days is shown by weeks. Days without a cell are left out. The order of cells does not matter, nor into how many a day is split.
     """
     found: dict[tuple[str, str, str, str], list[Cell]] = {}
     for cell in cells:
         found.setdefault((cell.metric, cell.tag, cell.value, cell.judge), []).append(cell)
-    return [_trend(found[key], level) for key in sorted(found)]
+    return [_trend(found[key], level, most_days) for key in sorted(found)]
 
 
-def _trend(cells: list[Cell], level: float) -> Trend:
+def _trend(cells: list[Cell], level: float, most_days: int | None) -> Trend:
     days: Counter[date] = Counter()
     for cell in cells:
         days[cell.day] += cell.n
-    span: Literal["day", "week"] = "week" if median(days.values()) < THIN else "day"
+    weekly = median(days.values()) < THIN or (most_days is not None and len(days) > most_days)
+    span: Literal["day", "week"] = "week" if weekly else "day"
     parts: dict[date, list[Cell]] = {}
     for cell in cells:
         day = cell.day - timedelta(days=cell.day.weekday()) if span == "week" else cell.day
