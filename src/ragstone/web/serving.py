@@ -110,16 +110,24 @@ async def serve_assistant(
         def capture_signals(self) -> Iterator[None]:
             # uvicorn's own raises the signal again at the end, which would kill the process before the log
             # and the session are closed.
-            loop, heard = asyncio.get_running_loop(), []
-            if threading.current_thread() is threading.main_thread():
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C cancels this task
-                        loop.add_signal_handler(number, self.handle_exit, number, None)
-                        heard.append(number)
-            try:
+            with _heard(lambda number: self.handle_exit(number, None)):
                 yield
-            finally:
-                for number in heard:
-                    loop.remove_signal_handler(number)
 
     await Server(config).serve(sockets=[bound])
+
+
+@contextlib.contextmanager
+def _heard(stop: Callable[[int], None]) -> Iterator[None]:
+    """Call `stop` with SIGINT and SIGTERM within the block; a thread that is not the main one hears none."""
+    loop = asyncio.get_running_loop()
+    heard: list[int] = []
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C cancels this task
+                loop.add_signal_handler(number, stop, number)
+                heard.append(number)
+    try:
+        yield
+    finally:
+        for number in heard:
+            loop.remove_signal_handler(number)

@@ -109,7 +109,7 @@ class Conversations:
             with self._transaction():
                 if begins and conversation_id is not None:
                     self._begin(conversation_id, owner, now)
-                self._keep(exchange_id, owner, now, conversation_id, turns, reply)
+                self._keep(exchange_id, owner, now, conversation_id=conversation_id, turns=turns, reply=reply)
 
         await self._run(work)
 
@@ -196,6 +196,7 @@ class Conversations:
         exchange_id: str,
         owner: str | None,
         now: datetime,
+        *,
         conversation_id: str | None,
         turns: tuple[Turn, ...],
         reply: bytes,
