@@ -129,5 +129,5 @@ def _heard(stop: Callable[[int], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        for number in heard:
-            loop.remove_signal_handler(number)
+        for caught in heard:
+            loop.remove_signal_handler(caught)
