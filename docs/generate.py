@@ -271,6 +271,7 @@ HEADINGS = {
     "judging": "Judges",
     "agreement": "How good the judge is",
     "experiments": "Comparing",
+    "monitor": "Watching an application",
     "report": "Runs and reports",
     "statistics": "Statistics",
     "config": "Settings",

@@ -47,6 +47,7 @@ from .engine.cascade_file import write_cascade as write_cascade
 from .engine.comparing import compare as compare
 from .engine.fitting import fit_cascade as fit_cascade
 from .engine.line import progress_line as progress_line
+from .engine.watching import watch as watch
 from .errors import ConfigError as ConfigError
 from .errors import DataError as DataError
 from .errors import MissingExtra as MissingExtra
@@ -62,6 +63,9 @@ from .judging import load_judge as load_judge
 from .judging import question_digest as question_digest
 from .judging import summarise as summarise
 from .judging.combined.savings import cascade_savings as cascade_savings
+from .monitor.gaps import Gap as Gap
+from .monitor.store import MonitorStore as MonitorStore
+from .monitor.summary import WatchSummary as WatchSummary
 from .records import Answer as Answer
 from .records import Chunk as Chunk
 from .records import Context as Context
