@@ -233,3 +233,26 @@ def test_the_packaged_embedder_finds_what_means_the_same(tmp_path):
     again = open_embedder("packaged", tmp_path)
     assert (again(["Maize needs water when it flowers."], "passage")[0] == passages[0]).all()
     assert again.n_embedded == 0
+
+
+def test_what_is_learned_is_stored_in_every_role_and_what_people_ask_is_not(tmp_path):
+    asked = []
+
+    def embed(texts, role, keep):
+        asked.append((role, list(texts)))
+        keep(range(len(texts)), np.eye(3, dtype=np.float32)[: len(texts)])
+
+    def opened():
+        return Embedder(
+            EmbeddingModel(identity="counted", embed=embed), tmp_path / "store", kept=("passage",)
+        )
+
+    first = opened()
+    first.learn(["an example", "an example", " "], "query")
+    first(["an example"], "query")
+    first(["my phone is 0700 123456"], "query")
+    second = opened()
+    second.learn(["an example"], "query")
+    assert second(["an example"], "query").tolist() == [[1, 0, 0]]
+    second(["my phone is 0700 123456"], "query")
+    assert asked == [("query", ["an example"]), *[("query", ["my phone is 0700 123456"])] * 2]

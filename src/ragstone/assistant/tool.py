@@ -43,7 +43,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     descriptions the model reads. call: is awaited with an instance of it; it raises nothing but
     CancelledError: whatever goes wrong is an Observation that `failed`. examples: what users say that needs
     it, in several languages; the planner by words compares with them. doing: what the page shows meanwhile,
-    by language, `en` at least.
+    by language, `en` at least. texts: of its own that questions are compared with once it is called; they may be
+    embedded, as passages, before the first question comes.
     """
 
     name: str
@@ -52,3 +53,4 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     call: Callable[[Any, Situation], Awaitable[Observation]]
     examples: tuple[str, ...] = ()
     doing: dict[str, str] = {}
+    texts: tuple[str, ...] = ()

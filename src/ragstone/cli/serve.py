@@ -39,6 +39,8 @@ def serve(
         show(address)
         say(f"The chat page is at {address}, the API at {address}/v1. Ctrl-C stops it.")
 
+    say("Getting ready: the first start embeds what questions are compared with, later ones have it.")
+
     async def run() -> None:
         async with (
             open_session(settings, serving=True) as session,

@@ -1,7 +1,7 @@
 """A model over its store: each text is embedded once, and every vector is looked at before it is used."""
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Lock
@@ -39,6 +39,7 @@ class Embedder:
         self._model = model
         self._store = store
         self._kept = kept
+        self._known: dict[bytes, Vectors] = {}
         self._dimension: int | None = None
         self._closed = False
         self._lock = Lock()
@@ -61,17 +62,38 @@ class Embedder:
 
     def each(self, texts: Sequence[str], role: Role, bar: Bar | None = None) -> list[Vectors | CallFailed]:
         """Return each text's (d,) vector, or why it has none. Raises what a call does, but CallFailed."""
+        return self._found(texts, role, bar, self._store if role in self._kept else None)
+
+    def learn(self, texts: Sequence[str], role: Role) -> None:
+        """Embed texts of ours, stored whatever their role; their vectors stay in memory.
+
+        For what questions are compared with: done before the first one comes, and once for all starts.
+        Raises what a call does.
+        """
+        wanted = [text for text in dict.fromkeys(texts) if text.strip()]
+        vectors = self._found(wanted, role, None, self._store)
+        prefix = self._model.prefixes.get(role, "")
+        for text, vector in zip(wanted, vectors, strict=True):
+            if isinstance(vector, CallFailed):
+                raise vector
+            self._known[_key(self.identity, role, prefix + text)] = vector
+
+    def _found(
+        self, texts: Sequence[str], role: Role, bar: Bar | None, store: Path | None
+    ) -> list[Vectors | CallFailed]:
         prefix = self._model.prefixes.get(role, "")
         keys = [_key(self.identity, role, prefix + text) if text.strip() else b"" for text in texts]
         by_key = {key: prefix + text for key, text in zip(keys, texts, strict=True) if key}
         with self._lock:
-            found: dict[bytes, Vectors | CallFailed] = {}
-            if (store := self._store_for(role)) and by_key:
-                found |= self._checked(load_vectors(store, list(by_key)))
+            found: dict[bytes, Vectors | CallFailed] = {
+                key: self._known[key] for key in by_key if key in self._known
+            }
+            if store and len(found) < len(by_key):
+                found |= self._checked(load_vectors(store, [key for key in by_key if key not in found]))
             absent = [key for key in by_key if key not in found]
             if absent:
                 with bar(len(absent)) if bar and len(absent) > BATCH else nullcontext(_nothing) as advance:
-                    found |= self._embed(absent, [by_key[key] for key in absent], role, advance)
+                    found |= self._embed(absent, by_key, role, advance, store)
             self.n_cached += len(keys) - len(absent)
         if not all(keys):
             found[b""] = self._zeros(len(texts))
@@ -83,7 +105,12 @@ class Embedder:
         self._model.close()
 
     def _embed(
-        self, keys: Sequence[bytes], texts: Sequence[str], role: Role, advance: Callable[[], None]
+        self,
+        keys: Sequence[bytes],
+        texts: Mapping[bytes, str],
+        role: Role,
+        advance: Callable[[], None],
+        store: Path | None,
     ) -> dict[bytes, Vectors | CallFailed]:
         found: dict[bytes, Vectors | CallFailed] = {}
 
@@ -93,7 +120,7 @@ class Embedder:
                 return
             vectors = self._unit_length(given, len(positions))
             fresh = self._checked(dict(zip([keys[at] for at in positions], vectors, strict=True)))
-            if store := self._store_for(role):
+            if store:
                 store_vectors(store, fresh)
             found.update(fresh)
             self.n_embedded += len(positions)
@@ -102,11 +129,8 @@ class Embedder:
             if self._closed:
                 raise CallsStopped("the run was stopped before all texts were embedded")
 
-        self._model.embed(texts, role, keep)
+        self._model.embed([texts[key] for key in keys], role, keep)
         return found
-
-    def _store_for(self, role: Role) -> Path | None:
-        return self._store if role in self._kept else None
 
     def _unit_length(self, given: Vectors, n_texts: int) -> Vectors:
         vectors = np.asarray(given, dtype=np.float32)

@@ -29,6 +29,7 @@ from ragstone.config import AssistantSection, Settings
 from ragstone.corpus.tags import load_tags
 from ragstone.embedding import Gathered
 from ragstone.engine.assistant_build import opened_knowledge
+from ragstone.engine.assistant_ready import learn_texts
 from ragstone.engine.session import Session
 from ragstone.errors import ModelError
 from ragstone.llm import Ask, CallFailed, Prompt, Reply, Stream
@@ -63,6 +64,7 @@ async def open_assistant(
         documents = documents_tool(knowledge.search, answering, k=section.k, tags=tags)
         tools = [documents, *await _open_tools(settings, session, stack)]
         topics = knowledge.filters().get("topic", [])
+        await learn_texts(section, tools, topics, session.embedder(section.embedder))
         agent = _agent(section, session, menu_of(tools), watched, model=model, topics=topics)
         agent = msgspec.structs.replace(agent, model=answering.model)
         log = open_log(section.log, root, session.secret())

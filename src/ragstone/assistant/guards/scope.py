@@ -29,9 +29,9 @@ def scope_guard(scope: str, topics: Sequence[str], embed: Embed) -> InScope:
     farming settles it before, so no vector is asked for. In doubt, and with fewer than three words, it is in
     scope: to decline a farmer's question is worse than to search in vain for another.
 
-    The subjects are embedded with the first question.
+    The subjects are embedded with the first question, unless the embedder has learned them.
     """
-    found = _Subjects(_inside(scope, topics), embed)
+    found = _Subjects(subjects(scope, topics), embed)
 
     async def in_scope(question: str, _lang: str) -> bool:
         words = said(question)
@@ -46,9 +46,8 @@ def scope_guard(scope: str, topics: Sequence[str], embed: Embed) -> InScope:
 class _Subjects:
     """The vectors of the subjects. A class: they are made once, when the first question comes."""
 
-    def __init__(self, inside: Sequence[str], embed: Embed) -> None:
-        self._inside = list(inside)
-        self._outside = list(read_library("ragstone.assistant.guards", "scope.toml")["subjects"]["outside"])
+    def __init__(self, subjects: tuple[list[str], list[str]], embed: Embed) -> None:
+        self._inside, self._outside = subjects
         self._embed = embed
         self._vectors: Vectors | None = None
         self._first = asyncio.Lock()
@@ -65,10 +64,11 @@ class _Subjects:
         return float(np.max(similar[:n_inside])), float(np.max(similar[n_inside:]))
 
 
-def _inside(scope: str, topics: Sequence[str]) -> list[str]:
-    listed = read_library("ragstone.assistant.guards", "scope.toml")["subjects"]["inside"]
-    own = listed if scope == DEFAULT_SCOPE else [part.strip() for part in re.split(r"[,:;]", scope)]
-    return [scope, *(text for text in (*own, *topics) if text.strip())]
+def subjects(scope: str, topics: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what questions are compared with: subjects of the scope, and others."""
+    listed = read_library("ragstone.assistant.guards", "scope.toml")["subjects"]
+    own = listed["inside"] if scope == DEFAULT_SCOPE else [part.strip() for part in re.split(r"[,:;]", scope)]
+    return [scope, *(text for text in (*own, *topics) if text.strip())], list(listed["outside"])
 
 
 @cache

@@ -88,6 +88,7 @@ def videos_tool(path: Path, embed: Embed) -> Tool:
         call=call,
         examples=EXAMPLES,
         doing=DOING,
+        texts=catalogue.texts,
     )
 
 
@@ -100,6 +101,11 @@ class _Catalogue:
         self._means = SearchMeans(open_embedder=lambda _name: embed)
         self._searches: dict[str, Search] = {}
         self._opening = asyncio.Lock()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is embedded of the entries."""
+        return tuple(chunk.text for chunk in self._chunks)
 
     async def find(self, topic: str, lang: str) -> Observation:
         question = Question(id="-", question=topic)
