@@ -19,8 +19,8 @@ async def learn_texts(
 ) -> None:
     """Let the embedder learn the tools' examples, the subjects of the scope and the catalogue of videos.
 
-    With the packaged embedder that takes half a minute once; then they are in the project's store. An endpoint
-    that cannot be reached is told in the log, and the first question tries again.
+    With the packaged embedder that takes half a minute once; then they are in the project's store. An
+    endpoint that cannot be reached is told in the log, and the first question tries again.
     """
     passages = [*UNRELATED, *(text for tool in tools for text in tool.texts)]
     examples: list[str] = []

@@ -77,7 +77,7 @@ def test_an_answer_of_which_nothing_is_supported_becomes_a_refusal_with_the_near
     assert said.kind == "refusal"
     assert said.text == (
         "I did not find an answer to this in my documents. "
-        "The nearest that I found: Growing maize (page 3); Pests of maize."
+        "The nearest that I found:\n- Growing maize (page 3)\n- Pests of maize"
     )
     assert said.citations == ()
     assert said.passages == MAIZE

@@ -94,7 +94,7 @@ def _fitting(passages: Sequence[Passage], room: int) -> list[Passage]:
 
 def _block(number: int, passage: Passage) -> str:
     title = " ".join(passage.title.split())[:MOST_TITLE]
-    named = "" if not title or passage.text.lstrip().startswith(title) else f"{title}\n"
+    named = "" if not title or passage.text.lstrip().startswith(title.rstrip("…")) else f"{title}\n"
     return f"[{number}] {named}{passage.text}"
 
 

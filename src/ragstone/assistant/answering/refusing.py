@@ -13,15 +13,24 @@ MOST_TITLE = 80
 
 
 def refusal_words(question: str, passages: Sequence[Passage], lang: str, *, pesticides: bool = False) -> str:
-    """Return a refusal that names the nearest passages, in a language.
+    """Return a refusal that names the nearest passages, one a line, in a language.
 
     pesticides: the model wanted to advise on them; where it did, or where the question names one, the
     refusal points to the label and the extension service.
     """
     name = "pesticide_refusal" if pesticides or names_pesticide(question) else "refusal"
-    titles = list(dict.fromkeys(title for one in passages if (title := _named(one, lang))))[:NEAREST]
-    nearest = [phrase("nearest", lang, titles="; ".join(titles))] if titles else []
-    return " ".join([phrase(name, lang), *nearest])
+    titles = list(dict.fromkeys(_named(one, lang) for one in nearest_of(passages)))
+    listed = [phrase("nearest", lang), *(f"- {title}" for title in titles)] if titles else []
+    return " ".join([phrase(name, lang), "\n".join(listed)]).rstrip()
+
+
+def nearest_of(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages that a refusal names, the nearest first: at most NEAREST, a title of each."""
+    named: dict[str, Passage] = {}
+    for one in passages:
+        if title := _named(one, one.lang or "en"):
+            named.setdefault(title, one)
+    return list(named.values())[:NEAREST]
 
 
 def _named(passage: Passage, lang: str) -> str:

@@ -1,9 +1,11 @@
 """What the HTTP API reads and writes, as values; its OpenAPI document is made from them."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
 
+from ragstone.assistant.answering import nearest_of
 from ragstone.assistant.conversation import Citation, Kind, Passage, Said, Step
 from ragstone.records import Context, Usage
 
@@ -92,7 +94,9 @@ class Cited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replied(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reply carries besides OpenAI's fields. conversation_id: null where none was given."""
+    """What a reply carries besides OpenAI's fields. conversation_id: null where none was given. nearest: of a
+    refusal the passages that its text names, which do not hold the answer; their numbers are not in the text.
+    """
 
     exchange_id: str
     conversation_id: str | None
@@ -101,6 +105,7 @@ class Replied(msgspec.Struct, frozen=True, kw_only=True):
     citations: list[Cited]
     links: list[tuple[str, str]]
     steps: list[Step]
+    nearest: list[Cited] = []
 
 
 class ReplyMessage(msgspec.Struct, frozen=True):
@@ -224,7 +229,7 @@ class PassageBody(msgspec.Struct, frozen=True, kw_only=True):
     after: str
 
 
-def cited(citations: tuple[Citation, ...]) -> list[Cited]:
+def cited(citations: Sequence[Citation]) -> list[Cited]:
     """Return citations as they are shown."""
     return [
         Cited(
@@ -272,7 +277,13 @@ def replied(said: Said, exchange_id: str, conversation_id: str | None) -> Replie
         citations=cited(said.citations),
         links=list(said.links),
         steps=list(said.steps),
+        nearest=cited(_nearest(said)),
     )
+
+
+def _nearest(said: Said) -> list[Citation]:
+    near = nearest_of(said.passages) if said.kind == "refusal" else []
+    return [Citation(number=number, passage=one) for number, one in enumerate(near, 1)]
 
 
 def tokens(usage: Usage) -> Tokens:

@@ -170,7 +170,8 @@ def _slot(field: str) -> str:
 
 
 def _filled(state: State, question: str, tool: Tool) -> dict[str, object] | None:
-    """Return arguments for a tool: the question and the slots; None where it needs something else."""
+    """Return arguments for a tool: the question and the slots; None where it needs something else, or none is
+    known."""
     given: dict[str, object] = {}
     for field in arguments_of(tool):
         slot = _slot(field.name)
@@ -185,6 +186,8 @@ def _filled(state: State, question: str, tool: Tool) -> dict[str, object] | None
             given[field.name] = value
         elif field.required:
             return None
+    if not given and tool.arguments.__struct_fields__:  # it would tell everything that it knows
+        return None
     try:
         msgspec.convert(given, tool.arguments)
     except msgspec.ValidationError:

@@ -41,10 +41,11 @@ function showSaid(item, text, said) {
       type: "button", className: "cite", textContent: number, ariaLabel: sourceName(citation), onclick: () => openPassage(citation),
     });
   };
+  const words = said.nearest?.length ? text.split("\n- ", 1)[0] : text; // the buttons list what it goes on with
   item.replaceChildren(...[
     element("span", { className: "unseen", textContent: `${t("assistant")}: ` }),
-    element("div", { className: "text", lang: said.lang ?? "" }, ...paragraphs(text, cite)),
-    sourcesOf(said), linksOf(said), said.exchange_id ? verdictOn(said) : null].filter(Boolean));
+    element("div", { className: "text", lang: said.lang ?? "" }, ...paragraphs(words, cite)),
+    sourcesOf(said), nearestOf(said), linksOf(said), said.exchange_id ? verdictOn(said) : null].filter(Boolean));
 }
 
 function keepInSight(item) {

@@ -35,16 +35,26 @@ function inline(text, cite) {
   });
 }
 
-function sourceName(citation) {
-  return fill(t("source"), { number: citation.number, title: citation.title })
-    + (citation.page ? `, ${fill(t("page"), { page: citation.page })}` : "");
+function named(citation, words) {
+  return words + (citation.page ? `, ${fill(t("page"), { page: citation.page })}` : "");
+}
+
+const sourceName = (citation) => named(citation, fill(t("source"), { number: citation.number, title: citation.title }));
+
+function opensPassage(citation, words) {
+  return element("li", {}, element("button", { type: "button", dir: "auto", textContent: words, onclick: () => openPassage(citation) }));
 }
 
 function sourcesOf(said) {
   if (!said.citations?.length) return null;
-  const buttons = said.citations.map((one) =>
-    element("li", {}, element("button", { type: "button", dir: "auto", textContent: sourceName(one), onclick: () => openPassage(one) })));
+  const buttons = said.citations.map((one) => opensPassage(one, sourceName(one)));
   return element("ul", { className: "sources" }, element("li", {}, element("h3", { textContent: t("sources") })), ...buttons);
+}
+
+// Of a refusal: the passages that its text lists, so that they can be opened.
+function nearestOf(said) {
+  if (!said.nearest?.length) return null;
+  return element("ul", { className: "sources" }, ...said.nearest.map((one) => opensPassage(one, named(one, one.title))));
 }
 
 function linksOf(said) {
