@@ -118,5 +118,7 @@ def _tell(summary: "WatchSummary", *, json: bool) -> None:
     else:
         show(terminal_watched(summary))
     say(f"{judged_line(summary)} Store: {summary.store}")
+    if summary.page:
+        say(f"Page: {summary.page}")
     if summary.open_alarms:
         raise typer.Exit(FAILED_GATE)

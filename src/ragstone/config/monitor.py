@@ -34,6 +34,7 @@ class MonitorSection(Section, frozen=True, kw_only=True):
 
     gap_days: gaps of the documents are looked for in the last so many days; unfaithful_below: an answer whose
     faithfulness is lower counts to one. embedder: gaps are grouped by its vectors; gap_model: names them.
+    cards: the file of report cards of the judges, for the page.
     """
 
     store: str = ".ragstone/monitor"
@@ -60,3 +61,4 @@ class MonitorSection(Section, frozen=True, kw_only=True):
     unfaithful_below: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
     embedder: str | None = None
     gap_model: str | None = None
+    cards: str | None = None

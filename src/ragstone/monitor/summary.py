@@ -15,7 +15,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     judged: exchanges that all judges have judged now. given: judgements made elsewhere that found their
     exchange; unplaced: those that did not. left: exchanges of the sample that are yet to be judged. cut_off:
     the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
-    canaries: whether they were judged again now. gaps: those that were found last.
+    canaries: whether they were judged again now. gaps: those that were found last; page: where
+    the page is.
     """
 
     store: str
@@ -30,6 +31,7 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     alarms: list[Alarm]
     canaries: bool = False
     gaps: KeptGaps | None = None
+    page: str | None = None
 
     @property
     def open_alarms(self) -> list[Alarm]:
