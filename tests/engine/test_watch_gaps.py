@@ -40,9 +40,11 @@ def test_gaps_are_found_in_the_last_days_and_kept(tmp_path):
     with fill(tmp_path / "store", ROWS) as store:
         found = look_for_gaps(store, settings(tmp_path), today=TODAY)
         assert found.gaps[0].n_people == 3
-        assert (found.kept.n_missed, found.kept.since) == (6, datetime.date(2026, 2, 11))
+        assert (found.kept.n_missed, found.kept.since) == (6, datetime.date(2026, 2, 2))
+        late = [asked("late", "How is wheat sown?", answered=1, day=9)]
+    with fill(tmp_path / "store", late) as store:
         later = look_for_gaps(store, settings(tmp_path, gap_days=9), today=TODAY)
-        assert later.gaps == []  # asked on 1 March; the last nine days begin on the second
+        assert later.gaps == []  # asked on 1 March; the last nine days to the 10th begin on the second
 
 
 def test_questions_whose_log_names_no_document_get_the_nearest_of_the_corpus(tmp_path):

@@ -28,6 +28,7 @@ def serve(
     from ragstone.engine import run_sync
     from ragstone.engine.assistant import open_assistant
     from ragstone.engine.session import open_session
+    from ragstone.web.monitor_routes import monitor_routes
     from ragstone.web.serving import check_public, listen, serve_assistant
 
     settings = choose(load_settings(config), "serve", host=host, port=port)
@@ -46,7 +47,7 @@ def serve(
             open_session(settings, serving=True) as session,
             open_assistant(settings, session) as assistant,
         ):
-            await serve_assistant(assistant, settings, bound, ready=ready)
+            await serve_assistant(assistant, settings, bound, ready=ready, routes=monitor_routes(settings))
 
     try:
         run_sync(run())

@@ -47,14 +47,14 @@ def look_for_gaps(
     offline: bool = False,
     progress: Progress = silent,
 ) -> FoundGaps:
-    """Find the gaps of the last `gap_days` of `[monitor]`, keep them in the store, and return them.
+    """Find the gaps of the last `gap_days` of the log, keep them in the store, and return them.
 
     They are grouped by the vectors of its `embedder`, else by terms; its `gap_model` names those that most
     people asked about, within the caps. Where a log names no documents the nearest are
     those of `[documents]`, by BM25. way: kept beside them. Raises ConfigError, ModelError, MissingExtra.
     """
     section = settings.monitor
-    since = today - datetime.timedelta(days=section.gap_days - 1)
+    since = last_day(store, today) - datetime.timedelta(days=section.gap_days - 1)
 
     async def work() -> FoundGaps:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
@@ -68,6 +68,12 @@ def look_for_gaps(
             return FoundGaps(gaps=gaps, kept=kept, calls=session.calls())
 
     return run_sync(work())
+
+
+def last_day(store: MonitorStore, today: datetime.date) -> datetime.date:
+    """Return the last day of the log, today where no exchange has a time."""
+    (last,) = store.connection.execute("SELECT max(day) FROM exchanges").fetchone()
+    return datetime.date.fromordinal(last) if last else today
 
 
 def _with_langs(rows: Sequence[Missed]) -> list[Missed]:

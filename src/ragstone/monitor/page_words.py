@@ -9,10 +9,11 @@ from ragstone.monitor.trend_charts import FIRST
 from ragstone.monitor.trends import Point
 from ragstone.records import STATUSES
 from ragstone.report.findings import Figure, Finding
-from ragstone.report.wording import count, doubt, number, plural, statuses, usd
+from ragstone.report.wording import count, doubt, number, one_line, plural, statuses, usd
 
 SHOWN_FIGURES = 3
 NARROW = 0.03
+LONGEST = 120  # characters of an example
 LEADS = ("faithfulness", "answered", "relevance", "feedback")
 CAUSES = {
     "application": "The application changed, not the judge",
@@ -169,8 +170,9 @@ def _missing(look: Look) -> Finding:
         f"{count(first.unanswered)} unanswered, {count(first.unfaithful)} not supported",
         f"of {plural(kept.n_missed, 'exchange')} in {plural(kept.n_gaps, 'gap')} since {day_of(kept.since)}",
     )
-    near = f"Nearest document: {first.nearest[0].document_id}." if first.nearest else ""
-    return Finding(question, [figure], [near] if near else [])
+    said = [f"For example: {one_line(first.examples[0].question, LONGEST)}"]
+    said += [f"Nearest document: {first.nearest[0].document_id}."] if first.nearest else []
+    return Finding(question, [figure], said)
 
 
 def held_words(look: Look) -> list[tuple[str, str]]:

@@ -127,7 +127,7 @@ def _panel(
         own = [mark for mark in marks if mark["value"] in ("", value)]
         points = [point for course in courses[value] for point in course.points]
         spec = _spec(courses[value], own, domain=domain, height=SMALL_HEIGHT, small=True)
-        n = plural(sum(point.n for point in points), "scored exchange")
+        n = f"{count(sum(point.n for point in points))} scored"
         said = f"{every[0].metric} of {every[0].tag} {value}, by {courses[value][0].span}."
         title = f"{name}-{at}"
         charts.append((value, n, Chart(name=title, title=value, said=said, spec=spec, head=[], rows=[])))

@@ -47,7 +47,8 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
 def trends(cells: Iterable[Cell], level: float = 0.95, *, most_days: int | None = None) -> list[Trend]:
     """Return the trend of each metric, tag, value and judge, all exchanges first, points by time.
 
-    most_days: a course of more days is shown by weeks. Days without a cell are left out. The order of cells does not matter, nor into how many a day is split.
+    most_days: a course of more days is shown by weeks. Days without a cell are left out. The
+    order of cells does not matter, nor into how many a day is split.
     """
     found: dict[tuple[str, str, str, str], list[Cell]] = {}
     for cell in cells:

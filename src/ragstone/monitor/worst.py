@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - statements are made of our own words and numbers; values are bound
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 import msgspec
@@ -12,8 +12,8 @@ from ragstone.monitor.gaps import Gap
 from ragstone.monitor.scored import PEOPLE
 from ragstone.monitor.showing import Seen, shown
 
-EACH = 40  # of a metric
 MOST = 200
+EACH = 40  # of a metric at least; of few metrics their parts of MOST
 OF_GAPS, OF_GAP = 20, 3
 MIDDLE = 0.5
 
@@ -29,7 +29,7 @@ class Open(msgspec.Struct, frozen=True, kw_only=True):
 def worst_of(db: sqlite3.Connection, since: date | None, gaps: Sequence[Gap] = ()) -> list[Open]:
     """Return the worst exchanges since a day, the worst first: low in most metrics, then the newest.
 
-    Of each metric with a good end the EACH worst are looked at, of people's feedback too, and OF_GAP of each
+    Of each metric with a good end the worst are looked at, of people's feedback too, and OF_GAP of each
     of the first OF_GAPS gaps; at most MOST come back.
     """
     measures = db.execute(
@@ -39,9 +39,10 @@ def worst_of(db: sqlite3.Connection, since: date | None, gaps: Sequence[Gap] = (
     day = since.toordinal() if since else 0
     numbers: dict[int, None] = {}
     of_gaps = _of_gaps(db, gaps)
+    each = max(EACH, MOST // (1 + len(measures)))
     for measure, _, side in measures:
-        numbers.update(dict.fromkeys(_worst(db, measure, side, day)))
-    numbers.update(dict.fromkeys(_disliked(db, day)))
+        numbers.update(dict.fromkeys(_worst(db, measure, side, day, each)))
+    numbers.update(dict.fromkeys(_disliked(db, day, each)))
     numbers.update(dict.fromkeys(of_gaps))
     some = list(numbers)
     found = [
@@ -55,7 +56,7 @@ def worst_of(db: sqlite3.Connection, since: date | None, gaps: Sequence[Gap] = (
     return found[:MOST]
 
 
-def low_in(seen: Seen, best: dict[str, str]) -> list[str]:
+def low_in(seen: Seen, best: Mapping[str, str]) -> list[str]:
     """Return the metrics in which an exchange is below the middle, people's feedback among them."""
     low = [
         one.metric
@@ -69,23 +70,23 @@ def low_in(seen: Seen, best: dict[str, str]) -> list[str]:
     return list(dict.fromkeys(low))
 
 
-def _worst(db: sqlite3.Connection, measure: int, side: str, day: int) -> list[int]:
+def _worst(db: sqlite3.Connection, measure: int, side: str, day: int, most: int) -> list[int]:
     worse, order = (">", "DESC") if side == "lowest" else ("<", "ASC")
     rows = db.execute(
         "SELECT e.n FROM exchanges e CROSS JOIN scores s ON s.exchange = e.n AND s.measure = ?"
         f" WHERE (e.day >= ? OR e.day IS NULL) AND s.score {worse} ?"
         f" ORDER BY s.score {order}, e.time DESC, e.n LIMIT ?",
-        (measure, day, MIDDLE, EACH),
+        (measure, day, MIDDLE, most),
     )
     return [n for (n,) in rows]
 
 
-def _disliked(db: sqlite3.Connection, day: int) -> list[int]:
+def _disliked(db: sqlite3.Connection, day: int, most: int) -> list[int]:
     rows = db.execute(
         f"SELECT e.n, coalesce(s.feedback, e.feedback) AS {PEOPLE} FROM exchanges e"
         " LEFT JOIN said s ON s.name = e.name WHERE (e.day >= ? OR e.day IS NULL)"
         f" AND {PEOPLE} < ? ORDER BY {PEOPLE}, e.time DESC, e.n LIMIT ?",
-        (day, MIDDLE, EACH),
+        (day, MIDDLE, most),
     )
     return [n for n, _ in rows]
 

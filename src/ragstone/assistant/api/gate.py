@@ -10,13 +10,15 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from ragstone.assistant.api.desk import NEEDS_KEY, Desk
-from ragstone.assistant.api.keys import name_of
+from ragstone.assistant.api.keys import as_bearer, name_of
 from ragstone.assistant.api.limits import Limits
 from ragstone.assistant.api.problems import MEDIA_TYPE, problem
 
 FREE = ("/", "/health", "/openapi.json", "/v1/settings")
 FREE_UNDER = "/assets/"
 UPLOADS = "/v1/documents"
+BROWSED = "/monitor"
+"""Pages for people: a browser asks for the key as a password. Elsewhere it would be sent unasked (CSRF)."""
 ENVELOPE_KB = 64  # what a form adds to its file
 BODY_TIMES = 16  # the messages of a client that sends the whole conversation
 DRAINED = 16 << 20
@@ -163,7 +165,10 @@ def _unknown_or_hasty(
         return None
     client = scope["client"]
     caller = f"address {client[0] if client else ''}"
-    owner = name_of(desk.keys, headers.get("authorization")) if desk.keys else None
+    given, challenge = headers.get("authorization"), b"Bearer"
+    if path == BROWSED or path.startswith(f"{BROWSED}/"):
+        given, challenge = as_bearer(given), b'Basic realm="Ragstone", charset="UTF-8"'
+    owner = name_of(desk.keys, given) if desk.keys else None
     scope["state"]["owner"] = owner
     if owner is not None:
         caller = f"key {owner}"
@@ -173,7 +178,7 @@ def _unknown_or_hasty(
         detail = f"more than {most} requests a minute: come back in {wait_s} s"
         return Turned(429, detail, ((b"retry-after", str(wait_s).encode()),))
     if desk.keys and owner is None:
-        return Turned(401, NEEDS_KEY, ((b"www-authenticate", b"Bearer"),))
+        return Turned(401, NEEDS_KEY, ((b"www-authenticate", challenge),))
     return None
 
 

@@ -1,5 +1,6 @@
 """Who asks: the keys file, and whose key was given."""
 
+import base64
 import hashlib
 import hmac
 import tomllib
@@ -56,6 +57,21 @@ def name_of(keys: Keys, header: str | None) -> str | None:
     digest = _digest(given.strip())
     found = [name for name, known in keys.items() if hmac.compare_digest(known, digest)]
     return found[0] if found else None
+
+
+def as_bearer(header: str | None) -> str | None:
+    """Return a header by which a browser gives a password as one that gives it as a key; others unchanged.
+
+    The user name is not looked at. Raises nothing: what cannot be read is no key.
+    """
+    scheme, _, given = (header or "").partition(" ")
+    if scheme.lower() != "basic":
+        return header
+    try:
+        decoded = base64.b64decode(given.strip(), validate=True).decode("utf-8", "surrogateescape")
+    except ValueError:
+        return None
+    return f"Bearer {decoded.partition(':')[2]}"
 
 
 def check_admins(admins: list[str], keys: Keys) -> None:
