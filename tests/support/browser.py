@@ -45,6 +45,14 @@ class Tab:
         self.requests.clear()
         self.page.goto(self._own + fragment, wait_until="load")
 
+    def visit(self, address: str) -> None:
+        """Open a server of this machine's; what it is asked itself is not recorded, nor what was before."""
+        self._own = address
+        self.page.goto("about:blank")
+        self.complaints.clear()
+        self.requests.clear()
+        self.page.goto(address, wait_until="load")
+
     def run(self, script: str) -> Any:  # noqa: ANN401
         """Return what a script gives; a promise is awaited."""
         return self.page.evaluate(script)
@@ -61,7 +69,8 @@ class Tab:
         assert self.run(script) == value
 
     def _asked(self, url: str) -> None:
-        if not url.startswith(PLAIN) and url.partition("#")[0] != self._own:
+        served = self._own.startswith("http") and url.startswith(f"{self._own}/")
+        if not url.startswith(PLAIN) and not served and url.partition("#")[0] != self._own:
             self.requests.append(url)
 
 
@@ -75,14 +84,18 @@ def executable() -> str:
 
 
 @contextlib.contextmanager
-def opened_tab(**context: Any) -> Iterator[Tab]:  # noqa: ANN401
-    """Give a tab; context: what playwright's new_context takes, e.g. viewport, color_scheme."""
+def opened_tab(*, loopback: bool = False, **context: Any) -> Iterator[Tab]:  # noqa: ANN401
+    """Give a tab; context: what playwright's new_context takes, e.g. viewport, color_scheme.
+
+    loopback: servers of this machine can be reached, nothing else.
+    """
     path = executable()
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        alone = ["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--no-proxy-server"]
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *alone])
         try:
-            yield Tab(browser.new_context(offline=True, **context).new_page())
+            yield Tab(browser.new_context(offline=not loopback, **context).new_page())
         finally:
             browser.close()

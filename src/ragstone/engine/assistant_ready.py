@@ -31,5 +31,6 @@ async def learn_texts(
     try:
         await asyncio.to_thread(embedder.learn, passages, "passage")
         await asyncio.to_thread(embedder.learn, examples, "query")
+        await asyncio.to_thread(embedder, ["Are you there?"], "query")  # loads it: the store may have had all
     except RagstoneError as failure:
         logger.warning("the embedder could not be asked at the start: %s", failure)

@@ -48,7 +48,7 @@ function opensPassage(citation, words) {
 function sourcesOf(said) {
   if (!said.citations?.length) return null;
   const buttons = said.citations.map((one) => opensPassage(one, sourceName(one)));
-  return element("ul", { className: "sources" }, element("li", {}, element("h3", { textContent: t("sources") })), ...buttons);
+  return element("ul", { className: "sources" }, element("li", {}, element("h2", { textContent: t("sources") })), ...buttons);
 }
 
 // Of a refusal: the passages that its text lists, so that they can be opened.
@@ -62,7 +62,7 @@ function linksOf(said) {
   if (!safe.length) return null;
   const items = safe.map(([title, href]) =>
     element("li", {}, element("a", { href, textContent: title, target: "_blank", rel: "noopener noreferrer", dir: "auto" })));
-  return element("div", { className: "links" }, element("h3", { textContent: t("videos") }), element("ul", {}, ...items));
+  return element("div", { className: "links" }, element("h2", { textContent: t("videos") }), element("ul", {}, ...items));
 }
 
 // Show a cited passage in its document, what stands around it muted.

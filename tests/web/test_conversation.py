@@ -1,0 +1,267 @@
+"""A conversation in the chat page, in a real browser: what a person sees, and what is kept of it.
+
+The first test has nothing scripted but the weather's server: `ragstone assistant build` and `ragstone serve` on
+some of the shipped documents, the packaged embedder, Qdrant's folder, SmolLM2. The others look at states that it
+does not get into, with an assistant that says what it is told.
+"""
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support import open_meteo
+from tests.support.browser import Tab, opened_tab
+from tests.support.pdf import At, write_pdf
+from tests.support.served_assistant import PASSAGE, Scripted, said, served
+
+from ragstone.assistant.conversation import Doing, Text
+from ragstone.config.serve import ServeSection
+
+pytestmark = pytest.mark.real
+
+RAGSTONE = Path(sys.executable).with_name("ragstone")
+SHIPPED = Path(__file__).parents[2] / "examples" / "assistant"
+AXE = Path(__file__).parents[1] / "fixtures" / "axe" / "axe-4.14.1.min.js"
+KEPT = {f"agxqa-{n}" for n in (2, 3, 4, 16, 17, 84, 89, 90, 91, 92, 93, 100, 101)}
+PRICES = [
+    "Ethanol cost 1.38 to 1.42 dollars a gallon at plants in Iowa this week, and a little more in Minnesota.",
+    "Biodiesel was quoted at 2.85 dollars a gallon in Iowa; plants in Illinois and Ohio gave no price.",
+    "Cornstalks for bio mass brought 41.25 dollars, straw 55.71 dollars and grass 61.46 dollars a ton.",
+] + [
+    f"Crude soybean oil in county {n} was 30.{n:02} cents a pound, and yellow grease 23.{n:02}."
+    for n in range(16)
+]
+NITRATE = "What is the typical nitrate leaching loss for every inch of deep percolation in Nebraska?"
+
+
+def project(folder: Path, weather: open_meteo.OpenMeteoServer, port: int) -> None:
+    """Write the shipped example with 13 of its passages, a page of a PDF, and a port that stays the same."""
+    (folder / "documents").mkdir()
+    for name in ("crops.csv", "videos.csv", "tags.toml"):
+        shutil.copy(SHIPPED / name, folder / name)
+    rows = (SHIPPED / "documents" / "irrigation-agxqa.jsonl").read_text("utf-8").splitlines(keepends=True)
+    kept = [row for row in rows if json.loads(row)["id"] in KEPT]
+    (folder / "documents" / "irrigation.jsonl").write_text("".join(kept), "utf-8")
+    page = [At(50, 740 - 14 * n, line) for n, line in enumerate(PRICES)]
+    (folder / "documents" / "prices.pdf").write_bytes(write_pdf([page], title="Prices of farm energy"))
+    settings = (SHIPPED / "ragstone.toml").read_text("utf-8")
+    at = weather.section()
+    addresses = f'forecast_url = "{at.forecast_url}"\ngeocoding_url = "{at.geocoding_url}"\n'
+    settings = settings.replace("[assistant.weather]", f"[assistant.weather]\n{addresses}#")
+    settings = settings.replace("port = 8000", f"port = {port}")
+    (folder / "ragstone.toml").write_text(settings, "utf-8")
+
+
+def started(folder: Path) -> tuple[subprocess.Popen[str], str]:
+    """Return a server's process and its address, once it answers."""
+    process = subprocess.Popen(
+        [RAGSTONE, "serve"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def stopped(process: subprocess.Popen[str]) -> str:
+    """Stop a server as Ctrl-C does, and return what it had said."""
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 0
+    return told
+
+
+def free_port() -> int:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
+
+
+def ask(tab: Tab, text: str) -> str:
+    """Ask in the page; return the text of the reply when it is whole."""
+    before = tab.page.locator(".verdict").count()
+    tab.page.fill("#question", text)
+    tab.page.press("#question", "Enter")
+    tab.page.locator(".verdict").nth(before).wait_for(timeout=180_000)
+    return str(tab.page.locator(".said .text").last.inner_text())
+
+
+def lines(folder: Path, pattern: str) -> list[dict]:
+    return [json.loads(row) for file in sorted(folder.glob(pattern)) for row in file.read_text().splitlines()]
+
+
+def test_a_conversation_with_the_shipped_assistant(tmp_path: Path) -> None:
+    with open_meteo.serving() as weather, opened_tab(loopback=True, locale="en-GB") as tab:
+        project(tmp_path, weather, free_port())
+        subprocess.run([RAGSTONE, "assistant", "build"], cwd=tmp_path, check=True, capture_output=True)
+        server, address = started(tmp_path)
+        try:
+            tab.visit(address)
+            converse(tab)
+            figures(tab, weather)
+            documents(tab)
+            in_arabic(tab)
+            assert tab.complaints == []
+            told = stopped(server)
+            server, again = gone_and_back(tab, tmp_path, server)
+            assert again == address
+        finally:
+            server.kill()
+            server.communicate()
+        assert tab.requests == []
+        assert "Traceback" not in told
+    kept_rows(tmp_path)
+
+
+def converse(tab: Tab) -> None:
+    """An unclear question is asked back; the weather is the server's."""
+    assert tab.page.locator("#examples button").count() == 3
+    assert (
+        ask(tab, "Will it rain tomorrow?")
+        == "Where is your farm? Please name the nearest town or the region."
+    )
+    forecast = open_meteo.daily_weather(-0.28333, 36.06667, open_meteo.date(2026, 11, 22))
+    reply = ask(tab, "Nakuru")
+    assert "Nakuru" in reply
+    for name in ("temperature_2m_max", "precipitation_sum"):
+        assert f"{forecast[name]:g}" in reply
+
+
+def figures(tab: Tab, weather: open_meteo.OpenMeteoServer) -> None:
+    """The crop table and the videos answer; nobody was asked but the weather's server."""
+    assert len(weather.asked) == 2
+    assert "root depth" in ask(tab, "How deep are the roots of maize? My phone number is +254 712 345678.")
+    ask(tab, "Is there a video about drip irrigation?")
+    assert tab.page.locator(".links a").first.get_attribute("href").startswith("https://example.org/videos/")
+
+
+def documents(tab: Tab) -> None:
+    """An answer cites a passage, which opens; what is wrong is corrected; a refusal offers what is nearest."""
+    reply = ask(tab, NITRATE)
+    assert "pounds of nitrogen" in reply
+    tab.page.locator(".said").last.locator(".cite").first.click()
+    assert "Nitrate leaching loss rates typically range" in tab.page.inner_text("#passage-text mark")
+    tab.page.keyboard.press("Escape")
+    verdict = tab.page.locator(".verdict").last
+    verdict.get_by_text("Not helpful").click()
+    verdict.locator("textarea").fill("Ask Mary at +254 712 345678: it is 5 to 10 pounds.")
+    verdict.locator("form button").click()
+    verdict.get_by_text("Thank you").wait_for()
+    ask(tab, "Who buys bio mass, grass and cornstalks?")
+    tab.page.locator(".said").last.locator(".sources button", has_text="Prices of farm energy").click()
+    tab.until("document.querySelectorAll('#passage-text .muted').length > 0", True)
+    assert "page 1" in tab.page.inner_text("#passage-place")
+    assert "Cornstalks" in tab.page.inner_text("#passage-text")
+    tab.page.keyboard.press("Escape")
+
+
+def in_arabic(tab: Tab) -> None:
+    """The page turns, the reply is Arabic, and all is there after it was loaded anew."""
+    tab.page.select_option("#lang", "ar")
+    assert tab.run("document.documentElement.dir") == "rtl"
+    assert "ما " in ask(tab, "كيف حال الطقس غدا؟") or tab.run("document.documentElement.lang") == "ar"
+    assert tab.run("document.querySelector('.said:last-child .text').lang") == "ar"
+    turns = tab.page.locator("#turns > li").all_inner_texts()
+    tab.page.reload()
+    tab.until("document.querySelectorAll('#turns > li').length", len(turns))
+    assert tab.run("document.documentElement.dir") == "rtl"
+    tab.page.select_option("#lang", "en")
+
+
+def gone_and_back(tab: Tab, folder: Path, server: subprocess.Popen[str]) -> tuple[subprocess.Popen[str], str]:
+    """A server that is gone is told, and what was asked is asked again when it is back."""
+    tab.page.fill("#question", "How deep are the roots of sorghum?")
+    tab.page.press("#question", "Enter")
+    problem = tab.page.get_by_role("alert")
+    problem.wait_for()
+    assert "cannot be reached" in problem.inner_text()
+    assert all("ERR_CONNECTION_REFUSED" in one for one in tab.complaints)
+    server, address = started(folder)
+    before = tab.page.locator(".verdict").count()
+    tab.page.get_by_role("button", name="Try again").click()
+    tab.page.locator(".verdict").nth(before).wait_for(timeout=60_000)
+    assert "root depth" in tab.page.locator(".said .text").last.inner_text()
+    return server, address
+
+
+def kept_rows(folder: Path) -> None:
+    """All that was said stands in the log, masked, and so does the correction."""
+    rows = lines(folder / "logs", "exchanges-*.jsonl")
+    kinds = [row["tags"]["kind"] for row in rows]
+    assert kinds[:5] == ["question", "answer", "answer", "answer", "answer"]
+    (thumb,) = lines(folder / "logs", "feedback-*.jsonl")[-1:]
+    assert (thumb["metric"], thumb["score"]) == ("thumb", 0)
+    assert thumb["question_id"] in {row["question_id"] for row in rows}
+    assert "5 to 10 pounds" in thumb["rationale"]
+    everything = "".join(file.read_text("utf-8") for file in (folder / "logs").glob("*.jsonl"))
+    assert "712" not in everything
+
+
+@pytest.fixture
+def scripted() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+def address(scripted: Scripted, tmp_path: Path) -> Iterator[str]:
+    with served(scripted, ServeSection(), tmp_path) as url:
+        yield url
+
+
+def test_a_reply_is_stopped_and_the_next_question_is_answered(scripted: Scripted, address: str) -> None:
+    with opened_tab(loopback=True) as tab:
+        tab.visit(address)
+        scripted.say(Doing("search_documents", "Searching the documents"), Text("Sow "), 30.0, said())
+        tab.page.click("#examples button")
+        tab.page.get_by_text("Sow").wait_for()
+        assert not tab.page.is_visible("#send")
+        tab.page.click("#stop")
+        tab.page.get_by_text("Stopped.").wait_for()
+        tab.until("document.querySelector('#send').hidden", False)
+        scripted.say(Text("Sow in May [1]."), said())
+        assert ask(tab, "When is maize sown?") == "Sow in May 1."
+        assert scripted.cancelled == 1
+        assert tab.complaints == []
+
+
+def test_what_a_refusal_found_can_be_opened(scripted: Scripted, address: str) -> None:
+    words = "I did not find an answer to this in my documents. The nearest that I found:"
+    listed = f"{words}\n- Maize guide (page 2)"
+    scripted.say(Text(listed), said(listed, kind="refusal", citations=(), links=()))
+    with opened_tab(loopback=True) as tab:
+        tab.visit(address)
+        assert ask(tab, "When is sorghum sown?") == words
+        tab.page.get_by_role("button", name="Maize guide, page 2").click()
+        tab.until("document.querySelector('#passage-text').textContent", f"Before. {PASSAGE.text} After.")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_complain_of_on_a_small_phone(
+    scripted: Scripted, address: str, scheme: str
+) -> None:
+    with opened_tab(loopback=True, color_scheme=scheme, viewport={"width": 320, "height": 600}) as tab:
+        tab.visit(address)
+        tab.run(AXE.read_text("utf-8"))
+        assert complaints_of_axe(tab) == []
+        ask(tab, "When is maize sown?")
+        tab.page.get_by_text("Not helpful").click()
+        assert complaints_of_axe(tab) == []
+        scripted.say(ZeroDivisionError("secret"))
+        tab.page.fill("#question", "And sorghum, on a farm with an unbreakablylongnamethatdoesnotfitaphone?")
+        tab.page.press("#question", "Enter")
+        tab.page.get_by_role("alert").wait_for()
+        tab.page.select_option("#lang", "ar")
+        assert complaints_of_axe(tab) == []
+        tab.page.locator(".cite").click()
+        assert complaints_of_axe(tab) == []
+        assert tab.run("document.documentElement.scrollWidth") == 320
+        assert tab.requests == []
+
+
+def complaints_of_axe(tab: Tab) -> list[str]:
+    found = tab.run("axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)")
+    return [f"{one['id']}: {node['html'][:150]}" for one in found for node in one["nodes"][:3]]
