@@ -100,6 +100,12 @@ def test_a_file_that_is_too_large_is_refused_by_its_announced_length(open_client
     assert "1,065,536" in response.json()["detail"]  # 1 MB and 64 KB for the form
 
 
+def test_a_file_may_be_larger_than_a_question(open_client, scripted):
+    client = open_client(max_upload_mb=2)
+    content = b"Rice stands in water. " * 80_000  # 1.76 MB; other requests may have 512 KB
+    assert finished(client, upload(client, content=content))["state"] == "done"
+
+
 def test_a_file_of_unknown_length_is_refused_when_it_has_grown_too_large(open_client):
     client = open_client(max_upload_mb=1)
     head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from litestar import Litestar
+from litestar import Litestar, Router
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
@@ -13,8 +13,9 @@ from litestar.routes import HTTPRoute
 from litestar.types import ControllerRouterHandler
 
 from ragstone.assistant.api import chat, conversations, documents, page_routes, retrieving, status
+from ragstone.assistant.api.body import JsonRequest
 from ragstone.assistant.api.desk import Clocks, Desk
-from ragstone.assistant.api.gate import body_limit, gated
+from ragstone.assistant.api.gate import UPLOADS, body_limit, gated
 from ragstone.assistant.api.history import Conversations
 from ragstone.assistant.api.keys import check_admins, digests
 from ragstone.assistant.api.problems import problem_response
@@ -34,8 +35,6 @@ ROUTES: tuple[ControllerRouterHandler, ...] = (
     retrieving.retrieve,
     retrieving.answer,
     retrieving.passage,
-    documents.list_documents,
-    documents.add_document,
     documents.remove_document,
     documents.rebuild,
     documents.read_job,
@@ -76,13 +75,19 @@ def create_app(
             await desk.jobs.close()
             desk.conversations.close()
 
+    uploads = Router(
+        "/",
+        route_handlers=[documents.list_documents, documents.add_document],
+        request_max_body_size=body_limit(UPLOADS, desk),
+    )
     app = Litestar(
-        [*ROUTES, *routes],
+        [*ROUTES, uploads, *routes],
         dependencies={"desk": Provide(lambda: desk, sync_to_thread=False)},
         exception_handlers={Exception: problem_response},
         lifespan=[lifespan],
         logging_config=None,
         openapi_config=_openapi_config(bool(held)),
+        request_class=JsonRequest,
         request_max_body_size=body_limit("", desk),
     )
     methods = {

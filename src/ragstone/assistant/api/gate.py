@@ -1,14 +1,17 @@
 """What stands before every route: who may ask, how often, how much; and the headers of every response."""
 
+import asyncio
+import contextlib
 import ipaddress
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
+from ragstone.assistant.api.body import patient
 from ragstone.assistant.api.desk import NEEDS_KEY, Desk
 from ragstone.assistant.api.keys import as_bearer, name_of
 from ragstone.assistant.api.limits import Limits
@@ -22,6 +25,7 @@ BROWSED = "/monitor"
 ENVELOPE_KB = 64  # what a form adds to its file
 BODY_TIMES = 16  # the messages of a client that sends the whole conversation
 DRAINED = 16 << 20
+DRAIN_S = 10.0
 LOCAL_NAMES = ("localhost", "")
 METHODS = b"GET, POST, DELETE, OPTIONS"
 
@@ -86,7 +90,7 @@ def gated(app: ASGIApp, desk: Desk, methods: Mapping[str, Sequence[str]]) -> ASG
             if turned is not None:
                 await _turn_away(scope, headers, turned, receive, guarded)
             else:
-                await app(scope, receive, guarded)
+                await app(scope, patient(receive), guarded)
         finally:
             _count(scope, desk, status, started)
 
@@ -145,15 +149,23 @@ def _foreign(scope: HTTPScope, headers: Mapping[str, str], desk: Desk) -> Turned
     """
     host = headers.get("host", "")
     if not desk.keys and is_loopback(desk.serve.host):
-        name = urlsplit(f"//{host}").hostname or ""
+        name = _parts(f"//{host}").hostname or ""
         if name and not is_loopback(name):
             return Turned(403, f"{name!r} is no name of this machine; with a keys_file any name is served")
     origin = headers.get("origin")
     if origin is None or scope["method"] in ("GET", "HEAD") or origin in desk.serve.cors_origins:
         return None
-    if urlsplit(origin).netloc != host:
+    if _parts(origin).netloc != host:
         return Turned(403, "pages of other sites may not ask: cors_origins of [serve] lacks this one")
     return None
+
+
+def _parts(address: str) -> SplitResult:
+    """Return the parts of an address; of one that is none, a name that is nobody's."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("//unreadable.invalid")
 
 
 def _unknown_or_hasty(
@@ -222,11 +234,13 @@ async def _turn_away(
 
 
 async def _drain(receive: Receive) -> None:
-    """Read up to 16 MB of what is sent, and forget it."""
+    """Read up to 16 MB of what is sent, for 10 seconds at most, and forget it."""
     n_bytes, more = 0, True
-    while more and n_bytes < DRAINED:
-        message = await receive()
-        if message["type"] != "http.request":
-            return
-        n_bytes += len(message["body"])
-        more = message.get("more_body", False)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_S):
+            while more and n_bytes < DRAINED:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return
+                n_bytes += len(message["body"])
+                more = message.get("more_body", False)

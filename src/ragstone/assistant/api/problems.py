@@ -47,6 +47,12 @@ class Refused(HTTPException):
         self.code = code
 
 
+PLAINLY = {
+    405: "this address knows other methods: see the header Allow",
+    413: "the request is larger than is taken: send less at once",
+}
+"""What to say where Litestar only names the status."""
+
 OF_OPENAI = {
     401: "authentication_error",
     403: "permission_error",
@@ -83,6 +89,8 @@ def problem_response(request: Request[Any, Any, Any], error: Exception) -> Respo
             errors = _errors(error.extra)
             detail = "the request does not fit: see errors" if errors else detail
         code = getattr(error, "code", None)
+        if status in PLAINLY and not isinstance(error, Refused):
+            detail = PLAINLY[status]
         detail = detail if status < 500 or isinstance(error, Refused) else HTTPStatus(status).phrase
     elif isinstance(error, RagstoneError):
         status, detail = 503, str(error)
@@ -106,8 +114,9 @@ def _errors(extra: object) -> list[str]:
     shown = []
     for one in listed:
         if isinstance(one, dict):
-            place = one.get("key") or one.get("source") or "body"
-            shown.append(f"{place}: {one.get('message')}")
+            place, message = one.get("key") or one.get("source") or "body", one.get("message")
+            # Litestar's words for a body that is not there
+            shown.append("the body is missing" if message == "'data'" else f"{place}: {message}")
     return shown
 
 
@@ -117,6 +126,7 @@ MEANINGS = {
     403: "This key may not, or the page that asks is of another site.",
     404: "There is no such thing, or it is someone else's.",
     405: "The address knows other methods.",
+    408: "The body did not come.",
     409: "Something else is under way.",
     413: "Too much.",
     415: "Another media type is needed.",
