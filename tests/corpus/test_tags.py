@@ -20,7 +20,7 @@ def tags_of(text, **values):
         ("मक्का बोई जाती है।", {"maize": ["मक्का"]}, ["maize"]),
         ("الذُّرَة تُزرع", {"maize": ["الذرة"]}, ["maize"]),
         ("Sojabohnen", {"soja": []}, []),
-        ("plants", {"plant": []}, []),
+        ("plants", {"plant": []}, ["plant"]),
         ("种植玉米", {"maize": ["玉米"]}, ["maize"]),
         ("种植玉米", {"rice": ["米"], "maize": ["玉米"]}, ["maize"]),
         ("玉米和米", {"rice": ["米"], "maize": ["玉米"]}, ["rice", "maize"]),

@@ -22,13 +22,15 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool brings back.
 
-    text: what the agent reads; it is data, never instructions, and is fenced before a model sees it.
+    text: what the agent reads; it is data, never instructions, and is fenced before a model sees it. told:
+    the same for the user, in the user's language, where no model writes the reply; "": `text` stands for it.
     failed: the tool could not do it, and `text` says why. reply: where the tool has written the user's answer
     itself and has emitted its text; the loop ends with it. passages: what documents or videos say. missing:
     what the user has to be asked for, e.g. "place", where the tool could do nothing without it.
     """
 
     text: str
+    told: str = ""
     failed: bool = False
     passages: tuple[Passage, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
@@ -43,8 +45,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     descriptions the model reads. call: is awaited with an instance of it; it raises nothing but
     CancelledError: whatever goes wrong is an Observation that `failed`. examples: what users say that needs
     it, in several languages; the planner by words compares with them. doing: what the page shows meanwhile,
-    by language, `en` at least. texts: of its own that questions are compared with once it is called; they may be
-    embedded, as passages, before the first question comes.
+    by language, `en` at least. texts: of its own that it compares questions with; they may
+    be embedded, as passages, before the first question comes.
     """
 
     name: str

@@ -1,7 +1,8 @@
 """Tags: what they may be, by a file, and which of them the words of a text name."""
 
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -9,13 +10,16 @@ from typing import Any, Literal
 import msgspec
 
 from ragstone.config import Section, convert_section, parse_toml
-from ragstone.corpus.tokens import tokenize
+from ragstone.corpus.tokens import tokenize, without_article
 from ragstone.errors import ConfigError
 
 RESERVED = {"lang", "topic", "nonce", "reason"}
 """`lang` and `topic` are tags by themselves; the others are fields of a model's reply."""
 
+ENDING = 2  # letters of another ending
+SHORTEST = 5  # letters of a name that is recognised with another ending
 _GAP, _TAKEN = "\0", "\1"
+_VOWELS = frozenset("aeiouyáéíóúâêîôû")
 
 
 class TagsFile(Section, frozen=True, kw_only=True):
@@ -86,16 +90,35 @@ def _line_of(text: str, key: str) -> int:
 def match_tags(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:
     """Return the values of each closed tag that the text names, in the order of the list; open tags: none.
 
-    A name is found as whole words: case, width and Arabic vowel signs do not matter, inflection does, so a
-    plural is another name. In scripts without spaces it is found wherever its characters stand. Where names
-    overlap the longer one is meant: "New York" is not York.
+    A name is found as whole words: case, width and Arabic vowel signs do not matter. Where names overlap the
+    longer one is meant: "New York" is not York. Words that are left over are looked at without the article
+    and the particles that Arabic writes onto them, and a word of a name of one word may have another ending:
+    "tomatoes", "tomates" are tomato and tomate. A form that could be of several values is none. In scripts
+    without spaces a name is found wherever its characters stand.
     """
-    words = _GAP + _GAP.join(tokenize(text)) + _GAP
+    words = tokenize(text)
     return {tag.key: _named(words, tag.values) for tag in tags if tag.values is not None}
 
 
-def _named(words: str, values: Mapping[str, Sequence[str]]) -> list[str]:
-    names = [(_words_of(name), value) for value, names in values.items() for name in names]
+def _named(words: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[str]:
+    names = [(name, value) for value, names in values.items() for name in names]
+    found, left = _taken(_joined(words), [(_words_of(name), value) for name, value in names])
+    rest = [word for word in left.split(_GAP) if word]
+    bare = [word if word == _TAKEN else without_article(word) for word in rest]
+    if bare != rest:
+        more, left = _taken(_joined(bare), [(_bare_words_of(name), value) for name, value in names])
+        found |= more
+        rest = [word for word in left.split(_GAP) if word]
+    found |= _inflected(rest, names)
+    return [value for value in values if value in found]
+
+
+def _joined(words: Iterable[str]) -> str:
+    return _GAP + _GAP.join(words) + _GAP
+
+
+def _taken(words: str, names: Sequence[tuple[str, str]]) -> tuple[set[str], str]:
+    """Return the values whose names stand among the words, and the words with a mark in place of each."""
     found = set()
     for name, value in sorted(names, key=lambda name: -name[0].count(_GAP)):
         if name in words:
@@ -103,13 +126,46 @@ def _named(words: str, values: Mapping[str, Sequence[str]]) -> list[str]:
             # The gaps stay: they are those of the neighbours too.
             while name in words:
                 words = words.replace(name, _GAP + _TAKEN + _GAP)
-    return [value for value in values if value in found]
+    return found, words
+
+
+def _inflected(words: Sequence[str], names: Sequence[tuple[str, str]]) -> set[str]:
+    """Return the values that words name with another ending: one that is ENDING letters long at most, in
+    place of the last letter of the name if that is a vowel, else behind it."""
+    stems: dict[str, set[str]] = {}
+    for name, value in names:
+        for stem in _stems_of(name):
+            stems.setdefault(stem, set()).add(value)
+    found: set[str] = set()
+    for word in set(words):
+        of_word = [
+            stems[word[:end]] for end in range(len(word), len(word) - ENDING - 1, -1) if word[:end] in stems
+        ]
+        if of_word and len(of_word[0]) == 1:
+            found |= of_word[0]
+    return found
+
+
+@lru_cache(maxsize=16_384)
+def _stems_of(name: str) -> tuple[str, ...]:
+    """Return what inflected forms of a name begin with; none for several words, or a short one."""
+    words = [without_article(word) for word in tokenize(name)]
+    if len(words) != 1 or len(words[0]) < SHORTEST:
+        return ()
+    word = words[0]
+    ends_in_vowel = word[-1] in _VOWELS or unicodedata.category(word[-1]).startswith("M")
+    return (word, word[:-1]) if ends_in_vowel else (word,)
+
+
+@lru_cache(maxsize=16_384)
+def _bare_words_of(name: str) -> str:
+    return _joined(without_article(word) for word in tokenize(name))
 
 
 @lru_cache(maxsize=16_384)
 def _words_of(name: str) -> str:
     """Return a name as it stands among the words of a text: names are the same for every text."""
-    return _GAP + _GAP.join(tokenize(name)) + _GAP
+    return _joined(tokenize(name))
 
 
 def with_tags(

@@ -82,8 +82,13 @@ def word_terms(word: str) -> list[str]:
             terms += characters
             terms += map(add, characters, islice(characters, 1, None))
         else:
-            terms += _with_prefix(run if run.isascii() else _ARABIC_ARTICLE.sub("", run))
+            terms += _with_prefix(run if run.isascii() else without_article(run))
     return terms
+
+
+def without_article(word: str) -> str:
+    """Return a word, folded as `tokenize` folds it, without the Arabic article and its particles."""
+    return _ARABIC_ARTICLE.sub("", word)
 
 
 def _with_prefix(word: str) -> list[str]:

@@ -102,7 +102,7 @@ def test_two_actions_of_one_name_are_refused() -> None:
 def test_long_conversations_lose_their_beginning_and_long_replies_their_end() -> None:
     turns = [Turn("user", "first"), Turn("assistant", "x" * 5000), Turn("user", "last")]
     kept = condensed(turns, 1000)
-    assert [turn.text for turn in kept] == ["first", "x" * MOST_TURN + "…", "last"]
+    assert [turn.text for turn in kept] == ["first", "x" * (MOST_TURN - 1) + "…", "last"]
     # 204 tokens for the reply's beginning, 5 for "last": 100 hold the last turn alone.
     assert [turn.text for turn in condensed(turns, 100)] == ["last"]
     assert len(condensed([Turn("user", "ش" * 90_000)], 100)[0].text) == 150

@@ -38,11 +38,11 @@ async def embed(texts: Sequence[str], role: Role) -> list[Vectors]:
     return list(embed_words(texts, role))
 
 
-async def anything(_question: str, _lang: str) -> bool:
+async def anything(_question: str, _lang: str, *, likely: bool = False) -> bool:
     return True
 
 
-async def nothing(_question: str, _lang: str) -> bool:
+async def nothing(_question: str, _lang: str, *, likely: bool = False) -> bool:
     return False
 
 
@@ -132,15 +132,17 @@ def test_places_of_one_name_are_shown_with_the_question_and_the_reply_to_it_is_a
     replies: Replies,
 ) -> None:
     async def which(_arguments: object, _situation: Situation) -> Observation:
-        return Observation(text="Several:\n- Paris, France\n- Paris, Texas", missing="place")
+        told = "Several:\n- Paris, France\n- Paris, Texas"
+        return Observation(text="Which one?", told=told, missing="place")
 
     made = with_examples()
     made["weather"] = msgspec.structs.replace(made["weather"], call=which)
     said, _ = replies(agent_by_words(made), asked("Will it rain this week in Paris?"), place="Paris")
-    assert said.text == f"{phrase('ask_place', 'en')}\n- Paris, France\n- Paris, Texas"
-    assert (
-        know(asked("Will it rain this week in Paris?", said.text, "Paris, Texas"))["place"] == "Paris, Texas"
-    )
+    assert said.text == f"Several:\n- Paris, France\n- Paris, Texas\n{phrase('which_place', 'en')}"
+    for reply in ("Paris, Texas", "texas", "The one in Texas"):
+        conversation = asked("Will it rain this week in Paris?", said.text, reply)
+        assert know(conversation)["place"] == "Paris, Texas"
+        assert chosen(conversation).arguments == {"place": "Paris, Texas"}
 
 
 def test_videos_are_told_by_their_titles(replies: Replies) -> None:

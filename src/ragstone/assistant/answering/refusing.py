@@ -7,6 +7,7 @@ from ragstone.assistant.guards.contacts import without_contacts
 from ragstone.assistant.guards.instructions import speaks_to_model
 from ragstone.assistant.guards.pesticides import names_pesticide
 from ragstone.assistant.languages import phrase
+from ragstone.assistant.shortening import shortened
 
 NEAREST = 3  # passages that are named
 MOST_TITLE = 80
@@ -38,5 +39,5 @@ def _named(passage: Passage, lang: str) -> str:
     title = " ".join(without_contacts(passage.title, lang).split()).rstrip(".।۔ ")
     if not title or speaks_to_model(title):
         return ""
-    short = title if len(title) <= MOST_TITLE else f"{title[:MOST_TITLE].rsplit(' ', 1)[0]}…"
+    short = shortened(title, MOST_TITLE)
     return f"{short} ({phrase('page', lang, page=passage.page)})" if passage.page else short

@@ -1,12 +1,13 @@
 """Sentences about pesticides: their advice is given only with a passage that says it."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from ragstone.assistant.guards.words import any_of, said
 from ragstone.config import read_library
 
 
+@lru_cache(maxsize=1024)  # a sentence is asked about several times while it is checked
 def names_pesticide(text: str) -> bool:
     """Say whether a text names a pesticide: an active ingredient of the list, or a word such as fungicide.
 

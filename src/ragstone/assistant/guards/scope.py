@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 
@@ -16,8 +17,17 @@ from ragstone.embedding import Embed, Vectors
 MARGIN = 0.02  # of cosine similarity, by which a question must be nearer to another subject
 FEWEST = 3  # words: fewer may answer a question of ours, or go on with one
 
-InScope = Callable[[str, str], Awaitable[bool]]
-"""(question, language) -> whether it is to be answered."""
+
+class InScope(Protocol):
+    """Says whether a question is to be answered.
+
+    likely: other signs speak for it, e.g. words for plants or the weather; then only a word of another
+    subject speaks against it, and no vector is asked for.
+    """
+
+    async def __call__(self, question: str, lang: str, /, *, likely: bool = False) -> bool:
+        """Return whether a question, in a language, is in scope."""
+        ...
 
 
 def scope_guard(scope: str, topics: Sequence[str], embed: Embed) -> InScope:
@@ -26,16 +36,22 @@ def scope_guard(scope: str, topics: Sequence[str], embed: Embed) -> InScope:
     scope: as configured. topics: what the knowledge base is about, e.g. the names of its topics. A question
     is out of scope only where it is nearer to a subject that people ask any chat program about (football,
     films, code, their health...) than to anything of the scope, by MARGIN. In the default scope a word of
-    farming settles it before, so no vector is asked for. In doubt, and with fewer than three words, it is in
-    scope: to decline a farmer's question is worse than to search in vain for another.
+    farming settles it before, and where there is none a word of a plain request for something else (a poem,
+    homework), so no vector is asked for. In doubt, and with fewer than three words, it is in scope: to
+    decline a farmer's question is worse than to search in vain for another.
 
     The subjects are embedded with the first question, unless the embedder has learned them.
     """
-    found = _Subjects(subjects(scope, topics), embed)
+    found, named = _Subjects(subjects(scope, topics), embed), said(" ".join(topics))
 
-    async def in_scope(question: str, _lang: str) -> bool:
-        words = said(question)
-        if len(tokenize(question)) < FEWEST or (scope == DEFAULT_SCOPE and _farming().search(words)):
+    async def in_scope(question: str, _lang: str, *, likely: bool = False) -> bool:
+        words, default = said(question), scope == DEFAULT_SCOPE
+        if len(tokenize(question)) < FEWEST or (default and _listed("words").search(words)):
+            return True
+        other = _listed("others").search(words) if default else None
+        if other and other[0] not in named:
+            return False
+        if likely:
             return True
         inside, outside = await found.nearest(question)
         return outside <= inside + MARGIN
@@ -72,6 +88,6 @@ def subjects(scope: str, topics: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 @cache
-def _farming() -> re.Pattern[str]:
-    listed = read_library("ragstone.assistant.guards", "scope.toml")["words"]
+def _listed(table: str) -> re.Pattern[str]:
+    listed = read_library("ragstone.assistant.guards", "scope.toml")[table]
     return any_of(word for words in listed.values() for word in words)

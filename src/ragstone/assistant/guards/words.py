@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ragstone.corpus.tokens import tokenize
 
 GAP = r"(?:\S+ ){0,4}?"  # words that may stand between two that belong together
 
 
+@lru_cache(maxsize=1024)  # one guard after the other asks for the same sentence
 def said(text: str) -> str:
     """Return the words of a text as the patterns here look at them: between single spaces."""
     return f" {' '.join(tokenize(text))} "

@@ -67,7 +67,7 @@ def courtesy_in(text: str, lang: str) -> tuple[Literal["greeting", "thanks"], st
     lang: looked at first; a greeting is often the only word, too short to tell its language by.
     """
     words = said(text)
-    if len(words) > 120 or not words.strip():
+    if len(words) > 120 or not _any_courtesy().search(words):
         return None
     for each in dict.fromkeys((lang, *LANGUAGES)):
         if each not in LANGUAGES:
@@ -78,6 +78,13 @@ def courtesy_in(text: str, lang: str) -> tuple[Literal["greeting", "thanks"], st
         if not _gone(left, each, "polite").strip() and _names(words, each):
             return ("thanks" if _pattern(each, "thanks").search(words) else "greeting"), each
     return None
+
+
+@cache
+def _any_courtesy() -> re.Pattern[str]:
+    return any_of(
+        word for lang in LANGUAGES for topic in ("greeting", "thanks") for word in words_of(lang, topic)
+    )
 
 
 def _names(words: str, lang: str) -> bool:

@@ -11,7 +11,7 @@ from datetime import date
 import msgspec
 
 from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Said, Turn
-from ragstone.assistant.guards import names_pesticide, without_instructions
+from ragstone.assistant.guards import names_pesticide, without_contacts, without_instructions
 from ragstone.assistant.languages import language_of, phrase, scope_words
 from ragstone.assistant.planning.actions import (
     DECLINE,
@@ -21,6 +21,7 @@ from ragstone.assistant.planning.actions import (
     Menu,
     read_arguments,
 )
+from ragstone.assistant.planning.asking import LISTED, asking
 from ragstone.assistant.planning.prompts import VERSION
 from ragstone.assistant.planning.slots import ASKABLE
 from ragstone.assistant.planning.state import Choose, Chosen, State, Write
@@ -198,7 +199,8 @@ def _question(state: State, missing: str, question: str) -> Said:
     Small models ask in English, whatever the user speaks.
     """
     question = question.strip()
-    foreign = language_of(question, None, state.lang) != state.lang
+    own = "\n".join(line for line in question.splitlines() if not line.startswith(LISTED))
+    foreign = language_of(own, None, state.lang) != state.lang
     if not question or foreign or plain(question, state) != question or not trusted(question, state):
         question = phrase(f"ask_{missing}" if missing in ASKABLE else "too_vague", state.lang)
     elif not any(mark in question for mark in QUESTION_MARKS):
@@ -218,7 +220,7 @@ async def _answer(agent: Agent, state: State, chosen: Chosen, answer: Answer, tr
         return await _take(agent, state, search, trace)
     trace.closing(chosen)
     if not state.found and state.missing in ASKABLE:
-        return _question(state, state.missing, answer.text or "")
+        return _question(state, state.missing, answer.text or asking(state))
     if not state.found:
         return _best(state, trace, "tool_unavailable", "")
     text = (answer.text or "").strip()
@@ -258,7 +260,8 @@ def _without_orders(observation: Observation) -> Observation:
     """Return what a tool brought without sentences that speak to a model; a reply of its own is checked."""
     if observation.reply is not None:
         return observation
-    return msgspec.structs.replace(observation, text=without_instructions(observation.text))
+    text, told = without_instructions(observation.text), without_instructions(observation.told)
+    return msgspec.structs.replace(observation, text=text, told=told)
 
 
 def _led(trace: Trace, lead: str) -> Emit:
@@ -285,10 +288,14 @@ def _links(state: State) -> tuple[tuple[str, str], ...]:
 
 
 def _not_found(state: State) -> list[str]:
-    """Return a sentence for each tool that failed and brought nothing later: nobody guesses its result."""
-    last = {taken.step.action: taken.step.status for taken in state.taken if taken.observation}
-    failed = [name for name, status in last.items() if status == "failed"]
-    return list(dict.fromkeys(phrase(_unavailable(name), state.lang) for name in failed))
+    """Return what each tool says that failed and brought nothing later: nobody guesses its result."""
+    last = {taken.step.action: taken.observation for taken in state.taken if taken.observation}
+    failed = [
+        without_contacts(one.told, state.lang) or phrase(_unavailable(name), state.lang)
+        for name, one in last.items()
+        if one.failed
+    ]
+    return list(dict.fromkeys(failed))
 
 
 def _unavailable(tool: str) -> str:

@@ -7,6 +7,7 @@ import msgspec
 from ragstone.assistant.conversation import Turn
 from ragstone.assistant.planning.actions import ASK_USER, Menu
 from ragstone.assistant.planning.state import State, Taken
+from ragstone.assistant.shortening import shortened
 from ragstone.dataset.languages import language_name
 from ragstone.llm import MATERIAL, Message, Prompt, defuse, fence, row_nonce
 
@@ -72,7 +73,9 @@ def reply_prompt(state: State, scope: str, secret: bytes, budget: int) -> Prompt
     nonce = _nonce(state, secret)
     language = language_name(state.lang)
     told = WRITE.format(scope=scope, language=language, material=MATERIAL)
-    observed = "\n\n".join(fence("observation", _cut(found.text), nonce) for found in state.found)
+    observed = "\n\n".join(
+        fence("observation", shortened(found.text, MOST_OBSERVED), nonce) for found in state.found
+    )
     return Prompt(
         messages=(
             Message("system", told),
@@ -94,8 +97,8 @@ def condensed(turns: Sequence[Turn], budget: int) -> list[Turn]:
     left = budget - _tokens(last_text)
     for turn in reversed(turns[:-1]):
         text = turn.text
-        if turn.role == "assistant" and len(text) > MOST_TURN:
-            text = f"{text[:MOST_TURN]}…"
+        if turn.role == "assistant":
+            text = shortened(text, MOST_TURN)
         left -= _tokens(text)
         if left < 0:
             break
@@ -134,13 +137,9 @@ def _told_of(taken: Taken, nonce: str, may_ask: bool) -> list[Message]:
     """Return a step as the model said it, and what it is told of it."""
     step = taken.step
     said = {"nonce": nonce, "thought": step.thought, "action": {"do": step.action, "with": step.arguments}}
-    observed = fence("observation", _cut(step.observation), nonce)
+    observed = fence("observation", shortened(step.observation, MOST_OBSERVED), nonce)
     note = {"done": "", "failed": "The tool failed.\n", "invalid": "The action could not be taken.\n"}
     return [
         Message("assistant", defuse(msgspec.json.encode(said).decode())),
         Message("user", f"{note[step.status]}{observed}\n{_next(nonce, may_ask)}"),
     ]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_OBSERVED else f"{text[:MOST_OBSERVED]}…"

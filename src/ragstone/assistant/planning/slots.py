@@ -2,19 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
 
 from ragstone.assistant.conversation import Asked
 from ragstone.assistant.languages import LANGUAGES, language, language_of, phrase
 from ragstone.assistant.planning.lexicon import speaks_of, words_of
 from ragstone.corpus.tags import Tag, match_tags
-from ragstone.corpus.tokens import search_terms, tokenize
+from ragstone.corpus.tokens import tokenize
 
 ASKABLE = ("crop", "place", "season", "symptom")
 """What the assistant has a phrase of its own to ask for."""
 
-PREFIX_MARK = "*"  # at the end of a search term that is the beginning of a word
-ENDING = 2  # letters by which an inflected word may be longer or shorter than its name
 SHORT = 4  # words of a reply that is taken as a whole for what was asked for
 MOST_NAME = 3  # words of a place's name
 REMEMBERED = 4096  # turns whose tags are kept
@@ -30,33 +27,27 @@ def know_by_words(tags: Sequence[Tag]) -> Know:
     both. A short reply to one of the assistant's own questions is what it asked for.
     """
 
-    beginnings = {tag.key: _beginnings(tag) for tag in tags}
-
     @lru_cache(maxsize=REMEMBERED)
     def named(text: str) -> tuple[tuple[str, str], ...]:
-        terms = search_terms(text)
-        # Without the article that Arabic writes onto a word.
-        bare = " ".join(term for term in terms if not term.endswith(PREFIX_MARK))
         found = match_tags(text, tags)
-        if not text.isascii():
-            without = match_tags(bare, tags)
-            found = {key: values or without[key] for key, values in found.items()}
-        found |= {key: _inflected(terms, beginnings[key]) for key, values in found.items() if not values}
         return tuple((key, ", ".join(values)) for key, values in found.items() if values)
 
     def know(asked: Asked) -> dict[str, str]:
         known: dict[str, str] = {}
-        before, wanted = None, None
+        before, wanted, listed = None, None, ""
         for turn in asked.turns:
             if turn.role == "assistant":
-                wanted = _own_questions().get(turn.text.strip().split("\n")[0])
+                lines = turn.text.strip().split("\n")
+                wanted, listed = _own_questions().get(lines[-1]), turn.text
                 continue
             before = turn_language(turn.text, None, before)
-            tagged = dict(named(turn.text))
-            known |= _said_in(turn.text, before, wanted, tagged) | tagged
+            tagged = named(turn.text)
+            known |= dict(_said_in(turn.text, before, wanted, tagged)) | dict(tagged)
+            if wanted == "place" and (chosen := _chosen(turn.text, listed)):
+                known["place"] = chosen
             wanted = None
         if "region" in known:
-            known.setdefault("place", known["region"])
+            known.setdefault("place", known["region"].split(", ")[0])
         return known | {key: value for key, value in asked.filters.items() if value}
 
     return know
@@ -66,32 +57,23 @@ turn_language = lru_cache(maxsize=REMEMBERED)(language_of)
 """As language_of: a turn's language is asked for at each turn that follows."""
 
 
-def _beginnings(tag: Tag) -> list[tuple[str, int, str]]:
-    """Return the first letters of names of one word, the length of the name, and the value."""
-    named = [(search_terms(name), value) for value, names in (tag.values or {}).items() for name in names]
-    return [(terms[1], len(terms[0]), value) for terms, value in named if len(terms) == 2]
+def _chosen(text: str, listed: str) -> str | None:
+    """Return the place of a list that a reply names by words of its own; None for none or several."""
+    words = set(tokenize(text))
+    places = [line.removeprefix("- ") for line in listed.splitlines() if line.startswith("- ")]
+    own = [set(tokenize(place)) for place in places]
+    shared = set.intersection(*own) if own else set()
+    fitting = [place for place, names in zip(places, own, strict=True) if words & (names - shared)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
-def _inflected(words: Sequence[str], beginnings: Sequence[tuple[str, int, str]]) -> list[str]:
-    """Return the values whose names begin as these words do and are about as long: "tomates" is tomate too.
-
-    A word that could be several values is none.
-    """
-    found: list[str] = []
-    for word, letters in pairwise(words):
-        if letters.endswith(PREFIX_MARK):
-            values = {
-                value
-                for begins, length, value in beginnings
-                if begins == letters and abs(length - len(word)) <= ENDING
-            }
-            found += values if len(values) == 1 else ()
-    return list(dict.fromkeys(found))
-
-
-def _said_in(text: str, lang: str, wanted: str | None, tagged: dict[str, str]) -> dict[str, str]:
+@lru_cache(maxsize=REMEMBERED)
+def _said_in(
+    text: str, lang: str, wanted: str | None, tags: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
     """Return what one turn says. wanted: what the assistant had asked for just before it."""
     found: dict[str, str] = {}
+    tagged = dict(tags)
     taken = tagged.get("crop", "")
     words = text.strip(_PUNCTUATION).split()
     bare = wanted == "place" and len(words) <= SHORT and not _has_preposition(text, lang)
@@ -106,12 +88,13 @@ def _said_in(text: str, lang: str, wanted: str | None, tagged: dict[str, str]) -
     told = wanted is not None and words and wanted not in found
     if told and (wanted == "symptom" or (len(words) <= SHORT and wanted not in tagged)):
         found[str(wanted)] = text.strip(_PUNCTUATION)
-    return found
+    return tuple(found.items())
 
 
 @cache
 def _own_questions() -> dict[str, str]:
-    return {phrase(f"ask_{slot}", lang): slot for lang in LANGUAGES for slot in ASKABLE}
+    own = {phrase(f"ask_{slot}", lang): slot for lang in LANGUAGES for slot in ASKABLE}
+    return own | {phrase("which_place", lang): "place" for lang in LANGUAGES}
 
 
 def place_in(text: str, lang: str, crop: str = "", *, eager: bool = False) -> str | None:

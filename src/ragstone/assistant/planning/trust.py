@@ -25,7 +25,9 @@ def own_text(state: State) -> str:
 
 
 def _own(found: Observation, lang: str) -> str:
-    """Return what a tool says, to the user: of videos their titles, whose links stand beside the reply."""
+    """Return what a tool says, to the user: of links their titles, for the links stand beside the reply."""
+    if found.told:
+        return found.told
     if not found.links:
         return found.text.strip()
     return "\n".join([phrase("videos", lang), *(f"- {title}" for title, _url in found.links)])

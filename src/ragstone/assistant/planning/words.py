@@ -14,6 +14,7 @@ from ragstone.assistant.conversation import Emit, Text
 from ragstone.assistant.guards.scope import InScope
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.actions import ANSWER, ASK_USER, DECLINE, SEARCH, arguments_of
+from ragstone.assistant.planning.asking import asking
 from ragstone.assistant.planning.lexicon import Topic, speaks_of
 from ragstone.assistant.planning.loop import standing_question
 from ragstone.assistant.planning.slots import ASKABLE, place_in
@@ -30,7 +31,6 @@ PLACES = ("place", "location", "city", "town")
 # them. Cosines of this embedder lie between 0.75 and 0.95, and those of unlike questions hardly lower.
 NAMED, UNNAMED = 0.06, 0.04
 MARGIN = 0.01  # by which another tool must be nearer than the documents, which answer most questions
-MOST_LISTED, MOST_QUESTION = 4, 300  # lines and characters of a question back
 
 
 def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope) -> Choose:
@@ -41,12 +41,14 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
         if state.taken:
             return _after(state, tools)
         question = standing_question(state.asked)
-        if not _about_farming(state, question) and not await in_scope(question, state.lang):
+        likely = _about_farming(state, question)
+        if not _goes_on(state) and not await in_scope(question, state.lang, likely=likely):
             return Chosen(action=DECLINE, arguments={"why": "nearer to other subjects than to the scope"})
         name = await near(question, state)
         missing = _missing(state, question, tools[name])
         if missing and state.may_ask:
-            return _ask(state, missing)
+            asked = "too_vague" if missing[0] == "other" else f"ask_{missing[0]}"
+            return _ask(missing, phrase(asked, state.lang))
         arguments = _filled(state, question, tools[name])
         if arguments is None:
             name, arguments = SEARCH, _filled(state, question, tools[SEARCH]) or {}
@@ -56,7 +58,7 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
 
 
 async def write_by_words(state: State, emit: Emit) -> Written:
-    """Return what the tools themselves say, one after the other."""
+    """Return what the tools themselves tell the user, one after the other."""
     text = own_text(state)
     emit(Text(text))
     return Written(text=text)
@@ -98,11 +100,13 @@ class _Nearest:
         return found
 
 
+def _goes_on(state: State) -> bool:
+    """Say whether a turn names a crop or goes on with a conversation: then it is in scope."""
+    return "crop" in state.known or len(state.asked.turns) > 1
+
+
 def _about_farming(state: State, question: str) -> bool:
-    """Say whether a question need not be compared with other subjects: it names a crop, plants, the weather,
-    or goes on with a conversation."""
-    if "crop" in state.known or len(state.asked.turns) > 1:
-        return True
+    """Say whether a question need not be compared with other subjects: it names plants, the weather..."""
     return any(speaks_of(question, state.lang, topic) for topic in FARMING)
 
 
@@ -119,7 +123,7 @@ def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
     """Return what follows on a step: the reply, a question back, or a search where a tool had nothing."""
     last = state.taken[-1]
     if state.missing in ASKABLE and state.may_ask:
-        return _ask(state, [state.missing], listed=last.step.observation)
+        return _ask([state.missing], asking(state))
     tried = any(taken.step.action == SEARCH for taken in state.taken)
     if last.step.status == "done" or tried or last.step.action == WEATHER:
         return Chosen(action=ANSWER, arguments={"text": None})
@@ -127,16 +131,9 @@ def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
     return Chosen(action=SEARCH, arguments=_filled(state, question, tools[SEARCH]) or {})
 
 
-def _ask(state: State, missing: Sequence[str], listed: str = "") -> Chosen:
-    """Return the question for the first thing that is missing, in the assistant's own phrase.
-
-    listed: what a tool said of it; its lines of a list, places of one name for instance, are shown with it.
-    """
-    first = missing[0]
-    asking = "too_vague" if first == "other" else f"ask_{first}"
-    lines = [line for line in listed.splitlines() if line.startswith("- ")][:MOST_LISTED]
-    question = "\n".join([phrase(asking, state.lang), *lines])[:MOST_QUESTION]
-    arguments: dict[str, object] = {"missing": [first], "question": question}
+def _ask(missing: Sequence[str], question: str) -> Chosen:
+    """Return the question for the first thing that is missing."""
+    arguments: dict[str, object] = {"missing": [missing[0]], "question": question}
     return Chosen(action=ASK_USER, arguments=arguments, thought=f"missing: {', '.join(missing)}")
 
 
@@ -175,7 +172,9 @@ def _filled(state: State, question: str, tool: Tool) -> dict[str, object] | None
     given: dict[str, object] = {}
     for field in arguments_of(tool):
         slot = _slot(field.name)
-        value: str | int | None = state.known.get(slot, "").split(", ")[0] or None  # of several the first
+        value: str | int | None = state.known.get(slot) or None
+        if isinstance(value, str) and slot != "place":  # of several the first; a place may lie in another
+            value = value.split(", ")[0]
         if field.name in QUESTIONS:
             value = question
         elif field.name == "days":

@@ -65,8 +65,11 @@ class CropFile:
         self.columns = columns
         names = [columns.crop, *columns.others]
         self._crops: dict[str, list[str]] = {}
+        self._named: dict[tuple[str, str], str] = {}  # crop and column -> its first name there
         for crop, *others in self._rows(f"SELECT {_listed(names)} FROM crops"):  # noqa: S608 - quoted
-            for cell in (crop, *others):
+            for column, cell in zip(names, (crop, *others), strict=True):
+                first = str(cell or "").split(BETWEEN)[0].strip()
+                self._named.setdefault((str(crop), column), first)
                 for name in str(cell or "").split(BETWEEN):
                     crops = self._crops.setdefault(folded(name), [])
                     if name.strip() and crop not in crops:
@@ -87,6 +90,12 @@ class CropFile:
             terms = _terms(wanted)
             within = [crops for known, crops in self._crops.items() if terms and _terms(known) == terms]
         return list(dict.fromkeys(crop for crops in within for crop in crops))
+
+    def name_in(self, crop: str, lang: str) -> str:
+        """Return a crop's first name in a language, from the column that ends with its code; else its own."""
+        columns = (name for name in self.columns.others if name.casefold().endswith(f"_{lang}"))
+        found = (self._named.get((crop, column), "") for column in columns) if lang != "en" else iter(())
+        return next((name for name in found if name), crop)
 
     def names(self) -> list[str]:
         """Return all names of all crops, folded."""

@@ -20,23 +20,14 @@ from ragstone.assistant.tools.crop_file import (
     folded,
     open_crop_file,
 )
+from ragstone.assistant.tools.crops_told import UNITS, column_told, columns_asked, crops_told, unit_of
 from ragstone.assistant.tools.telling import bounded, failed, line
+from ragstone.assistant.tools.wording import figures_asked, say
 from ragstone.errors import DataError
 
 MOST_ROWS = 20
+LOOKED_BACK = 3  # turns of the user: "And for wheat?" asks for the same figure as the turn before it
 SHOWN_VALUES = 12  # of a column, where the model is told what there is
-# The end of a column's name -> the unit that it stands for; the longest that fits.
-UNITS = {
-    "_days": "days",
-    "_c": "°C",
-    "_m": "m",
-    "_cm": "cm",
-    "_mm": "mm",
-    "_ds_m": "dS/m",
-    "_percent": "%",
-    "_kg_ha": "kg/ha",
-    "_t_ha": "t/ha",
-}
 EXAMPLES = (
     "How deep do the roots of maize grow?",
     "How many days does sorghum need until harvest?",
@@ -73,12 +64,13 @@ def crops_tool(path: Path) -> Tool:
     file = open_crop_file(path)
     named = _argument_names(file.columns)
 
-    async def call(arguments: msgspec.Struct, _situation: Situation) -> Observation:
+    async def call(arguments: msgspec.Struct, situation: Situation) -> Observation:
         given = msgspec.structs.asdict(arguments)
         try:
-            return await asyncio.to_thread(_observe, file, given, named)
+            return await asyncio.to_thread(_observe, file, given, named, situation)
         except DataError as mistake:
-            return failed(f"{mistake}. Do not guess figures of crops.")
+            down = say("table_down", situation.lang)
+            return failed(f"{mistake}. Do not guess figures of crops.", told=down)
 
     return Tool(
         name="crop_table",
@@ -148,39 +140,65 @@ def _field(name: str, kind: object, default: object, description: str) -> tuple[
     return (name, described) if default is ... else (name, described, default)
 
 
-def _observe(file: CropFile, given: dict[str, Any], named: dict[str, str]) -> Observation:
-    crops = None
+def _observe(
+    file: CropFile, given: dict[str, Any], named: dict[str, str], situation: Situation
+) -> Observation:
+    crops, lang = None, situation.lang
     if given["crop"] and given["crop"].strip():
         crops = file.crops_called(given["crop"])
         if not crops:
-            return failed(_no_crop(file, given["crop"]))
+            near = _near_crops(file, given["crop"])
+            return failed(_no_crop(given["crop"], near), told=_no_crop_told(file, given["crop"], near, lang))
     chosen: dict[str, str] = {}
     for name, column in named.items():
         wanted = given[name]
         if wanted and wanted.strip():
             value = _value_of(wanted, file.columns.choices[column])
             if value is None:
-                return failed(_no_value(name, wanted, file.columns.choices[column]))
+                told = say("no_value", lang, value=line(wanted, 60), column=column_told(column, lang))
+                return failed(_no_value(name, wanted, file.columns.choices[column]), told=told)
             chosen[column] = value
     conditions = [Condition(one.column, one.at_least, one.at_most) for one in given.get("ranges", [])]
     rows, n_rows = file.select(crops, chosen, conditions, MOST_ROWS)
     if not rows:
         return Observation(
-            text="No row of the table of crops meets all these conditions. Nothing was left out."
+            text="No row of the table of crops meets all these conditions. Nothing was left out.",
+            told=say("no_rows", lang),
         )
     text = _told(file.columns, rows, given["property"]) + _sources(file.columns, rows)
+    told = _for_user(file, rows, given["property"], situation)
     if n_rows > len(rows):
         text = f"{n_rows} rows fit; these are the first {len(rows)}. Narrow the question for others.\n{text}"
-    return Observation(text=bounded(text))
+        told = f"{say('first_rows', lang, n=n_rows, shown=len(rows))}\n{told}"
+    return Observation(text=bounded(text), told=bounded(told))
+
+
+def _for_user(file: CropFile, rows: Sequence[Row], wanted: str | None, situation: Situation) -> str:
+    """Return the rows as the user reads them: of what the last turn that names figures asks for."""
+    columns, lang = file.columns, situation.lang
+    own = [turn.text for turn in reversed(situation.asked.turns) if turn.role == "user"]
+    asked = next((text for text in own[:LOOKED_BACK] if figures_asked(text, lang)), "")
+    told = columns_asked(columns, wanted, asked, lang)
+    names = {crop: file.name_in(crop, lang) for row in rows for crop in [str(row[columns.crop])]}
+    return crops_told(columns, rows, told, names, lang)
 
 
 def _value_of(wanted: str, values: Sequence[str]) -> str | None:
     return next((value for value in values if folded(value) == folded(wanted)), None)
 
 
-def _no_crop(file: CropFile, name: str) -> str:
+def _near_crops(file: CropFile, name: str) -> list[str]:
     close = get_close_matches(folded(name), file.names(), n=3, cutoff=0.7)
-    near = list(dict.fromkeys(crop for one in close for crop in file.crops_called(one)))
+    return list(dict.fromkeys(crop for one in close for crop in file.crops_called(one)))
+
+
+def _no_crop_told(file: CropFile, name: str, near: Sequence[str], lang: str) -> str:
+    names = ", ".join(file.name_in(crop, lang) for crop in near)
+    hint = [say("did_you_mean", lang, names=names)] if near else []
+    return " ".join([say("no_crop", lang, name=line(name, 60)), *hint])
+
+
+def _no_crop(name: str, near: Sequence[str]) -> str:
     hint = f"Did you mean {' or '.join(near)}?" if near else "Do not guess its figures."
     return f"The table has no crop called {line(name, 60)!r}. {hint}"
 
@@ -234,14 +252,9 @@ def _figures(row: Row, names: Sequence[str]) -> str:
 def _figure(name: str, value: Value) -> str:
     number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     shown = f"{value:.6g}" if isinstance(value, float) else line(str(value).replace(BETWEEN, ", "), 200)
-    unit = _unit(name) if number else ""
+    unit = unit_of(name) if number else ""
     return f"{_label(name)} {shown} {UNITS.get(unit, '')}".rstrip()
 
 
-def _unit(name: str) -> str:
-    """Return the end of a column's name that is a unit, "" where there is none."""
-    return max((end for end in UNITS if name.casefold().endswith(end)), key=len, default="")
-
-
 def _label(name: str) -> str:
-    return name[: len(name) - len(_unit(name))].replace("_", " ")
+    return name[: len(name) - len(unit_of(name))].replace("_", " ")

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+from ragstone.assistant.shortening import shortened
 from ragstone.assistant.tool import Observation
 from ragstone.llm.untrusted import defuse
 
@@ -19,9 +20,9 @@ DOING = {
 }
 
 
-def failed(text: str) -> Observation:
-    """Return the observation of a call that could not be done; the text says why."""
-    return Observation(text=bounded(text), failed=True)
+def failed(text: str, told: str = "") -> Observation:
+    """Return the observation of a call that could not be done; the text says why, and `told` to the user."""
+    return Observation(text=bounded(text), told=bounded(told), failed=True)
 
 
 def bounded(text: str, most: int = MOST) -> str:
@@ -29,14 +30,12 @@ def bounded(text: str, most: int = MOST) -> str:
 
     A longer one ends with a mark that says so.
     """
-    plain = defuse(_plain(text[: 2 * most])).strip()
-    return plain if len(plain) <= most else plain[: most - len(CUT)].rstrip() + CUT
+    return shortened(defuse(_plain(text[: 2 * most])).strip(), most, CUT)
 
 
 def line(text: str, most: int = 200) -> str:
     """Return a text as one line of a longer one, which is to be bounded as a whole; cut as `bounded` cuts."""
-    plain = " ".join(_plain(text[: 4 * most]).split())
-    return plain if len(plain) <= most else plain[: most - len(CUT)].rstrip() + CUT
+    return shortened(" ".join(_plain(text[: 4 * most]).split()), most, CUT)
 
 
 def doing_of(name: str) -> dict[str, str]:

@@ -9,9 +9,11 @@ from typing import Annotated
 import msgspec
 
 from ragstone.assistant.conversation import Passage
+from ragstone.assistant.languages import LANGUAGES, language, phrase
 from ragstone.assistant.tool import Observation, Situation, Tool
 from ragstone.assistant.tools.telling import bounded, failed, line
 from ragstone.assistant.tools.video_file import Video, document_of, read_videos
+from ragstone.assistant.tools.wording import say
 from ragstone.corpus.chunking import chunk_documents
 from ragstone.embedding import Embed
 from ragstone.errors import ModelError, RagstoneError
@@ -78,7 +80,8 @@ def videos_tool(path: Path, embed: Embed) -> Tool:
         try:
             return await catalogue.find(arguments.topic, situation.lang)
         except RagstoneError as mistake:
-            return failed(f"The catalogue of videos cannot be searched: {mistake}")
+            down = say("videos_down", situation.lang)
+            return failed(f"The catalogue of videos cannot be searched: {mistake}", told=down)
 
     return Tool(
         name="find_videos",
@@ -109,21 +112,25 @@ class _Catalogue:
 
     async def find(self, topic: str, lang: str) -> Observation:
         question = Question(id="-", question=topic)
-        note = ""
+        note, warned = "", ""
         try:
             await self._open()
             ranked = _best_pieces(await self._rank("hybrid", question, LOOKED_AT))
             about = self._about(await self._rank("dense", question, len(self._chunks)))
         except ModelError:
             note = "Searched by words alone, since the embedder failed; there may be others.\n"
+            warned = say("by_words", lang)
             ranked = _best_pieces(await self._rank("bm25", question, LOOKED_AT))
             about = set(ranked)
         nearest = [at for at in ranked if at in about][: 2 * FOUND]
         found = sorted(nearest, key=lambda at: self._videos[at].lang != lang)[:FOUND]
         if not found:
-            return Observation(text=f"{note}The catalogue has no video about this. Do not name any other.")
+            text = f"{note}The catalogue has no video about this. Do not name any other."
+            return Observation(text=text, told=f"{say('no_video', lang)} {warned}".rstrip())
         pieces = {at: next(one for one in self._chunks if one.id == ranked[at]) for at in found}
-        return self._told(found, pieces, note)
+        seen = self._told(found, pieces, note)
+        told = "\n".join([phrase("videos", lang), *map(_titled, (self._videos[at] for at in found))])
+        return msgspec.structs.replace(seen, told=bounded(f"{told}\n{warned}"))
 
     async def _open(self) -> None:
         """Index the entries for all searches, once. Raises ModelError where they cannot be embedded."""
@@ -172,6 +179,12 @@ class _Catalogue:
             source=video.url,
             lang=video.lang or None,
         )
+
+
+def _titled(video: Video) -> str:
+    """Return a video as the user reads of it: its title, and what its language calls itself."""
+    spoken = language(video.lang).name if video.lang in LANGUAGES else video.lang
+    return f"- {line(video.title, 120)}{f' ({line(spoken, 20)})' if spoken else ''}"
 
 
 def _best_pieces(items: Sequence[RankingItem]) -> dict[int, str]:

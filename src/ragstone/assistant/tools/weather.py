@@ -8,9 +8,11 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
+from ragstone.assistant.languages import phrase
 from ragstone.assistant.tool import Observation, Situation, Tool
 from ragstone.assistant.tools.open_meteo import DAILY, Forecast, OpenMeteo, Place, WeatherDown, open_meteo
 from ragstone.assistant.tools.telling import bounded, failed, line
+from ragstone.assistant.tools.weather_told import SUMMED, forecast_told, places_told, unknown_told
 from ragstone.config import WeatherSection
 
 FRESH_S = 600.0  # a forecast is computed anew every hour or less often: a chat need not ask for it twice
@@ -19,7 +21,6 @@ MOST_NAMED = 6  # places of one name that a user is asked to choose from
 # A place so many times as large as the next of its name is the one that is meant: Paris is in France.
 FAR_LARGER = 20
 COMPASS = {"latitude": "NS", "longitude": "EW"}
-SUMMED = ("precipitation_sum", "et0_fao_evapotranspiration")
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -94,7 +95,8 @@ async def weather_tool(
                 return await _observe(kept, arguments, situation.lang)
             except WeatherDown as mistake:
                 return failed(
-                    f"No forecast: {mistake}. Do not guess the weather; tell the user that it is not known."
+                    f"No forecast: {mistake}. Do not guess the weather; tell the user that it is not known.",
+                    told=phrase("weather_unavailable", situation.lang),
                 )
 
         yield Tool(
@@ -141,21 +143,25 @@ class _Kept:
 
 
 async def _observe(kept: _Kept, asked: WeatherArguments, lang: str) -> Observation:
-    name, _, region = (part.strip() for part in asked.place.partition(","))
-    wanted = [part for part in (region, asked.country or "") if part.strip()]
+    name, *around = (part.strip() for part in asked.place.split(","))
+    wanted = [part for part in (*around, asked.country or "") if part.strip()]
     places = await _matching(kept, name, wanted, lang)
     if not places:
         where = f" in {line(', '.join(wanted), 80)}" if wanted else ""
         unknown = failed(
             f"The weather service knows no place called {line(name, 80)!r}{where}. Ask the user how it is "
-            "spelt, or for a larger town nearby."
+            "spelt, or for a larger town nearby.",
+            told=unknown_told(name, ", ".join(wanted), lang),
         )
         return msgspec.structs.replace(unknown, missing="place")
     place = _meant(places)
     if place is None:
-        return Observation(text=_which(name, places), missing="place")
-    others = len(places) - 1
-    return Observation(text=_told(place, await kept.forecast(place, asked.days), others))
+        described = [_described(place) for place in places[:MOST_NAMED]]
+        told = places_told(name, described, lang)
+        return Observation(text=_which(name, places), told=told, missing="place")
+    others, forecast = len(places) - 1, await kept.forecast(place, asked.days)
+    told = forecast_told(_described(place), forecast, others, lang)
+    return Observation(text=_told(place, forecast, others), told=told)
 
 
 async def _matching(kept: _Kept, name: str, wanted: Sequence[str], lang: str) -> list[Place]:
