@@ -221,12 +221,6 @@ def _spec(
         "axis": {"title": None, "tickCount": 3},
     }
     who = {"color": {"field": "j", "type": "nominal", "legend": {"title": None}}} if several else {}
-    tooltip: list[Spec] = [
-        {"field": "d", "type": "temporal", "timeUnit": "utcyearmonthdate", "title": "from"}
-    ]
-    for name, title in (("m", "mean"), ("l", "low"), ("h", "high")):
-        tooltip.append({"field": name, "type": "quantitative", "format": ".3~f", "title": title})
-    tooltip.append({"field": "n", "type": "quantitative", "title": "scored"})
     layers: list[Spec] = [
         {
             "mark": {"type": "area", "opacity": 0.2, "clip": True},
@@ -241,7 +235,7 @@ def _spec(
                 "opacity": 1,
                 "clip": True,
             },
-            "encoding": {"y": {**up, "field": "m"}, "tooltip": tooltip},
+            "encoding": {"y": {**up, "field": "m"}, "tooltip": _tooltip()},
         },
     ]
     layers += [
@@ -253,6 +247,14 @@ def _spec(
         "encoding": {"x": across, **who},
         "layer": layers,
     }
+
+
+def _tooltip() -> list[Spec]:
+    told: list[Spec] = [{"field": "d", "type": "temporal", "timeUnit": "utcyearmonthdate", "title": "from"}]
+    for name, title in (("m", "mean"), ("l", "low"), ("h", "high")):
+        told.append({"field": name, "type": "quantitative", "format": ".3~f", "title": title})
+    told.append({"field": "n", "type": "quantitative", "title": "scored"})
+    return told
 
 
 def _rule(marks: Sequence[Spec], what: str, across: Spec) -> Spec:

@@ -45,6 +45,7 @@ def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotoni
     async def questions(
         request: AnyRequest,
         desk: AtDesk,
+        *,
         metric: FromQuery[str] = "",
         tag: FromQuery[str] = "",
         value: FromQuery[str] = "",
