@@ -14,6 +14,7 @@ demo: $(VENV)/.demo  ## install what it needs, then run the whole pipeline on sh
 
 assistant: $(VENV)/.assistant  ## build the agricultural assistant's knowledge base and serve it at http://127.0.0.1:8000
 	$(BIN)/ragstone assistant build --config examples/assistant/ragstone.toml
+	@echo "Its documents, model and tools stand in examples/assistant/ragstone.toml; examples/assistant/README.md says how to change them."
 	$(BIN)/ragstone serve --config examples/assistant/ragstone.toml $(SERVE)
 
 examples: $(VENV)/.demo  ## run the five examples; their reports stand in examples/*/runs

@@ -1,8 +1,8 @@
 """A conversation in the chat page, in a real browser: what a person sees, and what is kept of it.
 
-The first test has nothing scripted but the weather's server: `ragstone assistant build` and `ragstone serve` on
-some of the shipped documents, the packaged embedder, Qdrant's folder, SmolLM2. The others look at states that it
-does not get into, with an assistant that says what it is told.
+The first test has nothing scripted but the weather's server: `ragstone assistant build` and `ragstone serve`
+on some of the shipped documents, the packaged embedder, Qdrant's folder, SmolLM2. The others look at states
+that it does not get into, with an assistant that says what it is told.
 """
 
 import json
@@ -55,6 +55,9 @@ def project(folder: Path, weather: open_meteo.OpenMeteoServer, port: int) -> Non
     addresses = f'forecast_url = "{at.forecast_url}"\ngeocoding_url = "{at.geocoding_url}"\n'
     settings = settings.replace("[assistant.weather]", f"[assistant.weather]\n{addresses}#")
     settings = settings.replace("port = 8000", f"port = {port}")
+    settings = settings.replace(
+        "[assistant]", "[assistant]\ntime_limit_s = 600  # a shared machine is slow", 1
+    )
     (folder / "ragstone.toml").write_text(settings, "utf-8")
 
 
@@ -86,7 +89,7 @@ def ask(tab: Tab, text: str) -> str:
     before = tab.page.locator(".verdict").count()
     tab.page.fill("#question", text)
     tab.page.press("#question", "Enter")
-    tab.page.locator(".verdict").nth(before).wait_for(timeout=180_000)
+    tab.page.locator(".verdict").nth(before).wait_for(timeout=600_000)
     return str(tab.page.locator(".said .text").last.inner_text())
 
 
@@ -134,13 +137,13 @@ def converse(tab: Tab) -> None:
 def figures(tab: Tab, weather: open_meteo.OpenMeteoServer) -> None:
     """The crop table and the videos answer; nobody was asked but the weather's server."""
     assert len(weather.asked) == 2
-    assert "root depth" in ask(tab, "How deep are the roots of maize? My phone number is +254 712 345678.")
+    assert "rooting depth" in ask(tab, "How deep are the roots of maize? My phone number is +254 712 345678.")
     ask(tab, "Is there a video about drip irrigation?")
     assert tab.page.locator(".links a").first.get_attribute("href").startswith("https://example.org/videos/")
 
 
 def documents(tab: Tab) -> None:
-    """An answer cites a passage, which opens; what is wrong is corrected; a refusal offers what is nearest."""
+    """An answer cites a passage, which opens with what stands around it; what is wrong is corrected."""
     reply = ask(tab, NITRATE)
     assert "pounds of nitrogen" in reply
     tab.page.locator(".said").last.locator(".cite").first.click()
@@ -151,8 +154,8 @@ def documents(tab: Tab) -> None:
     verdict.locator("textarea").fill("Ask Mary at +254 712 345678: it is 5 to 10 pounds.")
     verdict.locator("form button").click()
     verdict.get_by_text("Thank you").wait_for()
-    ask(tab, "Who buys bio mass, grass and cornstalks?")
-    tab.page.locator(".said").last.locator(".sources button", has_text="Prices of farm energy").click()
+    ask(tab, "What was the price of straw, grass and cornstalks for bio mass?")
+    tab.page.locator(".said").last.locator(".sources button", has_text="page 1").first.click()
     tab.until("document.querySelectorAll('#passage-text .muted').length > 0", True)
     assert "page 1" in tab.page.inner_text("#passage-place")
     assert "Cornstalks" in tab.page.inner_text("#passage-text")
@@ -163,7 +166,7 @@ def in_arabic(tab: Tab) -> None:
     """The page turns, the reply is Arabic, and all is there after it was loaded anew."""
     tab.page.select_option("#lang", "ar")
     assert tab.run("document.documentElement.dir") == "rtl"
-    assert "ما " in ask(tab, "كيف حال الطقس غدا؟") or tab.run("document.documentElement.lang") == "ar"
+    assert ask(tab, "هل ستمطر غدًا؟").startswith("أين تقع مزرعتك؟")
     assert tab.run("document.querySelector('.said:last-child .text').lang") == "ar"
     turns = tab.page.locator("#turns > li").all_inner_texts()
     tab.page.reload()
@@ -184,7 +187,7 @@ def gone_and_back(tab: Tab, folder: Path, server: subprocess.Popen[str]) -> tupl
     before = tab.page.locator(".verdict").count()
     tab.page.get_by_role("button", name="Try again").click()
     tab.page.locator(".verdict").nth(before).wait_for(timeout=60_000)
-    assert "root depth" in tab.page.locator(".said .text").last.inner_text()
+    assert "rooting depth" in tab.page.locator(".said .text").last.inner_text()
     return server, address
 
 

@@ -47,6 +47,9 @@ def serve(
             open_session(settings, serving=True) as session,
             open_assistant(settings, session) as assistant,
         ):
+            for part, state in (await assistant.health()).items():
+                if state != "ok":
+                    say(f"{part}: {state}")
             await serve_assistant(assistant, settings, bound, ready=ready, routes=monitor_routes(settings))
 
     try:
