@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError
 import numpy as np
 import pytest
 
-from ragstone.embedding import Embedder, EmbeddingModel, open_embedder
+from ragstone.embedding import Embedder, EmbeddingModel, embedder, open_embedder
 from ragstone.embedding.model import BATCH, in_batches
 from ragstone.errors import DataError, MissingExtra, ModelError
 
@@ -256,3 +256,18 @@ def test_what_is_learned_is_stored_in_every_role_and_what_people_ask_is_not(tmp_
     assert second(["an example"], "query").tolist() == [[1, 0, 0]]
     second(["my phone is 0700 123456"], "query")
     assert asked == [("query", ["an example"]), *[("query", ["my phone is 0700 123456"])] * 2]
+
+
+def test_the_last_questions_stay_in_memory_and_not_all_of_them(monkeypatch):
+    monkeypatch.setattr(embedder, "REMEMBERED", 2)
+    asked = []
+
+    def embed(texts, _role, keep):
+        asked.extend(texts)
+        keep(range(len(texts)), np.eye(3, dtype=np.float32)[: len(texts)])
+
+    kept = Embedder(EmbeddingModel(identity="counted", embed=embed), None, kept=("passage",))
+    for text in ("a", "b", "a", "c", "a", "b"):  # c pushes b out: a was asked for after it
+        assert kept([text], "query").tolist() == [[1, 0, 0]]
+    assert asked == ["a", "b", "c", "b"]
+    assert (kept.n_embedded, kept.n_cached) == (4, 2)

@@ -1,7 +1,8 @@
 """A model over its store: each text is embedded once, and every vector is looked at before it is used."""
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Lock
@@ -15,6 +16,7 @@ from ragstone.llm import CallFailed
 from ragstone.llm.limits import CallsStopped
 
 STORE = "embeddings.sqlite"
+REMEMBERED = 2048  # texts that are not stored, whose vectors stay in memory: 3 MB at 384 numbers
 
 Bar = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """How many texts are embedded -> a context that gives a function to call for each of them."""
@@ -31,7 +33,11 @@ class Embedder:
     def __init__(
         self, model: EmbeddingModel, store: Path | None, kept: Collection[Role] = ("passage", "query")
     ) -> None:
-        """kept: texts of these roles are looked up in the store, and their vectors are written to it."""
+        """kept: texts of these roles are looked up in the store, and their vectors are written to it.
+
+        Of other roles the last REMEMBERED vectors stay in memory: one question is embedded by search, by the
+        guard of the scope and by the planner.
+        """
         self.identity = model.identity
         self.at_once = model.at_once
         self.n_embedded = 0
@@ -40,6 +46,7 @@ class Embedder:
         self._store = store
         self._kept = kept
         self._known: dict[bytes, Vectors] = {}
+        self._recent: OrderedDict[bytes, Vectors] = OrderedDict()
         self._dimension: int | None = None
         self._closed = False
         self._lock = Lock()
@@ -85,19 +92,36 @@ class Embedder:
         keys = [_key(self.identity, role, prefix + text) if text.strip() else b"" for text in texts]
         by_key = {key: prefix + text for key, text in zip(keys, texts, strict=True) if key}
         with self._lock:
-            found: dict[bytes, Vectors | CallFailed] = {
-                key: self._known[key] for key in by_key if key in self._known
-            }
+            found = self._in_memory(by_key)
             if store and len(found) < len(by_key):
                 found |= self._checked(load_vectors(store, [key for key in by_key if key not in found]))
             absent = [key for key in by_key if key not in found]
             if absent:
                 with bar(len(absent)) if bar and len(absent) > BATCH else nullcontext(_nothing) as advance:
                     found |= self._embed(absent, by_key, role, advance, store)
+            if role not in self._kept:
+                self._remember({key: found[key] for key in by_key})
             self.n_cached += len(keys) - len(absent)
         if not all(keys):
             found[b""] = self._zeros(len(texts))
         return [found[key] for key in keys]
+
+    def _in_memory(self, keys: Iterable[bytes]) -> dict[bytes, Vectors | CallFailed]:
+        found: dict[bytes, Vectors | CallFailed] = {}
+        for key in keys:
+            vector = self._known.get(key, self._recent.get(key))
+            if vector is not None:
+                found[key] = vector
+        return found
+
+    def _remember(self, found: Mapping[bytes, Vectors | CallFailed]) -> None:
+        """Keep vectors as the latest, and let go of the oldest beyond REMEMBERED."""
+        for key, vector in found.items():
+            if not isinstance(vector, CallFailed) and key not in self._known:
+                self._recent[key] = vector
+                self._recent.move_to_end(key)
+        while len(self._recent) > REMEMBERED:
+            self._recent.popitem(last=False)
 
     def close(self) -> None:
         """Begin no more batches, in whichever thread; those under way are stored. A second time: nothing."""

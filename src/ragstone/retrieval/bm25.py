@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -35,7 +35,21 @@ class _Impacts(msgspec.Struct, frozen=True):
     n_texts: int
 
 
+BM25 = Callable[[Sequence[str], int, Subset | None], list[list[Hit]]]
+"""As Rank, for who has a thread of their own."""
+
+
 def rank_by_bm25(texts: Sequence[str]) -> Rank:
+    """Return a function that ranks the texts as bm25_over does, in a thread."""
+    search = bm25_over(texts)
+
+    async def rank(questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
+        return await asyncio.to_thread(search, questions, k, among)
+
+    return rank
+
+
+def bm25_over(texts: Sequence[str]) -> BM25:
     """Return a function that ranks the texts by BM25 (Robertson and Zaragoza 2009; Lucene's variant).
 
     A text that shares no term with the question is no hit, so a ranking may be shorter than k, or empty.
@@ -43,12 +57,10 @@ def rank_by_bm25(texts: Sequence[str]) -> Rank:
     """
     index = _index(texts) if texts else None
 
-    async def rank(questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
-        if index is None:
-            return [[] for _ in questions]
-        return await asyncio.to_thread(_search, index, questions, k, among)
+    def search(questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
+        return [[] for _ in questions] if index is None else _search(index, questions, k, among)
 
-    return rank
+    return search
 
 
 def _index(texts: Sequence[str]) -> _Impacts:

@@ -11,6 +11,7 @@ from tests.support.knowledge import CROP, REGION, Words, knowledge_in, write
 from tests.support.qdrant_server import QdrantServer
 
 from ragstone.assistant.knowledge import KnowledgeDown, knowledge_base
+from ragstone.assistant.knowledge.points import Points
 from ragstone.assistant.knowledge.snapshot import among
 from ragstone.errors import ConfigError, DataError, MissingExtra
 
@@ -55,6 +56,27 @@ async def test_a_filter_lets_through_what_has_the_value_and_what_has_none(tmp_pa
         snapshot = knowledge._snapshot()
         assert among(snapshot, {"pest": "mole"}) is None
         assert among(snapshot, {"crop": "wheat"}).positions.tolist() == [3]
+
+
+async def test_the_vectors_of_a_folder_are_read_once_for_each_state(tmp_path, monkeypatch):
+    docs, read = write(tmp_path / "docs", **TEXTS), []
+    vectors = Points.vectors
+
+    def counted(self, n_numbers, positions):
+        read.append(len(positions))
+        return vectors(self, n_numbers, positions)
+
+    monkeypatch.setattr(Points, "vectors", counted)
+    async with knowledge_in(tmp_path) as knowledge:
+        await knowledge.build([docs])
+        await asyncio.gather(*(knowledge.search("What is sown?", 2) for _ in range(9)))
+        await knowledge.remove("docs/rice.md")
+        assert found_ids(await knowledge.search("What is sown?", 9, {"crop": "maize"})) == [
+            "both",
+            "maize",
+            "soil",
+        ]
+        assert read == [4, 3]
 
 
 async def test_words_and_meaning_both_find(tmp_path):

@@ -96,7 +96,7 @@ class Support:
         does, in a sentence about pesticides, an active ingredient that it lacks.
         """
         words = content_words(sentence)
-        able = [n for n in range(len(self._evidence)) if self._may_say(sentence, self._evidence[n])]
+        able = self._able(sentence)
         for numbers, enough, similar in (
             ([n for n in marked if n in able], MARKED, SIMILAR_MARKED),
             (able, FOUND, SIMILAR_FOUND),
@@ -130,12 +130,16 @@ class Support:
         """Note a sentence that has been said: what comes next may be as short as an item of its list."""
         self._known |= frozenset(term for word in content_words(sentence) for term in word_terms(word))
 
-    def _may_say(self, sentence: str, one: Evidence) -> bool:
-        strict = names_pesticide(sentence)
-        held = one.values if strict else one.values | self._asked_values
-        if any(not values & held for values in stated_values(sentence)):
-            return False
-        return not strict or ingredients_in(sentence) <= one.ingredients
+    def _able(self, sentence: str) -> list[int]:
+        """Return the passages that no number, and no ingredient, of a sentence rules out."""
+        strict, stated = names_pesticide(sentence), stated_values(sentence)
+        known: frozenset[float] = frozenset() if strict else self._asked_values
+        named = ingredients_in(sentence) if strict else frozenset()
+        return [
+            n
+            for n, one in enumerate(self._evidence)
+            if all(values & (one.values | known) for values in stated) and named <= one.ingredients
+        ]
 
     async def _shares(
         self, sentence: str, words: Sequence[str], numbers: Sequence[int], enough: float, similar: float
@@ -188,10 +192,11 @@ class Support:
         return {n: (float(self._vectors[n] @ own) - base) / (1 - base) for n in numbers}
 
 
-def content_words(text: str) -> list[str]:
+@lru_cache(maxsize=1024)  # each check of a sentence begins with them
+def content_words(text: str) -> tuple[str, ...]:
     """Return the words of a text that carry its content, each once: no numbers, no function words."""
     words = dict.fromkeys(tokenize(text))
-    return [word for word in words if not word.isdecimal() and word not in _function_words()]
+    return tuple(word for word in words if not word.isdecimal() and word not in _function_words())
 
 
 def _share(words: Collection[str], terms: frozenset[str]) -> float:

@@ -15,6 +15,7 @@ from ragstone.assistant.knowledge.cutting import Halted
 from ragstone.assistant.knowledge.entry import Advance, BadUpload, Built, Entry, KnowledgeDown, Placed
 from ragstone.assistant.knowledge.finding import root_of
 from ragstone.assistant.knowledge.grouping import Namer
+from ragstone.assistant.knowledge.nearest import Nearest
 from ragstone.assistant.knowledge.points import ASKER, Points
 from ragstone.assistant.knowledge.snapshot import Snapshot, among, passage_of, place_of, take_snapshot
 from ragstone.assistant.knowledge.uploads import FOLDER, check_upload, keeping, safe_name
@@ -22,7 +23,7 @@ from ragstone.config import AssistantSection
 from ragstone.corpus import IngestOptions
 from ragstone.corpus.tags import Tag
 from ragstone.corpus.tokens import tokenize
-from ragstone.embedding import Embed, Embedder
+from ragstone.embedding import Embed, Embedder, Gathered, Vectors
 from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
 from ragstone.retrieval.fusion import FUSED_DEPTH, score_fusion
 from ragstone.tables.holding import held
@@ -96,6 +97,8 @@ class KnowledgeBase:
         self._stops: set[threading.Event] = set()  # one for each change that waits or is under way
         self._loading = threading.Lock()
         self._taken: Snapshot | None = None
+        self._nearest = Nearest(kept.points)
+        self._gathered = Gathered(kept.embed) if isinstance(kept.embed, Embedder) else None
 
     async def close(self) -> None:
         """Stop a build that is under way, in good order, and let go of everything."""
@@ -163,25 +166,36 @@ class KnowledgeBase:
         Raises KnowledgeDown where the store or the embedder cannot be reached.
         """
         asked = query.strip()[:MOST_ASKED]
-        snapshot = await asyncio.to_thread(self._snapshot)
-        if not asked or not snapshot.chunks:
-            self._check_embedder(snapshot)
-            return []
-        subset = among(snapshot, self._meant(filters or {}))
-        depth = max(k, FUSED_DEPTH)
-        where = {} if subset is None else subset.where
-        near, [by_words] = await asyncio.gather(
-            asyncio.to_thread(self._near, asked, depth, where), snapshot.rank([asked], depth, subset)
-        )
-        by_meaning = [(snapshot.by_point[name], score) for name, score in near if name in snapshot.by_point]
-        fused = score_fusion([by_meaning, by_words], [1.0, 1.0], depth)
-        return [passage_of(snapshot, position, score) for position, score in fused[:k]]
-
-    def _near(self, asked: str, depth: int, where: Mapping[str, str]) -> list[tuple[str, float]]:
+        taken = self._taken
+        if not asked or taken is None or not taken.chunks:  # there may be nothing to embed it for
+            taken = await asyncio.to_thread(self._snapshot)
+            self._check_embedder(taken)
+            if not asked or not taken.chunks:
+                return []
         try:
-            return self._kept.points.nearest(self._kept.embed([asked], "query")[0], depth, where)
+            vector = await self._vector(asked)
+            return await asyncio.to_thread(self._found, asked, vector, k, filters or {})
         except (DataError, ConfigError, ModelError) as mistake:
             raise KnowledgeDown(DOWN) from mistake
+
+    async def _vector(self, asked: str) -> Vectors:
+        """Return the vector of a question; questions that come at once are embedded together."""
+        if self._gathered is not None:
+            return (await self._gathered([asked], "query"))[0]
+        vectors: Vectors = await asyncio.to_thread(self._kept.embed, [asked], "query")
+        return vectors[0]
+
+    def _found(self, asked: str, vector: Vectors, k: int, filters: Mapping[str, str]) -> list[Passage]:
+        """Return the passages: all in one thread, which costs less than to go from one to the next."""
+        snapshot = self._snapshot()
+        if not snapshot.chunks:
+            return []
+        subset = among(snapshot, self._meant(filters))
+        depth = max(k, FUSED_DEPTH)
+        by_meaning = self._nearest(vector, depth, snapshot, subset)
+        [by_words] = snapshot.by_words([asked], depth, subset)
+        fused = score_fusion([by_meaning, by_words], [1.0, 1.0], depth)
+        return [passage_of(snapshot, position, score) for position, score in fused[:k]]
 
     def _check_embedder(self, snapshot: Snapshot) -> None:
         if snapshot.foreign:

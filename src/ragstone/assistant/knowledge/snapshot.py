@@ -12,10 +12,10 @@ from ragstone.assistant.knowledge.catalogue import Catalogue, FileRow, Stored
 from ragstone.assistant.knowledge.cutting import tags_of
 from ragstone.assistant.knowledge.entry import Entry, Placed
 from ragstone.records import Chunk, Document
-from ragstone.retrieval.bm25 import rank_by_bm25
+from ragstone.retrieval.bm25 import BM25, bm25_over
 from ragstone.retrieval.filters import chunk_tags
 from ragstone.retrieval.passages import indexed_text
-from ragstone.retrieval.ranks import Rank, Subset
+from ragstone.retrieval.ranks import Subset
 
 AROUND = 600  # characters of the document that are shown before and after a passage
 
@@ -38,7 +38,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     by_id: dict[str, int]
     by_point: dict[str, int]
     having: dict[str, dict[str | None, Positions]]
-    rank: Rank
+    by_words: BM25
     foreign: bool
 
 
@@ -58,7 +58,7 @@ def take_snapshot(catalogue: Catalogue, identity: str) -> Snapshot:
         by_id={chunk.id: at for at, chunk in enumerate(chunks)},
         by_point={point: at for at, point in enumerate(points)},
         having=_having(chunks),
-        rank=rank_by_bm25([indexed_text(chunk) for chunk in chunks]),
+        by_words=bm25_over([indexed_text(chunk) for chunk in chunks]),
         foreign=not rows and bool(catalogue.files()),
     )
 
