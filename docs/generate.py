@@ -271,6 +271,7 @@ HEADINGS = {
     "judging": "Judges",
     "agreement": "How good the judge is",
     "experiments": "Comparing",
+    "assistant": "The assistant",
     "monitor": "Watching an application",
     "report": "Runs and reports",
     "statistics": "Statistics",
@@ -335,7 +336,7 @@ def _entry(name: str) -> str:
 def _signature(function: Callable[..., object]) -> str:
     """Return a function's signature as its source has it, one parameter a line if it is long."""
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(node, ast.FunctionDef)
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     parameters = [_code(argument) for argument in node.args.args]
     first = len(parameters) - len(node.args.defaults)
     for place, default in enumerate(node.args.defaults, first):

@@ -5,6 +5,12 @@ from .agreement import ReportCard as ReportCard
 from .agreement import corrected_means as corrected_means
 from .agreement import next_to_label as next_to_label
 from .agreement import report_cards as report_cards
+from .assistant.assistant import Assistant as Assistant
+from .assistant.conversation import Asked as Asked
+from .assistant.conversation import Citation as Citation
+from .assistant.conversation import Passage as Passage
+from .assistant.conversation import Said as Said
+from .assistant.conversation import Turn as Turn
 from .config import Settings as Settings
 from .config import load_settings as load_settings
 from .corpus import Corpus as Corpus
@@ -42,6 +48,8 @@ from .engine import run as run
 from .engine import sample_log as sample_log
 from .engine import tag as tag
 from .engine import translate as translate
+from .engine.assistant import open_assistant as open_assistant
+from .engine.assistant_build import build_knowledge as build_knowledge
 from .engine.blaming import blame as blame
 from .engine.cascade_file import write_cascade as write_cascade
 from .engine.comparing import compare as compare

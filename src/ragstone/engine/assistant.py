@@ -25,12 +25,12 @@ from ragstone.assistant.planning.state import Choose, Write
 from ragstone.assistant.planning.words import words_chooser, write_by_words
 from ragstone.assistant.tool import Tool
 from ragstone.assistant.tools import crops_tool, function_tool, videos_tool, weather_tool
-from ragstone.config import AssistantSection, Settings
+from ragstone.config import AssistantSection, Settings, load_settings
 from ragstone.corpus.tags import load_tags
 from ragstone.embedding import Gathered
 from ragstone.engine.assistant_build import opened_knowledge
 from ragstone.engine.assistant_ready import learn_texts
-from ragstone.engine.session import Session
+from ragstone.engine.session import Session, open_session
 from ragstone.errors import ModelError
 from ragstone.llm import Ask, CallFailed, Prompt, Reply, Stream
 
@@ -39,35 +39,42 @@ MOST_TURNS_TOKENS = 3000  # of a prompt, for the conversation; a third of the mo
 
 @contextlib.asynccontextmanager
 async def open_assistant(
-    settings: Settings, session: Session, *, today: Callable[[], date] = date.today
+    settings: Settings | None = None,
+    session: Session | None = None,
+    *,
+    today: Callable[[], date] = date.today,
 ) -> AsyncIterator[Assistant]:
     """Give the assistant of `[assistant]`; servers of its tools, its log and its store are left at the end.
 
-    today: read once for each conversation. Raises ModelError where no model is named or it cannot be had,
-    ConfigError for a file, function or server of its tools that is not there, naming the key, and what
-    opened_knowledge raises.
+    settings: default ragstone.toml. session: whose models and vectors it uses; without one it keeps no reply
+    of a model, as a server does. today: read once for each conversation. Raises ModelError where no model is
+    named or it cannot be had, ConfigError for a file, function or server of its tools that is not there,
+    naming the key, and what opened_knowledge raises.
     """
+    settings = settings or load_settings()
     section, root = settings.assistant, Path(settings.root)
     model = _model(section)
     tags = load_tags(settings.path(section.tags)) if section.tags else []
     async with AsyncExitStack() as stack:
-        knowledge = await stack.enter_async_context(opened_knowledge(settings, session))
-        watched = _Watched(await session.ask(model), await session.stream(model))
+        own = open_session(settings, serving=True)
+        opened = await stack.enter_async_context(own) if session is None else session
+        knowledge = await stack.enter_async_context(opened_knowledge(settings, opened))
+        watched = _Watched(await opened.ask(model), await opened.stream(model))
         answering = Answering(
             stream=watched.stream,
             prompt=load_answering_prompt(section.prompt),
-            secret=session.secret(),
-            embed=session.embedder(section.embedder),
-            context_tokens=session.context_tokens(model),
-            model=(await session.door(model)).endpoint.identity,
+            secret=opened.secret(),
+            embed=opened.embedder(section.embedder),
+            context_tokens=opened.context_tokens(model),
+            model=(await opened.door(model)).endpoint.identity,
         )
         documents = documents_tool(knowledge.search, answering, k=section.k, tags=tags)
-        tools = [documents, *await _open_tools(settings, session, stack)]
+        tools = [documents, *await _open_tools(settings, opened, stack)]
         topics = knowledge.filters().get("topic", [])
-        await learn_texts(section, tools, topics, session.embedder(section.embedder))
-        agent = _agent(section, session, menu_of(tools), watched, model=model, topics=topics)
+        await learn_texts(section, tools, topics, opened.embedder(section.embedder))
+        agent = _agent(section, opened, menu_of(tools), watched, model=model, topics=topics)
         agent = msgspec.structs.replace(agent, model=answering.model)
-        log = open_log(section.log, root, session.secret())
+        log = open_log(section.log, root, opened.secret())
         stack.callback(log.close)
 
         async def health() -> dict[str, str]:

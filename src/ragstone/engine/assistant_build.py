@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ragstone.assistant.knowledge import Advance, Built, Entry, KnowledgeBase, open_knowledge
 from ragstone.assistant.knowledge.grouping import Namer
-from ragstone.config import Settings
+from ragstone.assistant.knowledge.knowledge_base import silent
+from ragstone.config import Settings, load_settings
 from ragstone.corpus.model_tags import name_topic
 from ragstone.corpus.tags import load_tags
 from ragstone.engine.local import run_sync
@@ -60,22 +61,28 @@ async def _namer(model: str, session: Session) -> Namer:
 
 
 def build_knowledge(
-    sources: Sequence[Path | str], settings: Settings, advance: Advance, model: str | None = None
+    sources: Sequence[Path | str] = (),
+    settings: Settings | None = None,
+    advance: Advance = silent,
+    model: str | None = None,
 ) -> Built:
     """Make the knowledge base hold what these sources hold.
 
-    Without one they are those of `[documents]`, else those that were ever built from. model: names topics.
+    Without one they are those of `[documents]`, else those that were ever built from. settings: default
+    ragstone.toml. advance: is told (stage, done, total). model: names topics.
 
     Raises what KnowledgeBase.build raises; DataError where there is nothing to build from; Stopped on Ctrl-C.
     """
 
+    found = settings or load_settings()
+
     async def work() -> Built:
         async with (
-            open_session(settings) as session,
-            opened_knowledge(settings, session, model) as knowledge,
+            open_session(found) as session,
+            opened_knowledge(found, session, model) as knowledge,
         ):
             try:
-                declared = [settings.path(path) for path in settings.documents.paths]
+                declared = [found.path(path) for path in found.documents.paths]
                 chosen = sources or declared or knowledge.sources()
                 if not chosen:
                     raise DataError(
