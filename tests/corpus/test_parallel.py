@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.corpus import IngestOptions, Skipped, parallel, read_corpus
 from ragstone.corpus.file import File
-from ragstone.corpus.parallel import n_processes, read_in_processes
+from ragstone.corpus.parallel import n_processes, read_guarded, read_in_processes
 from ragstone.errors import MissingExtra
 
 DEADLY = """
@@ -93,3 +93,31 @@ def test_a_handful_of_small_files_is_read_by_one_process_and_many_by_more(folder
     assert n_processes(files, IngestOptions()) == 1
     assert n_processes(files * 500, IngestOptions()) == 4
     assert n_processes([*files, Skipped("x", "y")], IngestOptions(processes=3)) == 3
+
+
+GREEDY = """
+import ragstone.corpus.worker as worker
+read_file = worker.read_file
+worker.read_file = lambda file, options: read_file(file, options) if bytearray(1_500_000_000) else []
+"""
+LIMITED = """
+import resource
+import ragstone.corpus.worker as worker
+from ragstone.corpus.file import Skipped
+limits = [resource.getrlimit(one) for one in (resource.RLIMIT_CPU, resource.RLIMIT_DATA)]
+worker.read_file = lambda file, options: [Skipped("", str(limits))]
+"""
+
+
+def test_a_file_of_a_stranger_is_skipped_when_it_takes_too_much(tmp_path, monkeypatch):
+    file = File(tmp_path / "rice.txt", "rice.txt", b"Rice stands in water.")
+    [document] = read_guarded(file, IngestOptions())
+    assert document.text == "Rice stands in water."
+    monkeypatch.setattr(parallel, "BEFORE", GREEDY)
+    [skipped] = read_guarded(file, IngestOptions(), n_bytes=1_000_000_000)
+    assert "more than 60 s or 1 GB" in skipped.reason
+    [document] = read_guarded(file, IngestOptions())  # of 2 GB there is enough
+    assert document.text == "Rice stands in water."
+    monkeypatch.setattr(parallel, "BEFORE", LIMITED)
+    [limits] = read_guarded(file, IngestOptions(), cpu_s=50)
+    assert limits.reason == "[(50, 50), (2000000000, 2000000000)]"

@@ -30,9 +30,42 @@ _RUN = "from ragstone.corpus.worker import main; main()"
 BEFORE = ""  # what a process runs first; a test of crashes needs it
 # There is a process for each core already: threads of NumPy's in each of them would wait for one another.
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+# What a file of a stranger may take; one that takes more is a bomb, or as good as one.
+GUARDED_CPU_S, GUARDED_BYTES = 60, 2_000_000_000
+_GUARD = """
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_CPU, ({cpu_s}, {cpu_s}))
+    resource.setrlimit(resource.RLIMIT_DATA, ({n_bytes}, {n_bytes}))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+except (ImportError, OSError, ValueError):
+    pass  # not every system has limits
+"""
 AHEAD = 4  # files in flight for each process, so that a slow one does not stop the others
 
 Given = list[Document | Skipped]
+
+
+def read_guarded(
+    file: File, options: IngestOptions, *, cpu_s: int = GUARDED_CPU_S, n_bytes: int = GUARDED_BYTES
+) -> Given:
+    """Return what a file gives, read in a process of its own: skipped where that takes too much, or crashes.
+
+    cpu_s: seconds of computing; n_bytes: memory. Not every system has these limits. Raises MissingExtra.
+    """
+    worker = _Worker(options, _GUARD.format(cpu_s=cpu_s, n_bytes=n_bytes))
+    try:
+        given = worker.read(file)
+    finally:
+        worker.end()
+        worker.close()
+    if worker.n_died:
+        reason = (
+            f"it takes more than {cpu_s} s or {n_bytes / 1e9:.0f} GB to read, or crashes the reader: split it, "
+            "or save it anew with another program"
+        )
+        return [Skipped(str(file.path), reason)]
+    return given
 
 
 def n_processes(files: Sequence[Found], options: IngestOptions) -> int:
@@ -103,8 +136,10 @@ def _result(one: tuple[str, Given | Future[Given]]) -> tuple[str, Given]:
 class _Worker:
     """A process that reads files; it starts with the first one, and anew after it has died."""
 
-    def __init__(self, options: IngestOptions) -> None:
+    def __init__(self, options: IngestOptions, guard: str = "") -> None:
+        self.n_died = 0
         self._options = options
+        self._guard = guard
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
 
@@ -114,6 +149,7 @@ class _Worker:
             return read_file(file, self._options)
         reply = self._ask(pickle.dumps((file, self._options), protocol=5))
         if reply is None:
+            self.n_died += 1
             return [Skipped(str(file.path), f"the process that read it died ({self._stop()})")]
         given: Given | None = pickle.loads(reply)  # noqa: S301 - from our own process
         # What was raised there is raised here too, by reading the file again.
@@ -121,7 +157,7 @@ class _Worker:
 
     def _start(self) -> bool:
         """Start the process; return whether it is ready."""
-        code = f"import sys; sys.path[:] = {sys.path!r}\n{BEFORE}\n{_RUN}"
+        code = f"import sys; sys.path[:] = {sys.path!r}\n{self._guard}\n{BEFORE}\n{_RUN}"
         command = [sys.executable, "-c", code]
         alone = {**os.environ, **dict.fromkeys(_THREADS, "1")}
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=alone)

@@ -205,3 +205,19 @@ async def test_old_jobs_are_forgotten(monkeypatch):
     started = [queue.start(str(n), work) for n in range(3)]
     assert [queue.get(job.id) for job in started] == [None, started[1], started[2]]
     await queue.close()
+
+
+def test_an_upload_that_never_gets_its_turn_leaves_no_file_behind(
+    open_client, scripted, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(jobs, "MOST_WAITING", 2)
+    client = open_client()
+
+    async def slow(*_):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(scripted.knowledge, "add", slow)
+    assert [upload(client).status_code for _ in range(3)] == [202, 202, 429]
+    client.__exit__(None, None, None)
+    assert not list(tmp_path.glob("ragstone-upload-*"))

@@ -11,7 +11,7 @@ from tests.support.pdf import At, write_pdf
 
 from ragstone.assistant.knowledge import BadUpload
 from ragstone.assistant.knowledge.uploads import safe_name
-from ragstone.corpus import IngestOptions
+from ragstone.corpus import IngestOptions, parallel
 
 MAIZE = b"# Maize\n\nMaize is sown in May."
 
@@ -174,3 +174,18 @@ async def test_an_upload_that_was_kept_and_not_taken_in_is_taken_in_by_the_next_
     async with knowledge_in(tmp_path) as knowledge:
         await knowledge.build([docs])
         assert ids(knowledge) == ["docs/rice.md", "uploads/maize.md"]
+
+
+async def test_a_file_that_crashes_its_reader_costs_nothing_but_itself(tmp_path, monkeypatch):
+    crash = "import os, ragstone.corpus.worker as worker\nworker.read_file = lambda *_: os.abort()"
+    monkeypatch.setattr(parallel, "BEFORE", crash)
+    (tmp_path / "maize.pdf").write_bytes(write_pdf([[At(72, 700, "Maize is sown in May.")]]))
+    async with knowledge_in(tmp_path) as knowledge:
+        for name, content in (
+            ("maize.pdf", (tmp_path / "maize.pdf").read_bytes()),
+            ("long.txt", MAIZE * 10_000),
+        ):
+            with pytest.raises(BadUpload, match=r"60 s or 2 GB to read, or crashes the reader: split it"):
+                await knowledge.add(name, content)
+        await knowledge.add("maize.md", MAIZE)
+        assert ids(knowledge) == ["uploads/maize.md"]

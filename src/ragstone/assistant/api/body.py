@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 from litestar import Request
-from litestar.types import Message, Receive
+from litestar.types import Receive
+from litestar.types.asgi_types import ReceiveMessage
 
 from ragstone.assistant.api.problems import Refused
 
@@ -29,7 +30,7 @@ def patient(receive: Receive, quiet_s: float | None = None) -> Receive:
     """Return what receives a request, and raises Refused where its body stops to come; default QUIET_S."""
     coming = True
 
-    async def received() -> Message:
+    async def received() -> ReceiveMessage:
         nonlocal coming
         if not coming:  # from now on it waits for the client to hang up
             return await receive()

@@ -37,7 +37,8 @@ class Clocks:
 
 class Desk:
     """One for each app, and only read. k: passages for a question. in_flight: exchanges that are being
-    answered; busy: their conversations.
+    answered; busy: their conversations. checking: held by the one upload that is looked at, lest others that
+    wait for it take all threads.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Desk:
         self.metrics = Metrics()
         self.in_flight: set[asyncio.Task[Any]] = set()
         self.busy: set[str] = set()
+        self.checking = asyncio.Lock()
 
     async def health(self) -> dict[str, str]:
         """Return the state of each part: "ok", or what is wrong with it."""

@@ -57,18 +57,16 @@ async def add_document(
     desk.check_admin(request)
     stored = await _stored(data.file)
     try:
-        name = await asyncio.to_thread(_checked, desk.assistant.knowledge, data.file.filename, stored)
+        async with desk.checking:
+            name = await asyncio.to_thread(_checked, desk.assistant.knowledge, data.file.filename, stored)
 
         async def work(advance: Advance) -> list[str]:
-            try:
-                content = await asyncio.to_thread(stored.read_bytes)
-                await desk.assistant.knowledge.add(name, content, advance)
-            finally:
-                stored.unlink(missing_ok=True)
+            content = await asyncio.to_thread(stored.read_bytes)
+            await desk.assistant.knowledge.add(name, content, advance)
             return []
 
-        return desk.jobs.start(f"add {name}", work)
-    except Refused:
+        return desk.jobs.start(f"add {name}", work, lambda: stored.unlink(missing_ok=True))
+    except BaseException:
         stored.unlink(missing_ok=True)
         raise
 

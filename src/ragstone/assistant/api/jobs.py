@@ -44,8 +44,11 @@ class Jobs:
         self._tasks: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
 
-    def start(self, what: str, work: Work) -> Job:
-        """Return a new job, which runs when those before it are done. Raises Refused where too many wait."""
+    def start(self, what: str, work: Work, finish: Callable[[], None] = lambda: None) -> Job:
+        """Return a new job, which runs when those before it are done. Raises Refused where too many wait.
+
+        finish: is called when the job is over, also if it never ran.
+        """
         if len(self._tasks) >= MOST_WAITING:
             raise Refused(
                 429, f"{MOST_WAITING} jobs wait already: ask again when one is done", Retry_After="30"
@@ -55,6 +58,7 @@ class Jobs:
         task = asyncio.create_task(self._run(job, work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: finish())
         for old in list(self._jobs)[:-MOST_KEPT]:
             del self._jobs[old]
         return job

@@ -251,10 +251,13 @@ class Catalogue:
         return blake2b(held, digest_size=8).hexdigest()
 
     def grouped(self) -> Grouped | None:
-        """Return when documents were grouped last; None where they have no topics."""
+        """Return when documents were grouped last; None where they have no topics, or nobody can tell."""
         with self._errors():
             row = self._database.execute("SELECT value FROM meta WHERE key = 'grouped'").fetchone()
-        return None if row is None else msgspec.json.decode(row[0], type=Grouped)
+        try:
+            return None if row is None else msgspec.json.decode(row[0], type=Grouped)
+        except msgspec.DecodeError:  # of another version: they are grouped anew
+            return None
 
     def set_topics(self, topics: dict[str, str | None], after: Grouped | None) -> None:
         """Give documents their topics, and remember when; None: they have none."""

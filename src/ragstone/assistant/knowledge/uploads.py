@@ -9,12 +9,14 @@ from pathlib import Path
 from ragstone.assistant.knowledge.entry import BadUpload
 from ragstone.corpus import READERS, IngestOptions, Skipped
 from ragstone.corpus.file import File
+from ragstone.corpus.parallel import read_guarded
 from ragstone.corpus.reading import CONVERTED, read_file
 from ragstone.corpus.sources import ARCHIVE
 from ragstone.errors import DataError
 
 FOLDER = "uploads"
 MOST_BYTES_OF_NAME = 150  # file systems take 255, and a name gets an ending while it is written
+HARMLESS_BYTES = 200_000
 HEAD = 1024  # bytes in which a file says what it is
 
 _PACKED = (".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm")
@@ -63,10 +65,15 @@ def check_upload(name: str, content: bytes, options: IngestOptions) -> None:
             "unsupported",
             f"{name}: its name says {file.path.suffix}, but it is {other}. Rename or convert it.",
         )
-    found = read_file(file, options)
+    found = read_guarded(file, options) if _may_harm(file, content) else read_file(file, options)
     if all(isinstance(one, Skipped) for one in found):
         reason = next(one.reason for one in found if isinstance(one, Skipped))
         raise BadUpload("unreadable", f"{name}: {reason}.")
+
+
+def _may_harm(file: File, content: bytes) -> bool:
+    """Return whether a file may take much more memory or time than it is long, or crash a library."""
+    return file.path.suffix.lower() in (".pdf", *_PACKED) or len(content) > HARMLESS_BYTES
 
 
 def _check_ending(name: str) -> None:
