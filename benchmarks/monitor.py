@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from monitor_log import JUDGES, judgement_rows, log_rows, measure, read, take, write_jsonl
+from monitor_log import JUDGES, judgement_rows, log_rows, measure, read, take, write_jsonl  # type: ignore[import-not-found]
 
 TODAY = datetime.date(2026, 6, 20)  # the day after the last of the log
 STORE = "plain"
