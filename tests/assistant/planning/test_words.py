@@ -9,13 +9,13 @@ import pytest
 from tests.assistant.planning.conftest import Replies, asked, tools
 from tests.support.scripted_assistant import embed_words
 
-from ragstone.assistant.conversation import Asked
+from ragstone.assistant.conversation import Asked, Turn
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.actions import menu_of
 from ragstone.assistant.planning.loop import Agent, n_asked
 from ragstone.assistant.planning.slots import know_by_words
 from ragstone.assistant.planning.state import Chosen, State
-from ragstone.assistant.planning.words import words_chooser, write_by_words
+from ragstone.assistant.planning.words import _filled, words_chooser, write_by_words
 from ragstone.assistant.tool import Observation, Situation, Tool
 from ragstone.corpus.tags import Tag
 from ragstone.embedding import Role, Vectors
@@ -228,3 +228,24 @@ def test_a_table_without_the_crop_leads_to_the_documents(replies: Replies) -> No
         agent_by_words(made), asked("How many days does maize need until harvest?"), crop="maize"
     )
     assert [step.action for step in said.steps] == ["crop_table", "search_documents"]
+
+
+def test_a_region_of_an_earlier_turn_restricts_no_table():
+    class Table(msgspec.Struct, frozen=True, kw_only=True):
+        crop: str | None = None
+        region: str | None = None
+
+    async def call(_arguments, _situation):
+        raise AssertionError("nothing is called")
+
+    table = Tool(name="crop_table", description="", arguments=Table, call=call)
+    state = State(
+        asked=Asked(turns=(Turn("user", "And the roots of maize?"),)),
+        lang="en",
+        today=date(2026, 11, 21),
+        known={"crop": "maize", "region": "Nebraska"},
+    )
+    assert _filled(state, "And the roots of maize?", table) == {"crop": "maize"}
+    named = {"crop": "maize", "region": "Nebraska"}
+    assert _filled(state, "And the roots of maize in Nebraska?", table) == named
+    assert _filled(msgspec.structs.replace(state, known={}), "Which crops are there?", table) is None

@@ -166,6 +166,12 @@ def _slot(field: str) -> str:
     return "place" if field in PLACES else field
 
 
+def _of_earlier(value: object, field: msgspec.structs.FieldInfo, question: str) -> bool:
+    """Say whether a tag restricts a tool only because an earlier turn named it: of a table it hides rows."""
+    kept = field.required or field.name in (*QUESTIONS, *PLACES, "crop")
+    return isinstance(value, str) and not kept and value.casefold() not in question.casefold()
+
+
 def _filled(state: State, question: str, tool: Tool) -> dict[str, object] | None:
     """Return arguments for a tool: the question and the slots; None where it needs something else, or none is
     known."""
@@ -181,14 +187,19 @@ def _filled(state: State, question: str, tool: Tool) -> dict[str, object] | None
             value = _days(question, state.lang)
         elif slot == "place" and value is None:
             value = place_in(question, state.lang, state.known.get("crop", ""), eager=True)
-        if value is not None:
+        if value is not None and not (tool.name != SEARCH and _of_earlier(value, field, question)):
             given[field.name] = value
         elif field.required:
             return None
-    if not given and tool.arguments.__struct_fields__:  # it would tell everything that it knows
-        return None
+    return given if _will_do(given, tool) else None
+
+
+def _will_do(given: dict[str, object], tool: Tool) -> bool:
+    """Say whether a tool takes these arguments; without any, one that has some tells all it knows."""
+    if not given and tool.arguments.__struct_fields__:
+        return False
     try:
         msgspec.convert(given, tool.arguments)
     except msgspec.ValidationError:
-        return None
-    return given
+        return False
+    return True
