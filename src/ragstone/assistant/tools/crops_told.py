@@ -89,7 +89,8 @@ def _crop(name: str, rows: Sequence[Row], told: Sequence[str], columns: Columns,
     lines = [f"- {one}" for one in _figures(rows[0], shared, lang)]
     if any(one in told for one in apart):
         lines += dict.fromkeys(f"- {'; '.join(_figures(row, beside, lang))}" for row in rows)
-    return [f"{line(name, 80)}: {say('no_figure', lang)}"] if not lines else [f"{line(name, 80)}:", *lines]
+    head = f"{line(name, 80)}{_colon(lang)}"
+    return [head, *lines] if lines else [f"{head} {say('no_figure', lang)}"]
 
 
 def _figures(row: Row, names: Sequence[str], lang: str) -> list[str]:
@@ -115,8 +116,11 @@ def _figure(name: str, values: Sequence[Value], column: str, lang: str) -> str:
     told = say("between", lang, low=shown[0], high=shown[1]) if len(shown) == 2 else shown[0]
     unit = UNITS.get(unit_of(column), "") if _is_number(values[0]) else ""
     told = say("days", lang, value=told) if unit == "days" else f"{told} {unit}".rstrip()
-    colon = " :" if lang == "fr" else ":"
-    return f"{column_told(name, lang)}{colon} {told}"
+    return f"{column_told(name, lang)}{_colon(lang)} {told}"
+
+
+def _colon(lang: str) -> str:
+    return " :" if lang == "fr" else ":"
 
 
 def _value(value: Value, lang: str) -> str:
