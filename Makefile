@@ -61,6 +61,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python -m benchmarks.critics
 	$(BIN)/python -m benchmarks.facts
 	$(BIN)/python benchmarks/sampling.py 20000
+	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python benchmarks/systems.py
 	$(BIN)/python benchmarks/translation.py ../shared/data/xquad/questions.jsonl
 

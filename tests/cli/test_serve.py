@@ -21,6 +21,12 @@ def test_a_public_address_without_keys_is_refused(tmp_path):
     assert (ran.code, "keys_file" in ran.err) == (2, True)
 
 
+def test_a_keys_file_that_is_missing_is_told_before_anything_is_opened(tmp_path):
+    ran = ragstone("serve", "--config", settings(tmp_path, 'keys_file = "keys.toml"\nport = 0'))
+    assert (ran.code, "keys.toml: cannot be read" in ran.err) == (2, True)
+    assert "Getting ready" not in ran.err
+
+
 def test_a_port_that_is_taken_is_told(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

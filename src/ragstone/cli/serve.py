@@ -29,11 +29,12 @@ def serve(
     from ragstone.engine.assistant import open_assistant
     from ragstone.engine.session import open_session
     from ragstone.web.monitor_routes import monitor_routes
-    from ragstone.web.serving import check_public, listen, serve_assistant
+    from ragstone.web.serving import check_public, keys_of, listen, serve_assistant
 
     settings = choose(load_settings(config), "serve", host=host, port=port)
     settings = choose(settings, "assistant", model=model)
     check_public(settings)
+    keys_of(settings)  # a file that is missing is told before the assistant is opened, which takes long
     bound = listen(settings.serve.host, settings.serve.port)
 
     def ready(address: str) -> None:

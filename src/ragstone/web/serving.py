@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import gc
 import signal
 import socket
 import threading
@@ -28,6 +29,12 @@ def check_public(settings: Settings) -> None:
             "spend your money. Write a keys_file (see docs/serve.md), or listen on 127.0.0.1, behind a proxy "
             "that asks who it is."
         )
+
+
+def keys_of(settings: Settings) -> dict[str, str] | None:
+    """Return the keys of `[serve]`, None where there is no keys_file. Raises what read_keys raises."""
+    serve = settings.serve
+    return read_keys(settings.path(serve.keys_file)) if serve.keys_file else None
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -79,12 +86,11 @@ async def serve_assistant(
     except ImportError:
         raise MissingExtra("serving", "serve") from None
     serve = settings.serve
-    keys = read_keys(settings.path(serve.keys_file)) if serve.keys_file else None
     app = create_app(
         assistant,
         serve,
         folder=settings.path(settings.assistant.store),
-        keys=keys,
+        keys=keys_of(settings),
         k=settings.assistant.k,
         routes=routes,
     )
@@ -104,6 +110,9 @@ async def serve_assistant(
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
+                # What is there by now stays: else all requests wait some 0.2 s each time it is gone through.
+                gc.collect()
+                gc.freeze()
                 ready(address_of(bound))
 
         @contextlib.contextmanager
@@ -113,7 +122,10 @@ async def serve_assistant(
             with _heard(lambda number: self.handle_exit(number, None)):
                 yield
 
-    await Server(config).serve(sockets=[bound])
+    try:
+        await Server(config).serve(sockets=[bound])
+    finally:
+        gc.unfreeze()
 
 
 @contextlib.contextmanager
