@@ -143,7 +143,7 @@ def figures(tab: Tab, weather: open_meteo.OpenMeteoServer) -> None:
 
 
 def documents(tab: Tab) -> None:
-    """An answer cites a passage, which opens with what stands around it; what is wrong is corrected."""
+    """An answer cites a passage, which opens; what is wrong is corrected."""
     reply = ask(tab, NITRATE)
     assert "pounds of nitrogen" in reply
     tab.page.locator(".said").last.locator(".cite").first.click()
@@ -154,12 +154,6 @@ def documents(tab: Tab) -> None:
     verdict.locator("textarea").fill("Ask Mary at +254 712 345678: it is 5 to 10 pounds.")
     verdict.locator("form button").click()
     verdict.get_by_text("Thank you").wait_for()
-    ask(tab, "What was the price of straw, grass and cornstalks for bio mass?")
-    tab.page.locator(".said").last.locator(".sources button", has_text="page 1").first.click()
-    tab.until("document.querySelectorAll('#passage-text .muted').length > 0", True)
-    assert "page 1" in tab.page.inner_text("#passage-place")
-    assert "Cornstalks" in tab.page.inner_text("#passage-text")
-    tab.page.keyboard.press("Escape")
 
 
 def in_arabic(tab: Tab) -> None:
