@@ -10,6 +10,7 @@ from ragstone.config.assistant import DEFAULT_SCOPE
 from ragstone.embedding import open_embedder
 
 LABELLED = tomllib.loads((Path(__file__).parent / "scope.toml").read_text())
+HELD_OUT = tomllib.loads((Path(__file__).parent / "scope_held_out.toml").read_text())
 
 
 class Embedded:
@@ -38,6 +39,25 @@ def test_a_word_of_farming_settles_it_without_a_vector():
 def test_what_is_nearer_to_another_subject_is_out_of_scope():
     assert not decided("Who plays football tonight on television?", Embedded("football"))
     assert decided("What is this strange thing here?", Embedded("football"))
+
+
+def test_a_word_of_another_subject_settles_it_where_there_is_none_of_farming():
+    embed = Embedded("poem")
+    assert not decided("Write me a poem about cars", embed)
+    assert not decided("Niandikie shairi kuhusu bahari", embed)
+    assert decided("Write me a poem about my maize", embed)
+    assert decided("I have a headache since I sprayed", embed)
+    assert embed.calls == []
+
+
+def test_where_other_signs_speak_for_it_only_a_word_of_another_subject_speaks_against_it():
+    guard = scope_guard(DEFAULT_SCOPE, [], Embedded("televi"))
+    assert asyncio.run(guard("Who plays tonight on television?", "en", likely=True))
+    assert not asyncio.run(guard("What is wrong with my javascript?", "en", likely=True))
+
+
+def test_words_of_another_subject_do_not_count_in_another_scope():
+    assert decided("Which football club won?", Embedded("nothing"), scope="football clubs")
 
 
 def test_two_words_are_in_scope():
@@ -71,11 +91,15 @@ def test_the_subjects_are_embedded_once():
 def test_no_labelled_question_of_farming_is_declined_and_most_plain_others_are(tmp_path_factory):
     guard = scope_guard(DEFAULT_SCOPE, [], open_embedder("packaged"))
 
-    async def declined(side, kind):
-        asked = [line.split("|", 1) for line in LABELLED[side][kind]]
+    async def declined(lines):
+        asked = [line.split("|", 1) for line in lines]
         return [text for lang, text in asked if not await guard(text, lang)]
 
     assert sum(len(texts) for side in LABELLED.values() for texts in side.values()) >= 60
     for kind in ("easy", "hard"):
-        assert asyncio.run(declined("inside", kind)) == []
-    assert len(asyncio.run(declined("outside", "easy"))) >= 15  # of 20; the documents refuse the others
+        assert asyncio.run(declined(LABELLED["inside"][kind])) == []
+    assert (
+        len(asyncio.run(declined(LABELLED["outside"]["easy"]))) >= 18
+    )  # of 20; the documents refuse the others
+    assert asyncio.run(declined(HELD_OUT["inside"])) == []
+    assert len(asyncio.run(declined(HELD_OUT["plain"]))) >= 33  # of 36

@@ -103,7 +103,7 @@ def place_in(text: str, lang: str, crop: str = "", *, eager: bool = False) -> st
     In Latin letters it begins with a capital; eager: it need not, for where the weather is asked for, people
     write "in nakuru" too. A month, a crop, a soil and other frequent words are none.
     """
-    words = [word.strip(_PUNCTUATION) for word in text.split()]
+    words = [word.strip(_PUNCTUATION) + ("," if word.endswith((",", "،")) else "") for word in text.split()]
     folded = [" ".join(tokenize(word)) for word in words]
     no_place = _no_places(lang) | set(tokenize(crop))
     for at, length in _behind(folded, words_of(lang, "before")):
@@ -117,7 +117,7 @@ def place_in(text: str, lang: str, crop: str = "", *, eager: bool = False) -> st
                 return name
     for at, _length in _behind(folded, words_of(lang, "after")):
         if at and folded[at - 1] and folded[at - 1] not in no_place and not folded[at - 1].isdigit():
-            return words[at - 1]
+            return words[at - 1].rstrip(",")
     return None
 
 
@@ -146,7 +146,7 @@ def _name(
         if not plain or plain in no_place or plain.isdigit() or (not capital and (cased or name)):
             break
         name.append(word)
-    return " ".join(name) or None
+    return " ".join(name).rstrip(",") or None  # "Paris, Texas" stays two names
 
 
 @cache

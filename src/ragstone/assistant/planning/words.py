@@ -21,15 +21,18 @@ from ragstone.assistant.planning.slots import ASKABLE, place_in
 from ragstone.assistant.planning.state import Choose, Chosen, State, Written
 from ragstone.assistant.planning.trust import own_text
 from ragstone.assistant.tool import Tool
+from ragstone.assistant.tools.wording import figures_asked
 from ragstone.embedding import EmbedSoon, Vectors
 
-WEATHER, VIDEOS = "weather", "find_videos"
+WEATHER, VIDEOS, CROPS = "weather", "find_videos", "crop_table"
 FARMING: tuple[Topic, ...] = ("plants", "pointing", "symptoms", "sick", "weather")
 QUESTIONS = ("question", "query", "text", "topic")  # arguments that are the question itself
 PLACES = ("place", "location", "city", "town")
 # Of cosine similarity: what "weather" or "video" counts for these tools, and what its absence counts against
 # them. Cosines of this embedder lie between 0.75 and 0.95, and those of unlike questions hardly lower.
 NAMED, UNNAMED = 0.06, 0.04
+FIGURED = 0.03  # what a word for a figure of the crop table counts
+FIGURES = ("roots", "salinity")
 MARGIN = 0.01  # by which another tool must be nearer than the documents, which answer most questions
 
 
@@ -94,6 +97,8 @@ class _Nearest:
         found: dict[str, float] = {}
         for (name, _text), cosine in zip(self._examples, self._vectors @ vector, strict=True):
             found[name] = max(found.get(name, -1.0), float(cosine))
+        if CROPS in found and any(name in FIGURES for name in figures_asked(question, lang)):
+            found[CROPS] += FIGURED
         for name, named in _named(question, lang).items():
             if name in found:
                 found[name] += NAMED if named else -UNNAMED

@@ -41,6 +41,11 @@ EXAMPLES = (
     "कौन सी फसलें खारी मिट्टी सहन करती हैं?",
     "كم يوما تحتاج الذرة حتى الحصاد؟",
     "ما المحاصيل التي تتحمل ملوحة التربة؟",
+    "¿Hasta qué profundidad llegan las raíces del trigo?",
+    "À quelle profondeur vont les racines du sorgho ?",
+    "गेहूँ की जड़ें कितनी गहरी होती हैं?",
+    "إلى أي عمق تصل جذور القمح؟",
+    "Mizizi ya mtama hufika kina gani ardhini?",
     "Mahindi huchukua siku ngapi kukomaa?",
     "Mazao gani yanavumilia udongo wenye chumvi?",
 )
