@@ -31,7 +31,7 @@ PLACES = ("place", "location", "city", "town")
 # Of cosine similarity: what "weather" or "video" counts for these tools, and what its absence counts against
 # them. Cosines of this embedder lie between 0.75 and 0.95, and those of unlike questions hardly lower.
 NAMED, UNNAMED = 0.06, 0.04
-FIGURED = 0.03  # what a word for a figure of the crop table counts
+FIGURED = 0.04  # what a word for a figure of the crop table counts
 FIGURES = ("roots", "salinity")
 MARGIN = 0.01  # by which another tool must be nearer than the documents, which answer most questions
 
