@@ -61,8 +61,8 @@ def read_guarded(
         worker.close()
     if worker.n_died:
         reason = (
-            f"it takes more than {cpu_s} s or {n_bytes / 1e9:.0f} GB to read, or crashes the reader: split it, "
-            "or save it anew with another program"
+            f"it takes more than {cpu_s} s or {n_bytes / 1e9:.0f} GB to read, or crashes the reader: "
+            "split it, or save it anew with another program"
         )
         return [Skipped(str(file.path), reason)]
     return given

@@ -1,8 +1,13 @@
 """Conversations that the server keeps, and feedback: whose they are, how long they stay."""
 
+import functools
+import sqlite3
+
+import pytest
 from tests.support.served_assistant import KEYS, Scripted, ask, key, said
 
-from ragstone.assistant.api import chat
+from ragstone.assistant.api import chat, history
+from ragstone.errors import DataError
 
 
 def conversation_of(reply):
@@ -169,3 +174,31 @@ def test_feedback_of_another_kind_is_refused(client):
         response = client.post("/v1/feedback", json={"exchange_id": one, **wrong})
         assert response.status_code == 400
         assert next(iter(wrong)) in response.json()["errors"][0]
+
+
+def test_conversations_that_cannot_be_written_cost_nobody_a_reply(open_client, tmp_path, monkeypatch):
+    client = open_client()
+    monkeypatch.setattr(history.sqlite3, "connect", functools.partial(sqlite3.connect, timeout=0.01))
+    client = open_client()
+    other = sqlite3.connect(tmp_path / "store" / history.FILE, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    reply = ask(client)
+    assert (reply.status_code, reply.json()["choices"][0]["message"]["content"]) == (200, "Sow in May [1].")
+    assert "data: [DONE]" in ask(client, stream=True).text
+    refused = client.post("/v1/conversations")
+    assert refused.status_code == 503
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert str(tmp_path) not in refused.text
+    health = client.get("/health")
+    assert health.status_code == 503
+    assert "database is locked" in health.json()["parts"]["conversations"]
+    other.execute("ROLLBACK")
+    other.close()
+    assert client.post("/v1/conversations").status_code == 201
+    assert client.get("/health").status_code == 200
+
+
+def test_a_file_that_holds_no_conversations_is_named(tmp_path):
+    (tmp_path / history.FILE).write_bytes(b"this is no database, and was never one. " * 100)
+    with pytest.raises(DataError, match=r"conversations\.sqlite: .* move the file away"):
+        history.Conversations(tmp_path, 30)

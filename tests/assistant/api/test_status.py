@@ -21,7 +21,10 @@ def samples(client, **headers):
 
 
 def test_health_is_that_of_the_parts_and_recovers(client, scripted):
-    assert client.get("/health").json() == {"status": "ok", "parts": scripted.parts}
+    assert client.get("/health").json() == {
+        "status": "ok",
+        "parts": {**scripted.parts, "conversations": "ok"},
+    }
     scripted.parts["knowledge"] = "Qdrant cannot be reached"
     degraded = client.get("/health")
     assert degraded.status_code == 503
@@ -130,3 +133,16 @@ def test_the_openapi_document_tells_every_route_with_its_errors(open_client):
 def test_there_is_no_page_of_the_api_from_elsewhere(client):
     for path in ("/schema", "/docs", "/swagger", "/redoc", "/openapi.json/redoc"):
         assert client.get(path).status_code == 404
+
+
+def test_what_is_wrong_is_told_to_keys_only_where_there_are_keys(open_client, scripted):
+    scripted.parts["model"] = "http://10.0.0.7/v1 said: wrong key sk-1"
+    client = open_client(keys=KEYS)
+    for headers, status, told in (
+        ({}, 503, False),
+        (key("anna"), 503, True),
+        ({"Authorization": "x"}, 401, False),
+    ):
+        response = client.get("/health", headers=headers)
+        assert (response.status_code, "sk-1" in response.text) == (status, told)
+    assert client.get("/health").json()["parts"]["log"] == "ok"

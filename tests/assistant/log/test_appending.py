@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -278,3 +279,14 @@ def test_after_a_kill_under_load_every_acknowledged_row_is_there(tmp_path: Path)
     assert len(kept) == len(set(kept))
     opened(tmp_path)
     assert all(not path.stat().st_size or path.read_bytes().endswith(b"\n") for path in tmp_path.iterdir())
+
+
+async def test_a_file_that_is_deleted_meanwhile_costs_no_later_row(tmp_path: Path) -> None:
+    log = opened(tmp_path / "logs")
+    await write(log, "e1")
+    shutil.rmtree(tmp_path / "logs")
+    await write(log, "e2")
+    await write(log, "e3")
+    assert ids_in(tmp_path / "logs") == ["e2", "e3"]
+    assert len(names_in(tmp_path / "logs")) == 1
+    log.close()

@@ -65,7 +65,7 @@ class Desk:
 
     async def health(self) -> dict[str, str]:
         """Return the state of each part: "ok", or what is wrong with it."""
-        return await self.assistant.health()
+        return await self.assistant.health() | {"conversations": self.conversations.problem or "ok"}
 
     def check_admin(self, request: AnyRequest) -> None:
         """Check that the key may change documents. Raises Refused."""

@@ -17,7 +17,8 @@ from ragstone.assistant.api.keys import as_bearer, name_of
 from ragstone.assistant.api.limits import Limits
 from ragstone.assistant.api.problems import MEDIA_TYPE, problem
 
-FREE = ("/", "/health", "/openapi.json", "/v1/settings")
+HEALTH = "/health"
+FREE = ("/", HEALTH, "/openapi.json", "/v1/settings")
 FREE_UNDER = "/assets/"
 UPLOADS = "/v1/documents"
 BROWSED = "/monitor"
@@ -173,7 +174,8 @@ def _unknown_or_hasty(
 ) -> Turned | None:
     """Turn away who has no key, and who asks too often; wrong keys count against the address."""
     path = scope["path"]
-    if path in FREE or path.startswith(FREE_UNDER):
+    told_more = path == HEALTH and "authorization" in headers
+    if (path in FREE or path.startswith(FREE_UNDER)) and not told_more:
         return None
     client = scope["client"]
     caller = f"address {client[0] if client else ''}"

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from ragstone.assistant.conversation import Turn
+from ragstone.errors import DataError
 
 T = TypeVar("T")
 
@@ -61,10 +62,13 @@ class Conversations:
     """The file, worked on by one thread of its own, so that no other exchange waits for the disk.
 
     Owners are names of keys, or None where there are no keys: then who knows an id may use it. What has not
-    changed for `days` is deleted, text and all.
+    changed for `days` is deleted, text and all. problem: why the file could not be read or written just now.
+    Whatever asks for it then raises DataError.
     """
 
     def __init__(self, folder: Path, days: int) -> None:
+        """Open the file, or make it. Raises DataError for one that cannot be used."""
+        self.problem: str | None = None
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / FILE
         path.touch(mode=0o600)
@@ -72,9 +76,15 @@ class Conversations:
         self._thread = ThreadPoolExecutor(1, "conversations")
         self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         # In this mode a commit waits for no disk; a power cut may lose the last turns, a killed process none.
-        self._db.executescript(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;" + SCHEMA
-        )
+        pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;"
+        try:
+            self._db.executescript(pragmas + SCHEMA)
+        except sqlite3.Error as mistake:
+            self._db.close()
+            raise DataError(
+                f"{path}: the conversations cannot be read ({mistake}). If another program holds the "
+                "file, end it; else move the file away, and conversations begin anew."
+            ) from None
 
     async def create(self, owner: str | None, now: datetime) -> str:
         """Return the id of a new conversation, after what is too old has been deleted."""
@@ -124,7 +134,17 @@ class Conversations:
 
     async def _run(self, work: Callable[..., T], *arguments: object) -> T:
         call = functools.partial(work, *arguments)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        try:
+            done = await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        except sqlite3.Error as mistake:
+            self.problem = (
+                f"conversations can neither be read nor kept ({mistake}): check the disk and {FILE}"
+            )
+            raise DataError(
+                "conversations can neither be read nor kept at this moment: try again"
+            ) from mistake
+        self.problem = None
+        return done
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

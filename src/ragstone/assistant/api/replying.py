@@ -59,17 +59,21 @@ async def reply(desk: Desk, exchange: Exchange, respond: Callable[[], Coroutine[
 
 
 async def _keep(desk: Desk, exchange: Exchange, said: Said) -> None:
+    """Keep the exchange. Conversations that cannot be written cost the user no reply: /health tells."""
     await _write(desk, exchange, said)
     turns = (*exchange.keep, Turn("assistant", said.text)) if exchange.conversation_id else ()
-    await desk.conversations.keep(
-        exchange.id,
-        exchange.owner,
-        exchange.received,
-        conversation_id=exchange.conversation_id,
-        begins=exchange.begins,
-        turns=turns,
-        reply=msgspec.json.encode(replied(said, exchange.id, exchange.conversation_id)),
-    )
+    try:
+        await desk.conversations.keep(
+            exchange.id,
+            exchange.owner,
+            exchange.received,
+            conversation_id=exchange.conversation_id,
+            begins=exchange.begins,
+            turns=turns,
+            reply=msgspec.json.encode(replied(said, exchange.id, exchange.conversation_id)),
+        )
+    except RagstoneError:
+        logger.exception("exchange %s is not among the conversations", exchange.id)
 
 
 async def _write(desk: Desk, exchange: Exchange, said: Said) -> None:

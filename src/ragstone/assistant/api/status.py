@@ -6,8 +6,10 @@ import msgspec
 from litestar import Response, get
 from litestar.openapi.datastructures import ResponseSpec
 
-from ragstone.assistant.api.desk import AtDesk
+from ragstone.assistant.api.desk import AnyRequest, AtDesk, owner_of
 from ragstone.assistant.api.problems import fails
+
+WITHHELD = "it does not work: ask with a key to read why"
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -35,9 +37,13 @@ class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
     },
     tags=["operation"],
 )
-async def health(desk: AtDesk) -> Response[Health]:
-    """Look at the model, the documents and the log. It needs no key."""
+async def health(request: AnyRequest, desk: AtDesk) -> Response[Health]:
+    """Look at model, documents, log and conversations. It needs no key; where there are keys, only they are
+    told what is wrong: that may name addresses, folders and what a provider said.
+    """
     parts = await desk.health()
+    if desk.keys and owner_of(request) is None:
+        parts = {part: state if state == "ok" else WITHHELD for part, state in parts.items()}
     well = all(state == "ok" for state in parts.values())
     return Response(Health("ok" if well else "degraded", parts), status_code=200 if well else 503)
 

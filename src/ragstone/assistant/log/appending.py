@@ -116,12 +116,16 @@ class Appender:
         except (ValueError, TypeError, LookupError) as mistake:
             return DataError(f"an exchange cannot be written to the log ({mistake})")
         try:
-            if self._file is None or (self._size and self._size + len(made) > self._rotate_bytes):
+            if self._gone() or (self._size and self._size + len(made) > self._rotate_bytes):
                 self._open(line.now)
             self._append(made)
         except OSError as mistake:
             return self._failed(mistake)
         return None
+
+    def _gone(self) -> bool:
+        """Return whether there is no file to write to: none was begun, or somebody has deleted it since."""
+        return self._file is None or os.fstat(self._file).st_nlink == 0
 
     def _append(self, made: bytes) -> None:
         file = self._opened()
