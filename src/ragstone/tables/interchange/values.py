@@ -139,7 +139,7 @@ def number_in(value: object) -> float | None:
         return None
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter of a whole number of more than 308 digits
         return None
     return number if math.isfinite(number) else None
 
@@ -162,7 +162,7 @@ def seconds_at(value: object) -> float | None:
     Without a zone it is UTC. A number counts nanoseconds, microseconds, milliseconds or seconds, which its
     size tells: all that is traced happened after 1973.
     """
-    if isinstance(value, str) and not value.isdigit():
+    if isinstance(value, str) and number_in(value) is None:
         try:
             value = datetime.fromisoformat(value.replace(" UTC", "+00:00"))
         except ValueError:
