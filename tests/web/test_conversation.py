@@ -160,7 +160,7 @@ def in_arabic(tab: Tab) -> None:
     """The page turns, the reply is Arabic, and all is there after it was loaded anew."""
     tab.page.select_option("#lang", "ar")
     assert tab.run("document.documentElement.dir") == "rtl"
-    assert ask(tab, "هل ستمطر غدًا؟").startswith("أين تقع مزرعتك؟")
+    assert "أين تقع مزرعتك؟" in ask(tab, "هل ستمطر غدًا؟")  # the weather knows no place called Nebraska
     assert tab.run("document.querySelector('.said:last-child .text').lang") == "ar"
     turns = tab.page.locator("#turns > li").all_inner_texts()
     tab.page.reload()
