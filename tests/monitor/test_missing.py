@@ -43,11 +43,19 @@ def test_no_document_is_missing_where_the_application_failed_asked_back_or_decli
         tmp_path,
         [
             row("asks", answered=0, label="asked_back"),
+            row("asks unsupported", answered=0, label="asked_back", faithfulness=0),
             row("failed", answered=0, error="HTTP 503"),
             *(row(kind, answered=0, tags={"kind": kind}) for kind in ("question", "declined", "greeting")),
         ],
     ) as store:
         assert why(store) == {}
+
+
+@pytest.mark.parametrize("text", ["Hello!", "thanks", "ok", "hola", "???", "नमस्ते"])
+def test_a_greeting_is_no_gap_whatever_was_said_to_it(tmp_path, text):
+    rows = [row("small", answered=0, faithfulness=0, question=text), row("why", answered=0, question="Why?")]
+    with fill(tmp_path, rows) as store:
+        assert why(store) == {"why": "unanswered"}  # a follow-up is a question still
 
 
 def test_a_judged_one_stands_for_one_over_its_chance_and_a_refusal_of_the_log_for_itself(tmp_path):

@@ -8,6 +8,7 @@ from datetime import date
 
 import msgspec
 
+from ragstone.dataset.logs import why_left_out
 from ragstone.monitor.gaps import Missed
 
 ANSWERED, FAITHFUL = "answered", "faithfulness"
@@ -23,6 +24,9 @@ KIND, REFUSAL = "kind", "refusal"
 NO_GAP = ("question", "declined", "greeting", "unavailable")
 """Kinds of replies to what no document would have answered, see assistant/conversation.py."""
 
+NOTHING_TO_WRITE = ("small_talk", "nothing_asked")
+"""Texts that no document would have answered, whatever the reply was. A follow-up is a question still."""
+
 AT_ONCE = 500
 
 
@@ -35,14 +39,15 @@ def missed_in(
     """Return the exchanges since a day (and those without a time) that were missed, by their numbers.
 
     What the application itself calls a refusal stands for itself, whether it was judged or not; what a judge
-    found, for 1 / its chance. Where the application failed, asked back or declined, no document is missing.
+    found, for 1 / its chance. Where the application failed, asked back or declined, no document is missing,
+    nor where people only greeted, thanked, or said yes or no.
     """
     kinds = _kinds(db)
     refused = {n for n, kind in kinds.items() if kind == REFUSAL}
-    answered = _below(db, ANSWERED, MIDDLE, since, but=ASKED_BACK)
+    answered = _below(db, ANSWERED, MIDDLE, since)
     unfaithful = _below(db, FAITHFUL, unfaithful_below, since)
     left_out = {n for n, kind in kinds.items() if kind in NO_GAP}
-    found = sorted((refused | answered | unfaithful) - left_out)
+    found = sorted((refused | ((answered | unfaithful) - _asked_back(db, since))) - left_out)
     return [
         row
         for at in range(0, len(found), AT_ONCE)
@@ -62,22 +67,26 @@ def _kinds(db: sqlite3.Connection) -> dict[int, str]:
     )
 
 
-def _below(
-    db: sqlite3.Connection, metric: str, bound: float, since: date | None, *, but: str | None = None
-) -> set[int]:
-    """Return the exchanges with a score of a metric below a bound, and another label than one."""
-    found: set[int] = set()
-    for (measure,) in db.execute("SELECT n FROM measures WHERE metric = ?", (metric,)).fetchall():
-        label = db.execute(
-            "SELECT n FROM labels WHERE measure = ? AND label = ?", (measure, but)
-        ).fetchone() or (-1,)
-        rows = db.execute(
-            "SELECT s.exchange FROM exchanges e CROSS JOIN scores s ON s.exchange = e.n AND s.measure = ?"
-            " WHERE (e.day >= ? OR e.day IS NULL) AND s.score < ? AND coalesce(s.label, 0) != ?",
-            (measure, since.toordinal() if since else 0, bound, label[0]),
-        )
-        found.update(n for (n,) in rows)
-    return found
+def _asked_back(db: sqlite3.Connection, since: date | None) -> set[int]:
+    """Return the exchanges in which a judge saw the application ask for details: no context supports that."""
+    rows = db.execute(
+        "SELECT s.exchange FROM measures m JOIN labels l ON l.measure = m.n AND l.label = ?"
+        " CROSS JOIN exchanges e CROSS JOIN scores s ON s.exchange = e.n AND s.measure = m.n"
+        " WHERE m.metric = ? AND (e.day >= ? OR e.day IS NULL) AND s.label = l.n",
+        (ASKED_BACK, ANSWERED, since.toordinal() if since else 0),
+    )
+    return {n for (n,) in rows}
+
+
+def _below(db: sqlite3.Connection, metric: str, bound: float, since: date | None) -> set[int]:
+    """Return the exchanges since a day with a score of a metric below a bound."""
+    rows = db.execute(
+        "SELECT s.exchange FROM measures m CROSS JOIN exchanges e CROSS JOIN scores s"
+        " ON s.exchange = e.n AND s.measure = m.n"
+        " WHERE m.metric = ? AND (e.day >= ? OR e.day IS NULL) AND s.score < ?",
+        (metric, since.toordinal() if since else 0, bound),
+    )
+    return {n for (n,) in rows}
 
 
 def _rows(
@@ -112,6 +121,7 @@ def _rows(
             nearest=_documents(contexts),
         )
         for n, name, day, chance, question, who, contexts in found
+        if why_left_out(question) not in NOTHING_TO_WRITE
     ]
 
 
