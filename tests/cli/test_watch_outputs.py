@@ -51,6 +51,32 @@ def test_questions_go_into_a_set_with_their_answers(tmp_path):
     assert questions[0].tags == {"crop": "tea"}
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("logs/day.jsonl", "--questions", "logs/day.jsonl"),
+        ("logs", "--gaps", "logs/gaps.csv"),
+        ("logs/../logs/day.answers.jsonl", "--questions", "logs/day.jsonl"),
+    ],
+)
+def test_not_even_force_replaces_the_log_or_writes_into_it(tmp_path, options):
+    (tmp_path / "logs").mkdir()
+    for name in ("day.jsonl", "day.answers.jsonl"):
+        (tmp_path / "logs" / name).write_text(
+            '{"question": "When is wheat sown?", "answer": "In October."}\n'
+        )
+    before = {path: path.read_bytes() for path in (tmp_path / "logs").iterdir()}
+    ran = ragstone("watch", *options, "--judge", "no_refusal", "--force")
+    assert ran.code == 2
+    assert "is in the log that is read" in ran.err
+    assert {path: path.read_bytes() for path in (tmp_path / "logs").iterdir()} == before
+
+
+def test_gaps_and_questions_are_two_files(tmp_path):
+    ran = ragstone("watch", "--gaps", "one.jsonl", "--questions", "one.jsonl")
+    assert (ran.code, "is given twice" in ran.err) == (2, True)
+
+
 def test_a_browsers_password_is_a_key():
     assert as_bearer("Basic YW5uYTprZXk6MQ==") == "Bearer key:1"  # anna:key:1
     assert as_bearer("Bearer k") == "Bearer k"

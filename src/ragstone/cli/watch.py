@@ -67,7 +67,7 @@ def watch(
     from ragstone.monitor.reading import ReadCounts
     from ragstone.monitor.terminal import read_lines
 
-    check_outputs(gaps, questions, force=force)
+    check_outputs(gaps, questions, log or (), force=force)
     sources, asking = log or [], bool(log) and not judgements
     with Watcher(load_settings(config), judges=judges, model=model, rate=rate, budget=budget) as watcher:
         read = watcher.read(sources, limit=limit, progress=bars) if sources else ReadCounts()

@@ -1,5 +1,6 @@
 """What `ragstone watch` writes beside the store: the work list of gaps, an evaluation set."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -26,8 +27,10 @@ By = Annotated[
 ]
 
 
-def check_outputs(gaps: Path | None, questions: Path | None, *, force: bool) -> None:
-    """Check that the files can be written. Raises DataError."""
+def check_outputs(
+    gaps: Path | None, questions: Path | None, sources: Sequence[Path] = (), *, force: bool
+) -> None:
+    """Check that the files can be written, and that none is or would become the log. Raises DataError."""
     from ragstone.cli.sample import answers_beside
     from ragstone.monitor.gap_list import check_gap_list
     from ragstone.tables import check_output
@@ -37,6 +40,26 @@ def check_outputs(gaps: Path | None, questions: Path | None, *, force: bool) -> 
     if questions is not None:
         check_output(questions, force)
         check_output(answers_beside(questions), force)
+    written = [gaps] if gaps is not None else []
+    written += [questions, answers_beside(questions)] if questions is not None else []
+    _check_apart(written, sources)
+
+
+def _check_apart(written: Sequence[Path], sources: Sequence[Path]) -> None:
+    """Refuse a file that two things are written to, or that is or would become a part of the log."""
+    from ragstone.errors import DataError
+
+    places = [path.resolve() for path in written]
+    for at, (path, place) in enumerate(zip(written, places, strict=True)):
+        if place in places[:at]:
+            raise DataError(f"{path} is given twice, for gaps and for questions. Give two names.")
+        for source in sources:
+            log = source.resolve()
+            if place == log or (log in place.parents and log.is_dir()):
+                raise DataError(
+                    f"{path} is in the log that is read ({source}), and would replace it or be read as a "
+                    "part of it. Give a name outside of it."
+                )
 
 
 def write_gap_list(path: Path, kept: "KeptGaps", *, force: bool) -> None:
