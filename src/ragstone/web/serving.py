@@ -85,15 +85,9 @@ async def serve_assistant(
         import uvicorn
     except ImportError:
         raise MissingExtra("serving", "serve") from None
-    serve = settings.serve
-    app = create_app(
-        assistant,
-        serve,
-        folder=settings.path(settings.assistant.store),
-        keys=keys_of(settings),
-        k=settings.assistant.k,
-        routes=routes,
-    )
+    section = settings.assistant
+    folder, keys = settings.path(section.store), keys_of(settings)
+    app = create_app(assistant, settings.serve, folder=folder, keys=keys, k=section.k, routes=routes)
     config = uvicorn.Config(
         app,
         log_level="warning",

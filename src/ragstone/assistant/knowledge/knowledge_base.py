@@ -180,12 +180,10 @@ class KnowledgeBase:
 
     async def _vector(self, asked: str) -> Vectors:
         """Return the vector of a question; questions that come at once are embedded together."""
-        found: Sequence[Vectors]
-        if self._gathered is None:
-            found = await asyncio.to_thread(self._kept.embed, [asked], "query")
-        else:
-            found = await self._gathered([asked], "query")
-        return found[0]
+        if self._gathered is not None:
+            return (await self._gathered([asked], "query"))[0]
+        alone: Vectors = (await asyncio.to_thread(self._kept.embed, [asked], "query"))[0]
+        return alone
 
     def _found(self, asked: str, vector: Vectors, k: int, filters: Mapping[str, str]) -> list[Passage]:
         """Return the passages: all in one thread, which costs less than to go from one to the next."""
