@@ -337,6 +337,10 @@ def _signature(function: Callable[..., object]) -> str:
     """Return a function's signature as its source has it, one parameter a line if it is long."""
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    return _signature_of(node)
+
+
+def _signature_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     parameters = [_code(argument) for argument in node.args.args]
     first = len(parameters) - len(node.args.defaults)
     for place, default in enumerate(node.args.defaults, first):
@@ -368,8 +372,7 @@ def _fields_as_code(kind: type) -> str:
         if isinstance(part, ast.FunctionDef) and part.returns and _is_property(part)
     ]
     methods = [
-        f"# {(ast.get_docstring(part) or '').partition(chr(10))[0]}\n"
-        f"def {part.name}({_code(part.args)}) -> {_code(part.returns)}: ..."
+        f"# {(ast.get_docstring(part) or '').partition(chr(10))[0]}\n{_signature_of(part)}"
         for part in node.body
         if isinstance(part, ast.FunctionDef) and part.returns and _is_public_method(part)
     ]
