@@ -47,6 +47,14 @@ def test_gaps_are_found_in_the_last_days_and_kept(tmp_path):
         assert later.gaps == []  # asked on 1 March; the last nine days to the 10th begin on the second
 
 
+def test_a_row_of_2099_does_not_move_the_days_in_which_gaps_are_found(tmp_path):
+    odd = [asked("odd", "Is it wet?", answered=1) | {"time": "2099-01-01"}]
+    with fill(tmp_path / "store", [*ROWS, *odd]) as store:
+        assert look_for_gaps(store, settings(tmp_path), today=TODAY).kept.since == datetime.date(2026, 2, 2)
+    summary = watch(settings=settings(tmp_path), today=TODAY)
+    assert (summary.overview.in_future, summary.overview.last) == (1, datetime.date(2026, 3, 1))
+
+
 def test_questions_whose_log_names_no_document_get_the_nearest_of_the_corpus(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "goats.md").write_text("Goats eat leaves.")

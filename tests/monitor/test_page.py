@@ -126,6 +126,22 @@ def test_an_empty_store_and_a_short_log_say_that_it_is_too_early(tmp_path):
     )
 
 
+def test_a_row_of_2099_moves_no_day_and_is_counted(tmp_path):
+    odd = [row("odd", answered=0, tags={"crop": "tea", "lang": "ar"}) | {"time": "2099-01-01"}]
+    look = look_of(tmp_path / "odd", [*log(), *odd])
+    right = look_of(tmp_path / "right", log())
+    assert (look.since, look.rows, look.charts, look.panels) == (
+        right.since,
+        right.rows,
+        right.charts,
+        right.panels,
+    )
+    assert look.alarms == right.alarms
+    html = render_monitor(look)
+    assert "1 exchange with a time in the future, in no trend and no mean" in html
+    assert "last exchange on 29 April 2026" in html
+
+
 def test_nothing_from_outside_acts(tmp_path):
     rows = [
         row(

@@ -5,6 +5,8 @@ import sqlite3
 
 import msgspec
 import pytest
+from tests.support.monitor_store import fill
+from tests.support.monitor_store import row as monitor_row
 
 from ragstone.config import MonitorSection
 from ragstone.errors import DataError
@@ -297,3 +299,16 @@ def test_values_beyond_a_number_are_shown_together(tmp_path, monkeypatch):
         keep(store, *((f"x{n}", score(1.0)) for n in range(4)))
         counts = {cell.value: cell.n for cell in store.cells(tag="crop")}
     assert counts == {"crop 0": 1, "crop 1": 1, "(other values)": 2}
+
+
+def test_a_row_of_2099_is_in_no_mean_and_ends_no_log(tmp_path):
+    rows = [monitor_row("x1", answered=1), monitor_row("x2", day=1, answered=1)]
+    rows += [monitor_row("odd", answered=0, tags={"crop": "tea"}) | {"time": "2099-01-01"}]
+    with fill(tmp_path, rows) as store:
+        held = store.overview(datetime.date(2026, 3, 1))  # a clock may go a day ahead
+        assert (held.n_exchanges, held.in_future, held.last) == (3, 1, datetime.date(2026, 3, 2))
+        (answered,) = (one.whole for one in held.metrics if one.metric == "answered")
+        assert (answered.mean, answered.n) == (1.0, 2)
+        earlier = store.overview(datetime.date(2020, 1, 1))  # a wrong clock: the last that there is
+        assert (earlier.in_future, earlier.last) == (0, datetime.date(2099, 1, 1))
+        assert store.overview().last == datetime.date(2099, 1, 1)

@@ -2,6 +2,7 @@
 
 import datetime
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -73,6 +74,13 @@ def test_how_much_there_is_is_told(summary):
         "4 exchanges, 2026-01-01 to 2026-01-02; 4 in the sample, 0 judged by all judges, 1 left.",
         "1 exchange without a time: in no trend and no mean here.",
     ]
+
+
+def test_exchanges_with_a_time_in_the_future_are_told(summary):
+    late = msgspec.structs.replace(summary.overview, in_future=2)
+    assert held_lines(msgspec.structs.replace(summary, overview=late))[-1] == (
+        "2 exchanges with a time in the future: in no trend and no mean."
+    )
 
 
 def test_what_was_judged_is_told(summary):

@@ -54,7 +54,7 @@ def look_for_gaps(
     those of `[documents]`, by BM25. way: kept beside them. Raises ConfigError, ModelError, MissingExtra.
     """
     section = settings.monitor
-    since = last_day(store, today) - datetime.timedelta(days=section.gap_days - 1)
+    since = (store.last_day(today) or today) - datetime.timedelta(days=section.gap_days - 1)
 
     async def work() -> FoundGaps:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
@@ -68,12 +68,6 @@ def look_for_gaps(
             return FoundGaps(gaps=gaps, kept=kept, calls=session.calls())
 
     return run_sync(work())
-
-
-def last_day(store: MonitorStore, today: datetime.date) -> datetime.date:
-    """Return the last day of the log, today where no exchange has a time."""
-    (last,) = store.connection.execute("SELECT max(day) FROM exchanges").fetchone()
-    return datetime.date.fromordinal(last) if last else today
 
 
 def _with_langs(rows: Sequence[Missed]) -> list[Missed]:

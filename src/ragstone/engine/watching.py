@@ -203,7 +203,7 @@ class Watcher:
 
     def alarms(self, today: datetime.date) -> list[Alarm]:
         """Return the alarms so far. The day that it is may still fill, and is not looked at."""
-        cells = self.store.cells()
+        cells = self.store.cells(until=self.store.last_day(today))
         return alarms(
             cells, self.section, canaries=load_canaries(self.store), today=today, best=self.store.best()
         )
@@ -231,7 +231,7 @@ class Watcher:
             unplaced=self._unplaced,
             left=self.store.count_due(self._names),
             cut_off=done.cut_off,
-            overview=self.store.overview(),
+            overview=self.store.overview(today),
             calls=calls,
             alarms=self.alarms(today),
             canaries=again,

@@ -38,7 +38,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
     """What a look at a store shows. since: of the last days, whose means lead; it counts from the last day
-    of the log, not from today.
+    of the log, rows with a time in the future aside, not from today.
 
     spent: calls, tokens and USD of today; cap: of a day, as the settings say it. rounds: in which the frozen
     answers were judged, with their number; None before they are frozen.
@@ -82,9 +82,9 @@ def look_at(
     cards: Sequence[ReportCard] = (),
 ) -> Look:
     """Return what there is to see of a store. judges: whose work is counted as left. Raises DataError."""
-    cells = store.cells()
+    cells = store.cells(until=store.last_day(today))
     best = store.best()
-    held = store.overview()
+    held = store.overview(today)
     since = held.last - timedelta(days=RECENT_DAYS - 1) if held.last else None
     raised = alarms(cells, section, canaries=canaries, today=today, best=best)
     kept = load_gaps(store)

@@ -4,7 +4,7 @@
 
 import sqlite3
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, timedelta
 
 import msgspec
 
@@ -25,13 +25,17 @@ class MetricMean(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """How much there is. sampled: that are or will be judged; without_time: that are in no trend."""
+    """How much there is. sampled: that are or will be judged; without_time: that are in no trend.
+
+    in_future: after `last`, see last_day; they are in no trend and no mean either.
+    """
 
     n_exchanges: int
     n_sampled: int
     n_judged: int
     n_feedback: int
     without_time: int
+    in_future: int = 0
     first: date | None
     last: date | None
     metrics: list[MetricMean]
@@ -78,11 +82,24 @@ def cells(
     return found
 
 
-def overview(db: sqlite3.Connection, of_all: Iterable[Cell]) -> Overview:
-    """Return how much there is; of_all: the cells of all exchanges, day by day."""
-    n, sampled, judged, untimed, first, last = db.execute(
-        "SELECT count(*), sum(draw < chance), sum(done > 0), sum(day IS NULL), min(day), max(day)"
-        " FROM exchanges"
+def last_day(db: sqlite3.Connection, today: date | None) -> date | None:
+    """Return the last day of the log that is at most a day after today; None where nothing has a time.
+
+    Where all days are later, or today is not told, it is the last that there is. The one day is for clocks
+    that go ahead; a row of 2099 would otherwise be what "the last days" are counted from.
+    """
+    until = None if today is None else (today + timedelta(days=1)).toordinal()
+    (near,) = db.execute("SELECT max(day) FROM exchanges WHERE day <= ?", (until,)).fetchone()
+    last = near or db.execute("SELECT max(day) FROM exchanges").fetchone()[0]
+    return date.fromordinal(last) if last else None
+
+
+def overview(db: sqlite3.Connection, of_all: Iterable[Cell], last: date | None) -> Overview:
+    """Return how much there is; of_all: the cells of all exchanges, day by day, up to the day `last`."""
+    n, sampled, judged, untimed, first, late = db.execute(
+        "SELECT count(*), sum(draw < chance), sum(done > 0), sum(day IS NULL), min(day), sum(day > ?)"
+        " FROM exchanges",
+        (last.toordinal() if last else None,),
     ).fetchone()
     (feedback,) = db.execute(
         "SELECT count(*) FROM exchanges e LEFT JOIN said s ON s.name = e.name"
@@ -95,8 +112,9 @@ def overview(db: sqlite3.Connection, of_all: Iterable[Cell]) -> Overview:
         n_judged=judged or 0,
         n_feedback=feedback,
         without_time=untimed or 0,
+        in_future=late or 0,
         first=date.fromordinal(first) if first else None,
-        last=date.fromordinal(last) if last else None,
+        last=last,
         metrics=[
             MetricMean(
                 metric=cell.metric,

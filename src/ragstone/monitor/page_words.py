@@ -190,6 +190,14 @@ def held_words(look: Look) -> list[tuple[str, str]]:
         ("spent today", _spent(look)),
         ("frozen answers", _frozen(look)),
     ]
+    if held.in_future:
+        rows.insert(
+            1,
+            (
+                "in the future",
+                f"{plural(held.in_future, 'exchange')} with a time in the future, in no trend and no mean",
+            ),
+        )
     if held.without_time:
         rows.insert(
             1, ("without a time", f"{plural(held.without_time, 'exchange')}, in no trend and no mean")

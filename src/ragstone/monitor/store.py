@@ -261,11 +261,20 @@ class MonitorStore:
         """Yield every exchange that a filter lets through, oldest first; memory does not grow with them."""
         return showing.each(self._db, chosen)
 
-    def overview(self) -> Overview:
-        """Return how much there is, and the mean of every metric over all days. Raises DataError."""
-        cells = self.cells(tag="")
+    def last_day(self, today: datetime.date | None) -> datetime.date | None:
+        """Return the last day of the log, rows with a time in the future aside, see overview.last_day."""
         with explained(self.path):
-            return overview.overview(self._db, cells)
+            return overview.last_day(self._db, today)
+
+    def overview(self, today: datetime.date | None = None) -> Overview:
+        """Return how much there is, and the mean of every metric over all days. Raises DataError.
+
+        today: exchanges that are later are counted as such, and in no mean.
+        """
+        last = self.last_day(today)
+        cells = self.cells(tag="", until=last)
+        with explained(self.path):
+            return overview.overview(self._db, cells, last)
 
 
 def has_store(folder: Path | str) -> bool:

@@ -93,6 +93,10 @@ def held_lines(summary: WatchSummary) -> list[str]:
     ]
     if held.without_time:
         lines.append(f"{plural(held.without_time, 'exchange')} without a time: in no trend and no mean here.")
+    if held.in_future:
+        lines.append(
+            f"{plural(held.in_future, 'exchange')} with a time in the future: in no trend and no mean."
+        )
     return lines
 
 
