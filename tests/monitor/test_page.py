@@ -1,6 +1,7 @@
 """The monitor's page of a small fixed log: golden, what stands first, nothing from outside acts."""
 
 import os
+import re
 from datetime import date
 from pathlib import Path
 
@@ -160,6 +161,25 @@ def test_nothing_from_outside_acts(tmp_path):
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     links = [value or "" for name, value in page.attributes if name in ("href", "src", "action")]
     assert all(link.startswith(("#", "data:,")) for link in links)
+
+
+def test_no_control_character_of_a_log_stands_in_the_page(tmp_path):
+    unruly = "\x1b[31m\x07 red \u202e tea"
+    texts = {"answer": f"{unruly}\r\nand so", "contexts": [{"text": unruly, "document_id": unruly}]}
+    rows = [
+        {**one, **texts, "question": f"{unruly}?", "tags": {"crop": f"{one['tags']['crop']} {unruly}"}}
+        for one in log()
+    ]
+    look = look_of(tmp_path, rows)
+    assert look.panels  # heads, captions, labels for screen readers and marks hold the tag
+    assert look.alarms
+    html = render_monitor(look)
+    texts = without_style_and_script(html)
+    assert "\ufffd[31m\ufffd red \ufffd tea" in texts
+    specs = re.findall('<script type="application/json"[^>]*>(.*?)</script>', html)
+    assert any("red \ufffd tea" in spec for spec in specs)
+    for shown in (texts, *specs):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
 
 
 def test_long_texts_are_cut_and_the_page_stays_small(tmp_path):

@@ -1,17 +1,25 @@
 """A look at the store -> one HTML page that opens anywhere and asks nothing of any network."""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from ragstone.monitor import page_words
 from ragstone.monitor.look import Look
 from ragstone.monitor.showing import Filter, Page, Seen
 from ragstone.monitor.worst import Open
 from ragstone.records import Context
+from ragstone.report.fragment import harmless
 from ragstone.report.html import asset, environment, policy, put_page, safe
-from ragstone.report.vega import draw
+from ragstone.report.vega import Drawn, draw
 from ragstone.report.wording import one_line
 from ragstone.version import __version__
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PAGE = "monitor.html"  # in the folder of the store
 SHOWN_GAPS = 20
@@ -26,7 +34,7 @@ def write_monitor(folder: Path, look: Look) -> Path:
 
 def render_monitor(look: Look, *, served: bool = False) -> str:
     """Return the page. served: by a server that has all questions at /monitor/questions."""
-    drawn = draw([*look.charts, *(chart for panel in look.panels for _, _, chart in panel.charts)])
+    drawn = _quiet(draw([*look.charts, *(chart for panel in look.panels for _, _, chart in panel.charts)]))
     css, js = asset("page.css") + asset("monitor.css"), asset("monitor.js") + drawn.script
     return _render(
         "monitor.html",
@@ -79,7 +87,23 @@ def render_questions(
 
 
 def _render(template: str, **given: object) -> str:
-    return environment().get_template(template).render(_words(), **given)
+    return _environment().get_template(template).render(_words(), **given)
+
+
+@cache
+def _environment() -> "Environment":
+    """Return the templates of all pages; no word of the log turns the direction of a line or is a control."""
+    return environment().overlay(finalize=_shown)
+
+
+def _shown(value: object) -> object:
+    """Return what a template shows: texts without unruly characters, our own markup as it is."""
+    return harmless(value.replace("\r\n", "\n")) if type(value) is str else value
+
+
+def _quiet(drawn: Drawn) -> Drawn:
+    specs = {name: safe(harmless(spec)) for name, spec in drawn.specs.items()}
+    return msgspec.structs.replace(drawn, specs=specs)
 
 
 def _policy(css: str, *scripts: str, served: bool) -> str:
