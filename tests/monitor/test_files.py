@@ -63,6 +63,20 @@ def test_a_line_that_is_not_finished_is_read_when_it_is(tmp_path):
     assert asked(memory.read(log)) == ["Why 3?"]
 
 
+def test_what_python_writes_for_no_number_is_null(tmp_path):
+    log, packed = tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"
+    row = {"question": "Is NaN a number?", "feedback": float("nan"), "of": [float("inf"), -float("inf"), 1.5]}
+    lines = (
+        json.dumps(row) + "\n" + '{"question": "NaN?", "feedback": NaN,,}\n' + '{"feedback": NaN, "question"'
+    )
+    log.write_text(lines)
+    packed.write_bytes(gzip.compress(lines.encode()))
+    whole, broken = Memory().read(log)  # the last line is not finished
+    assert whole == {"question": "Is NaN a number?", "feedback": None, "of": [None, None, 1.5]}
+    assert broken.startswith("not valid JSON (JSON is malformed")
+    assert Memory().read(packed)[0] == whole
+
+
 def test_a_rotated_file_goes_on_under_its_new_name(tmp_path):
     log, memory = tmp_path / "a.jsonl", Memory()
     write(log, 1, 2)

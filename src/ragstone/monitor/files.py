@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ragstone.dataset.logs import is_json_lines, log_files, read_log
+from ragstone.dataset.logs import decode_line, is_json_lines, log_files, read_log
 from ragstone.errors import DataError
 from ragstone.tables.interchange import answers_in, is_trace
 
@@ -113,7 +113,7 @@ def _is_lines(path: Path, file: BinaryIO) -> bool:
     file.seek(0)
     for line in islice(file, 20):
         try:
-            raw = msgspec.json.decode(line.removeprefix(b"\xef\xbb\xbf"))
+            raw = decode_line(line.removeprefix(b"\xef\xbb\xbf"))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
         if isinstance(raw, dict):
@@ -135,7 +135,6 @@ def _before(file: BinaryIO, offset: int) -> str:
 
 def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) -> Iterator[Batch]:
     """Yield rows from a place on. A last line that is no whole JSON is left for the next time."""
-    decode = msgspec.json.Decoder().decode
     offset, number = mark.offset, mark.line
     rows: list[tuple[str, Raw]] = []
 
@@ -155,7 +154,7 @@ def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) ->
             offset += len(skipped) - len(line)
         row: Raw | None = None
         try:
-            raw = decode(line) if not line.isspace() else None
+            raw = decode_line(line) if not line.isspace() else None
             row = raw if raw is None or isinstance(raw, dict) else _no_object(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
             if not line.endswith(b"\n"):

@@ -200,8 +200,10 @@ def _raw_rows(path: Path, row_type: type) -> Iterator[tuple[int, Any]]:
     yield from reader(path)
 
 
-def _read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
-    decode = msgspec.json.Decoder().decode
+def read_jsonl(
+    path: Path, decode: Callable[[bytes], object] = msgspec.json.decode
+) -> Iterator[tuple[int, Any]]:
+    """Yield (line number, decoded object or DecodeError) for every line that is not blank."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if number == 1:
@@ -282,8 +284,8 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 READERS: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
-    ".jsonl": _read_jsonl,
-    ".ndjson": _read_jsonl,
+    ".jsonl": read_jsonl,
+    ".ndjson": read_jsonl,
     ".json": _read_json,
     ".csv": _read_csv,
     ".tsv": _read_csv,

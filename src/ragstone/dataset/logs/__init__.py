@@ -3,7 +3,7 @@
 from ragstone.dataset.logs.exchange import Columns, Exchange, exchange_of
 from ragstone.dataset.logs.gathering import Asked, Gathered, LogCounts, gather
 from ragstone.dataset.logs.quality import as_quality, judged_qualities
-from ragstone.dataset.logs.reading import Place, is_json_lines, log_files, read_log
+from ragstone.dataset.logs.reading import Place, decode_line, is_json_lines, log_files, read_log
 from ragstone.dataset.logs.standing import why_left_out
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "LogCounts",
     "Place",
     "as_quality",
+    "decode_line",
     "exchange_of",
     "gather",
     "is_json_lines",

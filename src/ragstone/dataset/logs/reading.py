@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import gzip
+import json
 import re
 import shutil
 import sys
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.tables.reading import READERS
+from ragstone.tables.reading import READERS, read_jsonl
 
 # logrotate's endings: app.jsonl.1, app.jsonl-20260131
 _ROTATED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}(?:-?\d{2,6})?)$")
@@ -83,7 +84,7 @@ def read_log(path: Path) -> Iterator[tuple[Place, dict[str, Any] | str]]:
     of another format than its name says.
     """
     with _unpacked(path) as file:
-        reader = _lenient_csv if file.suffix in (".csv", ".tsv") else READERS[file.suffix]
+        reader = LENIENT.get(file.suffix) or READERS[file.suffix]
         try:
             for line, raw in reader(file):
                 yield Place(path, line), _row(raw)
@@ -91,6 +92,26 @@ def read_log(path: Path) -> Iterator[tuple[Place, dict[str, Any] | str]]:
             raise DataError(str(mistake).replace(str(file), str(path))) from None
         except OSError as mistake:
             raise DataError(f"{path}: cannot be read ({mistake.strerror}).") from None
+
+
+_decode = msgspec.json.Decoder().decode
+
+
+def decode_line(line: bytes) -> object:
+    """Return what a line of JSON says; NaN and Infinity are null: no JSON, but Python's json writes them.
+
+    Raises DecodeError, UnicodeDecodeError, RecursionError.
+    """
+    try:
+        return _decode(line)
+    except msgspec.DecodeError:
+        if b"NaN" not in line and b"Infinity" not in line:
+            raise
+        try:
+            return _decode(msgspec.json.encode(json.loads(line)))  # which writes null for both
+        except (ValueError, RecursionError):
+            pass
+        raise
 
 
 def _row(raw: object) -> dict[str, Any] | str:
@@ -136,3 +157,11 @@ def _lenient_csv(path: Path) -> Iterator[tuple[int, dict[str, Any] | msgspec.Dec
                     yield reader.line_num, {name: cell for name, cell in row.items() if name and cell}
         except (csv.Error, UnicodeDecodeError) as mistake:
             raise DataError(f"{path}: cannot be read as a table in UTF-8 ({mistake}).") from None
+
+
+def _lenient_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
+    return read_jsonl(path, decode_line)
+
+
+LENIENT = {".csv": _lenient_csv, ".tsv": _lenient_csv, ".jsonl": _lenient_jsonl, ".ndjson": _lenient_jsonl}
+"""Ending -> what reads a log of it: one bad row is no end of it. The others as all tables are read."""
