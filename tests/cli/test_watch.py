@@ -62,6 +62,20 @@ def test_what_was_read_and_judged_is_told(fake_openai, tmp_path):
     assert again.out == ran.out
 
 
+def test_what_is_wrong_with_an_option_is_told_before_the_log_is_read(fake_openai, tmp_path):
+    write_log(tmp_path, 3)
+    write_settings(tmp_path, fake_openai.base_url)
+    ran = ragstone("watch", "log.jsonl", "--judgements", "nowhere.jsonl")
+    assert ran.code == 2
+    assert "nowhere.jsonl: no such file of judgements." in ran.err
+    assert "read" not in ran.err
+    for rate in ("0", "1.5", "nan"):
+        ran = ragstone("watch", "log.jsonl", "--rate", rate)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"--rate {rate}: give the share" in ran.err
+    assert not list(tmp_path.rglob("*.sqlite*"))
+
+
 def test_the_summary_is_json_on_demand(fake_openai, tmp_path):
     write_log(tmp_path, 3)
     write_settings(tmp_path, fake_openai.base_url)

@@ -200,6 +200,8 @@ def test_what_is_wrong_is_told_before_anything_is_asked(fake_openai, tmp_path, l
         watch(log, rate=2.0, settings=chosen, today=TODAY)
     with pytest.raises(ModelError, match="--model"):
         watch(log, settings=settings(fake_openai, tmp_path, model=None), today=TODAY)
+    with pytest.raises(DataError, match="no such file of judgements"):
+        watch(tmp_path / "no_log.jsonl", judgements="no.jsonl", settings=chosen, today=TODAY)
     nothing = tmp_path / "nothing.jsonl"
     nothing.write_text('{"a": "Why does it rain?"}\n{"b": 2}\n')
     fresh = settings(fake_openai, tmp_path, store="fresh")

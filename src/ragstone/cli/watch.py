@@ -64,10 +64,13 @@ def watch(
     from ragstone.config import load_settings
     from ragstone.engine.watch_looking import finish
     from ragstone.engine.watching import Watcher, utc_today
+    from ragstone.monitor.given import check_given
     from ragstone.monitor.reading import ReadCounts
     from ragstone.monitor.terminal import read_lines
 
     check_outputs(gaps, questions, log or (), force=force)
+    check_given(judgements or ())
+    _check_rate(rate)
     sources, asking = log or [], bool(log) and not judgements
     with Watcher(load_settings(config), judges=judges, model=model, rate=rate, budget=budget) as watcher:
         read = watcher.read(sources, limit=limit, progress=bars) if sources else ReadCounts()
@@ -86,6 +89,14 @@ def watch(
         if questions is not None:
             write_questions(questions, watcher, count, by, force=force)
     _tell(summary, json=json)
+
+
+def _check_rate(rate: float | None) -> None:
+    """Refuse a rate that is no share, naming the option. Raises ConfigError."""
+    from ragstone.errors import ConfigError
+
+    if rate is not None and not 0 < rate <= 1:
+        raise ConfigError(f"--rate {rate:g}: give the share of exchanges that is judged, 0 to 1.")
 
 
 def _follow(

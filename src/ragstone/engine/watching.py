@@ -22,7 +22,7 @@ from ragstone.llm import load_secret, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.monitor.alarm import Alarm
 from ragstone.monitor.alarms import alarms
-from ragstone.monitor.given import given_judgements
+from ragstone.monitor.given import check_given, given_judgements
 from ragstone.monitor.masking import Masker
 from ragstone.monitor.reading import ReadCounts, take_log
 from ragstone.monitor.scored import best_of, scored_of
@@ -63,6 +63,7 @@ def watch(
     given = [judgements] if isinstance(judgements, str | Path) else list(judgements)
     sources = [log] if isinstance(log, str | Path) else list(log)
     asking = bool(sources) and not given
+    check_given(given)
     with Watcher(
         settings or load_settings(), judges=judges, model=model, rate=rate, budget=budget
     ) as watcher:

@@ -1,12 +1,22 @@
 """Files of judgements that were made elsewhere -> judgements, quickly: a log of a year has millions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
+from ragstone.errors import DataError
 from ragstone.records import Judgement
 from ragstone.tables import read_rows
+
+
+def check_given(files: Iterable[Path | str]) -> None:
+    """Check that the files are there, before a log is read for minutes. Raises DataError."""
+    for file in files:
+        if not Path(file).exists():
+            raise DataError(
+                f"{file}: no such file of judgements. Check the spelling and the folder that you are in."
+            )
 
 
 def given_judgements(path: Path | str) -> Iterator[Judgement]:
