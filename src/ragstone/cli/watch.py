@@ -96,7 +96,7 @@ def _check_rate(rate: float | None) -> None:
     from ragstone.errors import ConfigError
 
     if rate is not None and not 0 < rate <= 1:
-        raise ConfigError(f"--rate {rate:g}: give the share of exchanges that is judged, 0 to 1.")
+        raise ConfigError(f"--rate {rate:g}: give the share of exchanges that is judged, above 0, at most 1.")
 
 
 def _follow(
