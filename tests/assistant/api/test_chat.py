@@ -6,8 +6,9 @@ import json
 import pytest
 from tests.support.served_assistant import ask, said
 
-from ragstone.assistant.api import chat, streaming
+from ragstone.assistant.api import chat, create_app, streaming
 from ragstone.assistant.conversation import Doing, Text
+from ragstone.config.serve import ServeSection
 
 
 def events_of(response):
@@ -195,6 +196,45 @@ def test_another_model_does_not_exist(client):
     assert client.get("/v1/models/gpt-4o").status_code == 404
     assert client.get("/v1/models/assistant").json()["id"] == "assistant"
     assert [one["id"] for one in client.get("/v1/models").json()["data"]] == ["assistant"]
+
+
+async def test_a_client_that_hangs_up_before_its_stream_begins_leaves_the_conversation_free(
+    scripted, tmp_path
+):
+    app = create_app(scripted.assistant(), ServeSection(), folder=tmp_path)
+    question = {"model": "assistant", "messages": [{"role": "user", "content": "Maize?"}], "stream": True}
+
+    async def asked(send, **more):
+        body = json.dumps({**question, **more}).encode()
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive():
+            return messages.pop() if messages else await asyncio.Event().wait()
+
+        headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+        path = "/v1/chat/completions"
+        scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode()}
+        client = {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000), "scheme": "http"}
+        about = {"asgi": {"version": "3.0"}, "http_version": "1.1", "root_path": "", "query_string": b""}
+        await app({**scope, **client, **about, "headers": headers}, receive, send)
+
+    async def gone(_message):
+        raise OSError("the client has hung up")
+
+    heard = []
+
+    async def listening(message):
+        heard.append(message)
+
+    await asked(listening)
+    [conversation_id] = {one["conversation"] for one in scripted.log.rows}
+    with pytest.raises(OSError, match="hung up"):
+        await asked(gone, conversation_id=conversation_id)
+    await asyncio.sleep(0)
+    heard.clear()
+    await asked(listening, conversation_id=conversation_id)
+    assert heard[0]["status"] == 200
+    assert [len(one.turns) for one in scripted.asked] == [1, 3]  # the second was not asked
 
 
 def test_a_question_that_is_too_long_is_refused(open_client, scripted):

@@ -19,11 +19,11 @@ from ragstone.assistant.api.bodies import (
     replied,
     tokens,
 )
-from ragstone.assistant.api.desk import AnyRequest, AtDesk, Desk, owner_of
+from ragstone.assistant.api.desk import AnyRequest, AtDesk, Desk, end_with, owner_of
 from ragstone.assistant.api.history import new_id
 from ragstone.assistant.api.problems import Refused, fails
 from ragstone.assistant.api.replying import Exchange, reply, unless_gone
-from ragstone.assistant.api.streaming import sse
+from ragstone.assistant.api.streaming import begin, sse
 from ragstone.assistant.conversation import Asked, Turn, silent
 
 MOST_TURNS = 200
@@ -56,8 +56,10 @@ async def chat_completions(request: AnyRequest, data: JSONBody[ChatRequest], des
         desk.busy.add(busy)
     if data.stream:
         usage = bool(data.stream_options and data.stream_options.include_usage)
+        begun = begin(desk, exchange)
+        end_with(request, begun.working)
         return Stream(
-            sse(desk, exchange, include_usage=usage),
+            sse(begun, include_usage=usage),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
         )

@@ -84,6 +84,11 @@ def owner_of(request: AnyRequest) -> str | None:
     return owner
 
 
+def end_with(request: AnyRequest, work: asyncio.Task[Any]) -> None:
+    """Cancel the work when the request is over: a stream that nobody begins to read ends no work itself."""
+    request.scope["state"]["work"] = work
+
+
 def path_tail(request: AnyRequest, prefix: bytes) -> str:
     """Return what the client wrote behind a prefix of the path, decoded once.
 

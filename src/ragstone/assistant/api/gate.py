@@ -93,6 +93,8 @@ def gated(app: ASGIApp, desk: Desk, methods: Mapping[str, Sequence[str]]) -> ASG
             else:
                 await app(scope, patient(receive), guarded)
         finally:
+            if work := scope["state"].get("work"):
+                work.cancel()
             _count(scope, desk, status, started)
 
     return gate

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -54,11 +55,17 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ragstone: Working | Replied | None = None
 
 
-async def sse(desk: Desk, exchange: Exchange, *, include_usage: bool) -> AsyncGenerator[bytes, None]:
-    """Yield the events of a reply; the last one but `[DONE]` comes once the exchange is in the log.
+@dataclass(frozen=True)
+class Begun:
+    """A reply that is being worked on. events: what is heard of it, None at its end."""
 
-    A failure is an event with `error`, and no `[DONE]` comes. Whoever stops to listen ends the work.
-    """
+    exchange: Exchange
+    working: asyncio.Task[Said]
+    events: asyncio.Queue[Event]
+
+
+def begin(desk: Desk, exchange: Exchange) -> Begun:
+    """Begin to work on a reply. Its conversation is busy until the work has ended or is cancelled."""
     events: asyncio.Queue[Event] = asyncio.Queue()
 
     async def respond() -> Said:
@@ -68,6 +75,16 @@ async def sse(desk: Desk, exchange: Exchange, *, include_usage: bool) -> AsyncGe
     desk.in_flight.add(working)
     working.add_done_callback(lambda task: _ended(desk, exchange, task))
     working.add_done_callback(lambda _: events.put_nowait(None))
+    return Begun(exchange, working, events)
+
+
+async def sse(begun: Begun, *, include_usage: bool) -> AsyncGenerator[bytes, None]:
+    """Yield the events of a reply; the last one but `[DONE]` comes once the exchange is in the log.
+
+    A failure is an event with `error`, and no `[DONE]` comes. Whoever stops to listen ends the work; where
+    nobody began to listen, the gate does.
+    """
+    exchange, working, events = begun.exchange, begun.working, begun.events
     chunks = _Chunks(exchange)
     try:
         yield chunks.encode(Delta(role="assistant", content=""))
