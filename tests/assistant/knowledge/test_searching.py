@@ -11,6 +11,8 @@ from tests.support.knowledge import CROP, REGION, Words, knowledge_in, write
 from tests.support.qdrant_server import QdrantServer
 
 from ragstone.assistant.knowledge import KnowledgeDown, knowledge_base
+from ragstone.assistant.knowledge.building import finish
+from ragstone.assistant.knowledge.catalogue import Catalogue
 from ragstone.assistant.knowledge.points import Points
 from ragstone.assistant.knowledge.snapshot import among
 from ragstone.errors import ConfigError, DataError, MissingExtra
@@ -122,13 +124,14 @@ async def test_many_search_while_a_build_goes_on(tmp_path, store):
     docs = write(tmp_path / "docs", **TEXTS)
     async with knowledge_in(tmp_path, **store) as knowledge:
         await knowledge.build([docs])
+        before = knowledge.version
         write(docs, **{f"new{n}": f"# New {n}\n\nNew maize {n}." for n in range(40)})
         (docs / "rice.md").unlink()
         building = asyncio.create_task(knowledge.build([docs]))
         n_before = 0
         while not building.done():
             found = await asyncio.gather(*(knowledge.search("Rice stands in water", 1) for _ in range(20)))
-            if not building.done():
+            if knowledge.version == before:  # the new state is seen a moment before the build's task is done
                 n_before += 1
                 assert {found_ids(one)[0] for one in found} == {"rice"}  # what was there, until it has ended
         assert n_before
@@ -136,6 +139,68 @@ async def test_many_search_while_a_build_goes_on(tmp_path, store):
         found = await asyncio.gather(*(knowledge.search(f"New maize {n}", 1) for n in range(40)))
         assert {found_ids(one)[0] for one in found} == {f"new{n}" for n in range(40)}
         assert "rice" not in found_ids(await knowledge.search("Rice stands in water", 50))
+
+
+async def test_a_build_shows_nothing_before_it_has_ended_not_even_after_another(tmp_path, store):
+    docs, seen = write(tmp_path / "docs", **TEXTS), []
+    loop = asyncio.get_running_loop()
+
+    def search_meanwhile(stage, done, _total):
+        if stage == "files" and done == 4:  # all files are in the catalogue by now
+            searching = asyncio.run_coroutine_threadsafe(knowledge.search("maize", 1), loop)
+            seen.append(searching.result(10)[0].text)
+
+    async with knowledge_in(tmp_path, **store) as knowledge:
+        await knowledge.build([docs])
+        await knowledge.search("maize", 1)
+        write(docs, maize="# Maize\n\nMaize maize maize.")
+        await knowledge.build([docs])  # nobody searches after it
+        write(docs, maize="# Maize\n\nMaize maize.")
+        await knowledge.build([docs], search_meanwhile)
+        seen.append((await knowledge.search("maize", 1))[0].text)
+    assert seen == ["# Maize\n\nMaize maize maize.", "# Maize\n\nMaize maize."]
+
+
+@pytest.mark.parametrize(("gone", "left"), [(["rice"], ["both", "maize", "soil"]), (list(TEXTS), [])])
+async def test_a_search_whose_points_a_build_drops_meanwhile_searches_again(
+    tmp_path, monkeypatch, gone, left
+):
+    docs, vectors = write(tmp_path / "docs", **TEXTS), Points.vectors
+    async with knowledge_in(tmp_path) as knowledge:
+        await knowledge.build([docs])
+        todo = [f"docs/{name}.md" for name in gone]
+
+        def late(self, n_numbers, positions):
+            while todo:  # between the snapshot and its vectors
+                knowledge._kept.catalogue.exclude(todo.pop())
+                finish(knowledge._kept)
+            return vectors(self, n_numbers, positions)
+
+        monkeypatch.setattr(Points, "vectors", late)
+        assert found_ids(await knowledge.search("rice maize sown soil", 9)) == left
+
+
+async def test_what_another_process_writes_while_the_passages_are_read_is_seen_the_next_time(
+    tmp_path, monkeypatch
+):
+    docs, files, todo = write(tmp_path / "docs", **TEXTS), Catalogue.files, ["docs/rice.md"]
+    async with knowledge_in(tmp_path) as knowledge:
+        await knowledge.build([docs])
+        before = knowledge._kept.catalogue.content()
+        other = Catalogue(knowledge._kept.catalogue.path)  # a connection of its own, as a process has
+
+        def late(self):
+            while todo:
+                other.exclude(todo.pop())
+                other.revise()
+            return files(self)
+
+        monkeypatch.setattr(Catalogue, "files", late)
+        first = knowledge._snapshot()
+        assert (first.revision, first.version, len(first.documents)) == (1, before, 4)
+        second = knowledge._snapshot()
+        assert (second.revision, second.version != before, len(second.documents)) == (2, True, 3)
+        other.close()
 
 
 async def test_a_server_that_is_down_says_so_and_works_again_when_it_is_back(tmp_path):

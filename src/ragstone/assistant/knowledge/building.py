@@ -193,7 +193,9 @@ def finish(
     stale = _fill(kept, stored, embed)
     _group(kept, stored, anew=anew)
     kept.catalogue.revise()
-    if stale:  # now that no search finds them any more
+    # Now that no search finds them any more.
+    kept.points.drop_others(len(stored[0].vector) if stored else 0)
+    if stale:
         kept.points.drop(len(stored[0].vector), stale)
     stored = [one for _, one in kept.catalogue.stored(kept.identity)]
     return _built(kept, stored, tally, embed.n_embedded)
@@ -217,10 +219,9 @@ def _group(kept: Kept, stored: Sequence[Stored], *, anew: bool) -> None:
 
 def _fill(kept: Kept, stored: Sequence[Stored], embed: Embed) -> set[str]:
     """Put in the points that are missing (a server may have lost them); return those that nobody names."""
-    n_numbers = len(stored[0].vector) if stored else 0
-    kept.points.drop_others(n_numbers)
     if not stored:
         return set()
+    n_numbers = len(stored[0].vector)
     kept.points.make(n_numbers)
     there = kept.points.ids(n_numbers)
     wanted = {point: chunk for one in stored for point, chunk in zip(one.points, one.chunks, strict=True)}

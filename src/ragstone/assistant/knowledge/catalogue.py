@@ -124,6 +124,16 @@ class Catalogue:
                     f"{self.path}: the knowledge base cannot be used ({mistake}). {advice}"
                 ) from None
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is read in the block is of one moment, whatever another process writes meanwhile."""
+        with self._errors():
+            self._database.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._database.rollback()
+
     def _meta(self, key: str) -> str:
         row = self._database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return str(row[0])

@@ -186,8 +186,24 @@ class KnowledgeBase:
         return alone
 
     def _found(self, asked: str, vector: Vectors, k: int, filters: Mapping[str, str]) -> list[Passage]:
-        """Return the passages: all in one thread, which costs less than to go from one to the next."""
-        snapshot = self._snapshot()
+        """Return the passages: all in one thread, which costs less than to go from one to the next.
+
+        Where a build has ended meanwhile, and points may be gone that were to be found, it searches again.
+        """
+        while True:
+            snapshot = self._snapshot()
+            try:
+                found = self._found_in(snapshot, asked, vector, k, filters)
+            except DataError:
+                if self._snapshot() is snapshot:
+                    raise
+            else:
+                if self._snapshot() is snapshot:
+                    return found
+
+    def _found_in(
+        self, snapshot: Snapshot, asked: str, vector: Vectors, k: int, filters: Mapping[str, str]
+    ) -> list[Passage]:
         if not snapshot.chunks:
             return []
         subset = among(snapshot, self._meant(filters))
@@ -313,6 +329,8 @@ class KnowledgeBase:
 
         def locked() -> Out:
             with held(self._kept.catalogue.path):
+                if self._taken is not None:
+                    self._snapshot()  # what searches see until this change has ended
                 return work(stop)
 
         self._stops.add(stop)

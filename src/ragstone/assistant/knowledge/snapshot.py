@@ -44,9 +44,11 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 def take_snapshot(catalogue: Catalogue, identity: str) -> Snapshot:
     """Return what the catalogue holds whose vectors are this embedder's."""
-    revision = catalogue.revision  # before the rest: what is changed meanwhile is seen the next time
-    version = catalogue.content()
-    rows = catalogue.stored(identity)
+    with catalogue.reading():  # else the text of one moment would be cut at the offsets of another
+        revision = catalogue.revision
+        version = catalogue.content()
+        rows = catalogue.stored(identity)
+        foreign = not rows and bool(catalogue.files())
     chunks = [chunk for _, one in rows for chunk in one.chunks]
     points = [point for _, one in rows for point in one.points]
     return Snapshot(
@@ -59,7 +61,7 @@ def take_snapshot(catalogue: Catalogue, identity: str) -> Snapshot:
         by_point={point: at for at, point in enumerate(points)},
         having=_having(chunks),
         by_words=bm25_over([indexed_text(chunk) for chunk in chunks]),
-        foreign=not rows and bool(catalogue.files()),
+        foreign=foreign,
     )
 
 
