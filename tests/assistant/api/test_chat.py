@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from litestar.exceptions import LitestarException
 from tests.support.served_assistant import ask, said
 
 from ragstone.assistant.api import chat, create_app, streaming
@@ -206,17 +207,25 @@ async def test_a_client_that_hangs_up_before_its_stream_begins_leaves_the_conver
 
     async def asked(send, **more):
         body = json.dumps({**question, **more}).encode()
-        messages = [{"type": "http.request", "body": body, "more_body": False}]
+        messages, over = [{"type": "http.request", "body": body, "more_body": False}], asyncio.Event()
 
         async def receive():
-            return messages.pop() if messages else await asyncio.Event().wait()
+            if messages:
+                return messages.pop()
+            await over.wait()
+            return {"type": "http.disconnect"}
+
+        async def sent(message):
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                over.set()
 
         headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
         path = "/v1/chat/completions"
         scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode()}
         client = {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000), "scheme": "http"}
         about = {"asgi": {"version": "3.0"}, "http_version": "1.1", "root_path": "", "query_string": b""}
-        await app({**scope, **client, **about, "headers": headers}, receive, send)
+        await app({**scope, **client, **about, "headers": headers}, receive, sent)
 
     async def gone(_message):
         raise OSError("the client has hung up")
@@ -228,7 +237,7 @@ async def test_a_client_that_hangs_up_before_its_stream_begins_leaves_the_conver
 
     await asked(listening)
     [conversation_id] = {one["conversation"] for one in scripted.log.rows}
-    with pytest.raises(OSError, match="hung up"):
+    with pytest.raises(LitestarException, match="after response started"):
         await asked(gone, conversation_id=conversation_id)
     await asyncio.sleep(0)
     heard.clear()
