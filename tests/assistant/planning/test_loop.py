@@ -312,6 +312,13 @@ def test_turns_that_complete_a_question_are_read_with_it() -> None:
     assert standing_question(Asked(turns=conversation.turns[:3])) == "How much water does it need?"
 
 
+def test_a_question_of_its_own_after_a_question_back_is_asked_alone() -> None:
+    conversation = asked(
+        "Will it rain tomorrow?", "Where is your farm?", "How deep are the roots of sorghum?"
+    )
+    assert standing_question(conversation) == "How deep are the roots of sorghum?"
+
+
 def test_a_very_long_question_is_searched_for_by_its_beginning(replies: Replies) -> None:
     said, _ = replies(agent_of(ScriptedPlanner(says("From memory."))), asked("maize " * 5000))
     assert said.kind == "answer"

@@ -122,9 +122,13 @@ def standing_question(asked: Asked) -> str:
     for turn in reversed(asked.turns):
         if turn.role == "user":
             parts.append(turn.text.strip())
-        elif not is_question(turn) and len(tokenize(parts[-1])) > FEW_WORDS:
+        elif len(tokenize(parts[-1])) > FEW_WORDS and (not is_question(turn) or _asks(parts[-1])):
             break
     return "\n".join(reversed(parts))[:MOST_SOUGHT]
+
+
+def _asks(text: str) -> bool:
+    return text.endswith(QUESTION_MARKS)
 
 
 async def _loop(agent: Agent, state: State, trace: Trace) -> Said:
