@@ -171,7 +171,7 @@ def in_arabic(tab: Tab) -> None:
 
 def gone_and_back(tab: Tab, folder: Path, server: subprocess.Popen[str]) -> tuple[subprocess.Popen[str], str]:
     """A server that is gone is told, and what was asked is asked again when it is back."""
-    tab.page.fill("#question", "How deep are the roots of sorghum?")
+    tab.page.fill("#question", "How deep are the roots of potatoes?")
     tab.page.press("#question", "Enter")
     problem = tab.page.get_by_role("alert")
     problem.wait_for()
