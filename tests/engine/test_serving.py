@@ -56,11 +56,14 @@ async def test_what_is_asked_and_said_stays_on_no_disk(fake_openai: FakeOpenAI, 
     assert files_in(tmp_path) == {"embeddings.sqlite"}
 
 
-async def test_a_query_is_not_looked_up_in_the_store(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
-    async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
-        for _ in range(2):
-            session.embedder(MODEL)(["what?"], "query")
-            session.embedder(MODEL)(["Maize needs nitrogen."], "passage")
+async def test_a_query_is_kept_in_memory_and_not_in_the_store(
+    fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    for _session in range(2):
+        async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
+            for _ in range(2):
+                session.embedder(MODEL)(["what?"], "query")
+                session.embedder(MODEL)(["Maize needs nitrogen."], "passage")
     assert dict(fake_openai.embedded) == {"what?": 2, "Maize needs nitrogen.": 1}
 
 
