@@ -1,6 +1,7 @@
 """Tools of a real MCP server in a process of its own: what they become, and all that may go wrong."""
 
 import asyncio
+import gc
 import socket
 import subprocess
 import sys
@@ -18,6 +19,17 @@ from ragstone.assistant.tools.mcp_link import McpLink
 from ragstone.assistant.tools.telling import MOST
 from ragstone.config import McpServer
 from ragstone.errors import ConfigError, MissingExtra
+
+# A server that was killed leaves the SDK's pipes to the collector.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed transport:ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Collect here what a killed server left, and not in the test of somebody else."""
+    yield
+    gc.collect()
+
 
 SERVER = str(Path(__file__).parents[2] / "support" / "mcp_server.py")
 COMMAND = [sys.executable, SERVER]
