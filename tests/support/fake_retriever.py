@@ -8,12 +8,12 @@ with serving() as fake:
 import asyncio
 import contextlib
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+from tests.support.in_thread import in_thread
 
 
 @dataclass(frozen=True)
@@ -64,29 +64,7 @@ class FakeRetriever:
 @contextlib.contextmanager
 def serving() -> Iterator[FakeRetriever]:
     """Give a server that runs in a thread of its own until the end of the block."""
-    fake, loop = FakeRetriever(), asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-
-    async def start() -> web.ServerRunner:
-        runner = web.ServerRunner(web.Server(fake.respond), shutdown_timeout=0)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        fake.url = f"http://127.0.0.1:{runner.addresses[0][1]}/search"
-        return runner
-
-    async def stop() -> None:
-        for _ in range(5):  # a caller who hung up at once may only now be let in, and must be let go
-            await asyncio.sleep(0)
-        await runner.cleanup()
-        for _ in range(5):
-            await asyncio.sleep(0)
-
-    runner = asyncio.run_coroutine_threadsafe(start(), loop).result()
-    try:
+    fake = FakeRetriever()
+    with in_thread(fake.respond) as address:
+        fake.url = f"{address}/search"
         yield fake
-    finally:
-        asyncio.run_coroutine_threadsafe(stop(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()

@@ -14,12 +14,12 @@ import argparse
 import asyncio
 import contextlib
 import hashlib
-import threading
 import time
 from collections.abc import Iterator
 from datetime import date, timedelta
 
 from aiohttp import web
+from tests.support.in_thread import in_thread
 
 from ragstone.config import WeatherSection
 
@@ -231,32 +231,9 @@ def _refused(reason: str) -> web.Response:
 @contextlib.contextmanager
 def serving(port: int = 0, today: date = date(2026, 11, 21)) -> Iterator[OpenMeteoServer]:
     """Give a server that runs in a thread of its own until the end of the block."""
-    server, loop = OpenMeteoServer(today), asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-
-    async def start() -> web.ServerRunner:
-        runner = web.ServerRunner(web.Server(server.respond), shutdown_timeout=0)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        return runner
-
-    async def stop() -> None:
-        for _ in range(5):  # a caller who hung up at once may only now be let in, and must be let go
-            await asyncio.sleep(0)
-        await runner.cleanup()
-        for _ in range(5):
-            await asyncio.sleep(0)
-
-    runner = asyncio.run_coroutine_threadsafe(start(), loop).result()
-    try:
+    server = OpenMeteoServer(today)
+    with in_thread(server.respond, port) as server.url:
         yield server
-    finally:
-        asyncio.run_coroutine_threadsafe(stop(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 def main() -> None:

@@ -27,7 +27,6 @@ def serve(
     from ragstone.config import choose, load_settings
     from ragstone.engine import run_sync
     from ragstone.engine.assistant import open_assistant
-    from ragstone.engine.session import open_session
     from ragstone.web.monitor_routes import monitor_routes
     from ragstone.web.serving import check_public, keys_of, listen, serve_assistant
 
@@ -44,10 +43,7 @@ def serve(
     say("Getting ready: the first start embeds what questions are compared with, later ones have it.")
 
     async def run() -> None:
-        async with (
-            open_session(settings, serving=True) as session,
-            open_assistant(settings, session) as assistant,
-        ):
+        async with open_assistant(settings) as assistant:
             for part, state in (await assistant.health()).items():
                 if state != "ok":
                     say(f"{part}: {state}")

@@ -56,8 +56,9 @@ async def open_assistant(
     model = _model(section)
     tags = load_tags(settings.path(section.tags)) if section.tags else []
     async with AsyncExitStack() as stack:
-        own = open_session(settings, serving=True)
-        opened = await stack.enter_async_context(own) if session is None else session
+        opened = session
+        if opened is None:
+            opened = await stack.enter_async_context(open_session(settings, serving=True))
         knowledge = await stack.enter_async_context(opened_knowledge(settings, opened))
         watched = _Watched(await opened.ask(model), await opened.stream(model))
         answering = Answering(

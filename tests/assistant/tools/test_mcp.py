@@ -20,8 +20,8 @@ from ragstone.assistant.tools.telling import MOST
 from ragstone.config import McpServer
 from ragstone.errors import ConfigError, MissingExtra
 
-# A server that was killed leaves the SDK's pipes to the collector.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed transport:ResourceWarning")
+# A server that was killed leaves the transports and files of the SDK's pipes to the collector.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from ragstone.assistant.languages import language
+
 SCRIPTS = ("request.js", "reply.js", "chat.js")
 DEFAULT_LANGUAGE = "en"
 
@@ -73,12 +75,13 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def texts() -> dict[str, Texts]:
     """Return the texts of each language, English first, the others by code."""
-    folder = resources.files("ragstone.assistant.page") / "texts"
-    found = {
-        file.name.removesuffix(".toml"): msgspec.convert(tomllib.loads(file.read_text("utf-8")), Texts)
-        for file in folder.iterdir()
-        if file.name.endswith(".toml")
-    }
+    found: dict[str, Texts] = {}
+    for file in (resources.files("ragstone.assistant.page") / "texts").iterdir():
+        code, _, ending = file.name.partition(".")
+        if ending == "toml":
+            own = language(code)
+            told = {"name": own.name, "direction": own.direction, **tomllib.loads(file.read_text("utf-8"))}
+            found[code] = msgspec.convert(told, Texts)
     return dict(sorted(found.items(), key=lambda one: (one[0] != DEFAULT_LANGUAGE, one[0])))
 
 

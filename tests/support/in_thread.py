@@ -1,0 +1,40 @@
+"""A local HTTP server in a thread of its own, for tests whose own loop is busy or absent."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+
+from aiohttp import web
+
+
+@contextlib.contextmanager
+def in_thread(
+    respond: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], port: int = 0
+) -> Iterator[str]:
+    """Give the address of a server that answers by `respond` until the end of the block."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    async def start() -> web.ServerRunner:
+        runner = web.ServerRunner(web.Server(respond), shutdown_timeout=0)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        return runner
+
+    async def stop() -> None:
+        for _ in range(5):  # a caller who hung up at once may only now be let in, and must be let go
+            await asyncio.sleep(0)
+        await runner.cleanup()
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    runner = asyncio.run_coroutine_threadsafe(start(), loop).result()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        asyncio.run_coroutine_threadsafe(stop(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
