@@ -12,6 +12,7 @@ from ragstone.config.bench import (
 )
 from ragstone.config.build import BuildSection, FactsSection
 from ragstone.config.chunk import ChunkSection
+from ragstone.config.engine import EngineKind, EngineSection, LedgerSection
 from ragstone.config.library import library_names, read_library, read_named
 from ragstone.config.loading import choose, convert_section, load_settings, parse_toml
 from ragstone.config.monitor import MonitorSection
@@ -47,6 +48,7 @@ from ragstone.config.systems import (
     SystemSettings,
 )
 from ragstone.config.translate import HttpTranslator, TranslateSection
+from ragstone.config.workbench import WorkbenchSection
 
 __all__ = [
     "AgreeSection",
@@ -63,6 +65,8 @@ __all__ = [
     "Condition",
     "DenseSettings",
     "DocumentsSection",
+    "EngineKind",
+    "EngineSection",
     "FactsSection",
     "HttpSettings",
     "HttpSystem",
@@ -71,6 +75,7 @@ __all__ = [
     "JudgeSection",
     "JudgesBench",
     "LanguagesBench",
+    "LedgerSection",
     "LogSection",
     "McpServer",
     "ModelSettings",
@@ -94,6 +99,7 @@ __all__ = [
     "SystemSettings",
     "TranslateSection",
     "WeatherSection",
+    "WorkbenchSection",
     "choose",
     "convert_section",
     "library_names",

@@ -9,6 +9,7 @@ from ragstone.config.assistant import AssistantSection
 from ragstone.config.bench import BenchSection
 from ragstone.config.build import BuildSection
 from ragstone.config.chunk import ChunkSection
+from ragstone.config.engine import EngineSection, LedgerSection
 from ragstone.config.monitor import MonitorSection
 from ragstone.config.retrievers import RetrieverSettings
 from ragstone.config.sample import SampleSection
@@ -16,6 +17,7 @@ from ragstone.config.section import Positive, Price, Seconds, Section
 from ragstone.config.serve import ServeSection
 from ragstone.config.systems import SystemSettings
 from ragstone.config.translate import TranslateSection
+from ragstone.config.workbench import WorkbenchSection
 
 # What language models judge, and for each that has one a judge beside it that asks none.
 DEFAULT_JUDGES = (
@@ -171,6 +173,9 @@ class Settings(Section, frozen=True, kw_only=True):
     assistant: AssistantSection = AssistantSection()
     serve: ServeSection = ServeSection()
     monitor: MonitorSection = MonitorSection()
+    engine: EngineSection = EngineSection()
+    ledger: LedgerSection = LedgerSection()
+    workbench: WorkbenchSection = WorkbenchSection()
     models: dict[str, ModelSettings] = {}
     root: str = "."
 

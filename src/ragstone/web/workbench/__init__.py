@@ -1,0 +1,1 @@
+"""The workbench: runs, data sets, judges and people's labels, in a browser."""

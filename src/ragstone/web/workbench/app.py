@@ -1,0 +1,43 @@
+"""The workbench as an ASGI application, below /workbench."""
+
+from typing import Any
+
+from litestar import Litestar, Response, Router
+from litestar.di import Provide
+from litestar.exceptions import HTTPException
+
+from ragstone.config import Settings
+from ragstone.errors import RagstoneError
+from ragstone.web.workbench import frame, guard, runs
+from ragstone.web.workbench.desk import Workbench
+from ragstone.web.workbench.person import AnyRequest
+
+ROUTES = (frame.asset, *runs.ROUTES)
+
+
+def create_workbench(settings: Settings) -> Litestar:
+    """Return the application. Its pages stand below /workbench."""
+    bench = Workbench(settings)
+    app = Litestar(
+        [Router(frame.ROOT, route_handlers=list(ROUTES))],
+        dependencies={"bench": Provide(lambda: bench, sync_to_thread=False)},
+        exception_handlers={Exception: told},
+        logging_config=None,
+        openapi_config=None,
+    )
+    app.asgi_handler = guard.guarded(app.asgi_handler, bench)
+    return app
+
+
+def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
+    """Return a page that says what is wrong; a script that asks for JSON gets the words as JSON."""
+    match mistake:
+        case HTTPException():
+            status, words = mistake.status_code, mistake.detail
+        case RagstoneError():
+            status, words = 422, str(mistake)
+        case _:
+            raise mistake
+    if "application/json" in request.headers.get("accept", ""):
+        return Response({"detail": words}, status_code=status)
+    return frame.page(request, "wrong.html", "This did not work", status=status, words=words)

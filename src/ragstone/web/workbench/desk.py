@@ -1,0 +1,25 @@
+"""What all pages of the workbench share."""
+
+from pathlib import Path
+
+from litestar.di import NamedDependency
+
+from ragstone.config import Settings
+
+
+class Workbench:
+    """The project that is shown; one for each app.
+
+    store: the folder of queues, accounts and the audit log. labels: of the files that labels are written to.
+    runs: the folders in which runs are looked for.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.store: Path = settings.path(settings.workbench.store)
+        self.labels: Path = settings.path(settings.workbench.labels)
+        self.runs: list[Path] = [settings.path(name) for name in settings.workbench.runs]
+
+
+AtWorkbench = NamedDependency[Workbench]
+"""What a route takes to get the workbench: the parameter is named `bench`."""

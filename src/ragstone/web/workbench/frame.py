@@ -1,0 +1,90 @@
+"""The frame of every page: head, navigation, who is logged in; and the files that pages load."""
+
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from litestar import Response, get
+from litestar.params import FromPath
+
+from ragstone.report.html import asset as report_asset
+from ragstone.report.html import environment
+from ragstone.version import __version__
+from ragstone.web.workbench.person import AnyRequest, person_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ROOT = "/workbench"
+# No style and no script but the files of ours, and not one request to anywhere else.
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+TYPES = {"css": "text/css", "js": "text/javascript"}
+
+
+PLACES = (
+    ("Runs", f"{ROOT}/"),
+    ("Compare", f"{ROOT}/compare"),
+    ("Data sets", f"{ROOT}/data"),
+    ("Label", f"{ROOT}/label"),
+    ("Judges", f"{ROOT}/judges"),
+    ("Report cards", f"{ROOT}/cards"),
+    ("Monitor", f"{ROOT}/monitor"),
+)
+
+
+def page(
+    request: AnyRequest, template: str, title: str, *, status: int = 200, **values: object
+) -> Response[str]:
+    """Return a page made from a file of the folder template, which extends frame.html.
+
+    values: of the template, beside those of the frame: `title`, `person`, `csrf` (the token that every POST
+    sends back, see assets/workbench.js), `places` and `here` (the path of this page).
+    """
+    html = (
+        templates()
+        .get_template(template)
+        .render(
+            values,
+            title=title,
+            version=__version__,
+            person=person_of(request),
+            csrf=request.scope["state"].get("csrf", ""),
+            places=PLACES,
+            here=request.url.path,
+            root=ROOT,
+        )
+    )
+    headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+    return Response(html, status_code=status, media_type="text/html", headers=headers)
+
+
+@cache
+def templates() -> "Environment":
+    """Return the templates: ours first, then those of the report, with its words; all values escaped."""
+    from jinja2 import ChoiceLoader, FunctionLoader
+
+    made = environment()
+    made.loader = ChoiceLoader([FunctionLoader(_template), FunctionLoader(report_asset)])
+    return made
+
+
+def _template(name: str) -> str | None:
+    file = resources.files("ragstone.web.workbench").joinpath("template", name)
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+@get("/assets/{name:str}", include_in_schema=False, sync_to_thread=False)
+def asset(name: FromPath[str]) -> Response[str]:
+    """Give a style or a script: of the folder assets, or `page.css`, that of the report."""
+    file = resources.files("ragstone.web.workbench").joinpath("assets", name)
+    kind = TYPES.get(name.rpartition(".")[2])
+    if name == "page.css":
+        text = report_asset(name)
+    elif kind and "/" not in name and file.is_file():
+        text = file.read_text(encoding="utf-8")
+    else:
+        return Response("no such file", status_code=404, media_type="text/plain")
+    return Response(text, media_type=kind, headers={"Cache-Control": "no-cache"})

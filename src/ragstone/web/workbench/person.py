@@ -1,0 +1,33 @@
+"""Who works at the workbench, and what they may do."""
+
+from typing import Any, Literal, get_args
+
+import msgspec
+from litestar import Request
+from litestar.exceptions import PermissionDeniedException
+
+Role = Literal["reader", "annotator", "owner"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+AnyRequest = Request[Any, Any, Any]
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Somebody who is logged in, or the one user of this machine. role: each may do what those before may."""
+
+    name: str
+    role: Role
+
+    def may(self, role: Role) -> bool:
+        """Return whether this person may do what needs that role."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+def person_of(request: AnyRequest, needs: Role = "reader") -> Person:
+    """Return who asks. Raises PermissionDeniedException (403) where their role does not allow it."""
+    person: Person = request.scope["state"]["person"]
+    if not person.may(needs):
+        raise PermissionDeniedException(
+            f"{person.name} is a {person.role} here: this needs an {needs}. An owner can change that."
+        )
+    return person
