@@ -64,7 +64,7 @@ def test_what_is_exported_and_imported_is_the_same_to_the_byte(tmp_path: Path) -
     export_responses(tmp_path / "new" / "m", tmp_path / "two.jsonl")
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     opened = Ledger(tmp_path / "new" / "m")
-    found = opened.get(key(7))
+    found = asyncio.run(opened.find(key(7)))
     opened.close()
     assert found is not None
     assert found.text == "text 7"
@@ -248,7 +248,7 @@ def test_processes_that_import_at_once_add_up_while_a_run_goes_on(tmp_path: Path
     async def run_on() -> None:
         for n in range(100_000, 100_100):
             await opened.put(key(n), NANO, Completion(text="of the run"))
-            assert opened.get(key(0)) is not None
+            assert await opened.find(key(0)) is not None
             await asyncio.sleep(0.01)
 
     with multiprocessing.get_context("spawn").Pool(2) as pool:
@@ -327,8 +327,8 @@ def test_prune_while_another_reads_and_a_run_goes_on(tmp_path: Path) -> None:
     assert prune_responses(path, choose_responses(path, PRICED, model=NANO)).responses == 500
     assert len(rows.fetchall()) == 500  # and sees its moment to the end
     reader.close()
-    assert opened.get(key(0)) is None
-    assert opened.get(key(500)) is not None
+    assert asyncio.run(opened.find(key(0))) is None
+    assert asyncio.run(opened.find(key(500))) is not None
     asyncio.run(opened.put(key(0), NANO, Completion(text="asked again")))
     opened.close()
     assert responses_in(path)[0][1] == "asked again"

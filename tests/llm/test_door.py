@@ -14,7 +14,8 @@ from tests.support.scripts import hang
 from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import DataError, ModelError
 from ragstone.llm import Budget, CallFailed, Caps, Door, Ledger, Message, Prompt, open_door
-from ragstone.llm.door import ledger_path, prompt_key
+from ragstone.llm.door import prompt_key
+from ragstone.llm.ledgers import ledger_path
 from ragstone.llm.limits import HANGING, RUN
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Unreachable
@@ -134,7 +135,7 @@ class TestLedger:
         with door_to(Model().send, tmp_path) as door:
             await door.ask(prompt())
             other = Ledger(tmp_path / "ledger.sqlite")
-            assert other.get(prompt_key("function/model", prompt())) is not None
+            assert await other.find(prompt_key("function/model", prompt())) is not None
             other.close()
 
     async def test_a_failed_call_is_not_stored(self, tmp_path: Path) -> None:

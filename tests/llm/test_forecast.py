@@ -134,7 +134,7 @@ async def test_a_forecast_does_not_count_as_calls_saved(tmp_path: Path) -> None:
     assert len(ledger.earlier("function/model")) == 2
     assert ledger.earlier("another") == []
     key = ledger._reader.execute("SELECT key FROM responses").fetchone()[0]
-    assert ledger.get(key) is not None
+    assert await ledger.find(key) is not None
     assert ledger._hits.take() == {}
     ledger.close()
 

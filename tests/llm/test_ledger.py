@@ -34,12 +34,12 @@ async def test_what_was_put_is_got_by_another_ledger_on_the_same_file(tmp_path: 
     )
     one, other = Ledger(path), Ledger(path)
     await one.put(key(1), "m", said)
-    assert other.get(key(1)) == said
-    assert other.get(key(2)) is None
+    assert await other.find(key(1)) == said
+    assert await other.find(key(2)) is None
     one.close()
     other.close()
     again = Ledger(path)
-    assert again.get(key(1)) == said
+    assert await again.find(key(1)) == said
     again.close()
 
 
@@ -47,7 +47,7 @@ async def test_the_first_response_wins(tmp_path: Path) -> None:
     opened = Ledger(tmp_path / "l")
     await opened.put(key(1), "m", Completion(text="first"))
     await opened.put(key(1), "m", Completion(text="second"))
-    found = opened.get(key(1))
+    found = await opened.find(key(1))
     opened.close()
     assert found is not None
     assert found.text == "first"
@@ -71,7 +71,7 @@ async def test_close_writes_what_waits_even_if_nobody_waits_for_it(tmp_path: Pat
     opened.close()
     await asyncio.gather(*waiting, return_exceptions=True)
     again = Ledger(tmp_path / "l")
-    assert all(again.get(key(n)) == SAID for n in range(100))
+    assert all([await again.find(key(n)) == SAID for n in range(100)])
     again.close()
 
 
@@ -103,7 +103,7 @@ def test_a_loop_that_ended_before_its_commit_does_not_stop_the_writer(tmp_path: 
 
     asyncio.run(leave())
     asyncio.run(opened.put(key(2), "m", SAID))
-    assert opened.get(key(1)) == SAID
+    assert asyncio.run(opened.find(key(1))) == SAID
     opened.close()
 
 
@@ -135,7 +135,7 @@ async def test_a_damaged_response_is_said_to_be_damage_and_not_asked_anew_silent
     connection.close()
     again = Ledger(path)
     with pytest.raises(DataError, match="the ledger is damaged"):
-        again.get(key(1))
+        await again.find(key(1))
     again.close()
 
 
@@ -148,7 +148,7 @@ async def test_damaged_pages_are_said_to_be_damage(tmp_path: Path) -> None:
     path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
     again = Ledger(path)
     with pytest.raises(DataError, match="the ledger is damaged"):
-        again.get(key(5))
+        await again.find(key(5))
     again.close()
 
 
@@ -183,7 +183,7 @@ async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stay
     for mistake in await asyncio.wait_for(puts, 5):
         assert isinstance(mistake, DataError)
         assert "the disk is full. Make room and run the same command again" in str(mistake)
-    assert opened.get(key(0)) == SAID
+    assert await opened.find(key(0)) == SAID
     await opened.put(key(9), "m", SAID)  # there is room for a small one
     opened.close()
 
@@ -212,7 +212,7 @@ async def test_what_the_ledger_answers_is_counted_by_day_and_model(
     opened = Ledger(path)
     await opened.put(key(1), "a", USED)
     await opened.put(key(2), "b", UNCOUNTED)
-    found = [opened.get(key(n)) for n in (1, 1, 1, 2, 3)]  # what is not there is no hit
+    found = [await opened.find(key(n)) for n in (1, 1, 1, 2, 3)]  # what is not there is no hit
     assert found == [USED, USED, USED, UNCOUNTED, None]
     opened.close()
     # Three hits of 100 tokens in (60 of them cached) and 20 out; one whose tokens nobody counted.
@@ -220,7 +220,7 @@ async def test_what_the_ledger_answers_is_counted_by_day_and_model(
     on_day(monkeypatch, 20_001)
     again, other = Ledger(path), Ledger(path)
     for each in (again, other):
-        each.get(key(1))
+        await each.find(key(1))
         each.close()
     assert hits_in(path)[2] == (20_001, "a", 2, 200, 40, 120, 0)
 
@@ -234,7 +234,7 @@ async def test_hits_are_written_while_the_ledger_is_open_and_never_one_by_one(
     await opened.put(key(1), "a", USED)
     n_before = opened._writer.total_changes
     for _ in range(1000):
-        opened.get(key(1))
+        await opened.find(key(1))
     deadline = time.monotonic() + 5
     while sum(int(row[2]) for row in hits_in(path)) < 1000 and time.monotonic() < deadline:  # noqa: ASYNC110 - a commit of another thread
         await asyncio.sleep(0.02)
@@ -249,7 +249,7 @@ async def test_hits_that_cannot_be_written_are_no_error(
     opened = Ledger(tmp_path / "l")
     await opened.put(key(1), "a", USED)
     opened._writer.execute("PRAGMA query_only = 1")
-    assert opened.get(key(1)) == USED
+    assert await opened.find(key(1)) == USED
     opened.close()
     assert hits_in(tmp_path / "l") == []
 
@@ -272,7 +272,7 @@ def test_a_ledger_of_the_first_format_is_upgraded_in_place_and_keeps_its_respons
     path = tmp_path / "l"
     make_format_1(path)
     opened = Ledger(path)
-    assert opened.get(key(1)) == Completion(text="old")
+    assert asyncio.run(opened.find(key(1))) == Completion(text="old")
     opened.close()
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA user_version").fetchone() == (2,)
@@ -309,7 +309,7 @@ def fill(job: tuple[Path, int]) -> int:
         opened = Ledger(path)
         own = (key(1000 * number + n) for n in range(100))
         await asyncio.gather(*(opened.put(each, "m", SAID) for each in [*map(key, range(100)), *own]))
-        found = sum(opened.get(key(n)) == SAID for n in range(100))
+        found = sum([await opened.find(key(n)) == SAID for n in range(100)])
         opened.close()
         return found
 

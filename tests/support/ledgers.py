@@ -45,7 +45,7 @@ def make_ledger(path: Path, kept: Iterable[Kept], hits: Iterable[int] = ()) -> P
     try:
         asyncio.run(put())
         for number in hits:
-            assert opened.get(key(number))
+            assert asyncio.run(opened.find(key(number)))
     finally:
         opened.close()
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:

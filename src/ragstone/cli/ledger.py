@@ -39,7 +39,7 @@ def show_account(*, config: Config = None, json: AsJson = False) -> None:
     """Show size, responses, and calls, tokens and money spent and saved by model and by day (UTC)."""
     from ragstone.config import load_settings
     from ragstone.llm.account import read_account
-    from ragstone.llm.door import ledger_path
+    from ragstone.llm.ledgers import ledger_path
 
     settings = load_settings(config)
     account = read_account(ledger_path(settings), settings)
@@ -59,7 +59,7 @@ def export(
     """Write every response to a JSONL file, one a line, ordered by key."""
     from ragstone.config import load_settings
     from ragstone.llm.archive import export_responses
-    from ragstone.llm.door import ledger_path
+    from ragstone.llm.ledgers import ledger_path
 
     n = export_responses(ledger_path(load_settings(config)), file, force=force)
     if json:
@@ -77,7 +77,7 @@ def import_(
     from ragstone.config import load_settings
     from ragstone.errors import DataError
     from ragstone.llm.archive import import_responses
-    from ragstone.llm.door import ledger_path
+    from ragstone.llm.ledgers import ledger_path
 
     path = ledger_path(load_settings(config))
     done, mistakes = [], []
@@ -106,7 +106,7 @@ def prune(
     from ragstone.config import load_settings
     from ragstone.errors import ConfigError
     from ragstone.llm.archive import Pruned, choose_responses, prune_responses
-    from ragstone.llm.door import ledger_path
+    from ragstone.llm.ledgers import ledger_path
 
     if older_than is None and model is None:
         raise ConfigError("say what to prune: --older-than 30d, --model NAME, or both.")

@@ -15,7 +15,7 @@ from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means
 from ragstone.judging.combined.members import asks_default, leaves, models_of
-from ragstone.llm import Ask, Budget, Caps, Door, Ledger, Stream, ledger_path, load_secret, open_door
+from ragstone.llm import AnyLedger, Ask, Budget, Caps, Door, Stream, load_secret, open_door, open_ledger
 from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.limits import RUN, SERVING
@@ -61,7 +61,7 @@ class Session:
         self._offline = offline
         self._forecaster = forecaster
         self._serving = serving
-        self._ledger: Ledger | MemoryLedger | None = None
+        self._ledger: AnyLedger | None = None
         self._doors: dict[str, Door] = {}
         self._batches: list[Batches] = []
         self._collecting = False
@@ -91,11 +91,10 @@ class Session:
             self._doors[model] = opened
         return self._doors[model]
 
-    def _opened_ledger(self) -> Ledger | MemoryLedger:
+    def _opened_ledger(self) -> AnyLedger:
         if self._ledger is None:
             counting = self._forecaster is None
-            path = ledger_path(self.settings)
-            self._ledger = MemoryLedger() if self._serving else Ledger(path, counting=counting)
+            self._ledger = MemoryLedger() if self._serving else open_ledger(self.settings, counting=counting)
             self._stack.callback(self._ledger.close)
         return self._ledger
 

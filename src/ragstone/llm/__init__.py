@@ -1,16 +1,18 @@
 """The one door to language models: transports, ledger, limits, budget, structured output."""
 
 from ragstone.llm.budget import DEADLINE, Budget, Caps, parse_caps
-from ragstone.llm.door import Door, ledger_path, open_door
+from ragstone.llm.door import Door, open_door
 from ragstone.llm.fenced import MATERIAL, fenced_prompt
 from ragstone.llm.gguf import cached_models, resolve_gguf
 from ragstone.llm.ledger import Ledger
+from ragstone.llm.ledgers import AnyLedger, ledger_path, open_ledger
 from ragstone.llm.prompt import Ask, CallFailed, Message, Prompt, Reply, Stream
 from ragstone.llm.untrusted import defuse, fence, load_secret, row_nonce
 
 __all__ = [
     "DEADLINE",
     "MATERIAL",
+    "AnyLedger",
     "Ask",
     "Budget",
     "CallFailed",
@@ -28,6 +30,7 @@ __all__ = [
     "ledger_path",
     "load_secret",
     "open_door",
+    "open_ledger",
     "parse_caps",
     "resolve_gguf",
     "row_nonce",

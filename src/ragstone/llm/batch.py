@@ -19,8 +19,7 @@ from ragstone.errors import ModelError
 from ragstone.llm.batch_api import ENDPOINT, OVER, Batch, Result, download, find, look, read_result, submit
 from ragstone.llm.batch_journal import Draft, Entry, Journal, call_line, read_calls
 from ragstone.llm.budget import Budget, discounted, most_tokens
-from ragstone.llm.ledger import Ledger
-from ragstone.llm.memory import MemoryLedger
+from ragstone.llm.ledgers import AnyLedger
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.transport import Endpoint, Wire
 from ragstone.records import Usage
@@ -54,7 +53,7 @@ class Batches:
         self,
         endpoint: Endpoint,
         settings: ModelSettings,
-        ledger: Ledger | MemoryLedger,
+        ledger: AnyLedger,
         budget: Budget,
         *,
         price: Price | None,
@@ -105,7 +104,7 @@ class Batches:
     async def complete(self, key: bytes, prompt: Prompt) -> Completion:
         """Return the completion that the ledger has. Raises CallFailed where it has none (yet)."""
         fresh = key in self._fresh
-        completion = self._ledger.get(key, saved=not (fresh or self.collecting))
+        completion = await self._ledger.find(key, saved=not (fresh or self.collecting))
         if self.collecting:
             return await self._collect(key, prompt) if completion is None else completion
         if completion is None:
@@ -167,7 +166,7 @@ class Batches:
         """
         async with self._scout:
             if self._scouted:
-                return self._ledger.get(key, saved=False)
+                return await self._ledger.find(key, saved=False)
             try:
                 completion = await self._fly(key, prompt)
             except CallFailed as failure:

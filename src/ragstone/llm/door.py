@@ -14,11 +14,10 @@ from ragstone.errors import ModelError, nearest
 from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.calling import Caller
-from ragstone.llm.ledger import Ledger
+from ragstone.llm.ledgers import AnyLedger, ClaimingLedger
 from ragstone.llm.limits import RUN, Patience
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
-from ragstone.llm.memory import MemoryLedger
 from ragstone.llm.overheard import Conversation
 from ragstone.llm.prompt import CallFailed, Completion, Message, OnText, Prompt, Reply
 from ragstone.llm.schema import ReplyError, encoded_schema
@@ -51,7 +50,7 @@ class Door:
         self,
         endpoint: Endpoint,
         settings: ModelSettings,
-        ledger: Ledger | MemoryLedger,
+        ledger: AnyLedger,
         budget: Budget,
         *,
         offline: bool,
@@ -62,6 +61,8 @@ class Door:
         self.price: Price | None = settings.price_usd_per_million or endpoint.price
         self._ledger = ledger
         self._budget = budget
+        # Offline no call is made, so that none has to be claimed.
+        self._claiming = ledger if isinstance(ledger, ClaimingLedger) and not offline else None
         self._offline = offline
         self._settings = settings
         self._batches: Batches | None = None
@@ -179,7 +180,7 @@ class Door:
         if self._batches is not None:
             return await self._batches.complete(key, prompt)
         while True:
-            completion = self._ledger.get(key)
+            completion = await self._ledger.find(key)
             if completion is None:
                 flight = self._flying.get(key)
                 if flight is None:
@@ -197,8 +198,7 @@ class Door:
         """Make the call while identical ones wait for it, and commit the response before it is used."""
         flight = self._flying[key] = asyncio.get_running_loop().create_future()
         try:
-            completion = await self._call(prompt, telling)
-            await self._ledger.put(key, self.endpoint.identity, completion)
+            completion = await self._pay(key, prompt, telling)
         except BrokenOff:
             flight.set_result(None)  # whoever waits has heard nothing yet: a call of their own may go well
             raise
@@ -214,6 +214,22 @@ class Door:
             if not flight.done():
                 flight.set_result(None)
 
+    async def _pay(self, key: bytes, prompt: Prompt, telling: Telling | None) -> Completion:
+        """Make the call, unless another machine is making it: then wait for its response."""
+        if self._claiming is None:
+            return await self._kept(key, prompt, telling)
+        async with self._claiming.claim(key) as completion:
+            if completion is None:
+                return await self._kept(key, prompt, telling)
+        self._budget.from_ledger += 1
+        self.from_ledger += 1
+        return completion
+
+    async def _kept(self, key: bytes, prompt: Prompt, telling: Telling | None) -> Completion:
+        completion = await self._call(prompt, telling)
+        await self._ledger.put(key, self.endpoint.identity, completion)
+        return completion
+
     async def _call(self, prompt: Prompt, telling: Telling | None) -> Completion:
         if self._offline:
             raise NotInLedger(prompt)
@@ -225,7 +241,7 @@ class Door:
 async def open_door(
     model: str,
     settings: Settings,
-    ledger: Ledger | MemoryLedger,
+    ledger: AnyLedger,
     budget: Budget | None = None,
     *,
     offline: bool = False,
@@ -249,11 +265,6 @@ async def open_door(
         chosen = msgspec.structs.replace(chosen, api_key_file=str(settings.path(chosen.api_key_file)))
     async with TRANSPORTS[transport](name, chosen) as endpoint:
         yield Door(endpoint, chosen, ledger, budget or Budget(), offline=offline, patience=patience)
-
-
-def ledger_path(settings: Settings) -> Path:
-    """Return where the project's ledger is."""
-    return settings.path(".ragstone") / "ledger.sqlite"
 
 
 def prompt_key(identity: str, prompt: Prompt) -> bytes:

@@ -49,7 +49,7 @@ class _Entry(NamedTuple):
 
 
 class Ledger:
-    """An open ledger file. `get` and `put` may be called from one event loop; `close` flushes."""
+    """An open ledger file. `find` and `put` may be called from one event loop; `close` flushes."""
 
     def __init__(self, path: Path, *, counting: bool = True) -> None:
         """Open or create the file. Raises DataError when it cannot be used, saying what to do.
@@ -72,7 +72,7 @@ class Ledger:
         self._thread = threading.Thread(target=self._write_batches, name="ragstone-ledger", daemon=True)
         self._thread.start()
 
-    def get(self, key: bytes, *, saved: bool = True) -> Completion | None:
+    async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:
         """Return the response stored under the key, or None.
 
         saved: whether one that is found saved a call, and is counted so. Raises DataError if the file is

@@ -15,7 +15,7 @@ class MemoryLedger:
         self._most = most
         self._kept: OrderedDict[bytes, Completion] = OrderedDict()
 
-    def get(self, key: bytes, *, saved: bool = True) -> Completion | None:  # noqa: ARG002 - as Ledger.get
+    async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:  # noqa: ARG002 - as Ledger.find
         """Return the response stored under the key, or None where there is none any more."""
         found = self._kept.get(key)
         if found is not None:

@@ -1,0 +1,49 @@
+"""What ledgers have in common, and which one a project's settings name."""
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from ragstone.config import Settings
+from ragstone.llm.ledger import Ledger
+from ragstone.llm.prompt import Completion
+
+
+class AnyLedger(Protocol):
+    """Where responses are kept: in a file, in memory, in a database."""
+
+    async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:
+        """Return the response stored under the key, or None; saved: count it as a call that was saved."""
+
+    async def put(self, key: bytes, model: str, completion: Completion) -> None:
+        """Store a response, unless there is one; it is stored when this returns."""
+
+    def earlier(self, model: str, most: int = 200) -> list[Completion]:
+        """Return some responses of a model."""
+
+    def close(self) -> None:
+        """Store what is waiting, and close. A second time it does nothing."""
+
+
+@runtime_checkable
+class ClaimingLedger(AnyLedger, Protocol):
+    """A ledger of several machines, which says whose turn it is to make a call."""
+
+    def claim(self, key: bytes) -> AbstractAsyncContextManager[Completion | None]:
+        """Give None to the one who is to make the call within the block; who comes later waits for it.
+
+        They are given its response, or their turn when it failed or died.
+        """
+
+
+def open_ledger(settings: Settings, *, counting: bool = True) -> AnyLedger:
+    """Return the project's ledger, opened. Raises DataError when it cannot be used, saying what to do.
+
+    counting: whether a response that is found saved a call; a forecast saves none.
+    """
+    return Ledger(ledger_path(settings), counting=counting)
+
+
+def ledger_path(settings: Settings) -> Path:
+    """Return where the project's ledger is, if it is a file."""
+    return settings.path(".ragstone") / "ledger.sqlite"
