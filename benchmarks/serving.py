@@ -16,6 +16,7 @@ people take between two turns; without, all chats wait for a reply at any time.
 import argparse
 import asyncio
 import collections
+import functools
 import json
 import os
 import random
@@ -43,7 +44,7 @@ from ragstone.config.assistant import LogSection
 from ragstone.config.serve import ServeSection
 from ragstone.embedding import EmbeddingModel, Role, Vectors, opening
 from ragstone.embedding.model import in_batches
-from ragstone.web.serving import listen, serve_assistant
+from ragstone.web.serving import listen, serve_project
 
 PLAN_S, FIRST_S, PIECE_S, PIECES = 0.5, 1.0, 0.05, 10
 MODEL_S = PLAN_S + FIRST_S + PIECE_S * PIECES
@@ -173,7 +174,8 @@ async def api_alone(folder: Path) -> None:
     )
     settings = Settings(serve=ServeSection(port=0, requests_per_minute=1_000_000), root=str(folder))
     with listen("127.0.0.1", 0) as bound:
-        await serve_assistant(assistant, settings, bound, ready=lambda address: print(address, flush=True))
+        ready = functools.partial(print, flush=True)
+        await serve_project(settings, bound, ready=ready, assistant=assistant)
     log.close()
 
 

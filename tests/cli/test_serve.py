@@ -44,7 +44,7 @@ def test_a_keys_file_that_is_not_there_is_told(tmp_path):
 
 def test_without_a_model_it_says_how_to_name_one(tmp_path):
     path = tmp_path / "ragstone.toml"
-    path.write_text("[serve]\nport = 0\n")
+    path.write_text("[assistant]\n[serve]\nport = 0\n")
     ran = ragstone("serve", "--config", path)
     assert ran.code == 2
     assert "--model" in ran.err

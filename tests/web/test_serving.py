@@ -15,7 +15,7 @@ from ragstone.assistant.conversation import Text
 from ragstone.config import AssistantSection, Settings
 from ragstone.config.serve import ServeSection
 from ragstone.errors import ConfigError
-from ragstone.web.serving import address_of, check_public, listen, serve_assistant
+from ragstone.web.serving import address_of, check_public, listen, serve_project
 
 
 def settings_of(root, **serve):
@@ -74,7 +74,7 @@ async def test_replies_under_way_come_to_their_end_when_the_server_is_told_to_st
 
     with listen("127.0.0.1", 0) as bound:
         before = signal.getsignal(signal.SIGTERM)
-        await serve_assistant(scripted.assistant(), settings_of(tmp_path), bound, ready=ready)
+        await serve_project(settings_of(tmp_path), bound, ready=ready, assistant=scripted.assistant())
     text = await replies[0]
     assert text.endswith("data: [DONE]\n\n")
     assert len(scripted.log.rows) == 1
@@ -96,7 +96,7 @@ def test_keys_are_read_from_their_file_and_conversations_stand_in_the_store(tmp_
     async def serve():
         with listen("127.0.0.1", 0) as bound:
             settings = settings_of(tmp_path, keys_file="keys.toml")
-            await serve_assistant(Scripted().assistant(), settings, bound, ready=ready)
+            await serve_project(settings, bound, ready=ready, assistant=Scripted().assistant())
 
     asyncio.run(serve())
     assert codes == [401, 200]

@@ -1,14 +1,23 @@
-"""`ragstone serve`: the assistant, its API and its chat page, until Ctrl-C."""
+"""`ragstone serve`: the workbench, and the assistant beside it, until Ctrl-C."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli.console import say, show
 from ragstone.cli.options import Config, Model
 
+if TYPE_CHECKING:
+    import socket
+
+    from ragstone.config import Settings
+
 
 def serve(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A project, or a folder of runs; default this folder.")
+    ] = None,
     *,
     config: Config = None,
     host: Annotated[
@@ -19,37 +28,57 @@ def serve(
     ] = None,
     model: Model = None,
 ) -> None:
-    """Serve the assistant: its chat page, an API that OpenAI's clients speak, health and metrics.
+    """Serve the workbench: runs, comparisons, labelling, judges; and the assistant, where there is one.
 
-    It listens on this machine only; on another address it wants a `keys_file` in `[serve]`. Build its
-    knowledge base first with `ragstone assistant build`. Ctrl-C lets replies under way come to their end.
+    The assistant (chat page, an API that OpenAI's clients speak) is served where `[assistant]` stands in
+    ragstone.toml, its knowledge base is built, or `--model` is given. On this machine only nobody logs in; on
+    another address the workbench wants accounts, and the assistant a `keys_file` in `[serve]`. Ctrl-C lets
+    replies under way come to their end.
     """
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.engine import run_sync
-    from ragstone.engine.assistant import open_assistant
-    from ragstone.web.monitor_routes import monitor_routes
-    from ragstone.web.serving import check_public, keys_of, listen, serve_assistant
+    from ragstone.web.project import project_at
+    from ragstone.web.serving import check_public, keys_of, listen
 
-    settings = choose(load_settings(config), "serve", host=host, port=port)
+    project = project_at(folder, config, model)
+    settings = choose(project.settings, "serve", host=host, port=port)
     settings = choose(settings, "assistant", model=model)
-    check_public(settings)
-    keys_of(settings)  # a file that is missing is told before the assistant is opened, which takes long
+    if project.assistant:
+        check_public(settings)
+        keys_of(settings)  # a file that is missing is told before the assistant is opened, which takes long
     bound = listen(settings.serve.host, settings.serve.port)
+    try:
+        run_sync((_with_assistant if project.assistant else _alone)(settings, bound))
+    finally:
+        bound.close()
+
+
+async def _alone(settings: "Settings", bound: "socket.socket") -> None:
+    from ragstone.web.serving import serve_project
 
     def ready(address: str) -> None:
         show(address)
-        say(f"The chat page is at {address}, the API at {address}/v1. Ctrl-C stops it.")
+        say(f"The workbench is at {address}/workbench/. Ctrl-C stops it.")
+        if not any(settings.path(name).is_dir() for name in settings.workbench.runs):
+            say("There are no runs here yet: make one with `ragstone run`, or name their folder.")
+
+    await serve_project(settings, bound, ready=ready)
+
+
+async def _with_assistant(settings: "Settings", bound: "socket.socket") -> None:
+    from ragstone.engine.assistant import open_assistant
+    from ragstone.web.monitor_routes import monitor_routes
+    from ragstone.web.serving import serve_project
+
+    def ready(address: str) -> None:
+        show(address)
+        say(f"The chat page is at {address}, the API at {address}/v1.")
+        say(f"The workbench is at {address}/workbench/. Ctrl-C stops both.")
 
     say("Getting ready: the first start embeds what questions are compared with, later ones have it.")
-
-    async def run() -> None:
-        async with open_assistant(settings) as assistant:
-            for part, state in (await assistant.health()).items():
-                if state != "ok":
-                    say(f"{part}: {state}")
-            await serve_assistant(assistant, settings, bound, ready=ready, routes=monitor_routes(settings))
-
-    try:
-        run_sync(run())
-    finally:
-        bound.close()
+    async with open_assistant(settings) as assistant:
+        for part, state in (await assistant.health()).items():
+            if state != "ok":
+                say(f"{part}: {state}")
+        routes = monitor_routes(settings)
+        await serve_project(settings, bound, ready=ready, assistant=assistant, routes=routes)

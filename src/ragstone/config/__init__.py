@@ -14,7 +14,7 @@ from ragstone.config.build import BuildSection, FactsSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.engine import EngineKind, EngineSection, LedgerSection
 from ragstone.config.library import library_names, read_library, read_named
-from ragstone.config.loading import choose, convert_section, load_settings, parse_toml
+from ragstone.config.loading import choose, convert_section, declared_tables, load_settings, parse_toml
 from ragstone.config.monitor import MonitorSection
 from ragstone.config.retrievers import (
     Bm25Settings,
@@ -102,6 +102,7 @@ __all__ = [
     "WorkbenchSection",
     "choose",
     "convert_section",
+    "declared_tables",
     "library_names",
     "load_settings",
     "parse_toml",

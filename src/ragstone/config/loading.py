@@ -37,6 +37,12 @@ def load_settings(path: Path | str | None = None) -> Settings:
     return _with_model_of_run(convert_section({**tables, "root": str(file.parent)}, Settings, file, text))
 
 
+def declared_tables(path: Path | str | None = None) -> set[str]:
+    """Return the names of the tables that stand in a file, which has been loaded before; none without one."""
+    file = Path(path or DEFAULT_FILE)
+    return set(parse_toml(file.read_text(encoding="utf-8-sig"), file)) if file.is_file() else set()
+
+
 def _with_model_of_run(settings: Settings) -> Settings:
     """Return the settings in which stages that name no model have the one of `[run]`, if it has one."""
     model = settings.run.model

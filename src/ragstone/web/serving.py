@@ -1,4 +1,4 @@
-"""Runs the assistant's HTTP API on this machine until it is told to stop."""
+"""Runs the workbench, and the assistant beside it, on this machine until it is told to stop."""
 
 import asyncio
 import contextlib
@@ -8,12 +8,15 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragstone.assistant.api import create_app, is_loopback, read_keys
 from ragstone.assistant.assistant import Assistant
 from ragstone.config import Settings
 from ragstone.errors import ConfigError, MissingExtra
+
+if TYPE_CHECKING:
+    from litestar import Litestar
 
 GRACE_S = 20
 """Seconds that replies under way may still take after the server was told to stop."""
@@ -68,26 +71,28 @@ def address_of(bound: socket.socket) -> str:
     return f"http://{shown}:{port}"
 
 
-async def serve_assistant(
-    assistant: Assistant,
+async def serve_project(
     settings: Settings,
     bound: socket.socket,
     *,
     ready: Callable[[str], None],
+    assistant: Assistant | None = None,
     routes: Sequence[Any] = (),
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; replies under way may then still take 20 seconds.
 
-    ready: is told the address when requests are answered. Raises ConfigError for keys that are no keys,
-    MissingExtra without the packages.
+    ready: is told the address when requests are answered. routes: further pages of the assistant's. Raises
+    ConfigError for keys that are no keys, MissingExtra without the packages.
     """
     try:
         import uvicorn
+
+        from ragstone.web.side_by_side import side_by_side
+        from ragstone.web.workbench.app import create_workbench
     except ImportError:
         raise MissingExtra("serving", "serve") from None
-    section = settings.assistant
-    folder, keys = settings.path(section.store), keys_of(settings)
-    app = create_app(assistant, settings.serve, folder=folder, keys=keys, k=section.k, routes=routes)
+    chat = _app_of(assistant, settings, routes) if assistant is not None else None
+    app = side_by_side(create_workbench(settings), chat)
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -120,6 +125,12 @@ async def serve_assistant(
         await Server(config).serve(sockets=[bound])
     finally:
         gc.unfreeze()
+
+
+def _app_of(assistant: Assistant, settings: Settings, routes: Sequence[Any]) -> "Litestar":
+    section = settings.assistant
+    folder, keys = settings.path(section.store), keys_of(settings)
+    return create_app(assistant, settings.serve, folder=folder, keys=keys, k=section.k, routes=routes)
 
 
 @contextlib.contextmanager
