@@ -1,5 +1,6 @@
 """The frame of every page: head, navigation, who is logged in; and the files that pages load."""
 
+from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -66,9 +67,21 @@ def templates() -> "Environment":
     """Return the templates: ours first, then those of the report, with its words; all values escaped."""
     from jinja2 import ChoiceLoader, FunctionLoader
 
-    made = environment()
+    made = environment().overlay()
+    made.globals = {**made.globals, "at_time": at_time, "on_day": on_day}
     made.loader = ChoiceLoader([FunctionLoader(_template), FunctionLoader(report_asset)])
     return made
+
+
+def at_time(seconds: float) -> str:
+    """Return a time as `2026-11-22T02:47:32Z`, from seconds since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def on_day(seconds: float) -> str:
+    """Return a time as people read it, where this server is: `22 November 2026, 02:47`."""
+    there = datetime.fromtimestamp(seconds, UTC).astimezone()
+    return f"{there.day} {there:%B %Y, %H:%M}"
 
 
 def _template(name: str) -> str | None:
