@@ -88,7 +88,7 @@ class _Endpoint:
         self._settings = settings
         self._budget = budget
         self._concurrency = settings.max_concurrency or CONCURRENCY
-        self._caller = Caller(self._concurrency, settings, budget, price, patience)
+        self._caller = Caller(self._concurrency, settings, budget, price, patience, endpoint=name)
         self._background = Background()
         self._stack = AsyncExitStack()
         self._site: Site | None = None

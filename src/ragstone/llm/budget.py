@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +16,9 @@ from ragstone.errors import ConfigError
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.schema import encoded_schema
 from ragstone.records import Status, Usage
+
+if TYPE_CHECKING:
+    from ragstone.llm.shared import Shared
 
 # Each message costs a few tokens beside its text; a byte-level tokeniser never makes more tokens than bytes.
 TOKENS_A_MESSAGE = 8
@@ -93,6 +97,21 @@ def most_tokens(prompt: Prompt) -> Usage:
     return Usage(input=n_bytes + TOKENS_A_MESSAGE * len(prompt.messages), output=prompt.max_tokens)
 
 
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What a budget has counted; see Budget."""
+
+    made: int = 0
+    in_flight: int = 0
+    from_ledger: int = 0
+    retries: int = 0
+    late: int = 0
+    failed: dict[Status, int] = {}
+    usage: Usage = Usage(calls=0)
+    usd: float | None = 0.0
+    tokens_most: int = 0
+    usd_most: float = 0.0
+
+
 class Budget:
     """Counts calls, tokens and money of one run, over all its models, against its caps.
 
@@ -101,8 +120,10 @@ class Budget:
     make their calls on an event loop of their own.
     """
 
-    def __init__(self, caps: Caps | None = None) -> None:
+    def __init__(self, caps: Caps | None = None, shared: "Shared | None" = None) -> None:
+        """Make an empty one. shared: where a worker of a cluster reserves, so that caps hold for all."""
         self.caps = caps or Caps()
+        self.shared = shared
         self.made = 0
         self.from_ledger = 0
         self.retries = 0
@@ -113,6 +134,7 @@ class Budget:
         # On the clock of time.monotonic, which is the event loop's.
         self.ends = None if self.caps.seconds is None else time.monotonic() + self.caps.seconds
         self._spent = (0, 0.0)  # tokens and money of the calls made now, without those from the ledger
+        self._elsewhere = 0  # calls in flight that others make for this run
         self._reserved: dict[int, tuple[int, float]] = {}
         self._held = (0, 0.0)  # the sum of what is reserved
         self._lock = threading.Lock()
@@ -121,7 +143,7 @@ class Budget:
     @property
     def in_flight(self) -> int:
         """How many calls are reserved and not settled."""
-        return len(self._reserved)
+        return len(self._reserved) + self._elsewhere
 
     @property
     def spent_usd(self) -> float | None:
@@ -149,6 +171,18 @@ class Budget:
         Raises CallFailed `over_budget` when a cap forbids it.
         """
         wanted = self._wanted(most, price)
+        reservation = await self.reserve_most(*wanted)
+        if self.shared is not None:
+            try:
+                await self.shared.reserve(reservation, *wanted)
+            except BaseException:
+                self.settle_used(reservation, 0, 0.0)
+                raise
+        return reservation
+
+    async def reserve_most(self, tokens: int, usd: float) -> int:
+        """Return the number of a reservation of so much. Raises CallFailed as `reserve`."""
+        wanted = (tokens, usd)
         while True:
             with self._lock:
                 over = self._exceeded(wanted, self._held)
@@ -205,21 +239,59 @@ class Budget:
         Where nobody knows (a timeout, a reply without token counts) it counts as the most it can be.
         told_usd: what the endpoint itself says that it cost, which goes before the price.
         """
+        tokens_most, usd_most = self._reserved[reservation]
+        if usage is None or (usage.calls and not usage.input + usage.output):
+            used, cost = tokens_most, usd_most
+        else:
+            used, cost = usage.input + usage.output, cost_usd(usage, price) or 0.0
+        usd = cost if told_usd is None else told_usd
+        self.settle_used(reservation, used, usd)
+        if self.shared is not None:
+            self.shared.settle(reservation, used, usd)
+
+    def settle_used(self, reservation: int, used: int, cost: float) -> None:
+        """Replace a reservation by tokens and US dollars."""
         with self._lock:
             tokens_most, usd_most = self._reserved.pop(reservation)
             # Sums of floats drift, so an empty one starts anew.
             held = (self._held[0] - tokens_most, self._held[1] - usd_most)
             self._held = held if self._reserved else (0, 0.0)
             tokens, usd = self._spent
-            if usage is None or (usage.calls and not usage.input + usage.output):
-                used, cost = tokens_most, usd_most
-            else:
-                used, cost = usage.input + usage.output, cost_usd(usage, price) or 0.0
-            self._spent = (tokens + used, usd + (cost if told_usd is None else told_usd))
+            self._spent = (tokens + used, usd + cost)
             waiting, self._waiting = self._waiting, []
         for turn in waiting:
             with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits any more
                 turn.get_loop().call_soon_threadsafe(_wake, turn)
+
+    def settle_unknown(self, reservation: int) -> None:
+        """Count a reservation as spent: whoever made the call is gone, and it may have been paid for."""
+        self.settle_used(reservation, *self._reserved[reservation])
+
+    def spent(self) -> Spent:
+        """Return what was counted so far."""
+        with self._lock:
+            return Spent(
+                made=self.made,
+                in_flight=self.in_flight,
+                from_ledger=self.from_ledger,
+                retries=self.retries,
+                late=self.late,
+                failed=dict(self.failed),
+                usage=self.usage,
+                usd=self.usd,
+                tokens_most=self._spent[0],
+                usd_most=self._spent[1],
+            )
+
+    def take_over(self, spent: Spent) -> None:
+        """Go on from what others have counted, this budget's own counts among it."""
+        with self._lock:
+            self.made, self.from_ledger = spent.made, spent.from_ledger
+            self.retries, self.late = spent.retries, spent.late
+            self.failed = Counter(spent.failed)
+            self.usage, self.usd = spent.usage, spent.usd
+            self._spent = (spent.tokens_most, spent.usd_most)
+            self._elsewhere = spent.in_flight
 
     def count(self, completion: Completion, price: Price | None) -> None:
         """Count a completion that is used, made now or found in the ledger."""

@@ -8,8 +8,9 @@ from typing import Protocol, TypeVar
 from ragstone.config import ModelSettings, Price
 from ragstone.errors import ModelError
 from ragstone.llm.budget import Budget
-from ragstone.llm.limits import RUN, Circuit, Pace, Patience, Slots, backoff_s
+from ragstone.llm.limits import RUN, Patience, backoff_s
 from ragstone.llm.prompt import CallFailed
+from ragstone.llm.shared import own_limits
 from ragstone.llm.transport import BadRequest, BrokenOff, Rephrase
 from ragstone.records import Usage
 
@@ -43,15 +44,22 @@ class Caller:
         budget: Budget,
         price: Price | None,
         patience: Patience = RUN,
+        *,
+        endpoint: str = "",
     ) -> None:
-        self.slots = Slots(concurrency)
+        """Make a caller; endpoint: its name, by which workers of one cluster share its limits."""
         self.price = price
         self._budget = budget
         self._draw = random.Random(0)
-        self._calls = Pace(settings.requests_per_minute, self._draw)
-        self._tokens = Pace(settings.tokens_per_minute, self._draw)
         self._patience = patience
-        self._circuit = Circuit(patience)
+        shared = budget.shared
+        limits = (
+            own_limits(concurrency, settings, patience, self._draw)
+            if shared is None
+            else shared.limits(endpoint, concurrency, settings, patience)
+        )
+        self.slots, self._circuit = limits.slots, limits.circuit
+        self._calls, self._tokens = limits.calls, limits.tokens
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""

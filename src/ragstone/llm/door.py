@@ -67,7 +67,9 @@ class Door:
         self._settings = settings
         self._batches: Batches | None = None
         self._habit = Habit()
-        self._caller = Caller(endpoint.concurrency, settings, budget, self.price, patience)
+        self._caller = Caller(
+            endpoint.concurrency, settings, budget, self.price, patience, endpoint=endpoint.identity
+        )
         # A flight lands with None when its caller was cancelled, or its reply broke off while it was passed
         # on: one of those who wait makes the call.
         self._flying: dict[bytes, asyncio.Future[Completion | None]] = {}

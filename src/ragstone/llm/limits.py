@@ -69,8 +69,21 @@ class Slots:
         self.refused_in_a_row += 1
         self.allowed = max(1.0, self.allowed - 0.5)
 
+    @property
+    def wanted(self) -> int:
+        """How many calls there would be at once without a limit."""
+        return self.in_use + len(self._queue)
+
+    def allow(self, allowed: float) -> None:
+        """Let so many calls be made at once from now on; those under way end when they end."""
+        self.allowed = allowed
+        self._begin()
+
     def _leave(self) -> None:
         self.in_use -= 1
+        self._begin()
+
+    def _begin(self) -> None:
         while self._queue and self.in_use < int(self.allowed):
             turn = self._queue.popleft()
             if not turn.done():
