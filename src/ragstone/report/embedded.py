@@ -1,6 +1,6 @@
 """The rows as the page embeds them: an index of lines, details of each question, and shared passages.
 
-The page's script (template/page.js) reads exactly these fields.
+The page's script (template/rows.js) reads exactly these fields.
 """
 
 from typing import Literal

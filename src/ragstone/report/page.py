@@ -20,7 +20,7 @@ from ragstone.report.run import Run, read_run
 from ragstone.report.summary import RunSummary
 from ragstone.report.vega import draw
 
-SCRIPTS = ("rows.js", "opened.js", "list.js")
+SCRIPTS = ("rows.js", "elements.js", "opened.js", "filter.js", "line.js", "list.js")
 ANCHORS = (("right", "All judges"), ("blame", "All measures"), ("trust", "Report cards"))
 
 
@@ -36,42 +36,52 @@ def write_report(run: Path) -> Path:
 def render_page(run: Run, asked: Iterable[Asked] = ()) -> str:
     """Return the report as one HTML document. asked: the conversations with models behind the rows."""
     summary, blocks = run.summary, embed_all(run, asked)
-    charts = _charts(summary)
+    charts = charts_of(summary)
     drawn = draw(charts.every())
-    css, js = asset("page.css"), "".join((*map(asset, SCRIPTS), drawn.script))
-    if summary.cards:
-        css += style()
-    if run.certified:
-        css += asset("certificate.css")
+    css, js = asset("page.css") + style_of(run), "".join((*map(asset, SCRIPTS), drawn.script))
     return (
         environment()
         .get_template("page.html")
         .render(
-            words_of_cards() | words_of_blame(),
-            summary=summary,
-            blamed=run.blamed,
-            causes=[row for rows in run.causes.values() for row in rows],
-            findings=findings(summary, run.blamed),
-            anchors=ANCHORS,
-            systems=list(dict.fromkeys(metric.system for metric in summary.metrics)),
-            interval_head=_interval_head(summary),
-            cautions=any(wording.caution(metric, summary) for metric in summary.metrics),
+            values_of(run, charts),
             cut_note=_cut_note(blocks),
-            certified=run.certified and safe(render_section(run.certified)),
-            manifest=run.manifest and msgspec.json.format(msgspec.json.encode(run.manifest)).decode(),
-            words=safe(script_json(wording.STATUS_WORDS).decode()),
             index=safe(blocks.index.decode()),
             block_type="text/plain" if blocks.packed else "application/json",
             details=[safe(block.decode()) for block in blocks.details],
             passages=[safe(block.decode()) for block in blocks.passages],
             prompts=_prompts(blocks.prompts),
-            charts=charts,
             drawn=drawn,
             css=safe(css),
             js=safe(js),
             policy=policy(css, js, *drawn.scripts()),
         )
     )
+
+
+def style_of(run: Run) -> str:
+    """Return what the numbers of a run need beside the style of every page."""
+    return (style() if run.summary.cards else "") + (asset("certificate.css") if run.certified else "")
+
+
+def values_of(run: Run, charts: "Charts") -> dict[str, object]:
+    """Return what run_numbers.html, run_questions.html and run_made.html show of a run; no row is in it."""
+    summary = run.summary
+    return {
+        **words_of_cards(),
+        **words_of_blame(),
+        "summary": summary,
+        "blamed": run.blamed,
+        "causes": [row for rows in run.causes.values() for row in rows],
+        "findings": findings(summary, run.blamed),
+        "anchors": ANCHORS,
+        "systems": list(dict.fromkeys(metric.system for metric in summary.metrics)),
+        "interval_head": _interval_head(summary),
+        "cautions": any(wording.caution(metric, summary) for metric in summary.metrics),
+        "certified": run.certified and safe(render_section(run.certified)),
+        "manifest": run.manifest and msgspec.json.format(msgspec.json.encode(run.manifest)).decode(),
+        "words": safe(script_json(wording.STATUS_WORDS).decode()),
+        "charts": charts,
+    }
 
 
 class Charts(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +98,8 @@ class Charts(msgspec.Struct, frozen=True, kw_only=True):
         return [chart for chart in (self.means, self.distribution, *tags, self.agreement) if chart]
 
 
-def _charts(summary: RunSummary) -> Charts:
+def charts_of(summary: RunSummary) -> Charts:
+    """Return the charts of a summary."""
     return Charts(
         means=means_chart(summary.metrics),
         distribution=distribution_chart(summary.distributions),
