@@ -8,7 +8,7 @@ import numpy as np
 from ragstone.agreement.comparison import YES_NO, Comparison
 from ragstone.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.agreement.measured import JudgeId, Measured, by_judge, check_thresholds, measure, threshold_of
-from ragstone.agreement.pairing import human_scores, is_tuned
+from ragstone.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
 from ragstone.records import Judgement, Label
 from ragstone.statistics import RESAMPLES, Floats, mean_estimate, prediction_powered_mean
 from ragstone.tables import Rows
@@ -20,13 +20,15 @@ Bounds = tuple[float, float] | None
 class SystemScores(msgspec.Struct, frozen=True, eq=False):
     """The scores of one system by one judge: human and judge of labelled answers, judge alone of others.
 
-    clusters: of the labelled answers, then of the others.
+    clusters: of the labelled answers, then of the others. shares: of the labelled answers in a mean, where
+    they were drawn with unequal chances.
     """
 
     human: Floats
     judge: Floats
     others: Floats
     clusters: list[str]
+    shares: Floats | None = None
 
 
 def corrected_means(
@@ -41,13 +43,14 @@ def corrected_means(
 ) -> Rows[CorrectedMean]:
     """Return the corrected means, of each judge and system with some answers that have a label and others.
 
-    The labels of a system must be of a random sample of its answers. They are paired with judgements, and
-    mapping and threshold are understood, as in report_cards. The mean speaks of the answers that the judge
-    has scored; labels of others are left out. So are, labelled or not, answers to questions that the judge
-    was tuned on, and answers on which annotators tied. clusters: question id -> what it shares with other
-    questions, such as their document; without it a question stands for itself. Raises DataError as
-    report_cards does for labels that cannot be paired, thresholds and mappings; no label at all gives no
-    means.
+    The labels of a system must be of a random sample of its answers, drawn with equal chances or with those
+    that stand as `inclusion` in their metadata, which the means then make up for. They are paired with
+    judgements, and mapping and threshold are understood, as in report_cards. The mean speaks of the answers
+    that the judge has scored; labels of others are left out. So are, labelled or not, answers to questions
+    that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what it
+    shares with other questions, such as their document; without it a question stands for itself. Raises
+    DataError as report_cards does for labels that cannot be paired, thresholds and mappings; no label at all
+    gives no means.
     """
     labels, rows_of = list(labels), by_judge(judgements)
     check_thresholds(threshold, rows_of)
@@ -104,9 +107,33 @@ def _by_system(
             others=np.array([score for _, score in others[system]], dtype=np.float64),
             clusters=[clusters.get(pairs.keys[place][0], pairs.clusters[place]) for place in at]
             + [cluster for cluster, _ in others[system]],
+            shares=shares_of([pairs.humans[place] for place in at]),
         )
         for system, at in places.items()
     }
+
+
+def shares_of(humans: Sequence[Human]) -> Floats | None:
+    """Return what part each labelled answer has in a mean over all, None where all were drawn with one
+    chance.
+
+    In the sample of one draw it goes with 1 / chance. Of several draws (labels without a chance are one,
+    those of each `queue` another) each gets the weight of as many answers as it is worth, (sum of parts)² /
+    sum of parts²; that depends on the chances alone, so any draw still speaks for all answers.
+    """
+    draws: dict[str | None, dict[int, float]] = {}
+    for place, human in enumerate(humans):
+        for label in human.labels:
+            chance = inclusion_of(label)
+            queue = None if chance is None else str((label.metadata or {}).get("queue", ""))
+            draws.setdefault(queue, {})[place] = 1.0 if chance is None else 1 / chance
+    if draws.keys() <= {None}:
+        return None
+    shares = np.zeros(len(humans))
+    for parts in draws.values():
+        given = np.array([*parts.values()])
+        shares[[*parts]] += given / given.sum() * (given.sum() ** 2 / (given @ given))
+    return np.asarray(shares / shares.sum())
 
 
 def _mean(
@@ -124,7 +151,9 @@ def _mean(
     yes_no = comparison.categories == [*YES_NO]  # else a scale on which all happen to be 0 or 1
     raw = mean_estimate(every, scores.clusters, seed=seed, resamples=resamples, proportion=yes_no)
     assert raw is not None, "there are rows"
-    found = prediction_powered_mean(scores.human, scores.judge, scores.others, scores.clusters, bounds=bounds)
+    found = prediction_powered_mean(
+        scores.human, scores.judge, scores.others, scores.clusters, shares=scores.shares, bounds=bounds
+    )
     return CorrectedMean(
         judge=judge.judge,
         metric=judge.metric,
@@ -151,6 +180,11 @@ def _notes(mean: CorrectedMean, one: Measured, rows: Sequence[Judgement], *, fir
     notes, whose = [], f"{mean.judge} of {mean.system}"
     if mean.n_labelled < FEW_LABELS:
         notes.append(f"{whose}: only {mean.n_labelled} labels, so the interval is a rough one.")
+    if any(inclusion_of(label) for human in _labelled(one, mean.system) for label in human.labels):
+        notes.append(
+            f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
+            "that of the labels alone make up for."
+        )
     ours = [row for row in rows if row.system == mean.system]
     tuned = sum(map(is_tuned, ours))
     labelled = [
@@ -173,3 +207,9 @@ def _notes(mean: CorrectedMean, one: Measured, rows: Sequence[Judgement], *, fir
             "may err otherwise on another system's answers."
         )
     return notes
+
+
+def _labelled(one: Measured, system: str) -> list[Human]:
+    return [
+        human for (_, name), human in zip(one.pairs.keys, one.pairs.humans, strict=True) if name == system
+    ]

@@ -29,7 +29,7 @@ from ragstone.agreement.measured import (
     measure,
     threshold_of,
 )
-from ragstone.agreement.pairing import Pairs, human_scores
+from ragstone.agreement.pairing import Pairs, human_scores, inclusion_of
 from ragstone.agreement.ranks import rank_systems
 from ragstone.agreement.raters import raters_of
 from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grade_only, verdict
@@ -245,7 +245,7 @@ def _notes(
     agreement: Mapping[str, Estimate],
     tables: Sequence[Sequence[Group]],
 ) -> list[str]:
-    notes = [*comparison.notes, *_tuned(pairs)]
+    notes = [*comparison.notes, *_tuned(pairs), *_unequal(pairs)]
     if comparison.categories and "kappa" not in agreement:
         notes.append("Kappa is undefined: people and the judge gave one and the same grade throughout.")
     if "Spearman" not in agreement:
@@ -272,4 +272,16 @@ def _tuned(pairs: Pairs) -> list[str]:
     return [
         f"{n} left out: the judge was made with their questions, as examples or to fit a threshold, so they "
         "cannot test it."
+    ]
+
+
+def _unequal(pairs: Pairs) -> list[str]:
+    n = sum(any(inclusion_of(label) for label in human.labels) for human in pairs.humans)
+    if not n:
+        return []
+    return [
+        f"{n:,} of the {len(pairs.humans):,} labelled answers were drawn with unequal chances, those that "
+        "are hard for the judge more often. Every number of this card is of the labelled answers: it says "
+        "what the judge does on them, not how it does on all answers. Only the corrected means make up for "
+        "the chances."
     ]

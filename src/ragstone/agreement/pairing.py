@@ -17,6 +17,9 @@ Key = tuple[str, str]
 
 UNNAMED = "default"  # the system of rows whose file has no such column
 
+ADJUDICATOR = "adjudicator "
+"""What the annotator of a label begins with that settles an answer on which annotators differ."""
+
 
 class Human(msgspec.Struct, frozen=True):
     """What people say of one answer.
@@ -24,7 +27,8 @@ class Human(msgspec.Struct, frozen=True):
     score: the median of its annotators' grades; None for a tie, when the median of an even number falls on a
     value that no label of this metric has. cluster: what it shares with other answers (the text of the
     question in the label's metadata if it is there, else the question's id). labels: the rows themselves, in
-    the order of the grades.
+    the order of the grades. A label by an adjudicator replaces the score that the others come to; their
+    grades and labels stay, for they are what annotators agree in.
     """
 
     score: float | None
@@ -65,6 +69,7 @@ def human_scores(
 ) -> dict[Key, Human]:
     """Return what people say of each answer in `metric`; a label that names no metric speaks of any.
 
+    An answer that an adjudicator has labelled (an annotator named `adjudicator NAME`) has that label's score.
     mapping: label value -> judge score, applied to each label before the median; every value must be in it.
     Raises DataError for a value that is not, for a number in it that is not finite, and for two labels of an
     answer by the same annotator.
@@ -80,10 +85,41 @@ def human_scores(
             raise DataError(_two_labels(first, label))
     grades = {key: [_mapped(label, mapping) for label in rows.values()] for key, rows in by_answer.items()}
     known = {grade for given in grades.values() for grade in given}
-    return {
-        key: Human(_median(grades[key], known), grades[key], _cluster(rows.values()), [*rows.values()])
-        for key, rows in by_answer.items()
-    }
+    return {key: _human([*rows.values()], grades[key], known) for key, rows in by_answer.items()}
+
+
+def _human(labels: Sequence[Label], grades: Sequence[float], known: set[float]) -> Human:
+    settled = [is_adjudicated(label) for label in labels]
+    # Where an adjudicator alone has labelled an answer, their label is an annotator's like any other.
+    own = [place for place, is_settled in enumerate(settled) if not is_settled] or [*range(len(labels))]
+    decided = [grade for grade, is_settled in zip(grades, settled, strict=True) if is_settled]
+    given = [grades[place] for place in own]
+    return Human(_median(decided or given, known), given, _cluster(labels), [labels[place] for place in own])
+
+
+def is_adjudicated(label: Label) -> bool:
+    """Return whether a label settles an answer, and is not one annotator's opinion."""
+    return bool(label.annotator and label.annotator.startswith(ADJUDICATOR))
+
+
+def inclusion_of(label: Label) -> float | None:
+    """Return the chance with which the labelled answer was drawn; None where all had the same.
+
+    It stands in the label's metadata as `inclusion`. Raises DataError if it is no number above 0, at most 1.
+    """
+    chance = (label.metadata or {}).get("inclusion")
+    if chance is None or chance == "":
+        return None
+    try:
+        found = float(chance)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not 0 < found <= 1:
+        raise DataError(
+            f"question {label.question_id!r}, system {label.system!r}: inclusion {chance!r} is no chance "
+            "above 0 and at most 1. Leave the column as `ragstone label` or the workbench wrote it."
+        )
+    return found
 
 
 def _check_mapping(mapping: Mapping[float, float]) -> None:

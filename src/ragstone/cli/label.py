@@ -23,14 +23,26 @@ def label(
     sheet: Annotated[
         Path | None, typer.Option("--sheet", help="The answer sheet: adds the texts to read.")
     ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", help="random, stratified, uncertain, disagreement or ppi: see docs/labelling.md."
+        ),
+    ] = "stratified",
+    stratum: Annotated[
+        list[str] | None,
+        typer.Option("--stratum", help="What stratified spreads over: system, score or a tag."),
+    ] = None,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
     """Choose the answers that people should label next: at random, spread over the judge's scores."""
     from ragstone.agreement import ToLabel, next_to_label
+    from ragstone.agreement.queueing import SPREAD_EVENLY, way_of
     from ragstone.records import Answer, Judgement, Label
     from ragstone.tables import check_output, keep_sources, read_rows, write_rows
 
+    way = way_of(by)
     check_output(output, force)
     keep_sources([output], [path for path in (judgements, labels, sheet) if path])
     chosen = next_to_label(
@@ -38,11 +50,15 @@ def label(
         read_rows(labels, Label) if labels else (),
         n=count,
         answers=read_rows(sheet, Answer) if sheet else (),
+        by=way,
+        strata=stratum or SPREAD_EVENLY,
         seed=seed,
     )
     write_rows(output, chosen, ToLabel, force=force)
     fewer = f" No more are left: {len(chosen)} in place of {count}." if len(chosen) < count else ""
+    weighed = " Keep `inclusion` and `queue`: their chances were not equal." if chosen[0].inclusion else ""
     say(
         f"{output}: {len(chosen)} answers to label for {chosen[0].metric}, in random order.{fewer} "
         "Fill in `score` from the top, and delete the rows that you do not get to."
+        f"{weighed}"
     )

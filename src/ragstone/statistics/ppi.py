@@ -22,7 +22,7 @@ class PredictionPowered(msgspec.Struct, frozen=True, kw_only=True):
     """The prediction-powered mean, and beside it what the labels alone say. Both in the unit of the labels.
 
     weight: how much of the judge's scores is used (lambda of PPI++), 0 if they do not help. worth: how many
-    labels would give this interval without a judge, at least the number of labels. to_halve: how many
+    labels, each drawn with the same chance, would give this interval without a judge. to_halve: how many
     labels in all would make the interval half as wide; None if not even a label for every row would, or
     if there is no interval.
     """
@@ -37,20 +37,28 @@ class PredictionPowered(msgspec.Struct, frozen=True, kw_only=True):
 class Labelled(msgspec.Struct, frozen=True, eq=False):
     """Scores of the rows that people have labelled, human and judge (n,), and the judge's of others (m,).
 
-    codes: (n + m,), the cluster of each row, from 0, the labelled first.
+    codes: (n + m,), the cluster of each row, from 0, the labelled first. shares: (n,), what part each
+    labelled row has in a mean over all rows, together 1; None where all have the same.
     """
 
     human: Floats
     judge: Floats
     others: Floats
     codes: Codes
+    shares: Floats | None = None
+
+    @property
+    def parts(self) -> Floats:
+        """The shares, those that are equal written out."""
+        return np.full(self.human.size, 1 / self.human.size) if self.shares is None else self.shares
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
     """What the width of an interval follows from.
 
     bounds: the lowest and the highest score. size: how many independent zeros and ones the n labels alone
-    are worth. ratio: the variance with the judge, as a share of that of the labels alone. level: of the
+    are worth. plain: how many labels drawn with equal chances would be as good as the n, n if these are.
+    ratio: the variance with the judge, as a share of that of the labels alone. level: of the
     normal distribution whose quantile is used; None if there is no interval.
     """
 
@@ -58,6 +66,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     n_rows: int
     size: float
+    plain: float
     ratio: float
     level: float | None
 
@@ -68,16 +77,20 @@ def prediction_powered_mean(
     others: Sequence[float] | Floats,
     clusters: Sequence[Hashable] | None = None,
     *,
+    shares: Sequence[float] | Floats | None = None,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> PredictionPowered:
     """Return the mean human score of the rows that these are a sample of, with the judge's help.
 
-    human, judge: scores of the labelled rows, at least one; they must be a random sample of all rows.
+    human, judge: scores of the labelled rows, at least one; they must be a random sample of all rows, each
+    row with the same chance, or with one that shares make up for.
     others: the judge's scores of the rows without a label. The judge's may be in another unit: only how
     they rise and fall with people's is used. clusters: one key a row, the labelled first, then the others;
     None if all are independent. bounds: the lowest and the highest score that people can give, without them
-    those that they gave.
+    those that they gave. shares: what part each labelled row has in the mean, above 0; only their
+    ratio counts, and that of 1 / chance makes unequal chances good (Hájek 1971). Then the estimate is that of
+    active statistical inference (Zrnic and Candès 2024, arXiv:2403.03208), with these shares and a weight.
 
     The estimate is mean(human) + weight * (mean(others) - mean(judge)) (Angelopoulos et al. 2023, Science
     382:669), with the weight of least variance (Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453).
@@ -87,7 +100,7 @@ def prediction_powered_mean(
     never larger than that of the labels alone; nor is the interval wider than theirs by more than 2 %.
     If all labels are alike, both are Wilson's interval of the labels; without bounds there is none then.
     """
-    rows = _rows(human, judge, others, clusters)
+    rows = _rows(human, judge, others, clusters, shares)
     if bounds is None:
         bounds = float(rows.human.min()), float(rows.human.max())
     elif rows.human.min() < bounds[0] or rows.human.max() > bounds[1]:
@@ -103,7 +116,7 @@ def prediction_powered_mean(
         corrected=_estimate(value, ends, reach.n_rows if weight else reach.n, level),
         human=_estimate(alone, ends_alone, reach.n, level),
         weight=weight,
-        worth=reach.n / reach.ratio,
+        worth=reach.plain / reach.ratio,
         to_halve=_labels_to_halve(value, ends, reach),
     )
 
@@ -113,6 +126,7 @@ def _rows(
     judge: Sequence[float] | Floats,
     others: Sequence[float] | Floats,
     clusters: Sequence[Hashable] | None,
+    shares: Sequence[float] | Floats | None,
 ) -> Labelled:
     scores = [np.asarray(given, dtype=np.float64) for given in (human, judge, others)]
     if not scores[0].size or scores[0].size != scores[1].size:
@@ -120,7 +134,17 @@ def _rows(
     if not all(np.isfinite(values).all() for values in scores):
         raise ValueError("a score is no finite number: leave failures out and count them")
     codes = cluster_codes(clusters, scores[0].size + scores[2].size)
-    return Labelled(scores[0], scores[1], scores[2], codes)
+    return Labelled(scores[0], scores[1], scores[2], codes, _normed(shares, scores[0].size))
+
+
+def _normed(shares: Sequence[float] | Floats | None, n: int) -> Floats | None:
+    """Return shares that are together 1; None for equal ones."""
+    if shares is None:
+        return None
+    parts = np.asarray(shares, dtype=np.float64)
+    if parts.size != n or not (np.isfinite(parts).all() and (parts > 0).all()):
+        raise ValueError(f"{parts.size} shares of {n} labelled rows: give each one, above 0")
+    return None if parts.min() == parts.max() else parts / parts.sum()
 
 
 def power_tuning(rows: Labelled) -> float:
@@ -131,6 +155,8 @@ def power_tuning(rows: Labelled) -> float:
     from 20 to 30 labels is off by a fifth of its standard error. It is not cut to [0, 1]: a judge may score
     in another unit or upside down.
     """
+    if rows.shares is not None:
+        return _unequal_tuning(rows, rows.shares)
     spread = float(np.var(rows.judge))
     if not rows.others.size or rows.judge.min() == rows.judge.max() or spread < 1e-300:
         return 0.0
@@ -138,21 +164,58 @@ def power_tuning(rows: Labelled) -> float:
     return covariance / spread / (1 + rows.human.size / rows.others.size)
 
 
+def _unequal_tuning(rows: Labelled, shares: Floats) -> float:
+    """Return the same with shares: a slope in which a row counts by the variance that its chance brings.
+
+    A row that was sure to be drawn brings none: its share is 1 / N, and it counts nothing.
+    """
+    counted = shares * np.maximum(shares - 1 / rows.codes.size, 0.0)
+    if not rows.others.size or not counted.sum() > 0:
+        return 0.0
+    counted = counted / counted.sum()
+    human, judge = rows.human - counted @ rows.human, rows.judge - counted @ rows.judge
+    spread = float(counted @ judge**2)
+    if spread < 1e-300 or rows.judge.min() == rows.judge.max():
+        return 0.0
+    return float(counted @ (human * judge)) / spread * rows.others.size / rows.codes.size
+
+
 def point_estimate(rows: Labelled, weight: float) -> float:
-    """Return mean(human) + weight * (mean(others) - mean(judge))."""
+    """Return mean(human) + weight * (mean(others) - mean(judge)); with shares the same of their means.
+
+    Others that were left out by unequal chances are no sample, so they stand with the labelled in the mean of
+    all rows: mean(human) + weight' * (mean(all) - mean(judge)), weight' = weight * N / others.
+    """
     if not weight:
-        return float(rows.human.mean())
-    return float((rows.human - weight * rows.judge).mean() + weight * rows.others.mean())
+        return float(rows.parts @ rows.human) if rows.shares is not None else float(rows.human.mean())
+    if rows.shares is None:
+        return float((rows.human - weight * rows.judge).mean() + weight * rows.others.mean())
+    used = weight * rows.codes.size / rows.others.size
+    every = np.append(rows.judge, rows.others)
+    return float(rows.shares @ (rows.human - used * rows.judge) + used * every.mean())
 
 
 def variance(rows: Labelled, weight: float) -> float:
     """Return the variance of point_estimate: that of sums of clusters, and no less than of single rows."""
-    rectified = rows.human - weight * rows.judge
-    shares = (rectified - rectified.mean()) / rectified.size
-    if weight:
-        shares = np.append(shares, weight * (rows.others - rows.others.mean()) / rows.others.size)
+    shares = _influence(rows, weight)
     of_clusters = np.bincount(rows.codes[: shares.size], weights=shares)
     return max(float(of_clusters @ of_clusters), float(shares @ shares))
+
+
+def _influence(rows: Labelled, weight: float) -> Floats:
+    """Return what each row moves the estimate by, the labelled first; without a weight only those."""
+    if rows.shares is None or not weight:
+        rectified = rows.human - weight * rows.judge
+        moved = (rectified - rows.parts @ rectified) * rows.parts
+        if not weight:
+            return moved
+        return np.append(moved, weight * (rows.others - rows.others.mean()) / rows.others.size)
+    used = weight * rows.codes.size / rows.others.size
+    rectified = rows.human - used * rows.judge
+    every = np.append(rows.judge, rows.others)
+    moved: Floats = used * (every - every.mean()) / every.size
+    moved[: rectified.size] += rows.shares * (rectified - rows.shares @ rectified)
+    return moved
 
 
 def _reach(rows: Labelled, bounds: tuple[float, float], level: float) -> tuple[float, Reach]:
@@ -161,22 +224,34 @@ def _reach(rows: Labelled, bounds: tuple[float, float], level: float) -> tuple[f
     n_groups = len(np.unique(rows.codes[:n]))
     independent = n_clusters(rows.codes) == rows.codes.size
     # The mean has used up one observation, which Wilson's interval of independent zeros and ones knows.
-    known = independent and bool(np.isin(rows.human, bounds).all())
+    known = independent and rows.shares is None and bool(np.isin(rows.human, bounds).all())
     small = 1.0 if known else n_groups / max(1, n_groups - 1)
     alone = 0.0 if rows.human.min() == rows.human.max() else small * variance(rows, 0.0)
     weight = power_tuning(rows)
-    with_judge = (n * small * variance(rows, weight) + span**2 / n) / (n + 1)
+    squares = float(rows.parts @ rows.parts)  # 1 / n where all have the same share
+    with_judge = (n * small * variance(rows, weight) + span**2 * squares) / (n + 1)
     with_judge = min(with_judge, alone)
-    share = (float(rows.human.mean()) - bounds[0]) / span if span else 0.0
+    share = (point_estimate(rows, 0.0) - bounds[0]) / span if span else 0.0
     has_interval = span > 0 and (independent or n_groups > 1)
     return weight, Reach(
         bounds=bounds,
         n=n,
         n_rows=rows.codes.size,
-        size=span**2 * share * (1 - share) / alone if alone else float(n_groups),
+        size=span**2 * share * (1 - share) / alone if alone else min(float(n_groups), 1 / squares),
+        plain=_plain_size(rows),
         ratio=with_judge / alone if alone else 1.0,
         level=(level if independent else _wider(level, n_groups - 1)) if has_interval else None,
     )
+
+
+def _plain_size(rows: Labelled) -> float:
+    """Return n over the design effect of the shares: how much wider they make the mean of the labels."""
+    n = rows.human.size
+    if rows.shares is None:
+        return float(n)
+    squared = (rows.human - point_estimate(rows, 0.0)) ** 2
+    ours = float(rows.shares**2 @ squared)
+    return float(rows.shares @ squared) / ours if ours else 1 / float(rows.shares @ rows.shares)
 
 
 def _wider(level: float, df: int) -> float:
