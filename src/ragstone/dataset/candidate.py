@@ -7,7 +7,7 @@ import msgspec
 from ragstone.llm import CallFailed
 from ragstone.records import Question
 
-Step = Literal["write", "check", "criticise", "closed_book", "count", "translate"]
+Step = Literal["write", "check", "criticise", "closed_book", "count", "translate", "review"]
 
 # Why a candidate is lost: the step that found it, and the words that a reader is shown.
 REASONS: dict[str, tuple[Step, str]] = {
@@ -44,6 +44,7 @@ REASONS: dict[str, tuple[Step, str]] = {
     "part_lost": ("translate", "the translation lacks code, an address or a placeholder of the text"),
     "not_translated_back": ("translate", "the translator gave no usable reply on the way back"),
     "far_from_source": ("translate", "translated back, it is too far from the text"),
+    "rejected": ("review", "a person rejected it"),
 }
 
 

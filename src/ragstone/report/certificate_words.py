@@ -16,6 +16,7 @@ STEPS: dict[Step, str] = {
     "criticise": "left by the critics",
     "closed_book": "not known without a document",
     "count": "as many as were wanted",
+    "review": "left by people",
 }
 WRITTEN_FACTS = "found in the document, rightly changed"
 GRADES: dict[Grade, str] = {"good": "good", "partial": "partly good", "chance": "not to be trusted"}

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ragstone.config import BuildSection
-from ragstone.dataset.built import Built
 from ragstone.dataset.certifying.closed_book_rate import ClosedBookRate
 from ragstone.dataset.certifying.coverage import FIFTHS, Coverage
 from ragstone.dataset.certifying.critic_verdicts import FILTER, CriticVerdict
@@ -47,15 +46,15 @@ def cautions_of(
     ]
 
 
-def remarks_of(built: Built, funnel: Funnel, coverage: Coverage) -> list[str]:
+def remarks_about(kind: str, declared: BuildSection, funnel: Funnel, coverage: Coverage) -> list[str]:
     """Return what is good to know of the set, and speaks neither for nor against it."""
-    noun, remarks = noun_of(built.kind), []
+    noun, remarks = noun_of(kind), []
     if funnel.n_empty:
         have = "has" if funnel.n_empty == 1 else "have"
         remarks.append(f"{plural(funnel.n_empty, 'document')} {have} no text, and gave nothing.")
     if funnel.n_split:
         remarks.append(
-            f"{plural(funnel.n_split, 'document')} longer than {built.declared.passage:,} characters: the "
+            f"{plural(funnel.n_split, 'document')} longer than {declared.passage:,} characters: the "
             f"model was shown one passage at a time, so no {noun} rests on the whole."
         )
     remarks += _failed_calls(funnel, often=False) + _foreign(funnel, often=False)
@@ -65,7 +64,7 @@ def remarks_of(built: Built, funnel: Funnel, coverage: Coverage) -> list[str]:
             f"The evidence of {plural(fuzzy, f'accepted {noun}')} is not quoted word for word: it is the "
             "most similar place of the document."
         )
-    if built.kind == "facts" and funnel.n_accepted and not _n_false(coverage):
+    if kind == "facts" and funnel.n_accepted and not _n_false(coverage):
         remarks.append("Every fact is true: who agrees with everything is right on all of them.")
     spare = n_of(funnel, "beyond_count")
     if spare:

@@ -1,13 +1,12 @@
 """The certificate: what a build says of the evaluation set that it has made. Numbers and plain sentences."""
 
-import hashlib
 from collections.abc import Iterable
 
 import msgspec
 
 from ragstone.config import BuildSection
 from ragstone.dataset.built import Built
-from ragstone.dataset.certifying.cautions import cautions_of, remarks_of
+from ragstone.dataset.certifying.cautions import cautions_of, remarks_about
 from ragstone.dataset.certifying.closed_book_rate import ClosedBookRate, closed_book_rate
 from ragstone.dataset.certifying.coverage import Coverage, coverage_of
 from ragstone.dataset.certifying.critic_verdicts import (
@@ -17,7 +16,9 @@ from ragstone.dataset.certifying.critic_verdicts import (
     share_of,
     verdicts_of,
 )
+from ragstone.dataset.certifying.digests import DIGITS, digest
 from ragstone.dataset.certifying.funnel import Funnel, funnel_of, n_of
+from ragstone.dataset.certifying.review_numbers import ReviewNumbers
 from ragstone.records import Question, Usage
 from ragstone.statistics import Estimate
 from ragstone.tables.shown import Displayed
@@ -25,10 +26,9 @@ from ragstone.version import __version__
 
 # What a question asks and what is right; tags, scores and metadata may be added later.
 CERTIFIED = ("id", "question", "reference", "evidence", "document_ids", "answerable", "kind", "lang")
-DIGITS = 16  # hexadecimal, of a question's digest
 
 
-class Certificate(msgspec.Struct, Displayed, frozen=True, kw_only=True):
+class Certificate(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_defaults=True):
     """An evaluation set in numbers. The same build gives the same bytes: nothing here is of the clock.
 
     declared: how the set was to be made. models: role -> model. documents_digest: SHA-256 of the ids and of
@@ -37,7 +37,7 @@ class Certificate(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     near_duplicates: repeats among what was written. closed_book: None where nobody asked. scores: of all
     candidates that a critic scored. critics: measured on planted defects, empty where none was planted.
     cost_usd: None where a price is unknown. cautions: what a reader must know before trusting the set, the
-    gravest first; remarks: what is good to know.
+    gravest first; remarks: what is good to know. review: what people said of it; absent where none did.
     """
 
     kind: str
@@ -58,6 +58,7 @@ class Certificate(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     cautions: list[str]
     remarks: list[str]
     question_digests: list[str]
+    review: ReviewNumbers | None = None
 
 
 def certify(built: Built) -> Certificate:
@@ -65,7 +66,7 @@ def certify(built: Built) -> Certificate:
     accepted = [one.question for one in built.candidates if one.loss is None]
     funnel, coverage = funnel_of(built), coverage_of(built.candidates)
     known, critics = closed_book_rate(built.candidates), verdicts_of(built.critics)
-    digests = [question_digest(question) for question in accepted]
+    whole, digests = digests_of(accepted)
     repeats = n_of(funnel, "duplicate", "near_duplicate")
     return Certificate(
         kind=built.kind,
@@ -74,7 +75,7 @@ def certify(built: Built) -> Certificate:
         declared=built.declared,
         models=built.models,
         documents_digest=_documents_digest(built),
-        questions_digest=_whole(digests),
+        questions_digest=whole,
         funnel=funnel,
         coverage=coverage,
         near_duplicates=share_of(repeats, funnel.n_written),
@@ -84,8 +85,8 @@ def certify(built: Built) -> Certificate:
         usage=built.usage,
         cost_usd=built.cost_usd,
         cautions=cautions_of(built.kind, built.declared, funnel, coverage, known, critics),
-        remarks=remarks_of(built, funnel, coverage),
-        question_digests=[digest[:DIGITS] for digest in digests],
+        remarks=remarks_about(built.kind, built.declared, funnel, coverage),
+        question_digests=digests,
     )
 
 
@@ -104,7 +105,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
 
 def fit(certificate: Certificate, questions: Iterable[Question]) -> Fit:
     """Return how far a certificate speaks of questions, in the order of their file."""
-    digests = [question_digest(question)[:DIGITS] for question in questions]
+    _, digests = digests_of(questions)
     known = set(certificate.question_digests)
     return Fit(
         n=len(digests),
@@ -119,17 +120,15 @@ def question_digest(question: Question) -> str:
     values = {name: getattr(question, name) for name in CERTIFIED}
     if isinstance(question.reference, str):
         values["reference"] = [question.reference]  # as a file of columns has it
-    return _sha(msgspec.json.encode(values, order="sorted"))
+    return digest(msgspec.json.encode(values, order="sorted"))
 
 
-def _whole(digests: Iterable[str]) -> str:
-    return _sha("\n".join(digests).encode())
+def digests_of(questions: Iterable[Question]) -> tuple[str, list[str]]:
+    """Return the digest of questions in this order, and that of each, shortened."""
+    digests = [question_digest(question) for question in questions]
+    return digest("\n".join(digests).encode()), [one[:DIGITS] for one in digests]
 
 
 def _documents_digest(built: Built) -> str:
     rows = [[one.document_id, one.start, one.end, one.text] for one in built.passages]
-    return _sha(msgspec.json.encode([built.document_ids, rows]))
-
-
-def _sha(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return digest(msgspec.json.encode([built.document_ids, rows]))

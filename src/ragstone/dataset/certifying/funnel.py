@@ -68,10 +68,10 @@ def funnel_of(built: Built) -> Funnel:
         n_asked=built.n_asked,
         failed_calls={status: statuses[status] for status in STATUSES if statuses[status]},
         n_written=len(built.candidates),
-        losses=_losses(built.candidates),
+        losses=losses_of(built.candidates),
         n_accepted=len(accepted),
         n_wanted=wanted,
-        n_short=max(0, (wanted or 0) - sum(map(_counts, accepted))),
+        n_short=n_short(wanted, accepted),
     )
 
 
@@ -92,7 +92,13 @@ def spread(items: Sequence[ItemT], n: int) -> list[ItemT]:
     return [items[place * len(items) // n] for place in range(n)]
 
 
-def _losses(candidates: Sequence[Candidate]) -> list[Lost]:
+def n_short(wanted: int | None, accepted: Sequence[Candidate]) -> int:
+    """Return how many fewer were accepted than wanted; of facts the true ones count."""
+    return max(0, (wanted or 0) - sum(map(_counts, accepted)))
+
+
+def losses_of(candidates: Sequence[Candidate]) -> list[Lost]:
+    """Return the losses of candidates by reason, in the order of REASONS."""
     found: dict[str, list[Example]] = {reason: [] for reason in REASONS}
     for one in candidates:
         if one.loss:

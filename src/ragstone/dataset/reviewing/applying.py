@@ -1,0 +1,210 @@
+"""Questions and the decisions of people -> the reviewed set, and what must be looked at again."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from ragstone.dataset.reviewing.anchoring import TextOf, find_all
+from ragstone.dataset.reviewing.decision import Decision, Quoted, digest_of, picked, replaced, words_of
+from ragstone.dataset.reviewing.standing import (
+    Outcome,
+    Stack,
+    changed_fields,
+    net_change,
+    outcome_of,
+    standing,
+)
+from ragstone.errors import DataError
+from ragstone.records import Document, Evidence, Metadata, Question
+
+REVIEW, LOST = "review", "lost"  # in a question's metadata
+SHOWN = 10
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of a review, as it stands after it.
+
+    given: as it was before anybody decided. question: with edits, and metadata `review`; of a rejected one
+    with metadata `lost` too. outcome: None where nobody has decided, or what was decided counts no more, for
+    the reason in `look`. lost: why the build had lost it, {step, reason, detail?}. moved: the evidence was
+    found at another place of its document.
+    """
+
+    given: Question
+    question: Question
+    stack: Stack
+    outcome: Outcome | None
+    lost: dict[str, str] | None
+    look: str | None = None
+    moved: bool = False
+
+    @property
+    def in_set(self) -> bool:
+        """Whether it belongs to the reviewed set: people say so, or nobody has decided and it was in it."""
+        return self.lost is None if self.outcome is None else self.outcome != "rejected"
+
+
+class _Anchored(msgspec.Struct, frozen=True, kw_only=True):
+    """A question whose evidence has been looked for: why it must be looked at, whether it has moved."""
+
+    question: Question
+    look: str | None = None
+    moved: bool = False
+
+
+def apply_review(
+    questions: Iterable[Question], decisions: Iterable[Decision], documents: Iterable[Document] | None = None
+) -> list[Question]:
+    """Return the reviewed set: what people accepted or edited, and what was in the set and is undecided.
+
+    questions: those of the set, and any that the build has lost (`metadata.lost`), which people may have
+    accepted all the same. documents: where evidence is looked for; without them it is taken as it was
+    written. Each question says in `metadata.review` what was decided and by whom; one whose text is not what
+    was decided on, or whose evidence no longer stands in its document, is left undecided, without that
+    evidence, and says why under `look`. The same questions and decisions give the same set, and applied to
+    that set the same again. Raises DataError for a decision that cannot be applied.
+    """
+    texts = None if documents is None else {one.id: one.text for one in documents}
+    items = review_items(questions, decisions, None if texts is None else texts.get)
+    return [item.question for item in items if item.in_set]
+
+
+def review_items(
+    questions: Iterable[Question], decisions: Iterable[Decision], text_of: TextOf | None = None
+) -> list[Item]:
+    """Return every question with what became of it, in the order given. See `apply_review`."""
+    rows = list(questions)
+    stacks = standing(decisions)
+    _check_known(stacks, rows)
+    return [review_item(row, stacks.get(row.id, ()), text_of) for row in rows]
+
+
+def review_item(question: Question, stack: Stack, text_of: TextOf | None = None) -> Item:
+    """Return what these decisions make of a question."""
+    given, lost = unreviewed(question)
+    if not stack:
+        return Item(given=given, question=given, stack=stack, outcome=None, lost=lost)
+    edited = _edited(given, stack)
+    if isinstance(edited, str):
+        anchored = _Anchored(question=given, look=edited)
+    else:
+        anchored = _anchored(edited, given, stack, text_of)
+        if outcome_of(stack) == "rejected":  # it stays so, whatever became of its evidence
+            anchored = msgspec.structs.replace(anchored, look=None)
+    look, now, moved = anchored.look, anchored.question, anchored.moved
+    outcome = None if look else outcome_of(stack)
+    metadata = {**(now.metadata or {}), **_noted(stack, outcome, lost, look, moved)}
+    if outcome is not None and outcome != "rejected":
+        metadata.pop(LOST, None)
+    return Item(
+        given=given,
+        question=msgspec.structs.replace(now, metadata=metadata),
+        stack=stack,
+        outcome=outcome,
+        lost=lost,
+        look=look,
+        moved=moved,
+    )
+
+
+def unreviewed(question: Question) -> tuple[Question, dict[str, str] | None]:
+    """Return a question without what a review said of it, and why the build had lost it, if it had."""
+    metadata: Metadata = dict(question.metadata or {})
+    review, lost = metadata.pop(REVIEW, None), metadata.get(LOST)
+    if isinstance(lost, dict) and lost.get("step") == REVIEW:
+        lost = None
+        del metadata[LOST]
+    if isinstance(review, dict) and isinstance(review.get("rescued"), dict):
+        lost = metadata[LOST] = review["rescued"]
+    if review is None and metadata == (question.metadata or {}):
+        return question, lost
+    return msgspec.structs.replace(question, metadata=metadata or None), lost
+
+
+def documents_after(question: Question, evidence: Sequence[Evidence] | None) -> list[str] | None:
+    """Return a question's documents when its evidence becomes this: documents of the old evidence leave."""
+    held = {span.document_id for span in question.evidence or ()}
+    kept = [name for name in question.document_ids or () if name not in held]
+    return list(dict.fromkeys([*(span.document_id for span in evidence or ()), *kept])) or None
+
+
+def _check_known(stacks: dict[str, Stack], rows: Sequence[Question]) -> None:
+    """Check that what people want in the set is there; a rejected question that is gone may stay so."""
+    known = {row.id for row in rows}
+    missing = [
+        name for name, stack in stacks.items() if name not in known and outcome_of(stack) != "rejected"
+    ]
+    if missing:
+        shown = ", ".join(map(repr, missing[:SHOWN]))
+        raise DataError(
+            f"the review accepts {len(missing)} questions that are not here: {shown}. Is it the review of "
+            "another file? Those that critics rejected stand in the file whose name ends in `.all`: keep it "
+            "beside the questions."
+        )
+
+
+def _edited(given: Question, stack: Stack) -> Question | str:
+    """Return the question with its edits; or why they cannot be made, in words."""
+    before, after = net_change(stack)
+    texts = [name for name in after.given() if name != "evidence"]  # which may move with its document
+    for name in texts:
+        if getattr(given, name) not in (getattr(before, name), getattr(after, name)):
+            return f"its {name} is not what was edited: the file has changed since"
+    reverted = replaced(given, picked(before, texts))
+    seen = next((one.seen for one in stack if one.seen), None)
+    if seen is not None and digest_of(reverted) != seen:
+        return "its text is not what was decided on: the file has changed since"
+    edited = replaced(given, picked(after, texts))
+    if isinstance(after.evidence, list | None):
+        ids = documents_after(given, after.evidence)
+        edited = msgspec.structs.replace(edited, evidence=after.evidence, document_ids=ids)
+    if edited.answerable is False and given.answerable is not False:
+        edited = msgspec.structs.replace(edited, document_ids=None)
+    return edited
+
+
+def _anchored(question: Question, given: Question, stack: Stack, text_of: TextOf | None) -> _Anchored:
+    """Return the question with its evidence where its words stand now."""
+    quoted = quoted_of(stack)
+    before, after = net_change(stack)
+    spans = [one.span() for one in quoted or ()] or None
+    found, missing = (spans, None) if text_of is None else find_all(quoted or (), text_of)
+    if missing is not None:
+        return _Anchored(question=msgspec.structs.replace(question, evidence=None), look=missing)
+    expected = [found or None, spans]
+    if "evidence" in after.given():
+        expected.append(before.evidence or None)
+    elif quoted is None:  # none was shown
+        return _Anchored(question=question)
+    if (given.evidence or None) not in expected:
+        return _Anchored(
+            question=given, look="its evidence is not what was decided on: the file has changed since"
+        )
+    now = msgspec.structs.replace(question, evidence=found or None)
+    return _Anchored(question=now, moved=(found or None) != spans)
+
+
+def quoted_of(stack: Stack) -> list[Quoted] | None:
+    """Return the evidence as people saw it last; None where it was removed, or never shown."""
+    for one in reversed(stack):
+        if one.evidence or (one.after is not None and "evidence" in one.after.given()):
+            return one.evidence
+    return None
+
+
+def _noted(
+    stack: Stack, outcome: Outcome | None, lost: dict[str, str] | None, look: str | None, moved: bool
+) -> Metadata:
+    """Return what the row says of the review, in its metadata."""
+    review: Metadata = {"by": list(dict.fromkeys(one.person for one in stack))}
+    if look is not None:
+        return {REVIEW: {"look": look, **review}}
+    review = {"decision": outcome, **review}
+    if changed_fields(stack):
+        review["changed"] = changed_fields(stack)
+    if moved:
+        review["moved"] = True
+    if outcome != "rejected":
+        return {REVIEW: {**review, "rescued": lost} if lost else review}
+    why = {"step": REVIEW, "reason": "rejected", "detail": words_of(stack[-1])}
+    return {REVIEW: review, LOST: lost or why}

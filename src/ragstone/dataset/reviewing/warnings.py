@@ -1,0 +1,86 @@
+"""An edited question -> what the checks of a build say against it, at once and without a model."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from ragstone.dataset.candidate import REASONS, Candidate, Passage
+from ragstone.dataset.checks import CHECKS
+from ragstone.dataset.languages import language_name, speaks
+from ragstone.dataset.masking import mask_texts
+from ragstone.dataset.repeats import LONGEST, find_repeats
+from ragstone.dataset.reviewing.anchoring import TextOf
+from ragstone.dataset.wording import content_of, exact_form
+from ragstone.records import Question, references
+
+
+class Others:
+    """The questions of a set, so that one that is edited is compared with those alone that it may repeat."""
+
+    def __init__(self, questions: Iterable[Question]) -> None:
+        self._texts: dict[str, tuple[str, str | None]] = {}
+        self._alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for question in questions:
+            self.put(question)
+
+    def put(self, question: Question) -> None:
+        """Add a question, or take it as it is now."""
+        self._texts[question.id] = (question.question, question.lang)
+        for key in _keys(question.question):
+            if question.id not in self._alike[key]:
+                self._alike[key].append(question.id)
+
+    def repeated_by(self, question: Question) -> str | None:
+        """Return the id of a question of the same language that this one repeats, None where there is none."""
+        named = dict.fromkeys(name for key in _keys(question.question) for name in self._alike.get(key, ()))
+        ids = [name for name in named if name != question.id and self._texts[name][1] == question.lang]
+        texts = [*(self._texts[name][0] for name in ids), question.question]
+        found = next((one.of for one in find_repeats(texts) if one.number == len(ids)), None)
+        return None if found is None else ids[found]
+
+
+def warnings_of(question: Question, others: Others | None = None, text_of: TextOf | None = None) -> list[str]:
+    """Return what the checks say against a question, in words; empty where they say nothing.
+
+    The checks of a build (dataset/checks.py), its language, repeats of `others`, and personal data.
+    """
+    candidate = Candidate(question=question, passages=_passages(question, text_of))
+    said = [
+        f"{REASONS[reason][1]}: {detail}"
+        for reason, check in CHECKS.items()
+        if (detail := check(candidate)) is not None
+    ]
+    if not speaks(question.question, question.lang):
+        said.append(f"the question is not in {language_name(question.lang or '')}")
+    repeated = others.repeated_by(question) if others else None
+    if repeated is not None:
+        said.append(f"it asks the same as {repeated}")
+    kinds = _personal([question.question, *references(question)])
+    if kinds:
+        said.append(f"it seems to hold personal data: {', '.join(kinds)}")
+    if question.kind == "true_false" and not _is_truth(references(question)):
+        said.append("the reference of a true_false question is `true` or `false`")
+    return said
+
+
+def _keys(text: str) -> list[tuple[str, ...]]:
+    if len(text) > LONGEST:
+        return [("text", text)]
+    return [("form", exact_form(text)), ("words", *sorted(content_of(text)))]
+
+
+def _personal(texts: Sequence[str]) -> list[str]:
+    return sorted({kind for masked in mask_texts(texts) for kind in masked.found})
+
+
+def _is_truth(given: Sequence[str]) -> bool:
+    return len(given) == 1 and given[0].strip().casefold() in ("true", "false")
+
+
+def _passages(question: Question, text_of: TextOf | None) -> tuple[Passage, ...]:
+    """Return the documents of a question's evidence, whole, for the checks to read it in."""
+    names = dict.fromkeys(span.document_id for span in question.evidence or ())
+    texts = {name: text for name in names if text_of is not None and (text := text_of(name)) is not None}
+    return tuple(
+        Passage(document_id=name, start=0, end=len(text), text=text, document_length=len(text))
+        for name, text in texts.items()
+    )
