@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
+from tests.support.workbench import opened
 
 from ragstone.config import load_settings
 from ragstone.web.workbench.app import create_workbench
@@ -30,5 +31,5 @@ def bench(project: Path) -> Workbench:
 
 @pytest.fixture
 def client(project: Path) -> Iterator[Client]:
-    with TestClient(create_workbench(load_settings(project / "ragstone.toml"))) as opened:
-        yield opened
+    with opened(create_workbench(load_settings(project / "ragstone.toml"))) as visiting:
+        yield visiting

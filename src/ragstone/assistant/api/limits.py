@@ -1,4 +1,4 @@
-"""How many requests each key, or each address, may make in a minute."""
+"""How many requests each key, or each address, may make in a minute; or logins, in a longer time."""
 
 import math
 from collections import deque
@@ -7,10 +7,10 @@ MINUTE_S = 60.0
 
 
 class Limits:
-    """Knows when each caller asked in the last minute: never more than `per_minute` in any 60 seconds."""
+    """Knows when each caller asked of late: never more than `most` times in any `within_s` seconds."""
 
-    def __init__(self, per_minute: int) -> None:
-        self._per_minute = per_minute
+    def __init__(self, most: int, within_s: float = MINUTE_S) -> None:
+        self._most, self._within_s = most, within_s
         self._asked: dict[str, deque[float]] = {}
         self._swept = 0.0
 
@@ -18,17 +18,22 @@ class Limits:
         """Count a request; return the whole seconds to wait where it is one too many, which counts not."""
         self._sweep(now)
         times = self._asked.setdefault(caller, deque())
-        while times and now - times[0] >= MINUTE_S:
+        while times and now - times[0] >= self._within_s:
             times.popleft()
-        if len(times) >= self._per_minute:
-            return max(1, math.ceil(times[0] + MINUTE_S - now))
+        if len(times) >= self._most:
+            wait_s = max(1, math.ceil(times[0] + self._within_s - now))
+            return wait_s + (now + wait_s - times[0] < self._within_s)  # sums of floats may fall short
         times.append(now)
         return None
 
+    def forget(self, caller: str) -> None:
+        """Count from nothing for a caller."""
+        self._asked.pop(caller, None)
+
     def _sweep(self, now: float) -> None:
-        """Forget, once a minute, who has not asked for a minute."""
-        if now - self._swept >= MINUTE_S:
+        """Forget, once in that time, who has not asked within it."""
+        if now - self._swept >= self._within_s:
             self._swept = now
             self._asked = {
-                who: times for who, times in self._asked.items() if times and times[-1] > now - MINUTE_S
+                who: times for who, times in self._asked.items() if times and times[-1] > now - self._within_s
             }

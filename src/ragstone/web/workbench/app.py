@@ -1,5 +1,7 @@
 """The workbench as an ASGI application, below /workbench."""
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 from litestar import Litestar, Response, Router
@@ -15,15 +17,16 @@ from ragstone.web.workbench.person import AnyRequest
 ROUTES = (frame.asset, *runs.ROUTES)
 
 
-def create_workbench(settings: Settings) -> Litestar:
-    """Return the application. Its pages stand below /workbench."""
-    bench = Workbench(settings)
+def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:
+    """Return the application. Its pages stand below /workbench. now: seconds since 1970."""
+    bench = Workbench(settings, now)
     app = Litestar(
         [Router(frame.ROOT, route_handlers=list(ROUTES))],
         dependencies={"bench": Provide(lambda: bench, sync_to_thread=False)},
         exception_handlers={Exception: told},
         logging_config=None,
         openapi_config=None,
+        request_max_body_size=bench.most_bytes,
     )
     app.asgi_handler = guard.guarded(app.asgi_handler, bench)
     return app

@@ -11,7 +11,7 @@ from litestar.params import FromPath
 from ragstone.report.html import asset as report_asset
 from ragstone.report.html import environment
 from ragstone.version import __version__
-from ragstone.web.workbench.person import AnyRequest, person_of
+from ragstone.web.workbench.person import AnyRequest
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,7 +42,8 @@ def page(
     """Return a page made from a file of the folder template, which extends frame.html.
 
     values: of the template, beside those of the frame: `title`, `person`, `csrf` (the token that every POST
-    sends back, see assets/workbench.js), `places` and `here` (the path of this page).
+    sends back, see assets/workbench.js), `accounts` (whether people log in), `places` and `here` (the path of
+    this page).
     """
     html = (
         templates()
@@ -51,7 +52,8 @@ def page(
             values,
             title=title,
             version=__version__,
-            person=person_of(request),
+            person=request.scope["state"].get("person"),
+            accounts=request.scope["state"].get("accounts", False),
             csrf=request.scope["state"].get("csrf", ""),
             places=PLACES,
             here=request.url.path,

@@ -4,7 +4,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 from litestar import Request
-from litestar.exceptions import PermissionDeniedException
+from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
 
 Role = Literal["reader", "annotator", "owner"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -25,7 +25,9 @@ class Person(msgspec.Struct, frozen=True):
 
 def person_of(request: AnyRequest, needs: Role = "reader") -> Person:
     """Return who asks. Raises PermissionDeniedException (403) where their role does not allow it."""
-    person: Person = request.scope["state"]["person"]
+    person: Person | None = request.scope["state"].get("person")
+    if person is None:
+        raise NotAuthorizedException("Log in first.")
     if not person.may(needs):
         raise PermissionDeniedException(
             f"{person.name} is a {person.role} here: this needs an {needs}. An owner can change that."

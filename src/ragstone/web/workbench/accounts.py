@@ -1,0 +1,228 @@
+"""Who may log in: accounts, and the invitations by which they are made."""
+
+import hashlib
+import hmac
+import secrets
+import time
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from ragstone.assistant.api.gate import is_loopback
+from ragstone.config import Settings
+from ragstone.errors import DataError
+from ragstone.web.workbench.person import Role
+from ragstone.web.workbench.register import Register
+from ragstone.web.workbench.sessions import Sessions
+
+DAY_S = 86_400.0
+INVITED_S = 7 * DAY_S
+LONGEST_NAME = 64
+JOINERS = "\u200c\u200d"  # names of some scripts hold them
+OPEN_INVITATIONS = """
+SELECT invitations.id, invitations.role, people.name, made_by, invitations.created, expires
+FROM invitations LEFT JOIN people ON people.id = person AND removed IS NULL
+WHERE expires > ? AND (person IS NULL OR people.id IS NOT NULL) AND (? IS NULL OR token = ?)
+ORDER BY invitations.id
+"""
+NEW_INVITATION = """
+INSERT INTO invitations (token, role, person, made_by, created, expires) VALUES (?, ?, ?, ?, ?, ?)
+"""
+AN_ACCOUNT = "SELECT id, name, role, password, created, seen FROM people WHERE removed IS NULL"
+
+
+def needs_accounts(settings: Settings) -> bool:
+    """Return whether others than who sits at this machine can reach the server."""
+    return settings.serve.public_url is not None or not is_loopback(settings.serve.host)
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who may log in. seen: seconds since 1970 of the last request; None: there was none."""
+
+    id: int
+    name: str
+    role: Role
+    password: str
+    created: float
+    seen: float | None
+
+
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    """A link that is open still. person: whose password it sets anew; None: it makes an account."""
+
+    id: int
+    role: Role
+    person: str | None
+    made_by: str
+    created: float
+    expires: float
+
+
+class Accounts:
+    """The accounts of a workbench, in its store. now: seconds since 1970."""
+
+    def __init__(self, folder: Path, session_hours: float, now: Callable[[], float] = time.time) -> None:
+        self._register = Register(folder)
+        self._now = now
+        self.sessions = Sessions(self._register, session_hours * 3600, now)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._register.close()
+
+    def people(self) -> list[Account]:
+        """Return all who may log in, by name."""
+        return [_account(row) for row in self._register.rows(f"{AN_ACCOUNT} ORDER BY key")]
+
+    def find(self, name: str) -> Account | None:
+        """Return who has a name, in whatever case it is written."""
+        row = self._register.row(f"{AN_ACCOUNT} AND key = ?", _key(name))
+        return _account(row) if row else None
+
+    def who(self, token: str | None) -> Account | None:
+        """Return whose session a token is, and keep it alive; None where it is none or has ended."""
+        person = self.sessions.person(token) if token else None
+        row = self._register.row(f"{AN_ACCOUNT} AND id = ?", person) if person is not None else ()
+        return _account(row) if row else None
+
+    def csrf(self, account: Account) -> str:
+        """Return what every POST of theirs carries. It outlives a session, so that a page in which somebody
+        wrote still works when they have logged in again; a change of password ends it.
+        """
+        text = f"csrf {account.id} {account.password}".encode()
+        return hmac.new(self._register.secret, text, hashlib.sha256).hexdigest()
+
+    def invite(self, role: Role, made_by: str) -> str:
+        """Return the token of a new invitation, which makes one account within 7 days."""
+        return self._invite(role, None, made_by)
+
+    def invite_first(self, made_by: str) -> str | None:
+        """Return the token of an owner's invitation where nobody has an account; earlier ones end."""
+        with self._register.changing():
+            if self._register.row("SELECT 1 FROM people WHERE removed IS NULL"):
+                return None
+            self._register.rows("DELETE FROM invitations WHERE person IS NULL AND role = 'owner'")
+            return self._invite("owner", None, made_by)
+
+    def renew(self, name: str, made_by: str) -> str:
+        """Return the token of a link by which somebody sets a new password. Raises DataError."""
+        account = self._known(name)
+        self._register.rows("DELETE FROM invitations WHERE person = ?", account.id)
+        return self._invite(account.role, account.id, made_by)
+
+    def _invite(self, role: Role, person: int | None, made_by: str) -> str:
+        token, now = secrets.token_urlsafe(32), self._now()
+        self._register.rows("DELETE FROM invitations WHERE expires <= ?", now)
+        expires = now + INVITED_S
+        self._register.rows(NEW_INVITATION, _digest(token), role, person, made_by, now, expires)
+        return token
+
+    def invitations(self) -> list[Invitation]:
+        """Return those that are open, oldest first."""
+        return self._open()
+
+    def invitation(self, token: str) -> Invitation | None:
+        """Return the invitation of a token; None where it is none, was used or revoked, or has expired."""
+        return next(iter(self._open(_digest(token))), None)
+
+    def _open(self, digest: bytes | None = None) -> list[Invitation]:
+        found = self._register.rows(OPEN_INVITATIONS, self._now(), digest, digest)
+        names = Invitation.__struct_fields__
+        return [Invitation(**dict(zip(names, row, strict=True))) for row in found]
+
+    def revoke(self, number: int) -> Invitation | None:
+        """End an invitation; return it, None where it is not open."""
+        found = [one for one in self.invitations() if one.id == number]
+        self._register.rows("DELETE FROM invitations WHERE id = ?", number)
+        return found[0] if found else None
+
+    def accept(self, token: str, name: str, password: str) -> Account:
+        """Make the account of an invitation, or set the password anew, and end the invitation.
+
+        password: its hash. Raises DataError for a name that is none or taken, and where the invitation is
+        open no more.
+        """
+        with self._register.changing():
+            invitation = self.invitation(token)
+            if invitation is None:
+                raise DataError("This invitation is open no more: ask an owner for another one.")
+            self._register.rows("DELETE FROM invitations WHERE id = ?", invitation.id)
+            if invitation.person is not None:
+                account = self._known(invitation.person)
+                self._register.rows("UPDATE people SET password = ? WHERE id = ?", password, account.id)
+                self.sessions.end_all(account.id)
+                return self._known(account.name)
+            name = checked_name(name)
+            if self._register.row("SELECT 1 FROM people WHERE key = ?", _key(name)):
+                raise DataError(f"{name} is a name that somebody has or had here: choose another one.")
+            self._register.rows(
+                "INSERT INTO people (key, name, role, password, created) VALUES (?, ?, ?, ?, ?)",
+                *(_key(name), name, invitation.role, password, self._now()),
+            )
+            return self._known(name)
+
+    def set_password(self, account: Account, password: str) -> None:
+        """Set the hash of a password; all sessions of theirs end, and links that set it anew."""
+        with self._register.changing():
+            self._register.rows("UPDATE people SET password = ? WHERE id = ?", password, account.id)
+            self._register.rows("DELETE FROM invitations WHERE person = ?", account.id)
+            self.sessions.end_all(account.id)
+
+    def set_role(self, name: str, role: Role) -> Account:
+        """Give somebody another role; return them as they were. Raises DataError for the last owner."""
+        with self._register.changing():
+            account = self._known(name)
+            if role != "owner":
+                self._check_not_last(account, "Make somebody else an owner first.")
+            self._register.rows("UPDATE people SET role = ? WHERE id = ?", role, account.id)
+            return account
+
+    def remove(self, name: str) -> Account:
+        """Take somebody's account away, at once; return it. The name stays theirs: it stands on labels.
+
+        Raises DataError for the last owner.
+        """
+        with self._register.changing():
+            account = self._known(name)
+            self._check_not_last(account, "Make somebody else an owner first.")
+            self._register.rows(
+                "UPDATE people SET removed = ?, password = '' WHERE id = ?", self._now(), account.id
+            )
+            self.sessions.end_all(account.id)
+            return account
+
+    def _known(self, name: str) -> Account:
+        account = self.find(name)
+        if account is None:
+            raise DataError(f"{name!r} has no account here. `ragstone people list` names those who have.")
+        return account
+
+    def _check_not_last(self, account: Account, advice: str) -> None:
+        others = [one for one in self.people() if one.role == "owner" and one.id != account.id]
+        if account.role == "owner" and not others:
+            raise DataError(f"{account.name} is the last owner. {advice}")
+
+
+def checked_name(name: str) -> str:
+    """Return a name as it is kept. Raises DataError for one that is none."""
+    plain = " ".join(unicodedata.normalize("NFKC", name).split())
+    if not plain or len(plain) > LONGEST_NAME:
+        raise DataError(f"A name has 1 to {LONGEST_NAME} characters.")
+    # Control characters and marks of direction would make a name look like another one.
+    if any(unicodedata.category(one)[0] == "C" and one not in JOINERS for one in plain):
+        raise DataError("A name has letters, digits, signs and single spaces only.")
+    return plain
+
+
+def _key(name: str) -> str:
+    return unicodedata.normalize("NFKC", " ".join(unicodedata.normalize("NFKC", name).split()).casefold())
+
+
+def _account(row: tuple) -> Account:  # type: ignore[type-arg]
+    return Account(id=row[0], name=row[1], role=row[2], password=row[3], created=row[4], seen=row[5])
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
