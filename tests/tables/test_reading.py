@@ -30,7 +30,9 @@ class TestFiles:
         assert mistake_in(tmp_path / "a.jsonl") == (
             f"{tmp_path}/a.jsonl: no such file. Check the spelling and the folder that you are in."
         )
-        assert mistake_in(tmp_path).endswith("no such file. It is a folder.")
+        assert mistake_in(tmp_path).endswith(
+            "no such file. It is a folder without shards (.parquet, .jsonl, .jsonl.gz): name a file."
+        )
         (tmp_path / "a.xlsx").write_text("x")
         assert "cannot tell the format from '.xlsx'. Use one of: .jsonl" in mistake_in(tmp_path / "a.xlsx")
 

@@ -1,12 +1,16 @@
 """Files of rows -> rows: JSONL, JSON, CSV, TSV and Parquet by their ending, streamed."""
 
+import contextlib
 import csv
+import gzip
 import hashlib
+import io
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar, cast
 
 import msgspec
 
@@ -14,8 +18,10 @@ from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
 from ragstone.tables.columns import accepted_names, to_canonical
 from ragstone.tables.interchange import answers_in, is_result
-from ragstone.tables.logged import logged_files, read_logged
+from ragstone.tables.logged import LOG_NAMES, logged_files, read_logged
 from ragstone.tables.saved import is_saved, read_saved
+from ragstone.tables.shards import shards_of
+from ragstone.tables.storage import Place, below, exists, local_path, open_bytes, told, url_of
 
 RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement, Label)
 
@@ -33,32 +39,34 @@ IDENTITY: dict[type, tuple[str, ...]] = {
 }
 
 
-def read_rows(path: Path | str, row_type: type[RowT]) -> Iterator[RowT]:
+def read_rows(path: Place, row_type: type[RowT]) -> Iterator[RowT]:
     """Yield the rows of a file in file order.
 
     Other tools' column names are understood (see columns.py) and unknown columns are kept in `metadata`;
     answers are also found in the results and traces of other tools (see interchange/). A folder is one of
     `save_to_disk` of Hugging Face's `datasets`, or the log of an assistant: its exchanges are answers, its
-    feedback is labels.
+    feedback is labels; any other is a folder of shards, Parquet or JSONL, read one after the other by name. A
+    file or a folder of shards may be given by URL (`s3://bucket/answers/`, see storage.py).
     A row of answers or labels without an id gets one made from its question's text, so that the same
     question has the same id in every file.
 
     Raises DataError when the file is missing, empty or of an unknown kind, and for bad rows: after the
     first bad row no more are yielded, and up to ten of them are reported together, by file and line.
     """
-    path = Path(path)
+    path = Path(path) if url_of(path) else local_path(path)
+    shown = url_of(path) or path
     problems: list[str] = []
     n_rows = 0
     keys: set[int] = set()
     names: Counter[str] = Counter()
     rows = _raw_rows(path, row_type)
-    for line, raw in answers_in(rows, str(path)) if row_type is Answer else rows:
+    for line, raw in answers_in(rows, str(shown)) if row_type is Answer else rows:
         n_rows += 1
         try:
             row = _convert(raw, row_type, names, n_rows)
             _check_unique(row, row_type, keys)
         except (ValueError, TypeError) as mistake:
-            problems.append(f"{path}:{line}: {mistake}")
+            problems.append(f"{shown}:{line}: {mistake}")
             if len(problems) == SHOWN_ERRORS:
                 problems.append("(and perhaps more: only the first ten are shown)")
                 break
@@ -68,7 +76,7 @@ def read_rows(path: Path | str, row_type: type[RowT]) -> Iterator[RowT]:
     if problems:
         raise DataError("\n".join(problems))
     if not n_rows:
-        raise DataError(f"{path}: the file holds no rows. Check that the step that wrote it has finished.")
+        raise DataError(f"{shown}: the file holds no rows. Check that the step that wrote it has finished.")
 
 
 def parse_row(raw: dict[str, Any], row_type: type[RowT]) -> RowT:
@@ -180,32 +188,84 @@ def _explain(mistake: str, raw: dict[str, Any], row_type: type) -> str:
 
 
 def _raw_rows(path: Path, row_type: type) -> Iterator[tuple[int, Any]]:
-    """Yield (line number, decoded object or DecodeError) for every row of a file."""
-    reader = READERS.get(path.suffix.lower())
+    """Yield (line number, decoded object or DecodeError) for every row of a file; of shards, row number."""
+    url = url_of(path)
+    if url:
+        with told(url, "read"):  # the network may go away in the middle
+            yield from _rows_at(path, url)
+        return
     if is_saved(path):
         yield from read_saved(path)
         return
-    if path.is_dir() and (files := logged_files(path, row_type)):
-        yield from read_logged(files)
+    if path.is_dir():
+        files = logged_files(path, row_type)
+        yield from read_logged(files) if files else _read_shards(path)
         return
     if not path.is_file():
-        hint = "It is a folder." if path.is_dir() else "Check the spelling and the folder that you are in."
-        raise DataError(f"{path}: no such file. {hint}")
-    if reader is None:
-        raise DataError(
-            f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(READERS)}."
-        )
+        raise DataError(f"{path}: no such file. Check the spelling and the folder that you are in.")
+    reader = _reader_of(path)
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
     yield from reader(path)
+
+
+def _rows_at(path: Path, url: str) -> Iterator[tuple[int, Any]]:
+    """Yield the rows of a file at a URL, or of the shards below it."""
+    if _ending(path) in READERS and exists(url):
+        yield from _reader_of(path)(path)
+    else:
+        yield from _read_shards(path)
+
+
+def _read_shards(folder: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the rows of the shards of a folder, numbered through all of them."""
+    number = 0
+    names = [] if _is_mixed(folder) else shards_of(url_of(folder) or folder)
+    if not names:
+        what = "There are no shards below it either" if url_of(folder) else "It is a folder without shards"
+        raise DataError(
+            f"{url_of(folder) or folder}: no such file. {what} (.parquet, .jsonl, .jsonl.gz): name a file."
+        )
+    for name in names:
+        place = Path(below(folder, name))
+        for line, raw in _reader_of(place)(place):
+            number += 1
+            yield number, _in_shard(raw, name, line)
+
+
+def _is_mixed(folder: Path) -> bool:
+    """Return whether a folder is a run or a log, whose files hold rows of many kinds."""
+    logged = (logged_files(folder, kind) for kind in LOG_NAMES)
+    return url_of(folder) is None and ((folder / "manifest.json").is_file() or any(logged))
+
+
+def _in_shard(raw: Any, name: str, line: int) -> Any:
+    """Return a row, or what is wrong with it with the shard and the line where it stands."""
+    return msgspec.DecodeError(f"{name}, line {line}: {raw}") if isinstance(raw, msgspec.DecodeError) else raw
+
+
+def _reader_of(path: Path) -> Callable[[Path], Iterable[tuple[int, Any]]]:
+    """Return the reader for the ending of a name. Raises DataError where there is none."""
+    reader = READERS.get(_ending(path))
+    if reader is None:
+        raise DataError(
+            f"{url_of(path) or path}: cannot tell the format from {path.suffix!r}. Use one of: "
+            f"{' '.join(READERS)}."
+        )
+    return reader
+
+
+def _ending(path: Path) -> str:
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
 
 
 def read_jsonl(
     path: Path, decode: Callable[[bytes], object] = msgspec.json.decode
 ) -> Iterator[tuple[int, Any]]:
     """Yield (line number, decoded object or DecodeError) for every line that is not blank."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+    with _unpacked(path) as file:
+        for number, line in enumerate(_whole_lines(file, path), 1):
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if line.isspace():
@@ -216,9 +276,30 @@ def read_jsonl(
                 yield number, msgspec.DecodeError(str(mistake))
 
 
+@contextlib.contextmanager
+def _unpacked(path: Path) -> Iterator[BinaryIO]:
+    with open_bytes(path) as file:
+        if path.suffix.lower() != ".gz":
+            yield file
+            return
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            yield cast(BinaryIO, unpacked)
+
+
+def _whole_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield the lines. Raises DataError for what is packed and was cut off."""
+    try:
+        yield from file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as mistake:
+        raise DataError(
+            f"{url_of(path) or path}: cannot be unpacked ({mistake}). Copy the file again, or make it anew."
+        ) from None
+
+
 def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
     try:
-        rows = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        with open_bytes(path) as file:
+            rows = msgspec.json.decode(file.read().removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise DataError(
             f"{path}: not valid JSON ({mistake}). For one object a line, name it .jsonl."
@@ -239,7 +320,7 @@ MAY_BE_EMPTY = frozenset(accepted_names(Answer, "answer"))
 
 def _read_csv(path: Path) -> Iterator[tuple[int, Any]]:
     csv.field_size_limit(sys.maxsize)
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="") as file:
         try:
             reader = csv.DictReader(file, dialect=_dialect(path, file.read(65536)), strict=True)
             file.seek(0)
@@ -272,9 +353,12 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
     except ImportError:
         raise MissingExtra(f"reading {path}", "parquet") from None
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(path if url_of(path) is None else open_bytes(path))
     except (pa.ArrowInvalid, OSError) as mistake:
-        raise DataError(f"{path}: cannot be read as Parquet ({mistake}).") from None
+        shown = url_of(path) or path
+        raise DataError(
+            f"{shown}: cannot be read as Parquet ({mistake}). Copy the file again, or make it anew."
+        ) from None
     number = 0
     with file:
         for batch in file.iter_batches(batch_size=1024):
@@ -285,6 +369,7 @@ def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
 
 READERS: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
     ".jsonl": read_jsonl,
+    ".jsonl.gz": read_jsonl,
     ".ndjson": read_jsonl,
     ".json": _read_json,
     ".csv": _read_csv,

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,6 +14,17 @@ from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Row, Usage
 from ragstone.tables.columns import fields_of
 from ragstone.tables.holding import held
+from ragstone.tables.shards import check_folder, open_shards
+from ragstone.tables.storage import (
+    Place,
+    absolute,
+    check_url,
+    exists,
+    is_shards,
+    local_path,
+    put_whole,
+    url_of,
+)
 
 Write = Callable[[Row], None]
 
@@ -21,35 +33,65 @@ FREE_FORM = frozenset({"metadata", "tags", "scores"})
 WHOLE_USAGE = msgspec.structs.asdict(Usage())
 
 
-def check_output(path: Path | str, force: bool) -> Path:
-    """Return the path if a file may be written there; to be called before anything is paid for.
+def check_output(path: Place, force: bool) -> Path:
+    """Return the path if rows may be written there; to be called before anything is paid for.
 
+    path: of a file, or of a folder of shards, which ends in a slash; or a URL of either (see storage.py).
     Raises DataError when it exists and `force` is not given, when its ending names no format, or when
-    its folder cannot be written to. A missing folder is made.
+    its folder cannot be written to. A missing folder is made. A folder of shards that is not finished may be
+    written to (see shards.py).
     """
+    if is_shards(path):
+        _check_shards(path, force)
+        return local_path(path)
     path = Path(path)
     if path.suffix.lower() not in WRITERS:
         raise DataError(
-            f"{path}: cannot tell the format from {path.suffix!r}. Use one of: {' '.join(WRITERS)}."
+            f"{url_of(path) or path}: cannot tell the format from {path.suffix!r}. Use one of: "
+            f"{' '.join(WRITERS)}; or a / at its end, for a folder of shards."
         )
     return check_place(path, force)
 
 
-def keep_sources(outputs: Iterable[Path], sources: Iterable[Path | str]) -> None:
+def _check_shards(folder: Place, force: bool) -> None:
+    url = url_of(folder)
+    check_folder(folder, force=force)
+    if url:
+        check_url(f"{url}_trial")
+        return
+    local = local_path(folder)
+    if local.is_file():
+        raise DataError(f"{local} is a file, and a name that ends in / is a folder of shards.")
+    check_place(local / "_trial", force=True)
+
+
+def keep_sources(outputs: Iterable[Place], sources: Iterable[Place]) -> None:
     """Check that no output is a source: `--force` replaces results, never what they are made from.
 
     To be called before anything is read or paid for. Raises DataError.
     """
-    read = {Path(source).resolve() for source in sources}
+    read = {_place(source) for source in sources}
     for path in outputs:
-        if path.resolve() in read:
+        if _place(path) in read:
             raise DataError(
                 f"{path} is what this command reads, and would be replaced. Give -o another name."
             )
 
 
+def _place(place: Place) -> str:
+    """Return one name for a place, however it is written."""
+    return absolute(place).rstrip("/") if url_of(place) else str(local_path(place).resolve())
+
+
 def check_place(path: Path, force: bool) -> Path:
     """Return the path if a file of any format may be written there. Raises DataError as check_output does."""
+    url = url_of(path)
+    if url:
+        if not force and exists(url):
+            raise DataError(f"{url} exists and was not touched. Give another name, or --force to replace it.")
+        check_url(url)
+        return path
+    path = local_path(path)
     if path.is_dir():
         raise DataError(f"{path} is a folder. Name a file in it.")
     if path.exists() and not force:
@@ -67,27 +109,50 @@ def check_place(path: Path, force: bool) -> Path:
 
 
 @contextlib.contextmanager
-def open_rows(path: Path | str, row_type: type, *, force: bool = False) -> Iterator[Write]:
+def open_rows(path: Place, row_type: type, *, force: bool = False, made_from: str = "") -> Iterator[Write]:
     """Give a function that writes one row; the file is put in place when the block ends without an error.
 
-    Until then, and after an error, the rows stand in `NAME.partial` beside it, so that nothing is lost.
+    Until then, and after an error, the rows stand in `NAME.partial` beside it, so that nothing is lost; those
+    of a URL in a temporary folder, which goes. A path that ends in a slash is a folder of shards, each of
+    which is put in place when it is whole; made_from: digest of what they are made from (see shards.py).
     Raises DataError as check_output does, and while another process writes the same file.
     """
-    path = check_output(path, force)
+    checked = check_output(path, force)
+    url = url_of(path)
     try:
-        with held(path), WRITERS[path.suffix.lower()](partial_path(path), row_type) as write:
-            yield write
-        partial_path(path).replace(path)
+        if is_shards(path):
+            opened = open_shards(path, row_type, _write_parquet, force=force, made_from=made_from)
+            with opened as write:
+                yield write
+        elif url:
+            with _open_url(url, checked, row_type) as write:
+                yield write
+        else:
+            with held(checked), WRITERS[checked.suffix.lower()](partial_path(checked), row_type) as write:
+                yield write
+            partial_path(checked).replace(checked)
     except OSError as mistake:
         raise DataError(
             f"{path}: could not be written ({mistake.strerror}). Make room, then run again."
         ) from None
 
 
-def write_rows(path: Path | str, rows: Iterable[Row], row_type: type, *, force: bool = False) -> int:
-    """Write all rows and return how many there were."""
+@contextlib.contextmanager
+def _open_url(url: str, path: Path, row_type: type) -> Iterator[Write]:
+    """Give a function that writes one row to a local file, which is put at the URL when it is whole."""
+    with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
+        whole = Path(folder) / path.name
+        with WRITERS[path.suffix.lower()](whole, row_type) as write:
+            yield write
+        put_whole(whole, url)
+
+
+def write_rows(
+    path: Place, rows: Iterable[Row], row_type: type, *, force: bool = False, made_from: str = ""
+) -> int:
+    """Write all rows and return how many there were. made_from: see open_rows."""
     n = 0
-    with open_rows(path, row_type, force=force) as write:
+    with open_rows(path, row_type, force=force, made_from=made_from) as write:
         for row in rows:
             write(row)
             n += 1
