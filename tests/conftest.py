@@ -21,6 +21,7 @@ if str(ROOT) not in sys.path:
 
 from tests.support.browser import Tab, opened_tab  # noqa: E402
 from tests.support.fake_openai import FakeOpenAI, serving  # noqa: E402
+from tests.support.postgres import PostgresServer, serving_postgres  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -61,3 +62,10 @@ def tab() -> Iterator[Tab]:
     """A page in Chromium without a network; see tests/support/browser.py. Skips where there is none."""
     with opened_tab() as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server; see tests/support/postgres.py. Skips where there is none."""
+    with serving_postgres() as server:
+        yield server

@@ -73,11 +73,10 @@ def test_what_is_exported_and_imported_is_the_same_to_the_byte(tmp_path: Path) -
 @given(st.floats(min_value=0, max_value=4e9))
 def test_the_moment_of_a_response_survives_any_number_of_exports(created: float) -> None:
     rows = [(key(1), NANO, b'{"text":"t"}', created)]
-    bad: list[str] = []
-    (exported,) = archive._lines(rows)
-    ((*_, again),) = archive._rows([exported], "f", bad)
+    (exported,) = archive.export_lines(rows)
+    ((*_, again),) = archive._rows([exported], Path("f"))
     assert again == pytest.approx(created, abs=1e-6)
-    assert list(archive._lines([(key(1), NANO, b'{"text":"t"}', again)])) == [exported]
+    assert list(archive.export_lines([(key(1), NANO, b'{"text":"t"}', again)])) == [exported]
 
 
 def test_an_export_replaces_no_file_unasked_and_is_jsonl(tmp_path: Path) -> None:
@@ -110,7 +109,7 @@ def test_an_export_shows_one_moment_while_others_write(
 ) -> None:
     path = make_ledger(tmp_path / "l", [Kept(NANO) for _ in range(300)])
     opened = Ledger(path)
-    lines = archive._lines
+    lines = archive.export_lines
 
     def lines_while_others_write(rows: object) -> object:
         for n, each in enumerate(lines(rows)):  # type: ignore[arg-type]
@@ -118,7 +117,7 @@ def test_an_export_shows_one_moment_while_others_write(
                 asyncio.run(opened.put(key(1000), NANO, Completion(text="late")))
             yield each
 
-    monkeypatch.setattr(archive, "_lines", lines_while_others_write)
+    monkeypatch.setattr(archive, "export_lines", lines_while_others_write)
     assert export_responses(path, tmp_path / "out.jsonl") == 300
     opened.close()
     assert len(responses_in(path)) == 301

@@ -15,7 +15,7 @@ from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import DataError, ModelError
 from ragstone.llm import Budget, CallFailed, Caps, Door, Ledger, Message, Prompt, open_door
 from ragstone.llm.door import prompt_key
-from ragstone.llm.ledgers import ledger_path
+from ragstone.llm.ledgers import ledger_place
 from ragstone.llm.limits import HANGING, RUN
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Unreachable
@@ -170,7 +170,7 @@ class TestLedger:
         assert prompt_key("openai/m", asked).hex() == "3df7d9d373532f47d217e0e8bd820968"
 
     def test_the_ledger_stands_in_the_projects_folder(self) -> None:
-        assert ledger_path(Settings(root="/p")) == Path("/p/.ragstone/ledger.sqlite")
+        assert ledger_place(Settings(root="/p")) == Path("/p/.ragstone/ledger.sqlite")
 
 
 class TestOffline:

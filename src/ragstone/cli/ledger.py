@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ragstone.llm.account import Account, Line
     from ragstone.llm.archive import Chosen
+    from ragstone.llm.postgres_database import Database
 
 SHOWN_DAYS = 14
 HOURS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -39,10 +40,10 @@ def show_account(*, config: Config = None, json: AsJson = False) -> None:
     """Show size, responses, and calls, tokens and money spent and saved by model and by day (UTC)."""
     from ragstone.config import load_settings
     from ragstone.llm.account import read_account
-    from ragstone.llm.ledgers import ledger_path
+    from ragstone.llm.ledgers import ledger_place
 
     settings = load_settings(config)
-    account = read_account(ledger_path(settings), settings)
+    account = read_account(ledger_place(settings), settings)
     if json:
         show_json(account)
     else:
@@ -59,9 +60,9 @@ def export(
     """Write every response to a JSONL file, one a line, ordered by key."""
     from ragstone.config import load_settings
     from ragstone.llm.archive import export_responses
-    from ragstone.llm.ledgers import ledger_path
+    from ragstone.llm.ledgers import ledger_place
 
-    n = export_responses(ledger_path(load_settings(config)), file, force=force)
+    n = export_responses(ledger_place(load_settings(config)), file, force=force)
     if json:
         show_json({"file": str(file), "responses": n})
     say(f"{n:,} responses in {file}.")
@@ -77,13 +78,13 @@ def import_(
     from ragstone.config import load_settings
     from ragstone.errors import DataError
     from ragstone.llm.archive import import_responses
-    from ragstone.llm.ledgers import ledger_path
+    from ragstone.llm.ledgers import ledger_place
 
-    path = ledger_path(load_settings(config))
+    place = ledger_place(load_settings(config))
     done, mistakes = [], []
     for file in files:
         try:
-            done.append(import_responses(path, file))
+            done.append(import_responses(place, file))
         except DataError as mistake:
             mistakes.append(str(mistake))
         else:
@@ -106,19 +107,19 @@ def prune(
     from ragstone.config import load_settings
     from ragstone.errors import ConfigError
     from ragstone.llm.archive import Pruned, choose_responses, prune_responses
-    from ragstone.llm.ledgers import ledger_path
+    from ragstone.llm.ledgers import ledger_place
 
     if older_than is None and model is None:
         raise ConfigError("say what to prune: --older-than 30d, --model NAME, or both.")
     settings = load_settings(config)
-    path = ledger_path(settings)
+    place = ledger_place(settings)
     older_than_s = None if older_than is None else _seconds(older_than)
-    chosen = choose_responses(path, settings, older_than_s=older_than_s, model=model)
-    say(_told(path, chosen))
+    chosen = choose_responses(place, settings, older_than_s=older_than_s, model=model)
+    say(_told(place, chosen))
     if chosen.responses and not (yes or _agreed()):
         say("Nothing was deleted.")
         raise typer.Exit(WRONG_USE)
-    pruned = prune_responses(path, chosen) if chosen.responses else Pruned(0, 0)
+    pruned = prune_responses(place, chosen) if chosen.responses else Pruned(0, 0)
     if json:
         show_json(pruned)
     smaller = f"; the ledger is {_size(pruned.n_bytes_freed)} smaller" if pruned.n_bytes_freed else ""
@@ -169,14 +170,14 @@ def _on_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _told(path: Path, chosen: "Chosen") -> str:
+def _told(place: "Path | Database", chosen: "Chosen") -> str:
     n = sum(chosen.responses.values())
     if not n:
-        return f"{path}: it has no such response."
+        return f"{place}: it has no such response."
     models = ", ".join(f"{count:,} of {model}" for model, count in sorted(chosen.responses.items()))
     unknown = chosen.cost_usd is None
     cost = "an unknown amount: a price is unknown" if unknown else f"{_usd(chosen.cost_usd)} USD"
-    return f"{path}: {n:,} responses to delete ({models}). To ask them again costs {cost}."
+    return f"{place}: {n:,} responses to delete ({models}). To ask them again costs {cost}."
 
 
 def _show_tables(account: "Account") -> None:

@@ -2,16 +2,15 @@
 
 import datetime
 import math
-import sqlite3
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 
 from ragstone.config import Price, Settings
 from ragstone.llm.budget import cost_usd
-from ragstone.llm.ledger import DAY_S, existing_file
+from ragstone.llm.ledger import DAY_S
 from ragstone.llm.prices import list_price
+from ragstone.llm.shelf import Place, existing_shelf, size_on_disk
 from ragstone.records import Usage
 
 EPOCH = datetime.date(1970, 1, 1)
@@ -57,9 +56,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
-    """A ledger in figures. n_bytes: on disk. lines: by day, then model; models and days: their sums.
+    """A ledger in figures. path: of its file, or the URL of its database. n_bytes: on disk.
 
-    unpriced: the models whose price is unknown.
+    lines: by day, then model; models and days: their sums. unpriced: the models whose price is unknown.
     """
 
     path: str
@@ -72,17 +71,14 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     unpriced: list[str]
 
 
-def read_account(path: Path, settings: Settings) -> Account:
+def read_account(place: Place, settings: Settings) -> Account:
     """Return what a ledger holds, at the prices of the settings, else those that the transports know.
 
     Raises DataError when there is no ledger, or a damaged one.
     """
-    with existing_file(path) as connection:
-        # One transaction: both tables as they were at one moment, whoever writes meanwhile.
-        connection.execute("BEGIN")
-        made = tally_responses(connection, "SELECT model, created, response FROM responses", ())
-        rows = connection.execute("SELECT day, model, calls, input, output, cached, uncounted FROM hits")
-        hits = {(day, model): _tally(counts) for day, model, *counts in rows}
+    with existing_shelf(place) as shelf, shelf.one_moment():
+        made = tally_responses(shelf.made())
+        hits = {(day, model): _tally(counts) for day, model, *counts in shelf.hits()}
     by_place: dict[tuple[int, str], dict[float, Tally]] = {place: {} for place in hits}
     for (day, model, discount), tally in made.items():
         by_place.setdefault((day, model), {})[discount] = tally
@@ -92,8 +88,8 @@ def read_account(path: Path, settings: Settings) -> Account:
         for place in sorted(by_place)
     ]
     return Account(
-        path=str(path),
-        n_bytes=size_on_disk(path),
+        path=str(place),
+        n_bytes=size_on_disk(place),
         responses=sum(tally.calls for tally in made.values()),
         total=_sum(lines),
         models=[_sum((li for li in lines if li.model == model), model=model) for model in sorted(prices)],
@@ -106,16 +102,14 @@ def read_account(path: Path, settings: Settings) -> Account:
     )
 
 
-def tally_responses(
-    connection: sqlite3.Connection, query: str, parameters: tuple[object, ...]
-) -> dict[tuple[int, str, float], Tally]:
-    """Return (day since 1970, model, discount) -> the calls that made these responses.
+def tally_responses(responses: Iterable[tuple[str, float, bytes]]) -> dict[tuple[int, str, float], Tally]:
+    """Return (day since 1970, model, discount) -> the calls that made these: model, moment and response.
 
-    query: gives model, created and response. Raises msgspec.DecodeError for a damaged response.
+    Raises msgspec.DecodeError for a damaged response.
     """
     decode = msgspec.json.Decoder(_Used).decode
     counts: dict[tuple[int, str, float], list[int]] = {}
-    for model, created, response in connection.execute(query, parameters):
+    for model, created, response in responses:
         used = decode(response)
         usage = used.usage
         found = counts.setdefault((int(created // DAY_S), model, used.discount), [0, 0, 0, 0, 0])
@@ -154,12 +148,6 @@ def price_of(identity: str, settings: Settings) -> Price | None:
 
         return list_price(f"https://{where}" if where else DEFAULT_BASE_URL, model)
     return None
-
-
-def size_on_disk(path: Path) -> int:
-    """Return the bytes of the ledger and of what SQLite keeps beside it."""
-    files = (path.with_name(path.name + ending) for ending in ("", "-wal", "-shm"))
-    return sum(file.stat().st_size for file in files if file.exists())
 
 
 class _Used(msgspec.Struct):

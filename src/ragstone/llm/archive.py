@@ -2,7 +2,6 @@
 
 import contextlib
 import datetime
-import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,19 +11,12 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.errors import DataError, nearest
-from ragstone.llm.account import price_of, size_on_disk, sum_usd, tally_responses, tally_usd
-from ragstone.llm.ledger import existing_file, open_file
+from ragstone.llm.account import price_of, sum_usd, tally_responses, tally_usd
 from ragstone.llm.prompt import Completion
+from ragstone.llm.shelf import Place, Row, existing_shelf, made_shelf, size_on_disk
 from ragstone.tables import check_output
 
 SHOWN_LINES = 10
-SHRINK_MS = 2000  # how long the shrinking of the file waits for those who read or write it
-CHOSEN = (
-    "SELECT model, created, response FROM responses"
-    " WHERE created < ? AND model IN (SELECT value FROM json_each(?))"
-)
-
-Row = tuple[bytes, str, bytes, float]
 
 
 class StoredResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,7 +55,7 @@ class Pruned(msgspec.Struct, frozen=True):
     n_bytes_freed: int
 
 
-def export_responses(path: Path, file: Path, *, force: bool = False) -> int:
+def export_responses(place: Place, file: Path, *, force: bool = False) -> int:
     """Write every response of a ledger to a .jsonl file, ordered by key, and return how many there are.
 
     They are those of one moment, whoever writes meanwhile; the file appears when it is whole. Raises
@@ -71,47 +63,32 @@ def export_responses(path: Path, file: Path, *, force: bool = False) -> int:
     """
     if file.suffix != ".jsonl":
         raise DataError(f"{file}: an export is JSONL. Give it a name that ends in .jsonl.")
-    with existing_file(path) as connection, _whole_file(check_output(file, force)) as partial:
-        rows = connection.execute("SELECT key, model, response, created FROM responses ORDER BY key")
+    with existing_shelf(place) as shelf, _whole_file(check_output(file, force)) as partial:
         n = 0
         with partial.open("wb", buffering=1 << 16) as out:
-            for line in _lines(rows):
+            for line in export_lines(shelf.rows()):
                 out.write(line)
                 n += 1
     return n
 
 
-def import_responses(path: Path, file: Path) -> Imported:
+def import_responses(place: Place, file: Path) -> Imported:
     """Merge an export into a ledger, which is made if need be; what the ledger has already stays.
 
     All of the file or nothing: killed at any moment, and with a bad line anywhere. Raises DataError that
     names up to ten bad lines.
     """
-    bad: list[str] = []
     try:
         lines = file.open("rb")
     except OSError as mistake:
         raise DataError(f"{file}: cannot be read ({mistake.strerror}).") from None
-    with lines, open_file(path) as connection:
-        # Read into a table of our own first: others can write until the whole file has been checked.
-        connection.execute("CREATE TEMP TABLE incoming (key, model, response, created)")
-        n = connection.executemany(
-            "INSERT INTO incoming VALUES (?, ?, ?, ?)", _rows(lines, str(file), bad)
-        ).rowcount
-        connection.commit()
-        if bad:
-            raise DataError(_told(file, bad))
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            new = connection.execute(
-                "INSERT OR IGNORE INTO responses (key, model, response, created)"
-                " SELECT key, model, response, created FROM incoming ORDER BY rowid"
-            ).rowcount
-    return Imported(str(file), new, max(n, 0) - new)
+    with lines, made_shelf(place) as shelf:
+        new, n = shelf.add(_rows(lines, file))
+    return Imported(str(file), new, n - new)
 
 
 def choose_responses(
-    path: Path, settings: Settings, *, older_than_s: float | None = None, model: str | None = None
+    place: Place, settings: Settings, *, older_than_s: float | None = None, model: str | None = None
 ) -> Chosen:
     """Return the responses that prune_responses would delete, and what they would cost again.
 
@@ -119,12 +96,12 @@ def choose_responses(
     asked (`openai/NAME`) or at one address (`openai/NAME@host/path`). Raises DataError if it has none.
     """
     before = time.time() - (older_than_s or 0.0)
-    with existing_file(path) as connection:
-        known = [name for (name,) in connection.execute("SELECT DISTINCT model FROM responses")]
+    with existing_shelf(place) as shelf:
+        known = shelf.models()
         models = [name for name in known if model in (None, name, name.rpartition("@")[0])]
         if model is not None and not models:
-            raise DataError(f"{path}: it has no response of the model {model!r}. {nearest(model, known)}")
-        tallies = tally_responses(connection, CHOSEN, (before, _json(models)))
+            raise DataError(f"{place}: it has no response of the model {model!r}. {nearest(model, known)}")
+        tallies = tally_responses(shelf.chosen(before, models))
     counts: dict[str, int] = {}
     for (_, name, _), tally in sorted(tallies.items()):
         counts[name] = counts.get(name, 0) + tally.calls
@@ -138,24 +115,16 @@ def choose_responses(
     )
 
 
-def prune_responses(path: Path, chosen: Chosen) -> Pruned:
+def prune_responses(place: Place, chosen: Chosen) -> Pruned:
     """Delete the chosen responses and give their space back. Raises DataError when there is no ledger.
 
     What they saved stays counted. Responses that came after the choice stay too.
     """
-    n_bytes = size_on_disk(path)
-    with existing_file(path) as connection:
-        with connection:
-            n = connection.execute(
-                "DELETE FROM responses WHERE created < ? AND model IN (SELECT value FROM json_each(?))",
-                (chosen.before, _json(chosen.models)),
-            ).rowcount
-        # While others read or the disk is full, the space is only marked as free, and used again later.
-        with contextlib.suppress(sqlite3.OperationalError):
-            connection.execute(f"PRAGMA busy_timeout = {SHRINK_MS}")
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return Pruned(n, max(0, n_bytes - size_on_disk(path)))
+    n_bytes = size_on_disk(place)
+    with existing_shelf(place) as shelf:
+        n = shelf.delete(chosen.before, chosen.models)
+        shelf.shrink()
+    return Pruned(n, max(0, n_bytes - size_on_disk(place)))
 
 
 @contextlib.contextmanager
@@ -173,7 +142,7 @@ def _whole_file(file: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def _lines(rows: Iterable[Row]) -> Iterator[bytes]:
+def export_lines(rows: Iterable[Row]) -> Iterator[bytes]:
     """Yield the lines of an export. Raises msgspec.DecodeError for a damaged response."""
     check = msgspec.json.Decoder(Completion).decode
     encode = msgspec.json.Encoder().encode
@@ -183,10 +152,11 @@ def _lines(rows: Iterable[Row]) -> Iterator[bytes]:
         yield encode(StoredResponse(key.hex(), model, moment, msgspec.Raw(response))) + b"\n"
 
 
-def _rows(lines: Iterable[bytes], file: str, bad: list[str]) -> Iterator[Row]:
-    """Yield the rows of an export; what is wrong with the other lines is added to `bad`, until it is ten."""
+def _rows(lines: Iterable[bytes], file: Path) -> Iterator[Row]:
+    """Yield the rows of an export. Raises DataError at the end, or after ten lines that are wrong."""
     read = msgspec.json.Decoder(StoredResponse).decode
     check = msgspec.json.Decoder(Completion).decode
+    bad: list[str] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -199,9 +169,11 @@ def _rows(lines: Iterable[bytes], file: str, bad: list[str]) -> Iterator[Row]:
             bad.append(f"{file}:{number}: {mistake}")
             if len(bad) == SHOWN_LINES:
                 bad.append("(and perhaps more: only the first ten are shown)")
-                return
+                break
             continue
         yield row
+    if bad:
+        raise DataError(_told(file, bad))
 
 
 def _told(file: Path, bad: list[str]) -> str:
@@ -209,7 +181,3 @@ def _told(file: Path, bad: list[str]) -> str:
         f"{file}: nothing was imported, for these lines are not as `ragstone ledger export` writes them. "
         "Mend or delete them, and import again.\n" + "\n".join(bad)
     )
-
-
-def _json(models: list[str]) -> str:
-    return msgspec.json.encode(models).decode()

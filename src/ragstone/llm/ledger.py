@@ -64,7 +64,7 @@ class Ledger:
             self._writer = connect(path)
         except sqlite3.Error as mistake:
             raise DataError(explain(path, mistake)) from None
-        self._hits = _Hits()
+        self._hits = Hits()
         self._decode = msgspec.json.Decoder(Completion).decode
         self._encode = msgspec.json.Encoder().encode
         self._closed = False
@@ -173,7 +173,7 @@ class Ledger:
                 return
 
 
-class _Hits:
+class Hits:
     """Responses given out and not yet written down: model -> calls, input, output, cached, uncounted."""
 
     def __init__(self) -> None:
@@ -181,6 +181,7 @@ class _Hits:
         self._counts: dict[str, list[int]] = {}
 
     def add(self, model: str, usage: Usage) -> None:
+        """Count one."""
         with self._lock:
             counts = self._counts.get(model)
             if counts is None:
@@ -196,6 +197,13 @@ class _Hits:
         with self._lock:
             counts, self._counts = self._counts, {}
         return counts
+
+    def give_back(self, taken: dict[str, list[int]]) -> None:
+        """Count what was taken and not written down again."""
+        with self._lock:
+            for model, counts in taken.items():
+                now = self._counts.get(model, [0] * len(counts))
+                self._counts[model] = [one + other for one, other in zip(now, counts, strict=True)]
 
 
 def _tell(waiting: list[asyncio.Future[None]], mistake: DataError | None) -> None:

@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from ragstone.config import Settings
 from ragstone.llm.ledger import Ledger
+from ragstone.llm.postgres_database import Database, database_at
 from ragstone.llm.prompt import Completion
 
 
@@ -39,11 +40,18 @@ class ClaimingLedger(AnyLedger, Protocol):
 def open_ledger(settings: Settings, *, counting: bool = True) -> AnyLedger:
     """Return the project's ledger, opened. Raises DataError when it cannot be used, saying what to do.
 
-    counting: whether a response that is found saved a call; a forecast saves none.
+    counting: whether a response that is found saved a call; a forecast saves none. Raises ConfigError for a
+    URL that is none, and MissingExtra.
     """
-    return Ledger(ledger_path(settings), counting=counting)
+    place = ledger_place(settings)
+    if isinstance(place, Path):
+        return Ledger(place, counting=counting)
+    from ragstone.llm.postgres import PostgresLedger
+
+    return PostgresLedger(place, settings.path(".ragstone"), counting=counting)
 
 
-def ledger_path(settings: Settings) -> Path:
-    """Return where the project's ledger is, if it is a file."""
-    return settings.path(".ragstone") / "ledger.sqlite"
+def ledger_place(settings: Settings) -> Path | Database:
+    """Return where the project's ledger is: a file, or the database of `[ledger] url`. Raises ConfigError."""
+    url = settings.ledger.url
+    return settings.path(".ragstone") / "ledger.sqlite" if url is None else database_at(url)

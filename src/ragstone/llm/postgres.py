@@ -1,0 +1,341 @@
+"""A ledger in PostgreSQL, for processes on several machines: what one of them paid for, all of them have.
+
+Two threads with a connection each: one looks up and claims, one stores. What callers ask for at once goes
+out together, as one query or one commit; a response is used only after its commit. A connection that is lost
+is made anew, for PATIENCE_S; responses that still cannot be stored are written to a file that
+`ragstone ledger import` reads.
+
+Who is about to make a call claims it, so that nobody makes it twice. A claim ends with its block, or when its
+process has not been heard of for CLAIM_S; time is the server's alone.
+"""
+
+import asyncio
+import contextlib
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+
+from ragstone.errors import DataError
+from ragstone.llm.ledger import DAY_S, HITS_S, Hits
+from ragstone.llm.postgres_database import Database, damaged, import_psycopg, opened
+from ragstone.llm.postgres_lane import Lane
+from ragstone.llm.prompt import Completion
+
+if TYPE_CHECKING:
+    from ragstone.llm.postgres_database import Connection
+
+CLAIM_S = 45  # longer than a server may be away: while it is, nobody can say that they are alive
+ALIVE_S = 5.0  # how often that is said
+FIRST_LOOK_S, LONGEST_LOOK_S = 0.05, 1.0  # how often one who waits looks whether the response is there
+RESCUED = "unstored.jsonl"
+
+ROWS = "SELECT key, model, response FROM ragstone_responses WHERE key = ANY(%s)"
+STORE = (
+    # The first response wins. In the order of keys, so that no two processes wait for each other.
+    "INSERT INTO ragstone_responses (key, model, response, created)"
+    " SELECT key, model, response, created"
+    " FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::float8[])"
+    " WITH ORDINALITY AS t (key, model, response, created, n) ORDER BY key, n ON CONFLICT DO NOTHING"
+)
+COUNT = (
+    "INSERT INTO ragstone_hits AS h VALUES (%s, %s, %s, %s, %s, %s, %s)"
+    " ON CONFLICT (day, model) DO UPDATE SET"
+    " calls = h.calls + excluded.calls, input = h.input + excluded.input,"
+    " output = h.output + excluded.output, cached = h.cached + excluded.cached,"
+    " uncounted = h.uncounted + excluded.uncounted"
+)
+BEAT = (
+    "INSERT INTO ragstone_claimants VALUES (%s, now() + %s * interval '1 s')"
+    " ON CONFLICT (id) DO UPDATE SET until = excluded.until"
+)
+# A key that is claimed already is granted if it is one's own (the answer was lost) or its claimant is dead.
+CLAIM = (
+    "INSERT INTO ragstone_claims AS c (key, claimant)"
+    " SELECT key, %(me)s FROM unnest(%(keys)s::bytea[]) AS t (key)"
+    " WHERE NOT EXISTS (SELECT FROM ragstone_responses r WHERE r.key = t.key) ORDER BY key"
+    " ON CONFLICT (key) DO UPDATE SET claimant = excluded.claimant"
+    " WHERE c.claimant = excluded.claimant OR NOT EXISTS"
+    " (SELECT FROM ragstone_claimants a WHERE a.id = c.claimant AND a.until > now()) RETURNING key"
+)
+RELEASE = (
+    "DELETE FROM ragstone_claims WHERE key IN (SELECT key FROM ragstone_claims"
+    " WHERE key = ANY(%s) AND claimant = %s ORDER BY key FOR UPDATE)"
+)
+FORGET = (
+    "DELETE FROM ragstone_claimants WHERE until < now() - interval '1 day'",
+    "DELETE FROM ragstone_claims c WHERE NOT EXISTS"
+    " (SELECT FROM ragstone_claimants a WHERE a.id = c.claimant)",
+)
+LEAVE = (
+    "DELETE FROM ragstone_claims WHERE claimant = %s",
+    "DELETE FROM ragstone_claimants WHERE id = %s",
+)
+
+
+class _Wish(NamedTuple):
+    kind: Literal["find", "claim", "release"]
+    key: bytes
+
+
+class _Answer(NamedTuple):
+    """model, response: None where there is none. granted: of a claim, whether the call may be made."""
+
+    model: str | None
+    response: bytes
+    granted: bool
+
+
+class _Row(NamedTuple):
+    """A response on its way into the database."""
+
+    key: bytes
+    model: str
+    response: bytes
+    created: float
+
+
+class PostgresLedger:
+    """An open ledger. Its methods may be called from any event loop; `close` flushes."""
+
+    def __init__(self, database: Database, folder: Path, *, counting: bool = True) -> None:
+        """Connect; tables are made at the first use. Raises DataError, ConfigError and MissingExtra.
+
+        folder: for responses that could not be stored. counting: whether a response that is found saved a
+        call; a forecast saves none.
+        """
+        import_psycopg()
+        self.database = database
+        self._rescued = folder / RESCUED
+        self._counting = counting
+        self._hits = Hits()
+        self._hits_due = time.monotonic() + HITS_S
+        self._decode = msgspec.json.Decoder(Completion).decode
+        self._encode = msgspec.json.Encoder().encode
+        self._claims = _Claims()
+        self._closing = False
+        self._asking = Lane(database, self._answer)
+        self._storing = Lane(database, self._store, self._rescue)
+
+    async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:
+        """Return the response stored under the key, or None.
+
+        saved: whether one that is found saved a call, and is counted so. Raises DataError when the server is
+        away for long.
+        """
+        return self._read(await self._asking.post(_Wish("find", key)), saved)
+
+    def earlier(self, model: str, most: int = 200) -> list[Completion]:
+        """Return some responses of a model, as good as drawn at random: they come in the order of digests.
+
+        Raises DataError.
+        """
+        with opened(self.database) as connection:
+            rows = connection.execute(
+                "SELECT response FROM ragstone_responses WHERE model = %s ORDER BY key LIMIT %s",
+                (model, most),
+                binary=True,
+            )
+            return [self._decode(row[0]) for row in rows]
+
+    async def put(self, key: bytes, model: str, completion: Completion) -> None:
+        """Store a response; returns when it is committed. Raises DataError when it cannot be.
+
+        Cancelling the caller does not take the response back: it was paid for.
+        """
+        await self._storing.post(_Row(key, model, self._encode(completion), time.time()))
+
+    @contextlib.asynccontextmanager
+    async def claim(self, key: bytes) -> AsyncIterator[Completion | None]:
+        """Give None to the one who is to make the call within the block; who comes later waits for it.
+
+        They are given its response, or their turn when it failed or its process died. Raises DataError.
+        """
+        pause_s = FIRST_LOOK_S
+        answer = await self._turn(key)
+        while answer.model is None and not answer.granted:
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_LOOK_S)
+            answer = await self._turn(key)
+        if answer.model is not None:
+            yield self._read(answer, saved=True)
+            return
+        try:
+            yield None
+        finally:
+            self._release(key)
+
+    def close(self) -> None:
+        """Commit what is waiting, give claims back and disconnect. A second time it does nothing."""
+        self._closing = True
+        self._storing.close()
+        self._asking.close()
+
+    def _read(self, answer: _Answer, saved: bool) -> Completion | None:
+        if answer.model is None:
+            return None
+        try:
+            completion = self._decode(answer.response)
+        except msgspec.DecodeError as mistake:
+            raise DataError(damaged(self.database, mistake)) from None
+        if self._counting and saved:
+            self._hits.add(answer.model, completion.usage)
+        return completion
+
+    async def _turn(self, key: bytes) -> _Answer:
+        asked = self._asking.post(_Wish("claim", key))
+        try:
+            return await asyncio.shield(asked)
+        except asyncio.CancelledError:  # what is granted all the same must not stay with us
+            asked.add_done_callback(lambda done: self._give_back(key, done))
+            raise
+
+    def _give_back(self, key: bytes, done: "asyncio.Future[_Answer]") -> None:
+        if not done.cancelled() and done.exception() is None and done.result().granted:
+            self._release(key)
+
+    def _release(self, key: bytes) -> None:
+        with contextlib.suppress(DataError):  # closed: its claims are given back together
+            self._asking.post(_Wish("release", key))
+
+    def _answer(self, connection: "Connection", wishes: list[_Wish]) -> list[_Answer]:
+        """Return what is known of each key; in the first thread."""
+        import psycopg
+
+        if self._closing and not wishes:
+            self._claims.leave(connection)
+            return []
+        keys: dict[str, set[bytes]] = {"find": set(), "claim": set(), "release": set()}
+        for wish in wishes:
+            keys[wish.kind].add(wish.key)
+        granted = self._claims.claim(connection, keys["claim"]) if keys["claim"] else set()
+        try:
+            # After the claims, so that what others stored before they gave theirs up is seen.
+            rows = _rows(connection, keys["find"] | keys["claim"])
+            self._claims.release(connection, keys["release"] | (granted & rows.keys()))
+            self._claims.beat(connection)
+        except psycopg.Error:
+            self._claims.take_back(granted)
+            raise
+        answers = []
+        for kind, key in wishes:
+            model, response = rows.get(key, (None, b""))
+            mine = kind == "claim" and model is None and key in granted
+            if mine:
+                granted.discard(key)  # to the first who asked for it
+            answers.append(_Answer(model, response, mine))
+        return answers
+
+    def _store(self, connection: "Connection", rows: list[_Row]) -> list[None]:
+        """Commit responses and, now and then, hits; in the second thread."""
+        if rows:
+            connection.execute(STORE, tuple(map(list, zip(*rows, strict=True))), binary=True)
+        if self._closing or time.monotonic() >= self._hits_due:
+            self._write_hits(connection)
+        return [None] * len(rows)
+
+    def _write_hits(self, connection: "Connection") -> None:
+        import psycopg
+
+        self._hits_due = time.monotonic() + HITS_S
+        hits, day = self._hits.take(), int(time.time() // DAY_S)
+        if not hits:
+            return
+        try:
+            with connection.transaction(), connection.cursor() as cursor:
+                cursor.executemany(COUNT, [(day, model, *hits[model]) for model in sorted(hits)])
+        except psycopg.Error:
+            self._hits.give_back(hits)
+            raise
+
+    def _rescue(self, rows: list[_Row]) -> str:
+        """Write responses to a file, as an export has them, and return what to do with it."""
+        from ragstone.llm.archive import export_lines
+
+        try:
+            self._rescued.parent.mkdir(parents=True, exist_ok=True)
+            with self._rescued.open("ab") as file:
+                file.write(b"".join(export_lines(rows)))
+        except OSError as mistake:
+            return f"{len(rows)} responses are lost: {self._rescued} cannot be written ({mistake.strerror})."
+        return (
+            f"Responses that were paid for and not stored stand in {self._rescued}: when the server is back, "
+            f"run `ragstone ledger import {self._rescued}` and delete that file."
+        )
+
+
+def _rows(connection: "Connection", keys: set[bytes]) -> dict[bytes, tuple[str, bytes]]:
+    """Return key -> model and response of those that are there."""
+    if not keys:
+        return {}
+    found = connection.execute(ROWS, (list(keys),), binary=True)
+    return {key: (model, response) for key, model, response in found}
+
+
+class _Claims:
+    """The claims of this process, as its thread for lookups sees them."""
+
+    def __init__(self) -> None:
+        self._me = uuid.uuid4()
+        self._held: set[bytes] = set()
+        self._began = False
+        self._beat_due = 0.0
+
+    def claim(self, connection: "Connection", keys: set[bytes]) -> set[bytes]:
+        """Return those of the keys that nobody alive claims, which now are ours."""
+        if not self._began:
+            for statement in FORGET:
+                connection.execute(statement)
+            self._began = True
+        free = sorted(keys - self._held)
+        with self._alive(connection):
+            rows = connection.execute(CLAIM, {"me": self._me, "keys": free}, binary=True).fetchall()
+        granted = {row[0] for row in rows}
+        self._held |= granted
+        return granted
+
+    def take_back(self, granted: set[bytes]) -> None:
+        """Nobody was told that these are granted: they are, to this process, when it asks again."""
+        self._held -= granted
+
+    def release(self, connection: "Connection", keys: set[bytes]) -> None:
+        """Let others claim these."""
+        if keys:
+            with _at_leisure(connection):
+                connection.execute(RELEASE, (list(keys), self._me))
+            self._held -= keys
+
+    def beat(self, connection: "Connection") -> None:
+        """Say, when it is time, that this process is alive."""
+        if self._held and time.monotonic() >= self._beat_due:
+            with self._alive(connection):
+                pass
+
+    def leave(self, connection: "Connection") -> None:
+        """Give back every claim."""
+        if self._began:
+            for statement in LEAVE:
+                connection.execute(statement, (self._me,))
+            self._began = False
+
+    @contextlib.contextmanager
+    def _alive(self, connection: "Connection") -> Iterator[None]:
+        """A transaction that says, when it is time, that this process is alive."""
+        now = time.monotonic()
+        with _at_leisure(connection):
+            if now >= self._beat_due:
+                connection.execute(BEAT, (self._me, CLAIM_S))
+            yield
+        if now >= self._beat_due:  # only now is it committed
+            self._beat_due = now + ALIVE_S
+
+
+@contextlib.contextmanager
+def _at_leisure(connection: "Connection") -> Iterator[None]:
+    """A transaction that waits for no disk: what a crash of the server loses is a claim, never a response."""
+    with connection.transaction():
+        connection.execute("SET LOCAL synchronous_commit = off")
+        yield
