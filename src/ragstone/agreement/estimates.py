@@ -126,8 +126,20 @@ def alpha_estimates(raters: Raters, *, judge: bool, seed: int, resamples: int) -
     from the values of all. An estimate's n is the number of answers with two values or more.
     """
     values = raters.together if judge else raters.people
-    columns, statistics = _alpha_columns(values, raters.known)
-    totals = cluster_totals(columns, cluster_codes(raters.clusters, len(values)))
+    return alphas_of(values, raters.known, raters.clusters, seed=seed, resamples=resamples)
+
+
+def alphas_of(
+    values: Sequence[Sequence[float]],
+    known: Sequence[float],
+    clusters: Clusters,
+    *,
+    seed: int,
+    resamples: int,
+) -> dict[str, Estimate | None]:
+    """Return Krippendorff's alpha of the values of each answer. known: every value there is, ascending."""
+    columns, statistics = _alpha_columns(values, known)
+    totals = cluster_totals(columns, cluster_codes(clusters, len(values)))
     n = sum(len(given) > 1 for given in values)
     return bootstrap_estimates(totals, statistics, n, seed=seed, resamples=resamples)
 

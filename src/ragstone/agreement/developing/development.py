@@ -62,6 +62,7 @@ class Development(msgspec.Struct, frozen=True, kw_only=True):
     question ties both. before: None for a judge that has none. measure: what agreement is compared by,
     see agreement.bench.footing; test: of the difference, draft minus before, over the n answers that both
     have scored; None where nothing can be compared. changes: the ones that got worse first.
+    tuned_on: digests of the questions of the dev part, for the file of a version that is frozen.
     """
 
     labels: str
@@ -76,6 +77,7 @@ class Development(msgspec.Struct, frozen=True, kw_only=True):
     test: PairedTest | None
     changes: list[Change]
     notes: list[str]
+    tuned_on: list[str] = []
 
     @property
     def verdict(self) -> Literal["better", "worse", "cannot tell"]:
