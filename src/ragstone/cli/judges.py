@@ -1,4 +1,4 @@
-"""`ragstone judges`: which there are, what one sends, a new one, a first try, a fitted cascade."""
+"""`ragstone judges`: which there are, what one sends, a new one, a first try, a draft, a fitted cascade."""
 
 from importlib import resources
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 
 from ragstone.cli.bars import bars
 from ragstone.cli.console import FAILED_GATE, UNSCORED, say, show, show_json, told_plainly
+from ragstone.cli.judges_develop import develop
 from ragstone.cli.judges_fit import fit
 from ragstone.cli.options import AsJson, BudgetCap, Config, Force, Model, Offline
 
@@ -127,6 +128,7 @@ judges.command("list")(told_plainly(list_))
 judges.command("show")(told_plainly(show_))
 judges.command("new")(told_plainly(new))
 judges.command("test")(told_plainly(try_out))
+judges.command("develop")(told_plainly(develop))
 judges.command("fit")(told_plainly(fit))
 
 

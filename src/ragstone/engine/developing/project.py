@@ -1,0 +1,164 @@
+"""The judges of a project as files: which there are, their versions, and a draft to begin with."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import Settings, read_named
+from ragstone.errors import ConfigError
+from ragstone.judging import Judge, judge_names, parse_judge
+from ragstone.judging.combined.members import check_members
+
+FOLDER = "judges"
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+VERSIONED = re.compile(r"@v([1-9]\d*)\.toml$")
+
+
+class JudgeFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge as it is developed. path: of its file, which may not be there yet. text: what it holds.
+
+    origin: what it is, or would be, copied from: the name of a judge that ships, else None.
+    """
+
+    name: str
+    path: Path
+    text: str
+    origin: str | None = None
+
+
+def judge_file(settings: Settings, name: str) -> JudgeFile:
+    """Return the judge that is developed under a name, in the folder `judges` of the project.
+
+    A judge that ships is developed as a copy under the name `my_NAME`: scores of the two stand apart, and the
+    copy measures the same. Raises ConfigError for a name of neither.
+    """
+    if not NAME.fullmatch(name):
+        raise ConfigError(f"{name!r} is no name of a judge: small letters, digits and underscores.")
+    path = settings.path(FOLDER) / f"{name}.toml"
+    if path.is_file():
+        return JudgeFile(name=name, path=path, text=read_text(path))
+    origin = name.removeprefix("my_")
+    if origin not in judge_names():
+        raise ConfigError(
+            f"{path}: no such judge file. Make one with: ragstone judges new {FOLDER}/{name}.toml"
+        )
+    copy = f"my_{origin}"
+    at = path.with_name(f"{copy}.toml")
+    if at.is_file():
+        return JudgeFile(name=copy, path=at, text=read_text(at))
+    return JudgeFile(name=copy, path=at, text=copy_of(origin), origin=origin)
+
+
+def copy_of(name: str) -> str:
+    """Return the text of a judge that ships as one of the project's own: another name, the same metric."""
+    text, file = read_named(name, "judge", "ragstone.judging", "library")
+    judge = parse_judge(text, file)
+    text = replaced_line(text, "name", f'name       = "my_{name}"', file)
+    text = replaced_line(text, "version", "version    = 1", file)
+    if judge.metric is None:
+        text = text.replace("version    = 1\n", f'version    = 1\nmetric     = "{judge.measures}"\n', 1)
+    return f"# A copy of {name}, version {judge.version}, which comes with Ragstone.\n{text.lstrip()}"
+
+
+def parse_draft(text: str, file: Path) -> Judge:
+    """Return the judge that a draft describes. Raises ConfigError with the line, as for any judge's file."""
+    judge = parse_judge(text, file)
+    if judge.members:
+        check_members(judge, file)
+    return judge
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a judge's file. Raises ConfigError."""
+    return read_named(path, "judge", "ragstone.judging", "library")[0]
+
+
+def versions(path: Path) -> dict[int, Path]:
+    """Return the versions that were frozen: number -> their file, `NAME@vN.toml` beside the judge's own."""
+    found = {}
+    for file in path.parent.glob(f"{path.stem}@v*.toml"):
+        number = VERSIONED.search(file.name)
+        if number:
+            found[int(number[1])] = file
+    return dict(sorted(found.items()))
+
+
+def run_version(path: Path, draft: Judge, text: str) -> int:
+    """Return the number under which a draft is run: that of the frozen version that it is, else its next.
+
+    The code in a judge's prompts hangs on its number: so calls of a draft are those of its version.
+    """
+    return same_version(path, draft) or next_version(path, text)
+
+
+def same_version(path: Path, draft: Judge) -> int | None:
+    """Return the last frozen version that asks what a draft asks, None where it is a new one."""
+    alike = [n for n, file in versions(path).items() if _alike(parse_draft(read_text(file), file), draft)]
+    return max(alike, default=None)
+
+
+def _alike(one: Judge, other: Judge) -> bool:
+    same = msgspec.structs.replace(one, version=other.version, tuned_on=other.tuned_on)
+    return same == other
+
+
+def next_version(path: Path, text: str) -> int:
+    """Return the number under which a draft is frozen: one more than any there is.
+
+    The file itself, as long as nobody froze the version that it states, keeps its number.
+    """
+    frozen = versions(path)
+    there = read_text(path) if path.is_file() else None
+    own = 0 if there is None else _version_of(there, path)
+    if there == text and own > max(frozen, default=0):
+        return own
+    return max([*frozen, own]) + 1
+
+
+def _version_of(text: str, path: Path) -> int:
+    """Return the version that a file states; 0 where it cannot be read, so that it stands in nobody's way."""
+    try:
+        return parse_judge(text, path).version
+    except ConfigError:
+        return 0
+
+
+def before_of(path: Path, text: str) -> Judge | None:
+    """Return what a draft is compared with: the last frozen version, else the file that it was made from.
+
+    A draft that is the file itself, with nothing frozen, is compared with the judge that ships whose copy its
+    name says it is (`my_NAME`), else with none.
+    """
+    frozen = versions(path)
+    if frozen:
+        number = max(frozen)
+        return parse_draft(read_text(frozen[number]), frozen[number])
+    if path.is_file() and read_text(path) != text:
+        return parse_draft(read_text(path), path)
+    origin = path.stem.removeprefix("my_")
+    if path.stem != origin and origin in judge_names():
+        return parse_judge(*read_named(origin, "judge", "ragstone.judging", "library"))
+    return None
+
+
+def replaced_line(text: str, key: str, line: str, file: Path) -> str:
+    """Return the text with the line of a key at the top of the file replaced. Raises ConfigError.
+
+    A prompt may hold a line that looks the same: the one is taken whose change changes the key and no more.
+    """
+    wanted = _tables(line, file)[key]
+    for found in re.finditer(rf"^[ \t]*{key}[ \t]*=.*$", text, re.MULTILINE):
+        changed = text[: found.start()] + line + text[found.end() :]
+        try:
+            if _tables(changed, file) == {**_tables(text, file), key: wanted}:
+                return changed
+        except ConfigError:
+            continue
+    raise ConfigError(f"{file}: the key {key!r} has no line of its own. Write it as: {line}")
+
+
+def _tables(text: str, file: Path) -> dict[str, object]:
+    from ragstone.config import parse_toml
+
+    return parse_toml(text, file)

@@ -1,0 +1,112 @@
+"""What developing a judge found, in words: the same in the terminal and in the workbench."""
+
+from ragstone.agreement.card import grade_name
+from ragstone.agreement.developing.development import Change, Development, Move, Version
+from ragstone.records import Status
+from ragstone.report.compare_words import signed, signed_interval
+from ragstone.report.wording import STATUS_WORDS, count, interval, number, plural
+from ragstone.statistics import Estimate
+
+MOVES: dict[Move, str] = {
+    "worse": "got worse",
+    "lost": "no longer scored",
+    "better": "got better",
+    "gained": "scored now",
+    "neither": "as far from people as before",
+}
+MEASURED = {
+    "exact agreement": "exact agreement with people",
+    "difference": "mean difference from people",
+    "Spearman": "rank correlation with people",
+}
+
+
+def headline(found: Development) -> str:
+    """Return what became of agreement, in a sentence."""
+    if found.before is None:
+        return f"{version_name(found.after)}: there is no version before to compare with."
+    names = f"{version_name(found.after)} against {version_name(found.before)}"
+    if found.test is None or found.measure is None:
+        return f"{names}: cannot tell, nothing can be compared."
+    told = f"{MEASURED[found.measure]} {valued(found, found.before)} before, {valued(found, found.after)} now"
+    gap = found.test.difference
+    moved = f"difference {signed(gap.value)}, {gap.level * 100:g} % interval {signed_interval(gap)}"
+    word = "cannot tell whether it is better" if found.verdict == "cannot tell" else found.verdict
+    return f"{names}: {word}. {told[0].upper()}{told[1:]} ({moved}; {test_told(found)})."
+
+
+def test_told(found: Development) -> str:
+    """Return the test with its p-value, and what it rests on."""
+    if found.test is None:
+        return ""
+    p = found.test.p
+    said = "p < 0.001" if p < 0.001 else f"p = {p:.3f}".rstrip("0").rstrip(".")
+    return f"{said}, {found.test.test}, on {plural(found.n, 'answer')}"
+
+
+def version_name(version: Version) -> str:
+    """Return the judge and its number."""
+    return f"{version.judge} version {version.version}"
+
+
+def valued(found: Development, version: Version) -> str:
+    """Return a version's agreement; a mean difference is told without its sign."""
+    if version.value is None:
+        return "unknown"
+    return number(abs(version.value.value) if found.measure == "difference" else version.value.value)
+
+
+def spanned(found: Development, version: Version) -> str:
+    """Return the interval of a version's agreement."""
+    value = version.value
+    if value is None or value.low is None or value.high is None:
+        return "no interval"
+    if found.measure == "difference":
+        return f"{number(-value.high)} to {number(-value.low)}"
+    return interval(value)
+
+
+def changed_told(found: Development) -> str:
+    """Return how many verdicts changed, and which way."""
+    if found.before is None:
+        return ""
+    if not found.changes:
+        return f"No verdict changed in {plural(found.n_answers, 'answer')}."
+    parts = [f"{count(n)} {words}" for move, words in MOVES.items() if (n := found.count(move))]
+    return f"{plural(len(found.changes), 'verdict')} changed: {', '.join(parts)}."
+
+
+def parts_told(found: Development) -> str:
+    """Return how the labelled set is split."""
+    kept = f"{plural(found.n_answers, 'labelled answer')} to {plural(found.n_questions, 'question')}"
+    beside = f", {count(found.n_neither)} in no part (they tie both)" if found.n_neither else ""
+    return f"{found.labels}: {kept} on the dev part; {count(found.n_test)} on the test part, closed{beside}."
+
+
+def score_told(found: Development, score: float | None, status: Status) -> str:
+    """Return a score as its grade, or why there is none."""
+    if score is None:
+        return STATUS_WORDS[status]
+    return grade_told(found, score)
+
+
+def grade_told(found: Development, score: float) -> str:
+    """Return a score, with what its grade is called where it is one."""
+    card = found.after.card
+    if score in card.categories and card.threshold is None:
+        return (card.names or [grade_name(card.metric, grade) for grade in card.categories])[
+            card.categories.index(score)
+        ]
+    return f"{score:.4g}".replace("-", "−")
+
+
+def human_told(found: Development, change: Change) -> str:
+    """Return people's grade, and each of them where they differ."""
+    said = grade_told(found, change.human)
+    differ = len(set(change.grades)) > 1
+    return f"{said} ({', '.join(f'{grade:g}' for grade in change.grades)})" if differ else said
+
+
+def exact(version: Version) -> Estimate | None:
+    """Return a version's exact agreement on all that it has scored, None where grades cannot be compared."""
+    return version.card.agreement.get("exact agreement")

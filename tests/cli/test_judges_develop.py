@@ -1,0 +1,81 @@
+"""`ragstone judges develop`: run, freeze, look, from the command line."""
+
+import json
+
+import pytest
+from tests.support.command import ragstone
+from tests.support.judged_drafts import judge_text, project
+
+
+@pytest.fixture
+def folder(tmp_path, fake_openai, monkeypatch):
+    """A project in the current folder."""
+    project(tmp_path, fake_openai)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+DEVELOP = ("judges", "develop", "judges/mine.toml", "--labels", "labelled.jsonl")
+
+
+def test_a_draft_is_run_frozen_and_looked_at(folder):
+    first = ragstone(*DEVELOP, "--freeze", "as it came")
+    assert first.code == 0, first.err
+    assert "judges/mine.toml is version 1 now" in first.err
+    assert "Forecast: about" in first.err
+    (folder / "judges" / "mine.toml").write_text(judge_text("careful"))
+    second = ragstone(*DEVELOP, "--freeze", "careful")
+    assert "mine version 2 against mine version 1: " in second.out
+    assert "got better: right → wrong; people: wrong" in second.out
+    assert "judges/mine@v2.toml keeps it" in second.err
+    look = ragstone(*DEVELOP, "--test")
+    assert "Look 1 at this test part" in look.err
+    assert "exact agreement" in look.out
+    told = json.loads(ragstone(*DEVELOP, "--test", "--json").out)
+    assert told["number"] == 2
+    assert told["card"]["notes"][0].startswith("Look 2 at this test part")
+
+
+def test_the_forecast_asks_nobody_and_json_holds_everything(folder, fake_openai):
+    forecast = json.loads(ragstone(*DEVELOP, "--forecast", "--json").out)
+    assert (fake_openai.n_requests, forecast["from_ledger"]) == (0, 0)
+    found = json.loads(ragstone(*DEVELOP, "--json").out)
+    assert forecast["calls"] == fake_openai.n_requests == found["n_answers"]
+    assert found["before"] is None
+
+
+def test_against_names_what_a_draft_is_compared_with(folder):
+    ran = ragstone(*DEVELOP, "--against", "containment", "--json")
+    assert json.loads(ran.out)["before"]["judge"] == "containment"
+
+
+def test_a_budget_that_is_spent_freezes_nothing(folder):
+    ran = ragstone(*DEVELOP, "--budget", "2calls", "--freeze", "x")
+    assert ran.code == 4
+    assert "Nothing was frozen" in ran.err
+    assert [file.name for file in (folder / "judges").glob("*@v*")] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--test", "--freeze", "x"), "leave out --freeze"),
+        (("--map", "1:2"), "write LABEL=SCORE"),
+        (("--budget", "many"), "give a number with a unit"),
+        (("--against", "corectness"), "correctness"),
+    ],
+)
+def test_wrong_use_is_told(folder, more, message):
+    ran = ragstone(*DEVELOP, *more)
+    assert (ran.code, message in ran.err) == (2, True), ran.err
+
+
+def test_labels_on_another_scale_are_mapped_and_scores_cut(folder):
+    rows = [json.loads(line) for line in (folder / "labelled.jsonl").read_text().splitlines()]
+    (folder / "labelled.jsonl").write_text(
+        "".join(json.dumps({**row, "human_label": 1 + 4 * row["human_label"]}) + "\n" for row in rows)
+    )
+    plain = json.loads(ragstone(*DEVELOP, "--json").out)
+    assert "exact agreement" not in plain["after"]["card"]["agreement"]
+    mapped = json.loads(ragstone(*DEVELOP, "--map", "1=0", "--map", "5=1", "--json").out)
+    assert "exact agreement" in mapped["after"]["card"]["agreement"]
