@@ -18,6 +18,7 @@ from ragstone.config.serve import ServeSection
 from ragstone.config.systems import SystemSettings
 from ragstone.config.translate import TranslateSection
 from ragstone.config.workbench import WorkbenchSection
+from ragstone.tables.storage import url_of
 
 # What language models judge, and for each that has one a judge beside it that asks none.
 DEFAULT_JUDGES = (
@@ -180,7 +181,9 @@ class Settings(Section, frozen=True, kw_only=True):
     root: str = "."
 
     def path(self, name: str) -> Path:
-        """Return a path of the file as seen from here."""
+        """Return a path of the file as seen from here; a URL stays what it is, see tables/storage.py."""
+        if url_of(name):
+            return Path(name)
         return Path(self.root) / Path(name).expanduser()
 
     def named(self, name: str) -> str | Path:

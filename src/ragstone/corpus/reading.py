@@ -15,7 +15,9 @@ from ragstone.corpus.rows import read_csv, read_jsonl
 from ragstone.corpus.source import code_of, read_source
 from ragstone.corpus.table import Table, documents_of
 from ragstone.corpus.zips import too_large
+from ragstone.errors import DataError
 from ragstone.records import Document
+from ragstone.tables.storage import open_bytes, url_of
 
 Reader = Callable[[File], Iterable[Document | Table]]
 
@@ -66,6 +68,8 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
 
     A file gives all of its documents or, if any of it is broken, none. Raises MissingExtra.
     """
+    if file.content is None and url_of(file.path):
+        return _read_at_url(file, options)
     try:
         if file.content is None:
             _check_size(file, options)
@@ -83,6 +87,25 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
         if document.text.strip()
         else Skipped(str(file.path) if document.id == file.id else document.id, "it holds no text")
         for document in _with_languages(documents)
+    ]
+
+
+def _read_at_url(file: File, options: IngestOptions) -> list[Document | Skipped]:
+    """Return what a file at a URL gives; its place is told as a URL, not as pathlib writes it."""
+    folded, url = str(file.path), url_of(file.path) or ""
+    most = options.max_file_mb * 1_000_000
+    try:
+        with open_bytes(url) as opened:
+            content = opened.read(most + 1)
+    except (DataError, OSError) as mistake:
+        return [Skipped(url, str(mistake))]
+    if len(content) > most:
+        return [Skipped(url, f"it is {too_large(len(content), most)}")]
+    return [
+        msgspec.structs.replace(one, source=(one.source or "").replace(folded, url) or None)
+        if isinstance(one, Document)
+        else Skipped(one.path.replace(folded, url), one.reason)
+        for one in read_file(msgspec.structs.replace(file, content=content), options)
     ]
 
 

@@ -14,6 +14,7 @@ from ragstone.corpus.options import IngestOptions
 from ragstone.corpus.reading import READERS, reader_of
 from ragstone.corpus.zips import is_link, misplaced, opened, read_entry
 from ragstone.errors import DataError
+from ragstone.tables.storage import Place, find, local_path, url_of
 
 ARCHIVE = ".zip"
 _MAGIC = re.compile(r"[*?[]")
@@ -50,7 +51,7 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
     """
     patterns = [_pattern(written, anywhere=True) for written in options.glob]
     matched: set[str] = set()
-    found = [one for source in sources for one in _of_source(Path(source), patterns, matched)]
+    found = [one for source in sources for one in _of_source(_given(source), patterns, matched)]
     missed = [pattern.written for pattern in patterns if pattern.written not in matched]
     if missed:
         raise DataError(
@@ -58,6 +59,10 @@ def files_of(sources: Iterable[Path | str], options: IngestOptions) -> list[Foun
             "compared with names, one with a slash with paths below the folder (** stands for any folders)."
         )
     return list(_each_once(found))
+
+
+def _given(source: Place) -> Path:
+    return Path(source) if url_of(source) else local_path(source)
 
 
 def _each_once(found: Sequence[Found]) -> Iterator[Found]:
@@ -90,7 +95,9 @@ def _printable(name: str) -> str:
 
 
 def _of_source(source: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
-    if source.is_dir():
+    if url_of(source) and not _MAGIC.search(str(source)):
+        yield from _at_url(source, patterns, matched)
+    elif source.is_dir():
         yield from _below(source, patterns, matched)
     elif os.path.lexists(source):
         file = File(source, source.name, as_text=True)
@@ -119,7 +126,9 @@ def _matching(source: Path) -> Iterator[Found]:
     folder = Path(*source.parts[:fixed])
     pattern = _pattern("/".join(source.parts[fixed:]), anywhere=False)
     matched: set[str] = set()
-    if folder.is_dir():
+    if url_of(folder):
+        yield from _at_url(folder, [pattern], matched)
+    elif folder.is_dir():
         yield from _below(folder, [pattern], matched)
     if not matched:
         raise DataError(f"{source}: no file matches this pattern. Check the spelling and where you are.")
@@ -143,6 +152,31 @@ def _below(folder: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iter
             Skipped(str(Path(place, name)), "it is a link to a folder: name that folder as a source")
             for name in linked
         )
+
+
+def _at_url(source: Path, patterns: Sequence[Pattern], matched: set[str]) -> Iterator[Found]:
+    """Yield the file at a URL, or those below it in the order of `_below`. Raises DataError."""
+    found = find(url_of(source) or "")
+    if [one.name for one in found] == [""]:
+        file = File(source, source.name, as_text=True)
+        _check_ending(file)
+        yield file
+        return
+    for below in sorted((PurePosixPath(one.name) for one in found if one.name), key=_files_first):
+        if any(map(_hidden, below.parts)):
+            continue
+        named = _named(below, patterns, matched)
+        if not named and patterns:
+            continue
+        if below.suffix.lower() == ARCHIVE:
+            yield Skipped(f"{url_of(source / below)}", "it is an archive at a URL: unpack it there")
+        else:
+            yield File(source / below, f"{source.name}/{below}", as_text=named)
+
+
+def _files_first(path: PurePosixPath) -> list[tuple[bool, str]]:
+    """Return by what files stand before the folders beside them."""
+    return [*((True, name) for name in path.parts[:-1]), (False, path.name)]
 
 
 def _named(path: PurePosixPath, patterns: Sequence[Pattern], matched: set[str]) -> bool:
@@ -209,7 +243,9 @@ def _with_content(one: Entry, archive: zipfile.ZipFile, options: IngestOptions) 
 
 
 def _regular(file: File) -> File | Skipped:
-    """Return a file, unless reading it could wait for ever."""
+    """Return a file, unless reading it could wait for ever; one at a URL is fetched by who reads it."""
+    if url_of(file.path):
+        return file
     try:
         mode = file.path.stat().st_mode
     except OSError as mistake:

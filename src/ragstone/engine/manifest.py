@@ -1,7 +1,7 @@
 """manifest.json: the digests of everything that decided the outcome of a run. It holds no key and no time."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,12 @@ from ragstone.judging.combined.members import identities
 from ragstone.llm.keys import without_password
 from ragstone.systems import load_prompt
 from ragstone.systems.prompting import AnsweringPrompt
+from ragstone.tables.storage import Place, fingerprint
 from ragstone.version import __version__
 
 FILE = "manifest.json"
-OTHERS = (
-    "blame",
-    "build",
-    "sample",
-    "translate",
-)  # tables of other commands, which decide nothing of a run or a bench
+# Tables of other commands, and of where a run is made: they decide nothing of a run or a bench.
+OTHERS = ("blame", "build", "sample", "translate", "engine", "ledger", "workbench")
 
 
 def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
@@ -76,6 +73,21 @@ def write_manifest(
 def digest_of(given: AnsweringPrompt | Judge) -> str:
     """Return what changes when an answering prompt or a judge does."""
     return _digest(_encode(given))
+
+
+def made_from(settings: Settings, stage: str, sources: Iterable[Place], *others: object) -> str:
+    """Return the digest of what the rows of a stage are made from, for shards that are gone on with.
+
+    sources: files and folders that it reads, by their content; those at URLs by their names and lengths. How
+    models are reached does not count, as it does not for the ledger.
+    """
+    tables = _settings(settings)
+    del tables["models"]
+    digest = hashlib.blake2b(_encode((stage, tables, others)), digest_size=16)
+    for source in sources:
+        for piece in fingerprint(source):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def _settings(settings: Settings) -> dict[str, Any]:

@@ -97,6 +97,38 @@ def entries(place: Place) -> list[Entry]:
     return sorted(names, key=lambda one: one.name)
 
 
+def find(url: str) -> list[Entry]:
+    """Return all files below a URL, by their names from there; a file's own URL gives one without a name.
+
+    Raises DataError, also where there is none.
+    """
+    with told(url, "listed"):
+        files, path = _filesystem(url)
+        files.invalidate_cache()
+        found = files.find(path, detail=True)
+    if not found:
+        raise DataError(f"{url}: no such file or folder. Check the spelling.")
+    start = path.rstrip("/")
+    return [
+        Entry(name[len(start) :].lstrip("/"), int(one["size"] or 0)) for name, one in sorted(found.items())
+    ]
+
+
+def fingerprint(place: Place) -> Iterator[bytes]:
+    """Yield bytes that change when what stands at a place does: of a URL names and lengths, else content."""
+    url = url_of(place)
+    if url:
+        yield from (f"{one.name}\0{one.n_bytes}\0".encode() for one in find(url))
+        return
+    path = local_path(place)
+    files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+    for file in files:
+        yield f"{file.name}\0".encode()
+        with file.open("rb") as content:
+            while block := content.read(1 << 20):
+                yield block
+
+
 def exists(place: Place) -> bool:
     """Return whether there is a file. Raises DataError of a URL that cannot be reached."""
     url = url_of(place)
