@@ -22,6 +22,7 @@ from ragstone.cli.judges import judges
 from ragstone.cli.label import label
 from ragstone.cli.ledger import ledger
 from ragstone.cli.new import new
+from ragstone.cli.people import people
 from ragstone.cli.report import report
 from ragstone.cli.retrieve import retrieve
 from ragstone.cli.run import run
@@ -71,6 +72,7 @@ app.add_typer(ledger)
 app.add_typer(bench)
 app.add_typer(build)
 app.add_typer(assistant)
+app.add_typer(people)
 
 
 @app.callback(invoke_without_command=True)

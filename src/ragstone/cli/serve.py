@@ -38,7 +38,7 @@ def serve(
     from ragstone.config import choose
     from ragstone.engine import run_sync
     from ragstone.web.project import project_at
-    from ragstone.web.serving import check_public, keys_of, listen
+    from ragstone.web.serving import address_of, check_public, keys_of, listen
 
     project = project_at(folder, config, model)
     settings = choose(project.settings, "serve", host=host, port=port)
@@ -47,10 +47,27 @@ def serve(
         check_public(settings)
         keys_of(settings)  # a file that is missing is told before the assistant is opened, which takes long
     bound = listen(settings.serve.host, settings.serve.port)
+    address = settings.serve.public_url or address_of(bound)
+    _invite_first(settings, address.rstrip("/"))
     try:
         run_sync((_with_assistant if project.assistant else _alone)(settings, bound))
     finally:
         bound.close()
+
+
+def _invite_first(settings: "Settings", address: str) -> None:
+    """Say how the first owner comes in, where people log in and nobody has an account yet."""
+    from ragstone.web.workbench.accounts import needs_accounts, open_accounts
+    from ragstone.web.workbench.people import invitation_link
+
+    if not needs_accounts(settings):
+        return
+    accounts = open_accounts(settings)
+    token = accounts.invite_first("whoever started the server")
+    accounts.close()
+    if token is not None:
+        say("Nobody has an account here yet. This link makes the first one, an owner's, within 7 days, once:")
+        say(f"  {invitation_link(address, token)}")
 
 
 async def _alone(settings: "Settings", bound: "socket.socket") -> None:

@@ -10,10 +10,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragstone.assistant.api import create_app, is_loopback, read_keys
+from ragstone.assistant.api import create_app, read_keys
 from ragstone.assistant.assistant import Assistant
 from ragstone.config import Settings
 from ragstone.errors import ConfigError, MissingExtra
+from ragstone.web.workbench.accounts import needs_accounts
 
 if TYPE_CHECKING:
     from litestar import Litestar
@@ -24,11 +25,12 @@ BACKLOG = 2048
 
 
 def check_public(settings: Settings) -> None:
-    """Check that who can reach the server needs a key, unless only this machine can. Raises ConfigError."""
+    """Check that who reaches the assistant needs a key, unless only this machine does. Raises ConfigError."""
     serve = settings.serve
-    if serve.keys_file is None and not is_loopback(serve.host):
+    if serve.keys_file is None and needs_accounts(settings):
+        named = f"public_url = {serve.public_url!r}" if serve.public_url else f"host = {serve.host!r}"
         raise ConfigError(
-            f"[serve] host = {serve.host!r}: everybody in that network could ask, change the documents and "
+            f"[serve] {named}: everybody who reaches it could ask the assistant, change the documents and "
             "spend your money. Write a keys_file (see docs/serve.md), or listen on 127.0.0.1, behind a proxy "
             "that asks who it is."
         )
@@ -98,6 +100,7 @@ async def serve_project(
         log_level="warning",
         access_log=False,
         server_header=False,
+        forwarded_allow_ips=settings.serve.trusted_proxies,
         timeout_graceful_shutdown=GRACE_S,
         backlog=BACKLOG,
         lifespan="on",

@@ -26,9 +26,10 @@ class Limits:
         times.append(now)
         return None
 
-    def forget(self, caller: str) -> None:
-        """Count from nothing for a caller."""
-        self._asked.pop(caller, None)
+    def take_back(self, caller: str) -> None:
+        """Count the last request of a caller no more."""
+        if times := self._asked.get(caller):
+            times.pop()
 
     def _sweep(self, now: float) -> None:
         """Forget, once in that time, who has not asked within it."""

@@ -205,6 +205,12 @@ class Accounts:
             raise DataError(f"{account.name} is the last owner. {advice}")
 
 
+def open_accounts(settings: Settings) -> Accounts:
+    """Return the accounts of a project; to be closed. Raises DataError where they cannot be kept."""
+    section = settings.workbench
+    return Accounts(settings.path(section.store), section.session_hours)
+
+
 def checked_name(name: str) -> str:
     """Return a name as it is kept. Raises DataError for one that is none."""
     plain = " ".join(unicodedata.normalize("NFKC", name).split())

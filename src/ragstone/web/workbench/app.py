@@ -10,11 +10,11 @@ from litestar.exceptions import HTTPException
 
 from ragstone.config import Settings
 from ragstone.errors import RagstoneError
-from ragstone.web.workbench import frame, guard, runs
+from ragstone.web.workbench import entering, frame, guard, people, runs
 from ragstone.web.workbench.desk import Workbench
 from ragstone.web.workbench.person import AnyRequest
 
-ROUTES = (frame.asset, *runs.ROUTES)
+ROUTES = (frame.asset, *runs.ROUTES, *entering.ROUTES, *people.ROUTES)
 
 
 def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:
@@ -24,6 +24,7 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
         [Router(frame.ROOT, route_handlers=list(ROUTES))],
         dependencies={"bench": Provide(lambda: bench, sync_to_thread=False)},
         exception_handlers={Exception: told},
+        on_shutdown=[bench.close],
         logging_config=None,
         openapi_config=None,
         request_max_body_size=bench.most_bytes,

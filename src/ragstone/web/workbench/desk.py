@@ -9,10 +9,13 @@ from litestar.di import NamedDependency
 
 from ragstone.config import Settings
 from ragstone.web.workbench.accounts import Accounts, needs_accounts
+from ragstone.web.workbench.attempts import Attempts
 from ragstone.web.workbench.audit import AuditLog, Fact
 from ragstone.web.workbench.person import AnyRequest
+from ragstone.web.workbench.rows.kept import Indexes
 
 if TYPE_CHECKING:
+    from ragstone.web.workbench.run_view import RunView
     from ragstone.web.workbench.runs import RunEntry
 
 
@@ -21,9 +24,11 @@ class Workbench:
 
     store: the folder of queues, accounts and the audit log. labels: of the files that labels are written to.
     runs: the folders in which runs are looked for. seen: folder of a run -> its files when it was last looked
-    at, and what was found. accounts: None where only this machine reaches it. most_bytes: of a request.
+    at, and what was found; views: the same of what its page shows. indexes: of the rows of runs. accounts: None where only this machine reaches it. most_bytes: of a request.
     now: seconds since 1970.
     """
+
+    MOST_VIEWS = 16
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
         self.settings = settings
@@ -31,13 +36,21 @@ class Workbench:
         self.labels: Path = settings.path(settings.workbench.labels)
         self.runs: list[Path] = [settings.path(name) for name in settings.workbench.runs]
         self.seen: dict[Path, tuple[object, RunEntry | None]] = {}
+        self.views: dict[Path, tuple[object, RunView]] = {}
+        self.indexes = Indexes(self.store / "rows")
         serve = settings.serve
         self.now = now
         self.most_bytes = serve.max_upload_mb * 1_000_000
         self.is_https = (serve.public_url or "").startswith("https:")
         hours = settings.workbench.session_hours
         self.accounts = Accounts(self.store, hours, now) if needs_accounts(settings) else None
+        self.attempts = Attempts(now)
         self.log = AuditLog(self.store, now)
+
+    def close(self) -> None:
+        """Close what is open at the end of the application."""
+        if self.accounts is not None:
+            self.accounts.close()
 
     def audit(self, request: AnyRequest, action: str, **facts: Fact) -> None:
         """Add a line to the audit log: who asks, what they did, from where; no texts and no secrets.

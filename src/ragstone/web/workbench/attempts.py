@@ -1,0 +1,56 @@
+"""How often somebody may try a password: from one address, and for one name."""
+
+import asyncio
+import ipaddress
+from collections.abc import Callable
+
+from ragstone.assistant.api.limits import Limits
+from ragstone.web.workbench.passwords import hash_password, is_password
+
+WITHIN_S = 15 * 60.0
+MOST_OF_ADDRESS, MOST_OF_NAME = 20, 10
+AT_ONCE = 2
+"""Passwords that are hashed at a time: each takes 64 MiB and a core."""
+
+
+class Attempts:
+    """Failed logins of late. now: seconds."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._addresses = Limits(MOST_OF_ADDRESS, WITHIN_S)
+        self._names = Limits(MOST_OF_NAME, WITHIN_S)
+        self._hashing = asyncio.Semaphore(AT_ONCE)
+
+    async def right(self, address: str, name: str, given: str, known: str | None) -> bool | None:
+        """Return whether a password is right; None where too many were tried, and it is not looked at.
+
+        known: the hash; None where nobody has the name, which takes as long. Only what fails is counted.
+        """
+        callers = ((self._addresses, network_of(address)), (self._names, name[:100].casefold()))
+        for limits, caller in callers:
+            # Counted before it is known, so that many at once are not let in together.
+            if limits.wait_s(caller, self._now()) is not None:
+                return None
+        async with self._hashing:
+            right = await asyncio.to_thread(is_password, given, known)
+        if right:
+            for limits, caller in callers:
+                limits.take_back(caller)
+        return right
+
+    async def hash(self, password: str) -> str:
+        """Return the hash of a password, in a thread."""
+        async with self._hashing:
+            return await asyncio.to_thread(hash_password, password)
+
+
+def network_of(address: str) -> str:
+    """Return what counts as one address: of IPv6 the network that one connection has."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if found.version == 4:
+        return address
+    return str(ipaddress.ip_network((int(found), 64), strict=False))
