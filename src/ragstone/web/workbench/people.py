@@ -79,7 +79,7 @@ def _people(
 async def log_page(
     request: AnyRequest,
     bench: AtWorkbench,
-    number: Annotated[int, QueryParameter(query="page", ge=1, le=1_000_000)] = 1,
+    number: Annotated[int, QueryParameter(name="page", ge=1, le=1_000_000)] = 1,
 ) -> Response[str]:
     """Give a page of the audit log, newest first."""
     person_of(request, "owner")
