@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from ragstone.llm.overheard import OVERHEARD, Exchange, Overheard
+from ragstone.records import Judgement
 from ragstone.report.asked import CALLS_FILE, Asked
 
 Out = TypeVar("Out")
@@ -18,16 +19,20 @@ QUICK = 1  # the level of compression: the next ones save a tenth of the file, a
 
 
 class CallLog:
-    """Where the conversations of rows go; without a file it keeps none. paused: while calls are put off."""
+    """Where the conversations of rows go; without a file it keeps none. paused: while calls are put off.
 
-    def __init__(self, file: BufferedIOBase | None = None) -> None:
+    listening: whether conversations are heard though there is no file: a worker hands them on.
+    """
+
+    def __init__(self, file: BufferedIOBase | None = None, *, listening: bool = False) -> None:
         self.paused = False
+        self.listening = listening or file is not None
         self.n_kept = 0
         self._file = file
 
     async def listen(self, work: Awaitable[Out]) -> tuple[Out, list[Exchange]]:
         """Return what the work on one row comes to, and the conversations that it had."""
-        if self._file is None or self.paused:
+        if not self.listening or self.paused:
             return await work, []
         heard = Overheard()
         token = OVERHEARD.set(heard)
@@ -58,9 +63,18 @@ class CallLog:
             self._file.write(msgspec.json.encode(row) + b"\n")
             self.n_kept += 1
 
+    def keep_judged(self, heard: Iterable[Exchange], judgements: Sequence[Judgement]) -> None:
+        """Write the conversations of one row of one judge, or of several that were asked together."""
+        self.keep(
+            heard,
+            question_id=judgements[0].question_id,
+            systems=[row.system for row in judgements],
+            judges=[row.judge for row in judgements],
+        )
+
     def close(self) -> None:
         """Keep nothing from now on; the file is the opener's."""
-        self._file = None
+        self._file, self.listening = None, False
 
 
 @contextlib.contextmanager

@@ -1,11 +1,13 @@
 """What judging a sheet comes to: one task after the other, each with its rows and what becomes of a row."""
 
 import functools
+import traceback
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from ragstone.errors import RagstoneError
 from ragstone.judging import (
     Judge,
     Means,
@@ -33,6 +35,16 @@ class JudgeTask(msgspec.Struct, frozen=True):
     n_rows: int | None
     work: Callable[[Any], Awaitable[list[Judgement]]]
     fail: Callable[[Any, str], list[Judgement]]
+
+
+async def judged(task: JudgeTask, row: object) -> list[Judgement]:
+    """Return the judgements of a row. Raises what ends the run; an unforeseen error is a recorded failure."""
+    try:
+        return await task.work(row)
+    except RagstoneError:
+        raise
+    except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
+        return task.fail(row, traceback.format_exc())
 
 
 def plan_tasks(

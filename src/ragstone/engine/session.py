@@ -5,7 +5,7 @@ import functools
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
-from typing import TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ragstone.config import ModelSettings, RerankSettings, Settings
 from ragstone.embedding import Embed, Embedder, Gathered, open_embedder
@@ -28,10 +28,22 @@ from ragstone.report import Calls
 from ragstone.retrieval import Filter, SearchMeans
 from ragstone.systems.function import Callee
 
+if TYPE_CHECKING:
+    from ragstone.engine.cluster.driver import Cluster
+
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 HOSTED_CONTEXT_TOKENS = 32_768  # what hosted models have at least; `context_tokens` of a model says more
+
+
+class Worker(NamedTuple):
+    """What a session on a worker of a cluster shares with the others; without a ledger, it opens its own."""
+
+    budget: Budget
+    ledger: AnyLedger | None
+    secret: bytes
+    listening: bool = False
 
 
 class Session:
@@ -48,26 +60,30 @@ class Session:
         forecaster: Forecaster | None = None,
         batch: bool = False,
         serving: bool = False,
+        worker: Worker | None = None,
     ) -> None:
         self.settings = settings
-        self.budget = Budget(caps)
+        self.budget = Budget(caps) if worker is None else worker.budget
         self.progress = progress
         self.batching = batch
-        self.call_log = CallLog()
+        self.call_log = CallLog(listening=worker is not None and worker.listening)
+        self.cluster: Cluster | None = None  # see cluster/driver.py
+        # Models that workers opened: name -> what the ledger knows it by, and of when a list price is.
+        self.met: dict[str, tuple[str, str | None]] = {}
         self.systems: dict[str, str] = {}  # name -> what was asked, as the ledger knows it
         self.kept: Counter[str] = Counter()  # name of a system -> its answers from the ledger
         self.callables: dict[str, Callee] = {}  # those that are given as such, not in `[systems]`
         self._stack = stack
-        self._offline = offline
+        self.offline = offline
         self._forecaster = forecaster
         self._serving = serving
-        self._ledger: AnyLedger | None = None
+        self._ledger: AnyLedger | None = None if worker is None else worker.ledger
         self._doors: dict[str, Door] = {}
         self._batches: list[Batches] = []
         self._collecting = False
         self._bars = progress
         self._embedders: dict[str, Embedder] = {}
-        self._secret: bytes | None = None
+        self._secret: bytes | None = None if worker is None else worker.secret
         self._members: list[str] = []
 
     async def door(self, model: str) -> Door:
@@ -78,7 +94,7 @@ class Session:
                 self.settings,
                 self._opened_ledger(),
                 self.budget,
-                offline=self._offline,
+                offline=self.offline,
                 patience=SERVING if self._serving else RUN,
             )
             opened = await self._stack.enter_async_context(door)
@@ -116,7 +132,7 @@ class Session:
         if name not in self._doors:
             endpoint = await self._stack.enter_async_context(opened)
             ledger = self._opened_ledger()
-            self._doors[name] = Door(endpoint, limits, ledger, self.budget, offline=self._offline)
+            self._doors[name] = Door(endpoint, limits, ledger, self.budget, offline=self.offline)
         return self._asking(name, self._doors[name], limits)
 
     def _asking(self, name: str, door: Door, limits: ModelSettings) -> Ask:
@@ -181,11 +197,7 @@ class Session:
             cost_usd=spent.usd,
             retries=spent.retries,
             late=spent.late,
-            list_prices={
-                name: str(door.price.read)
-                for name, door in self._doors.items()
-                if isinstance(door.price, ListPrice)
-            },
+            list_prices={name: read for name, (_identity, read) in self.opened().items() if read is not None},
         )
 
     def models(self) -> dict[str, str]:
@@ -197,13 +209,24 @@ class Session:
             if isinstance(declared, RerankSettings)
         }
         roles |= {f"judges' member {n}": model for n, model in enumerate(self._members, 1)}
-        found = {
-            role: self._doors[model].endpoint.identity
-            for role, model in roles.items()
-            if model in self._doors
-        }
+        known = self.opened()
+        found = {role: known[model][0] for role, model in roles.items() if model in known}
         found |= {f"system {name}": asked for name, asked in self.systems.items()}
         return found | ({"embedder": ", ".join(self._embedders)} if self._embedders else {})
+
+    def opened(self) -> dict[str, tuple[str, str | None]]:
+        """Return the models that were opened: name -> the ledger's name of it, the day of a list price."""
+        return self.met | {
+            name: (
+                door.endpoint.identity,
+                str(door.price.read) if isinstance(door.price, ListPrice) else None,
+            )
+            for name, door in self._doors.items()
+        }
+
+    async def enter(self, context: AbstractAsyncContextManager[Out]) -> Out:
+        """Return what a context gives, which ends with the session."""
+        return await self._stack.enter_async_context(context)
 
     async def identities(self, models: Iterable[str]) -> dict[str, str]:
         """Return models that were asked: name -> model, as the ledger knows it, each once."""
@@ -217,7 +240,7 @@ class Session:
                 self.settings.path(".ragstone"),
                 self.settings,
                 self.budget,
-                offline=self._offline,
+                offline=self.offline,
                 forecaster=self._forecaster,
                 serving=self._serving,
             )
@@ -247,7 +270,7 @@ class Session:
             context_tokens=self.context_tokens,
             each=self.each,
             documents={document.id: document for document in documents},
-            offline=self._offline and self._forecaster is None,
+            offline=self.offline and self._forecaster is None,
             secret=self.secret,
             store=self.settings.path(".ragstone"),
         )

@@ -1,6 +1,5 @@
 """The stages as the settings declare them, bound to a session: rows in, rows out."""
 
-import traceback
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -10,12 +9,12 @@ from ragstone.config import ChatSystem, RagSystem, RetrieveSection, Settings, Sh
 from ragstone.corpus import Corpus, Duplicate, IngestOptions, Skipped, read_corpus
 from ragstone.embedding import Embed
 from ragstone.engine.chunking import cut_documents
-from ragstone.engine.judge_tasks import JudgeTask, plan_tasks
+from ragstone.engine.judge_tasks import JudgeTask, judged, plan_tasks
 from ragstone.engine.local import map_in_order
 from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session
 from ragstone.engine.systems import Asked, open_system, system_of
-from ragstone.errors import ConfigError, ModelError, RagstoneError
+from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means, load_judge
 from ragstone.llm.overheard import Exchange
 from ragstone.records import Answer, Chunk, Context, Document, Judgement, Question, Ranking
@@ -260,6 +259,10 @@ def judge_rows(
     come from a file and need not fit into memory. means: in place of those of the session. Raises DataError
     where a judge compares systems, and no question was answered by two.
     """
+    if session.settings.engine.kind == "ray":
+        from ragstone.engine.cluster.stages import judge_on_cluster
+
+        return judge_on_cluster(answers, judges, session, n_answers)
     asking = [judge for judge in judges if judge.needs_model]
     return in_rounds(
         lambda: _judge_rows(answers, judges, session, n_answers, means),
@@ -280,22 +283,12 @@ async def _judge_rows(
     for task in plan_tasks(answers, judges, means, n_answers, one_call=one_call):
 
         async def work(row: object, task: JudgeTask = task) -> tuple[list[Judgement], list[Exchange]]:
-            try:
-                return await session.call_log.listen(task.work(row))
-            except RagstoneError:
-                raise
-            except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
-                return task.fail(row, traceback.format_exc()), []
+            return await session.call_log.listen(judged(task, row))
 
         with session.progress(f"judge {task.name}", task.n_rows, session.state) as advance:
             async for judgements, heard in map_in_order(work, task.rows(), session.stop):
                 advance()
-                session.call_log.keep(
-                    heard,
-                    question_id=judgements[0].question_id,
-                    systems=[row.system for row in judgements],
-                    judges=[row.judge for row in judgements],
-                )
+                session.call_log.keep_judged(heard, judgements)
                 for judgement in judgements:
                     yield judgement
 

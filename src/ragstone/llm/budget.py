@@ -199,7 +199,11 @@ class Budget:
 
         Raises CallFailed `over_budget` when a cap and what is reserved forbid it.
         """
-        wanted = self._wanted(most, price)
+        return self.reserve_most_now(*self._wanted(most, price))
+
+    def reserve_most_now(self, tokens: int, usd: float) -> int:
+        """Return the number of a reservation of so much. Raises CallFailed as `reserve_now`."""
+        wanted = (tokens, usd)
         with self._lock:
             over = self._exceeded(wanted, self._held)
             if over is not None:

@@ -1,0 +1,190 @@
+"""The two sorts of processes that Ray runs for us: the desk, and workers with the loop that they live on.
+
+Ray gives a worker several blocks at a time, on threads that wait; their rows share one loop, so that the next
+block has begun before the last row of this one is answered.
+"""
+
+import asyncio
+import contextlib
+import os
+import threading
+import uuid
+from collections.abc import Awaitable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Protocol, cast
+
+import msgspec
+
+from ragstone.config import Settings
+from ragstone.engine.cluster.desk import Desk
+from ragstone.engine.cluster.line import Line
+from ragstone.engine.cluster.messages import Halt, Opened, Pause, Share, ToWorker, Works
+from ragstone.engine.cluster.worker import Begin, BlockMade, SharedBudget, Worker
+from ragstone.errors import ModelError
+from ragstone.llm import Caps, open_ledger
+from ragstone.llm.budget import Spent
+
+if TYPE_CHECKING:
+    import numpy as np
+
+COUNT_S = 0.5  # how often a worker says what it has counted
+GONE = "the desk of the run is gone: the driver's process or its node ended. Run the same command again."
+
+encode = msgspec.msgpack.Encoder().encode
+
+
+class DeskActor:
+    """The desk as an actor, and the rows of blocks on their way to workers."""
+
+    def __init__(self, settings: bytes, caps: bytes) -> None:
+        """Open the project's ledger, unless it is a database. Raises DataError."""
+        read = msgspec.msgpack.decode(settings, type=Settings)
+        ledger = None if read.ledger.url else open_ledger(read)
+        self._desk = Desk(ledger, msgspec.msgpack.decode(caps, type=Caps))
+        self._blocks: dict[int, list[object]] = {}
+        self._fed = asyncio.Condition()
+        self._halted = False
+
+    async def begin(self, spent: bytes) -> None:
+        """Begin a stage: go on from what the run has spent so far."""
+        self._blocks, self._halted = {}, False
+        self._desk.begin(msgspec.msgpack.decode(spent, type=Spent))
+
+    async def join(self, worker: str, place: str) -> None:
+        """See Desk.join."""
+        self._desk.join(worker, place)
+
+    async def exchange(self, worker: str, payload: bytes, wait: bool) -> bytes:
+        """See Desk.exchange."""
+        return await self._desk.exchange(worker, payload, wait)
+
+    async def feed(self, number: int, rows: list[object]) -> None:
+        """Take in the rows of a block: a list of one reference to them."""
+        async with self._fed:
+            self._blocks[number] = rows
+            self._fed.notify_all()
+
+    async def take(self, number: int) -> list[object]:
+        """Return the rows of a block when they are there; it may be asked for again. Nothing after `halt`."""
+        async with self._fed:
+            await self._fed.wait_for(lambda: self._halted or number in self._blocks)
+        return [] if self._halted else self._blocks[number]
+
+    async def done(self, number: int) -> None:
+        """Forget the rows of a block: what they came to is with the driver."""
+        self._blocks.pop(number, None)
+
+    async def halt(self) -> None:
+        """Let no worker begin a call or a block."""
+        self._halted = True
+        self._desk.halt()
+        async with self._fed:
+            self._fed.notify_all()
+
+    async def spent(self) -> tuple[bytes, bytes]:
+        """Return what the run has spent, and the models that workers have opened."""
+        return encode(self._desk.spent()), encode(list(self._desk.met.values()))
+
+    async def counts(self) -> tuple[int, int]:
+        """Return the numbers of messages, and of calls of Ray that brought them."""
+        return self._desk.n_messages, self._desk.n_exchanges
+
+    async def close(self) -> None:
+        """Write what is waiting."""
+        self._desk.close()
+
+
+class Remote(Protocol):
+    """A method of an actor, as Ray gives it."""
+
+    def remote(self, *arguments: object) -> Awaitable[object]:
+        """Call it."""
+
+
+class DeskHandle(Protocol):
+    """The desk as Ray gives it."""
+
+    begin: Remote
+    join: Remote
+    exchange: Remote
+    feed: Remote
+    take: Remote
+    done: Remote
+    halt: Remote
+    spent: Remote
+    counts: Remote
+    close: Remote
+
+
+class StageWorker:
+    """What Ray Data calls with numbers of blocks; each call waits for one block."""
+
+    def __init__(self, begin: bytes, desk: DeskHandle) -> None:
+        """Start the loop. What is wrong with the stage is found at its first block."""
+        self._begin = msgspec.msgpack.decode(begin, type=Begin)
+        for name, text in self._begin.environment.items():
+            os.environ.setdefault(name, text)
+        self._desk = desk
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._worker: Worker | None = None
+        self._line = Line(self._send, self._hear)
+        ready = threading.Event()
+        # The process ends with the run, and with it the thread.
+        thread = threading.Thread(
+            target=lambda: asyncio.run(self._live(ready)), name="ragstone-worker", daemon=True
+        )
+        thread.start()
+        ready.wait()
+
+    def __call__(self, batch: dict[str, "np.ndarray"]) -> dict[str, "np.ndarray"]:
+        """Return what became of the block whose number this is, in the column `made`."""
+        import numpy as np
+
+        if self._loop is None:
+            raise ValueError("the loop has not begun")
+        running = asyncio.run_coroutine_threadsafe(self._block(int(batch["block"][0])), self._loop)
+        made = np.empty(1, dtype=object)
+        made[0] = encode(running.result())
+        return {"made": made}
+
+    async def _live(self, ready: threading.Event) -> None:
+        import ray
+
+        self._loop = asyncio.get_running_loop()
+        self._name = uuid.uuid4().hex
+        shared = SharedBudget(self._line, self._begin.caps)
+        async with AsyncExitStack() as stack:
+            self._shared, self._worker = shared, Worker(self._begin, self._line, shared, stack)
+            await self._desk.join.remote(self._name, ray.get_runtime_context().get_actor_id())
+            self._line.start()
+            ready.set()
+            while True:
+                await asyncio.sleep(COUNT_S)
+                self._worker.count()
+
+    async def _block(self, number: int) -> BlockMade:
+        import ray
+
+        if self._worker is None:
+            raise ValueError("the loop has not begun")
+        rows = cast("list[object]", await self._desk.take.remote(number))
+        payload = await asyncio.to_thread(ray.get, rows[0]) if rows else encode([])
+        made = await self._worker.block(number, msgspec.msgpack.decode(payload, type=list[bytes]))
+        with contextlib.suppress(ModelError):  # counts are not worth a block
+            await self._line.flush()
+        return made
+
+    async def _send(self, payload: bytes, wait: bool) -> bytes:
+        from ray.exceptions import RayError
+
+        try:
+            return cast(bytes, await self._desk.exchange.remote(self._name, payload, wait))
+        except RayError:
+            raise ModelError(GONE) from None
+
+    def _hear(self, told: ToWorker) -> None:
+        if isinstance(told, Halt):
+            if self._worker is not None:
+                self._worker.halt()
+        elif isinstance(told, Share | Pause | Works | Opened):
+            self._shared.hear(told)

@@ -1,0 +1,259 @@
+"""Rows of a stage -> the workers of a cluster and back, in order, while few blocks of them are in memory.
+
+Ray Data is given the numbers of blocks, not their rows: the driver keeps the rows of the few blocks that are
+under way, and reads on as their results are taken. So a slow writer slows the workers, and memory does not
+grow with the file. A worker that dies leaves the numbers of its blocks, and they are done again.
+"""
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from ragstone.engine.cluster.actors import DeskActor, DeskHandle, StageWorker
+from ragstone.engine.cluster.messages import Met
+from ragstone.engine.cluster.spec import Made, StageSpec
+from ragstone.engine.cluster.starting import Place, connected
+from ragstone.engine.cluster.worker import Begin, BlockMade, error_of
+from ragstone.engine.local import STOP_S
+from ragstone.errors import RagstoneError
+from ragstone.llm.budget import Spent
+
+if TYPE_CHECKING:
+    from ragstone.engine.session import Session
+
+AT_ONCE = 3  # blocks that a worker has begun
+AHEAD = 2  # blocks more than those, that wait to be written
+STATE_S = 0.5
+
+Rows = Callable[[], Iterable[bytes]]
+"""Gives the encoded rows anew each time."""
+
+encode = msgspec.msgpack.Encoder().encode
+
+
+async def map_blocks(
+    spec: StageSpec, rows: Rows, session: "Session", *, n_rows: int | None = None
+) -> AsyncIterator[Made]:
+    """Yield what becomes of each row, in the order of the rows.
+
+    n_rows: how many there are; they are counted first if it is not given. The session's budget counts what
+    all workers spend, and its caps hold for all of them. The first error stops everything and is raised here
+    as `map_in_order` does. Cancelled (Ctrl-C), no call begins; rows that are finished within STOP_S are
+    yielded, in order, and then the cancellation is raised. Raises MissingExtra without Ray, ConfigError where
+    there is no cluster.
+    """
+    n_rows = sum(1 for _ in rows()) if n_rows is None else n_rows
+    if not n_rows:
+        return
+    cluster = await cluster_of(session)
+    mapping = _Mapping(cluster, spec, rows, session, n_rows)
+    async with cluster.counting(session):
+        try:
+            async for made in mapping.made():
+                yield made
+        finally:
+            await mapping.end()
+
+
+class Cluster:
+    """The Ray of a session, and its desk."""
+
+    def __init__(self, place: Place, desk: DeskHandle) -> None:
+        self.place = place
+        self.desk = desk
+
+    @contextlib.asynccontextmanager
+    async def counting(self, session: "Session") -> AsyncIterator[None]:
+        """Within the block, the session's budget shows what the workers spend."""
+        await self.desk.begin.remote(encode(session.budget.spent()))
+
+        async def look() -> None:
+            while True:
+                await asyncio.sleep(STATE_S)
+                await self._count(session)
+
+        looking = asyncio.create_task(look())
+        try:
+            yield
+        finally:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+            await self._count(session)
+
+    async def _count(self, session: "Session") -> None:
+        spent, met = cast("tuple[bytes, bytes]", await self.desk.spent.remote())
+        session.budget.take_over(msgspec.msgpack.decode(spent, type=Spent))
+        for one in msgspec.msgpack.decode(met, type=list[Met]):
+            session.met[one.model] = (one.identity, one.list_price)
+
+
+async def cluster_of(session: "Session") -> Cluster:
+    """Return the cluster of a session, connected to or started when it is first needed."""
+    if session.cluster is None:
+        session.cluster = await session.enter(_open_cluster(session))
+    return session.cluster
+
+
+@contextlib.asynccontextmanager
+async def _open_cluster(session: "Session") -> AsyncIterator[Cluster]:
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    with connected(session.settings) as place:
+        here = NodeAffinitySchedulingStrategy(place.node, soft=False)
+        settings = msgspec.structs.replace(session.settings, root=str(session.settings.path(".").absolute()))
+        actor = ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=here)(DeskActor)
+        desk = cast(DeskHandle, actor.remote(encode(settings), encode(session.budget.caps)))
+        try:
+            yield Cluster(place, desk)
+        finally:
+            await desk.close.remote()
+            ray.kill(desk)
+
+
+class _Mapping:
+    """One stage on its way through the workers."""
+
+    def __init__(
+        self, cluster: Cluster, spec: StageSpec, rows: Rows, session: "Session", n_rows: int
+    ) -> None:
+        engine = session.settings.engine
+        self._cluster = cluster
+        self._spec = spec
+        self._session = session
+        self._rows = iter(rows())
+        workers = cluster.place.workers
+        # Few rows are cut so that every worker has some.
+        self._size = max(1, min(engine.block_rows, -(-n_rows // (workers * AT_ONCE))))
+        self._n_blocks = -(-n_rows // self._size)
+        self._kept: dict[int, object] = {}  # references to the rows of blocks that are under way
+        self._n_fed = 0
+        self._most = workers * AT_ONCE + AHEAD
+        self._results: asyncio.Queue[BlockMade | BaseException] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ragstone-blocks", daemon=True)
+
+    async def made(self) -> AsyncIterator[Made]:
+        """Yield what becomes of each row, see map_blocks."""
+        n_done = 0
+        try:
+            self._feed()
+            self._thread.start()
+            while n_done < self._n_blocks:
+                for one in _whole(await self._next()):
+                    yield one
+                n_done += 1
+                self._forget(n_done - 1)
+                self._feed()
+        except asyncio.CancelledError:
+            await self._cluster.desk.halt.remote()
+            for one in await self._finished(self._n_blocks - n_done):
+                yield one
+            raise
+
+    async def end(self) -> None:
+        """Stop the workers."""
+        self._ended.set()
+        await self._cluster.desk.halt.remote()
+        if self._thread.is_alive():
+            await asyncio.to_thread(self._thread.join, STOP_S)
+
+    async def _next(self) -> BlockMade:
+        result = await self._results.get()
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    async def _finished(self, n_blocks: int) -> list[Made]:
+        """Return what of the next blocks comes within a little more than STOP_S."""
+        made: list[Made] = []
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S + 1):
+                for _ in range(min(n_blocks, len(self._kept))):
+                    made += [one for one in (await self._next()).made if one is not None]
+        return made
+
+    def _feed(self) -> None:
+        """Read rows until as many blocks are under way as may be."""
+        import ray
+
+        while self._n_fed < self._n_blocks and len(self._kept) < self._most:
+            rows = ray.put(encode(list(islice(self._rows, self._size))))
+            self._kept[self._n_fed] = rows
+            self._cluster.desk.feed.remote(self._n_fed, [rows])
+            self._n_fed += 1
+
+    def _forget(self, number: int) -> None:
+        del self._kept[number]
+        self._cluster.desk.done.remote(number)
+
+    def _run(self) -> None:
+        """Let Ray Data hand out the numbers, and pass on what comes back; on a thread, for it waits."""
+        from ray.exceptions import RayError
+
+        try:
+            for payload in self._payloads():
+                self._say(msgspec.msgpack.decode(payload, type=BlockMade))
+                if self._ended.is_set():
+                    return
+        except (RayError, RagstoneError) as mistake:
+            self._say(mistake)
+
+    def _say(self, result: BlockMade | BaseException) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._results.put_nowait, result)
+
+    def _payloads(self) -> Iterator[bytes]:
+        """Yield what the workers return for each block, in order."""
+        import pyarrow as pa
+        import ray.data
+
+        engine = self._session.settings.engine
+        numbers = ray.data.from_arrow([pa.table({"block": [n]}) for n in range(self._n_blocks)])
+        made = numbers.map_batches(
+            StageWorker,
+            batch_size=None,
+            compute=ray.data.ActorPoolStrategy(
+                size=self._cluster.place.workers,
+                max_tasks_in_flight_per_actor=AT_ONCE,
+                enable_true_multi_threading=True,
+            ),
+            fn_constructor_args=(encode(self._begin()), self._cluster.desk),
+            num_cpus=engine.worker_cpus,
+            num_gpus=engine.worker_gpus or None,
+            max_concurrency=AT_ONCE,
+        )
+        for batch in made.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+            yield from (cell.as_py() for cell in batch["made"])
+
+    def _begin(self) -> Begin:
+        caps, ends = self._session.budget.caps, self._session.budget.ends
+        left = None if ends is None else max(0.001, ends - self._loop.time())
+        return Begin(
+            spec=self._spec,
+            caps=msgspec.structs.replace(caps, seconds=left),
+            offline=self._session.offline,
+            secret=self._session.secret(),
+            environment=_keys(self._session),
+        )
+
+
+def _whole(block: BlockMade) -> Iterator[Made]:
+    """Yield what became of the rows of a block. Raises the error that ended it."""
+    yield from (one for one in block.made if one is not None)
+    if block.error is not None:
+        raise error_of(block.error)
+
+
+def _keys(session: "Session") -> dict[str, str]:
+    """Return the variables of the environment by which models are reached; workers may lack them."""
+    names = {"OPENAI_API_KEY", "OPENAI_BASE_URL"}
+    names |= {model.api_key_env for model in session.settings.models.values() if model.api_key_env}
+    return {name: os.environ[name] for name in sorted(names) if name in os.environ}

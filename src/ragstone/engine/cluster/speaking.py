@@ -1,0 +1,16 @@
+"""How a worker's limits, budget and ledger speak to the desk."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ragstone.engine.cluster.messages import Found, Granted, ToDesk
+
+
+class Speaking(Protocol):
+    """As Line."""
+
+    def tell(self, message: ToDesk, hurry: bool = False) -> None:
+        """Say something that nobody waits for; hurry: as soon as a question would go."""
+
+    async def ask(self, question: Callable[[int], ToDesk]) -> Found | Granted:
+        """Return the answer to a question, which is made with its number."""

@@ -1,0 +1,55 @@
+"""What a worker needs to know to build its stage: data, never a closure."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from ragstone.config import Settings
+
+if TYPE_CHECKING:
+    from ragstone.engine.session import Session
+
+T = TypeVar("T")
+
+
+class StageSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A stage by name, with the settings and the arguments that its builder takes.
+
+    name: a key of BUILDERS in cluster/stages.py. arguments: values that msgspec can encode; the builder
+    reads one with `argument`, as the type that it has. listening: whether conversations with models are
+    brought back, for calls.jsonl.gz of a run. Paths in it must mean the same on every worker.
+    """
+
+    name: str
+    settings: Settings
+    arguments: dict[str, msgspec.Raw] = {}
+    listening: bool = False
+
+    def argument(self, name: str, kind: type[T]) -> T:
+        """Return an argument as it was given to `stage_spec`."""
+        return msgspec.msgpack.decode(self.arguments[name], type=kind)
+
+
+def stage_spec(name: str, settings: Settings, *, listening: bool = False, **arguments: object) -> StageSpec:
+    """Return the spec of a stage. The settings' folder is made absolute: workers start in another."""
+    return StageSpec(
+        name=name,
+        settings=msgspec.structs.replace(settings, root=str(settings.path(".").absolute())),
+        arguments={key: msgspec.Raw(msgspec.msgpack.encode(given)) for key, given in arguments.items()},
+        listening=listening,
+    )
+
+
+class Made(msgspec.Struct, frozen=True, array_like=True):
+    """What became of one row: any number of rows, as JSON, and the conversations that it took."""
+
+    rows: list[bytes]
+    heard: list[bytes] = []
+
+
+Work = Callable[[bytes], Awaitable[Made]]
+"""An encoded row -> what became of it. A RagstoneError ends the run; the unforeseen is a recorded failure."""
+
+Builder = Callable[[StageSpec, "Session"], Awaitable[Work]]
+"""Is called once in the life of a worker, with the worker's own session."""

@@ -1,0 +1,185 @@
+"""The Ray that a run works on: connected to by address, or started here and shut down at the end."""
+
+import contextlib
+import logging
+import math
+import os
+import platform
+import socket
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ragstone.config import EngineSection, Settings
+from ragstone.errors import ConfigError, MissingExtra
+from ragstone.version import __version__
+
+REACH_S = 3.0  # how long to wait for somebody at an address
+NODE_S = 60.0  # how long a node may take to say what it has installed
+STORE_BYTES = 256 * 2**20  # of rows under way in a Ray that is started here: few blocks are
+
+
+class Place(NamedTuple):
+    """Where a run works: the driver's node by Ray's id, and how many workers there are to be."""
+
+    node: str
+    workers: int
+
+
+@contextlib.contextmanager
+def connected(settings: Settings) -> Iterator[Place]:
+    """Give the Ray that `[engine]` names, or one that is started here and ends with the block.
+
+    One that the caller's process is connected to already is used, and stays. Raises MissingExtra without
+    Ray; ConfigError where there is no cluster, its nodes have other versions, or it has too little room.
+    """
+    engine = settings.engine
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray is imported
+    try:
+        import ray
+        import ray.data
+    except ImportError:
+        raise MissingExtra("--engine ray", "ray") from None
+    started = not ray.is_initialized()
+    if started:
+        _start(engine)
+    try:
+        _be_quiet()
+        if engine.address:
+            _check_ledger(settings)
+            _check_nodes()
+        yield Place(ray.get_runtime_context().get_node_id(), _workers(engine))
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _start(engine: EngineSection) -> None:
+    """Connect to the cluster at the address, or start one. Raises ConfigError."""
+    import ray
+
+    quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    if engine.address is None:
+        cpus = math.ceil((engine.workers or 0) * engine.worker_cpus) or os.cpu_count()
+        ray.init(
+            address="local",
+            num_cpus=cpus,
+            object_store_memory=STORE_BYTES,
+            include_dashboard=False,
+            **quiet,
+        )
+        return
+    _reach(engine.address)
+    try:
+        ray.init(address=engine.address, **quiet)
+    except (ConnectionError, TimeoutError, ValueError, RuntimeError) as mistake:
+        raise ConfigError(_none_at(engine.address, str(mistake))) from None
+
+
+def _reach(address: str) -> None:
+    """Ray tries an address for a minute; somebody who mistyped it is told at once. Raises ConfigError."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if address == "auto":
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=REACH_S).close()
+    except (OSError, ValueError) as mistake:
+        raise ConfigError(_none_at(address, str(mistake))) from None
+
+
+def _none_at(address: str, why: str) -> str:
+    first = why.strip().splitlines()[0] if why.strip() else "no answer"
+    return (
+        f"no Ray cluster at {address!r} ({first}). Start one with `ray start --head`, correct `address` in "
+        "the table [engine] of ragstone.toml, or leave it out to have one started on this machine."
+    )
+
+
+def _be_quiet() -> None:
+    """Ray Data tells of its plans and its progress on standard error; our bars do that."""
+    import ray.data
+
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    context.execution_options.preserve_order = True
+    context.execution_options.verbose_progress = False
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
+
+
+def _check_ledger(settings: Settings) -> None:
+    """With Ray's client the desk is not on this machine, and cannot reach its files. Raises ConfigError."""
+    if (settings.engine.address or "").startswith("ray://") and settings.ledger.url is None:
+        raise ConfigError(
+            "a cluster by ray:// cannot reach the ledger's file on this machine. Name a PostgreSQL database "
+            "as url in the table [ledger] of ragstone.toml, or run the command on a node of the cluster with "
+            'address = "auto".'
+        )
+
+
+def _check_nodes() -> None:
+    """Ask every node for its versions. Raises ConfigError naming a node whose versions are others."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    def versions() -> tuple[str, str]:  # nested, so that a node without Ragstone can run it
+        import platform as its_platform
+
+        try:
+            from ragstone.version import __version__ as its_version
+        except ImportError:
+            return its_platform.python_version(), "none"
+        return its_platform.python_version(), its_version
+
+    asked = {
+        str(node["NodeManagerAddress"]): ray.remote(num_cpus=0)(versions)
+        .options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
+        .remote()
+        for node in ray.nodes()
+        if node["Alive"]
+    }
+    for address, reply in asked.items():
+        try:
+            found = ray.get(reply, timeout=NODE_S)
+        except ray.exceptions.RayError as mistake:
+            first = str(mistake).strip().splitlines()[0]
+            raise ConfigError(
+                f"node {address} of the cluster does not answer ({first}). Look at `ray status`, or take the "
+                "node out."
+            ) from None
+        check_versions(address, *found)
+
+
+def check_versions(address: str, python: str, ragstone: str) -> None:
+    """Raise ConfigError if a node has another Ragstone, or another minor version of Python, than we."""
+    mine = platform.python_version()
+    if ragstone != __version__:
+        has = "no Ragstone" if ragstone == "none" else f"Ragstone {ragstone}"
+        raise ConfigError(
+            f"node {address} has {has}, this machine {__version__}. Install there: "
+            f"pip install 'ragstone[ray]=={__version__}'"
+        )
+    if python.rpartition(".")[0] != mine.rpartition(".")[0]:
+        raise ConfigError(
+            f"node {address} runs Python {python}, this machine {mine}. Use the same minor version "
+            "on all nodes."
+        )
+
+
+def _workers(engine: EngineSection) -> int:
+    """Return how many workers there are to be. Raises ConfigError where the cluster has no room for them."""
+    import ray
+
+    room = ray.cluster_resources()
+    cpus, gpus = room.get("CPU", 0.0), room.get("GPU", 0.0)
+    fit = int(cpus // engine.worker_cpus)
+    if engine.worker_gpus:
+        fit = min(fit, int(gpus // engine.worker_gpus))
+    wanted = engine.workers or max(1, fit)
+    if wanted > fit:
+        raise ConfigError(
+            f"{wanted} workers need {wanted * engine.worker_cpus:g} CPUs and {wanted * engine.worker_gpus:g} "
+            f"GPUs, and the cluster has {cpus:g} and {gpus:g}. Lower workers, worker_cpus or worker_gpus in "
+            "the table [engine] of ragstone.toml."
+        )
+    return wanted
