@@ -50,6 +50,13 @@ def policy(css: str, *scripts: str) -> str:
     )
 
 
+def policy_in(page: str) -> str:
+    """Return the policy that a page of ours states, as a server has to send it."""
+    start = page.index('content="', page.index("Content-Security-Policy")) + len('content="')
+    stated = page[start : page.index('"', start)].replace("&#39;", "'")
+    return f"{stated}; frame-ancestors 'none'"
+
+
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 

@@ -24,10 +24,12 @@ from ragstone.report.embedded import (
     Passage,
     Place,
     RankingShown,
+    Shown,
 )
 from ragstone.report.packing import packed
 from ragstone.report.prompts import NOTHING, Prompts, embed_prompts, question_ids
 from ragstone.report.run import SHOWN_RANKS, Run
+from ragstone.report.summary import RunSummary
 from ragstone.report.wording import caution
 from ragstone.retrieval import ranked_documents
 
@@ -85,11 +87,12 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> Blocks:
     even if they are then too many still.
     """
     for text_cut in TEXT_CUTS:
-        join = _Join(run, text_cut)
-        details = join.details()
+        join = _Join(run, text_cut, columns_of(run.summary))
+        opened = [join.detail(question_id) for question_id in join.ids]
+        details = _in_blocks(opened, DETAILS_A_BLOCK)
         passages = _in_blocks(join.passages, PASSAGES_A_BLOCK)
         plain = text_cut is None and sum(map(len, (*details, *passages))) <= min(PLAIN_BYTES, max_bytes // 2)
-        index = join.index(packed=not plain)
+        index = join.index(opened, packed=not plain)
         if plain:
             return Blocks(index=index, details=details, passages=passages, passage_cut=None, text_cut=None)
         details = list(map(packed, details))
@@ -109,6 +112,21 @@ def embed_rows(run: Run, max_bytes: int = MAX_BYTES) -> Blocks:
     return blocks
 
 
+class Opened(Shown, frozen=True, kw_only=True):
+    """One question as a server gives it: its line, what it opens to, and the passages that both number."""
+
+    line: Line
+    detail: Detail
+    passages: list[Passage]
+
+
+def open_question(run: Run, question_id: str, columns: Sequence[Column]) -> Opened:
+    """Return a question of a run, whole. columns: of all its judgements; run: may hold no other question."""
+    join = _Join(run, None, columns)
+    detail = join.detail(question_id)
+    return Opened(line=join.line(question_id, detail), detail=detail, passages=join.passages)
+
+
 def script_json(value: object) -> bytes:
     """Return JSON that can stand in a script element: nothing in it can end that element."""
     json = msgspec.json.encode(value)
@@ -121,38 +139,39 @@ def _cut_passages(passages: Sequence[Passage], length: int | None) -> list[Passa
     return [msgspec.structs.replace(row, text=row.text and _cut(row.text, length)) for row in passages]
 
 
+def columns_of(summary: RunSummary) -> list[Column]:
+    """Return the judges as the list of questions knows them, in the order of the summary."""
+    return [
+        Column(
+            system=metric.system,
+            judge=metric.judge,
+            metric=metric.metric,
+            model=metric.model,
+            low=metric.scale and metric.scale[0],
+            high=metric.scale and metric.scale[1],
+            caution=caution(metric, summary),
+        )
+        for metric in summary.metrics
+    ]
+
+
 class _Join:
     """One pass over the questions, which gathers the table of passages as it goes."""
 
-    def __init__(self, run: Run, text_cut: int | None) -> None:
+    def __init__(self, run: Run, text_cut: int | None, columns: Sequence[Column]) -> None:
         self.run = run
         self.text_cut = text_cut
         self.passages: list[Passage] = []
         self._numbers: dict[tuple[str | None, ...], int] = {}
-        self.columns = [
-            Column(
-                system=metric.system,
-                judge=metric.judge,
-                metric=metric.metric,
-                model=metric.model,
-                low=metric.scale and metric.scale[0],
-                high=metric.scale and metric.scale[1],
-                caution=caution(metric, run.summary),
-            )
-            for metric in run.summary.metrics
-        ]
+        self.columns = list(columns)
         self.places = {(c.system, c.judge, c.metric, c.model): i for i, c in enumerate(self.columns)}
 
         self.ids = question_ids(run)
-        self._details = [self.detail(question_id) for question_id in self.ids]
 
-    def details(self) -> list[bytes]:
-        return _in_blocks(self._details, DETAILS_A_BLOCK)
-
-    def index(self, *, packed: bool) -> bytes:
+    def index(self, details: Sequence[Detail], *, packed: bool) -> bytes:
         index = Index(
             columns=self.columns,
-            lines=[self.line(*pair) for pair in zip(self.ids, self._details, strict=True)],
+            lines=[self.line(*pair) for pair in zip(self.ids, details, strict=True)],
             details_a_block=DETAILS_A_BLOCK,
             passages_a_block=PASSAGES_A_BLOCK,
             packed=packed,
@@ -165,11 +184,12 @@ class _Join:
             cells[self.place(row)] = row.status if row.score is None else row.score
         question, sources = self.run.questions.get(question_id), self.sources(question_id)
         text = next((row.question for row in sources if row.question), None)
+        first = next(iter(detail.answers), None)
         return Line(
             id=question_id,
             cells=cells,
             question=self.short(text),
-            preview=_preview(detail),
+            preview=preview(first.answer or first.error or "") if first else None,
             tags=next((row.tags for row in sources if row.tags), None),
             lang=question.lang if question else None,
             found=self.worst_rank(detail),
@@ -178,7 +198,7 @@ class _Join:
 
     def detail(self, question_id: str) -> Detail:
         run, sources = self.run, self.sources(question_id)
-        relevant = _relevant_documents(run.questions.get(question_id))
+        relevant = relevant_documents(run.questions.get(question_id))
         alternatives = next((references(row) for row in sources if references(row)), [])
         evidence = [(document, self.cut(text)) for document, text in run.evidence.get(question_id, [])]
         return Detail(
@@ -229,7 +249,7 @@ class _Join:
             retriever=row.retriever,
             places=places,
             n=len(row.items),
-            first_relevant=_first_rank(ranked_documents(row), relevant),
+            first_relevant=first_rank(ranked_documents(row), relevant),
         )
 
     def number(self, document: str | None, chunk: str | None, text: str | None) -> int:
@@ -244,15 +264,11 @@ class _Join:
         return self._numbers[key]
 
     def worst_rank(self, detail: Detail) -> int | None:
-        """Return the rank among the contexts or, where no answer has any, among the rankings."""
-        relevant = set(detail.relevant or ())
         given = [answer.contexts for answer in detail.answers if answer.contexts is not None]
         documents = [[self.passages[place.passage].document for place in places] for places in given]
-        ranks = [_first_rank(listed, relevant) for listed in documents]
-        if not given:
-            ranks = [ranking.first_relevant for ranking in detail.rankings]
-        known = [rank for rank in ranks if rank is not None]
-        return None if not known else 0 if 0 in known else max(known)
+        return worst_rank(
+            documents, [row.first_relevant for row in detail.rankings], set(detail.relevant or ())
+        )
 
     def judgement(self, row: Judgement) -> JudgementShown:
         verdicts = [
@@ -288,26 +304,36 @@ def _cut(text: str, length: int | None) -> str:
     return text if length is None or len(text) <= length else text[:length].rstrip() + "…"
 
 
-def _preview(detail: Detail) -> str | None:
-    """Return the start of the first answer, or of the reason why there is none."""
-    if not detail.answers:
-        return None
-    first = detail.answers[0]
-    return _cut(" ".join((first.answer or first.error or "").split()), PREVIEW) or None
+def preview(said: str) -> str | None:
+    """Return the start of an answer, or of the reason why there is none; None of nothing."""
+    return _cut(" ".join(said.split()), PREVIEW) or None
 
 
 def _in_blocks(rows: Sequence[object], size: int) -> list[bytes]:
     return [script_json(rows[start : start + size]) for start in range(0, len(rows), size)]
 
 
-def _relevant_documents(question: Question | None) -> set[str]:
+def worst_rank(
+    given: Sequence[Sequence[str | None]], ranked: Sequence[int | None], relevant: Set[str]
+) -> int | None:
+    """Return the worst rank of the first relevant document: 0 where it is missing, None if nobody can tell.
+
+    given: the documents of each answer's contexts; ranked: first_rank of each ranking, for where no answer
+    has contexts.
+    """
+    ranks = [first_rank(listed, relevant) for listed in given] if given else ranked
+    known = [rank for rank in ranks if rank is not None]
+    return None if not known else 0 if 0 in known else max(known)
+
+
+def relevant_documents(question: Question | None) -> set[str]:
     """Return what retrieval measures by: the documents named, and none where the corpus cannot answer."""
     if question is None or question.answerable is False:
         return set()
     return set(question.document_ids or ())
 
 
-def _first_rank(listed: Sequence[str | None], relevant: Set[str]) -> int | None:
+def first_rank(listed: Sequence[str | None], relevant: Set[str]) -> int | None:
     """Return the rank of the first relevant document, 0 if there is none, None if nobody can tell."""
     if not relevant:
         return None

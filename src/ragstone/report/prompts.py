@@ -80,6 +80,13 @@ def embed_prompts(asked: Iterable[Asked], run: Run, ids: Sequence[str], room: in
     return Prompts(shared="", blocks=[], kept="none", n=n)
 
 
+def spelled_out(asked: Iterable[Asked]) -> tuple[list[str], list[CallShown]]:
+    """Return the texts that messages number, and the conversations, with all else spelled out."""
+    shared: dict[str, int] = {}
+    calls = [_shown(one, [], shared) for one in asked]
+    return list(shared), calls
+
+
 def _known_texts(run: Run, question_id: str) -> list[tuple[str, Part]]:
     """Return the texts of a question that the page holds, the longest first."""
     question, answers = run.questions.get(question_id), run.answers.get(question_id, [])

@@ -59,7 +59,7 @@ def read_run(folder: Path) -> Run:
     blamed = read_blame(folder)
     return Run(
         summary=summary,
-        manifest=_read_manifest(folder / "manifest.json"),
+        manifest=read_manifest(folder / "manifest.json"),
         questions=questions,
         rankings=rankings,
         answers=answers,
@@ -97,7 +97,8 @@ def read_summary(folder: Path) -> RunSummary:
         ) from None
 
 
-def _read_manifest(path: Path) -> dict[str, Any] | None:
+def read_manifest(path: Path) -> dict[str, Any] | None:
+    """Return what manifest.json holds, None without one. Raises DataError."""
     if not path.is_file():
         return None
     try:

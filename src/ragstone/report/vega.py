@@ -50,11 +50,12 @@ def draw(charts: Sequence[Chart]) -> Drawn:
     if not charts:
         return Drawn(specs={}, libraries=[], script="")
     specs = {chart.name: safe(script_json(chart.spec).decode()) for chart in charts}
-    return Drawn(specs=specs, libraries=[safe(text) for text in _libraries()], script=asset("charts.js"))
+    return Drawn(specs=specs, libraries=[safe(text) for text in libraries()], script=asset("charts.js"))
 
 
 @cache
-def _libraries() -> tuple[str, ...]:
+def libraries() -> tuple[str, ...]:
+    """Return the scripts that charts.js needs, in the order in which they run."""
     folder = resources.files("ragstone.report").joinpath("vendor")
     texts = [folder.joinpath(name).read_text(encoding="utf-8") for name in LIBRARIES]
     *plain, interpreter = (re.sub(r"\n?//# sourceMappingURL=\S*\s*$", "", text) for text in texts)

@@ -23,6 +23,7 @@ from ragstone.monitor.showing import Filter
 from ragstone.monitor.store import MonitorStore, has_store
 from ragstone.monitor.trend_charts import drawn_metrics
 from ragstone.monitor.worst import Open, low_in
+from ragstone.report.html import policy_in
 
 FRESH_S = 10.0
 """Seconds for which a page is shown again without a look at the store."""
@@ -64,9 +65,7 @@ def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotoni
 
 def _page(html: str) -> Response[str]:
     """Return a page whose own policy holds: the one of the API would forbid its style."""
-    start = html.index('content="', html.index(CSP)) + len('content="')
-    policy = html[start : html.index('"', start)].replace("&#39;", "'")
-    headers = {CSP: f"{policy}; frame-ancestors 'none'", "Cache-Control": "no-store"}
+    headers = {CSP: policy_in(html), "Cache-Control": "no-store"}
     return Response(html, media_type="text/html", headers=headers)
 
 

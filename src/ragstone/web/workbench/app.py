@@ -10,11 +10,11 @@ from litestar.exceptions import HTTPException
 
 from ragstone.config import Settings
 from ragstone.errors import RagstoneError
-from ragstone.web.workbench import entering, frame, guard, people, runs
+from ragstone.web.workbench import entering, frame, guard, live, people, run_page, runs
 from ragstone.web.workbench.desk import Workbench
 from ragstone.web.workbench.person import AnyRequest
 
-ROUTES = (frame.asset, *runs.ROUTES, *entering.ROUTES, *people.ROUTES)
+ROUTES = (frame.asset, *runs.ROUTES, *run_page.ROUTES, *live.ROUTES, *entering.ROUTES, *people.ROUTES)
 
 
 def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:

@@ -24,8 +24,8 @@ class Workbench:
 
     store: the folder of queues, accounts and the audit log. labels: of the files that labels are written to.
     runs: the folders in which runs are looked for. seen: folder of a run -> its files when it was last looked
-    at, and what was found; views: the same of what its page shows. indexes: of the rows of runs. accounts: None where only this machine reaches it. most_bytes: of a request.
-    now: seconds since 1970.
+    at, and what was found; views: the same of what its page shows. indexes: of rows. accounts: None where
+    only this machine reaches it. most_bytes: of a request. now: seconds since 1970.
     """
 
     MOST_VIEWS = 16
@@ -51,6 +51,7 @@ class Workbench:
         """Close what is open at the end of the application."""
         if self.accounts is not None:
             self.accounts.close()
+        self.indexes.close()
 
     def audit(self, request: AnyRequest, action: str, **facts: Fact) -> None:
         """Add a line to the audit log: who asks, what they did, from where; no texts and no secrets.

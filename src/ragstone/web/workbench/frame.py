@@ -1,15 +1,18 @@
 """The frame of every page: head, navigation, who is logged in; and the files that pages load."""
 
+import gzip
+import hashlib
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from litestar import Response, get
 from litestar.params import FromPath
 
 from ragstone.report.html import asset as report_asset
 from ragstone.report.html import environment
+from ragstone.report.vega import libraries
 from ragstone.version import __version__
 from ragstone.web.workbench.person import AnyRequest
 
@@ -37,11 +40,12 @@ PLACES = (
 
 
 def page(
-    request: AnyRequest, template: str, title: str, *, status: int = 200, **values: object
+    request: AnyRequest, template: str, title: str, /, *, status: int = 200, **values: object
 ) -> Response[str]:
     """Return a page made from a file of the folder template, which extends frame.html.
 
-    values: of the template, beside those of the frame: `title`, `person`, `csrf` (the token that every POST
+    values: of the template, beside those of the frame: `title` and `heading` (the same, unless the
+    words of a report card take the name), `person`, `csrf` (the token that every POST
     sends back, see assets/workbench.js), `accounts` (whether people log in), `places` and `here` (the path of
     this page).
     """
@@ -49,8 +53,8 @@ def page(
         templates()
         .get_template(template)
         .render(
-            values,
-            title=title,
+            {"title": title, **values},
+            heading=title,
             version=__version__,
             person=request.scope["state"].get("person"),
             accounts=request.scope["state"].get("accounts", False),
@@ -91,15 +95,54 @@ def _template(name: str) -> str | None:
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
-@get("/assets/{name:str}", include_in_schema=False, sync_to_thread=False)
-def asset(name: FromPath[str]) -> Response[str]:
-    """Give a style or a script: of the folder assets, or `page.css`, that of the report."""
+OF_REPORT = frozenset(
+    {
+        "page.css",
+        "bench.css",
+        "card.css",
+        "certificate.css",
+        "elements.js",
+        "opened.js",
+        "line.js",
+        "charts.js",
+    }
+)
+PACKED_BYTES = 8_000  # an asset that is larger is sent compressed to whoever takes that
+
+
+class _Asset(NamedTuple):
+    plain: bytes
+    packed: bytes | None
+    tag: str
+
+
+@cache
+def _asset(name: str) -> _Asset | None:
+    """Return a file that pages load: of the folder assets, of the report, or the libraries of its charts."""
     file = resources.files("ragstone.web.workbench").joinpath("assets", name)
-    kind = TYPES.get(name.rpartition(".")[2])
-    if name == "page.css":
+    if name == "vega.js":
+        text = "\n".join(libraries())
+    elif name in OF_REPORT:
         text = report_asset(name)
-    elif kind and "/" not in name and file.is_file():
+    elif file.is_file():
         text = file.read_text(encoding="utf-8")
     else:
-        return Response("no such file", status_code=404, media_type="text/plain")
-    return Response(text, media_type=kind, headers={"Cache-Control": "no-cache"})
+        return None
+    plain = text.encode()
+    packed = gzip.compress(plain, mtime=0) if len(plain) > PACKED_BYTES else None
+    return _Asset(plain, packed, f'"{hashlib.blake2b(plain, digest_size=12).hexdigest()}"')
+
+
+@get("/assets/{name:str}", include_in_schema=False, sync_to_thread=True)
+def asset(request: AnyRequest, name: FromPath[str]) -> Response[bytes]:
+    """Give a style or a script: of the folder assets, or of the report and its charts."""
+    kind = TYPES.get(name.rpartition(".")[2])
+    found = _asset(name) if kind and "/" not in name and "\\" not in name else None
+    if found is None:
+        return Response(b"no such file", status_code=404, media_type="text/plain")
+    headers = {"Cache-Control": "no-cache", "ETag": found.tag, "Vary": "Accept-Encoding"}
+    if request.headers.get("if-none-match") == found.tag:
+        return Response(b"", status_code=304, headers=headers)
+    if found.packed and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(found.packed, media_type=kind, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(found.plain, media_type=kind, headers=headers)

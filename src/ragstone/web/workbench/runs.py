@@ -1,6 +1,5 @@
 """The runs of a project: what stands in each folder, and their list."""
 
-import time
 from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Literal
@@ -19,10 +18,10 @@ from ragstone.report.judge_bench import BENCH
 from ragstone.report.run import read_summary
 from ragstone.report.study import STUDY
 from ragstone.report.summary import RunSummary
-from ragstone.tables.reading import READERS
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import page
 from ragstone.web.workbench.person import AnyRequest, person_of
+from ragstone.web.workbench.rows.files import rows_file
 
 A_PAGE = 50
 KINDS = ("questions", "rankings", "answers", "judgements")
@@ -86,16 +85,6 @@ def find_run(bench: Workbench, run_id: str) -> Path:
     )
 
 
-def rows_file(folder: Path, kind: str) -> Path | None:
-    """Return the file that holds a kind of row, of a run that goes on the rows so far; None without one."""
-    for ending in READERS:
-        path = folder / f"{kind}{ending}"
-        if path.is_file():
-            return path
-    partial = folder / f"{kind}.jsonl.partial"
-    return partial if partial.is_file() else None
-
-
 def kind_of_bench(names: Container[str]) -> str | None:
     """Return what kind of bench or study wrote these files last; None for none."""
     if LEADERBOARD in names:
@@ -118,17 +107,17 @@ def _entry(bench: Workbench, index: int, folder: Path) -> RunEntry | None:
     if kept and kept[0] == seen and PROGRESS not in dict(stats):
         return kept[1]
     written = max((stat.st_mtime for name, stat in stats if name != PROGRESS), default=0.0)
-    entry = _look(f"{index}/{folder.name}", folder, {name for name, _ in stats}, written)
+    entry = _look(f"{index}/{folder.name}", folder, {name for name, _ in stats}, written, bench.now())
     bench.seen[folder] = (seen, entry)
     return entry
 
 
-def _look(run_id: str, folder: Path, names: set[str], written: float) -> RunEntry | None:
+def _look(run_id: str, folder: Path, names: set[str], written: float, now: float) -> RunEntry | None:
     """Return the entry of a folder, None of one that holds no run."""
     entry = RunEntry(id=run_id, name=folder.name, folder=folder, written=written, kind="run")
     going = read_progress(folder)
     if going:
-        entry = msgspec.structs.replace(entry, life=going.life(time.time()))
+        entry = msgspec.structs.replace(entry, life=going.life(now))
     if "summary.json" in names:
         return _summarised(entry)
     if kind := kind_of_bench(names):

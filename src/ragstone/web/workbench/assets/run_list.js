@@ -1,0 +1,154 @@
+// The list of a run's questions: the server filters, sorts and pages; the address keeps what was chosen.
+"use strict";
+const list = document.getElementById("list");
+const FIELDS = ["search", "judge", "result", "found", "group", "cause", "low", "high", "sort"];
+const RESULT_WORDS = {
+  low: "low: below the middle of its scale", high: "high: the middle or above",
+  unscored: "not scored, for whatever reason", absent: "no judgement",
+};
+let groups = [], page = 0, asked = 0;
+
+function queryOf() {
+  const query = {};
+  const put = (name, value, nothing) => { if (value !== nothing && value !== "") query[name] = value; };
+  put("text", control("search").value.trim(), "");
+  put("judge", control("judge").value, "any");
+  put("result", control("result").value, "any");
+  put("found", control("found").value, "any");
+  const group = groups[control("group").value];
+  if (group) [query.tag, query.value] = group;
+  put("cause", control("cause").value, "any");
+  put("low", control("low").value, "");
+  put("high", control("high").value, "");
+  put("order", control("sort").value, "file");
+  if (page) query.at = page;
+  return query;
+}
+function takeAddress() {
+  const given = new URLSearchParams(location.search);
+  const set = (name, value) => { if (value !== null && (control(name).tagName === "INPUT" || [...control(name).options].some((one) => one.value === value))) control(name).value = value; };
+  set("search", given.get("text"));
+  for (const name of ["judge", "found", "cause", "low", "high"]) set(name, given.get(name));
+  set("sort", given.get("order"));
+  const group = groups.findIndex(([key, value]) => key === given.get("tag") && value === given.get("value"));
+  if (group >= 0) control("group").value = String(group);
+  if (given.get("result")) {
+    control("result").append(el("option", { value: given.get("result") }, RESULT_WORDS[given.get("result")] ?? given.get("result")));
+    control("result").value = given.get("result");
+  }
+  page = Math.max(0, Number(given.get("at")) || 0);
+}
+function offer(head) {
+  columns = head.columns;
+  severalSystems = new Set(columns.map((column) => column.system)).size > 1;
+  judged = columns.some((column) => column.model !== "none");
+  control("judge").append(...columns.map((column, place) => el("option", { value: String(place) }, optionName(column))));
+  groups = head.groups;
+  // The value is isolated, so that a right-to-left one leaves its number in place.
+  control("group").append(...groups.map(([key, value, n], place) =>
+    el("option", { value: String(place) }, `${key}: \u2068${value}\u2069 (${n.toLocaleString("en")})`)));
+  const left = head.n_groups - groups.length;
+  if (left) control("group").append(el("option", { disabled: true }, `${left.toLocaleString("en")} smaller: use the search`));
+  control("group").parentElement.hidden = !groups.length;
+  control("cause").append(...head.causes.map(([cause, n]) => el("option", { value: cause }, `${cause} (${n.toLocaleString("en")})`)));
+  control("cause").parentElement.hidden = !head.causes.length;
+}
+function offerResults(results) {
+  const menu = control("result");
+  const before = menu.value;
+  const wording = (name) => RESULT_WORDS[name] ?? WORDS[name.slice(3)];
+  menu.replaceChildren(el("option", { value: "any" }, "any result"),
+    ...Object.entries(results).map(([name, n]) => el("option", { value: name }, `${wording(name)} (${n.toLocaleString("en")})`)));
+  if (before !== "any" && !(before in results)) menu.append(el("option", { value: before }, `${wording(before) ?? before} (0)`));
+  menu.value = before;
+}
+function tell(mistake) {
+  const where = document.getElementById("rows-wrong");
+  where.hidden = !mistake;
+  where.textContent = mistake ? `The rows cannot be shown: ${mistake.message}` : "";
+}
+function elementOf(line) {
+  const item = lineElement(line);
+  const details = item.firstElementChild;
+  details.querySelector("summary").dataset.row = "";
+  details.line = line;
+  return item;
+}
+// Before line.js hears that a question opens: from now on, what it waits for is this question.
+list.addEventListener("toggle", (event) => {
+  const { line, open } = event.target;
+  if (!line || !open || event.target.querySelector(".opened")) return;
+  rowsReady = fetchDetail(line).catch((mistake) => {
+    event.target.querySelector("[role=alert]")?.remove();
+    event.target.append(el("p", { role: "alert", class: "notice bad" }, mistake.message));
+    return new Promise(() => {});
+  });
+}, true);
+/** Fetch the page that is chosen and show it; of two questions at once, the later one counts. */
+async function refresh() {
+  const mine = ++asked;
+  list.classList.add("waiting");
+  let found;
+  try { found = await ask("rows", queryOf()); } catch (mistake) { tell(mistake); return; } finally { if (mine === asked) list.classList.remove("waiting"); }
+  if (mine !== asked) return;
+  tell(null);
+  page = found.page;
+  offerResults(found.results);
+  list.replaceChildren(...found.lines.map(elementOf));
+  document.getElementById("nothing").hidden = found.lines.length > 0;
+  const of = found.of.toLocaleString("en");
+  document.getElementById("shown").textContent = found.n === found.of ? `${of} questions` : `${found.n.toLocaleString("en")} of ${of} questions`;
+  const last = Math.max(0, Math.ceil(found.n / 50) - 1);
+  for (const where of document.querySelectorAll("[data-pages]")) {
+    where.hidden = last === 0;
+    where.querySelector("span").textContent = `Page ${page + 1} of ${last + 1}`;
+    for (const [step, rel, end] of [["-1", "prev", 0], ["1", "next", last]]) {
+      const button = where.querySelector(`[data-step='${step}']`);
+      button.disabled = page === end;
+      button.dataset.rel = rel;
+    }
+  }
+  const query = new URLSearchParams(queryOf()).toString();
+  history.replaceState(null, "", location.pathname + (query ? "?" + query : "") + location.hash);
+}
+function chosen() { page = 0; return refresh(); }
+async function openLinked() {
+  if (!location.hash.startsWith("#q-")) return;
+  let id;
+  try { id = decodeURIComponent(location.hash.slice(3)); } catch { return; }
+  if (!document.getElementById("q-" + id)) {
+    try { page = (await ask("place", { question: id })).page; } catch (mistake) { tell(mistake); return; }
+    document.getElementById("tools").reset();
+    await refresh();
+  }
+  const node = document.getElementById("q-" + id);
+  if (!node) return;
+  node.open = true;
+  node.scrollIntoView();
+  node.querySelector("summary").focus({ preventScroll: true });
+}
+async function begin() {
+  try { offer(await ask("head")); } catch (mistake) { tell(mistake); return; }
+  takeAddress();
+  control("search").dataset.search = "";
+  document.getElementById("tools").hidden = false;
+  await refresh();
+  await openLinked();
+}
+document.getElementById("tools").addEventListener("submit", (event) => event.preventDefault());
+let waiting;
+for (const name of FIELDS) {
+  const typed = ["search", "low", "high"].includes(name);
+  control(name).addEventListener(typed ? "input" : "change", () => { clearTimeout(waiting); waiting = setTimeout(chosen, typed ? 200 : 0); });
+}
+document.getElementById("reset").addEventListener("click", () => { document.getElementById("tools").reset(); chosen(); });
+for (const button of document.querySelectorAll("[data-step]")) {
+  button.addEventListener("click", async () => {
+    page += Number(button.dataset.step);
+    await refresh();
+    document.getElementById("questions").scrollIntoView();
+    list.querySelector("[data-row]")?.focus({ preventScroll: true });
+  });
+}
+addEventListener("hashchange", openLinked);
+begin();
