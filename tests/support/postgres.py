@@ -56,9 +56,13 @@ class PostgresServer:
 
     def new_database(self) -> str:
         """Return the URL of an empty database."""
+        return self.url(self.new_database_name())
+
+    def new_database_name(self) -> str:
+        """Return the name of an empty database."""
         name = f"db{next(self._count)}"
         self.sql(f"CREATE DATABASE {name}")
-        return self.url(name)
+        return name
 
     def url(self, name: str = "postgres", user: str = USER) -> str:
         """Return the URL of a database by its socket."""
@@ -93,9 +97,9 @@ def serving_postgres() -> Iterator[PostgresServer]:
     """Give a server; skips where there is none, or nobody to run it as."""
     if not PROGRAMS:
         pytest.skip("needs PostgreSQL: apt-get install postgresql")
-    if os.geteuid() == 0:
-        if shutil.which("setpriv") is None or USER not in {entry.pw_name for entry in pwd.getpwall()}:
-            pytest.skip("PostgreSQL does not run as root, and there is no user postgres to run it as")
+    nobody = shutil.which("setpriv") is None or USER not in {entry.pw_name for entry in pwd.getpwall()}
+    if os.geteuid() == 0 and nobody:
+        pytest.skip("PostgreSQL does not run as root, and there is no user postgres to run it as")
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     folder.chmod(0o755)
     try:

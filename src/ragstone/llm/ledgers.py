@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from ragstone.config import Settings
 from ragstone.llm.ledger import Ledger
-from ragstone.llm.postgres_database import Database, database_at
+from ragstone.llm.postgres_database import Database
 from ragstone.llm.prompt import Completion
 
 
@@ -54,4 +54,4 @@ def open_ledger(settings: Settings, *, counting: bool = True) -> AnyLedger:
 def ledger_place(settings: Settings) -> Path | Database:
     """Return where the project's ledger is: a file, or the database of `[ledger] url`. Raises ConfigError."""
     url = settings.ledger.url
-    return settings.path(".ragstone") / "ledger.sqlite" if url is None else database_at(url)
+    return settings.path(".ragstone") / "ledger.sqlite" if url is None else Database(url)

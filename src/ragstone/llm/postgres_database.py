@@ -36,9 +36,15 @@ TABLES = (
     "CREATE TABLE ragstone_format (version integer NOT NULL)",
 )
 
+UNREADABLE = (
+    "[ledger] url: it cannot be read. Write postgresql://user@host:5432/database, and signs such as @ : / ? "
+    "# % and spaces in names and passwords as %40 %3A %2F %3F %23 %25 %20. Without it, the ledger is the "
+    "file .ragstone/ledger.sqlite."
+)
+
 _HOST = r"(?:[\w.%-]*|\[[\da-fA-F:.%]+\])(?::\d*)?"
 _URL = re.compile(
-    r"(?P<scheme>postgres(?:ql)?)://(?:(?P<user>[^:@/?#]*)(?::[^@/?#]*)?@)?"
+    r"postgres(?:ql)?://(?:(?P<user>[^:@/?#]*)(?::[^@/?#]*)?@)?"
     rf"(?P<hosts>{_HOST}(?:,{_HOST})*)(?P<name>/[^@?#]*)?(?:\?(?P<more>[^@#]*))?"
 )
 _SHOWN = ("host", "port", "user", "dbname", "sslmode")
@@ -71,31 +77,26 @@ _PASSING = re.compile(r"08...|53300|57P0[123]|40001|40P01|55P03")
 
 
 class Database(msgspec.Struct, frozen=True):
-    """The address of a database. Shown as text it is without password."""
+    """The address of a database. Shown as text it is without password.
+
+    One that is no URL of PostgreSQL's raises ConfigError; so does one that can be read in two ways, for an
+    @ or / that stands unquoted in a password puts the rest of it where hosts and names are shown.
+    """
 
     url: str
 
+    def __post_init__(self) -> None:
+        if _URL.fullmatch(self.url) is None:
+            raise ConfigError(UNREADABLE)
+
     def __str__(self) -> str:
         found = _URL.fullmatch(self.url)
-        if found is None:  # what cannot be read may have its password anywhere
-            return "postgresql://***"
-        user = f"{found['user']}@" if found["user"] else ""
-        more = [f"{key}={value}" for key, value in parse_qsl(found["more"] or "") if key in _SHOWN]
-        return (
-            f"postgresql://{user}{found['hosts']}{found['name'] or ''}{'?' if more else ''}{'&'.join(more)}"
-        )
+        parts = {} if found is None else found.groupdict("")
+        user = f"{parts['user']}@" if parts["user"] else ""
+        more = "&".join(f"{key}={value}" for key, value in parse_qsl(parts["more"]) if key in _SHOWN)
+        return f"postgresql://{user}{parts['hosts']}{parts['name']}{'?' if more else ''}{more}"
 
     __repr__ = __str__
-
-
-def database_at(url: str) -> Database:
-    """Return the database at a URL. Raises ConfigError for one that is none of PostgreSQL's."""
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise ConfigError(
-            "[ledger] url: it is none of PostgreSQL's, which look like postgresql://user@host/database. "
-            "Without it, the ledger is the file .ragstone/ledger.sqlite."
-        )
-    return Database(url)
 
 
 def import_psycopg() -> None:
@@ -129,10 +130,7 @@ def connect(database: Database, *, make: bool = True) -> "Connection":
             tcp_user_timeout=UNANSWERED_MS,
         )
     except psycopg.ProgrammingError:  # its words quote the URL, password and all
-        raise ConfigError(
-            "[ledger] url cannot be read: it must look like postgresql://user@host:5432/database, and signs "
-            "such as @ : / and spaces in a password are written as %40 %3A %2F %20."
-        ) from None
+        raise ConfigError(UNREADABLE) from None
     try:
         _check_tables(connection, database, make)
     except BaseException:
@@ -207,8 +205,12 @@ def _check_tables(connection: "Connection", database: Database, make: bool) -> N
 
 def _version(connection: "Connection") -> int | None:
     """Return the format of the tables, None where there are none."""
-    found = connection.execute("SELECT to_regclass('ragstone_format') IS NOT NULL").fetchone()
-    if not (found and found[0]):
+    # Not to_regclass: it may remember from before the lock that there was no such table.
+    found = connection.execute(
+        "SELECT FROM pg_catalog.pg_tables"
+        " WHERE tablename = 'ragstone_format' AND schemaname = ANY (current_schemas(false))"
+    ).fetchone()
+    if found is None:
         return None
     row = connection.execute("SELECT max(version) FROM ragstone_format").fetchone()
-    return None if row is None else int(row[0])
+    return None if row is None or row[0] is None else int(row[0])
