@@ -1,5 +1,6 @@
 """Every stage that ragstone.toml declares, one after the other, into one run folder."""
 
+import contextlib
 from collections.abc import AsyncIterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -24,6 +25,7 @@ from ragstone.engine.notes import (
 )
 from ragstone.engine.output import make_folder, write_stream
 from ragstone.engine.progress import Progress, silent
+from ragstone.engine.progress_file import told_on_disk
 from ragstone.engine.session import Session, open_session
 from ragstone.engine.stages import (
     ChunkedCorpus,
@@ -92,8 +94,9 @@ async def _run(
     judges = checked_judges(settings)
     folder = run_folder(settings)
     make_folder(folder)
-    with held(folder):
+    with held(folder), contextlib.ExitStack() as ending:
         check_manifest(folder, settings, force)
+        progress = ending.enter_context(told_on_disk(folder, progress))
         notes = copy_certificate(settings, folder)
         opened = open_session(settings, caps=caps, offline=offline, batch=batch, progress=progress)
         async with opened as session:
