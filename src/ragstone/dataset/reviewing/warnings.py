@@ -30,7 +30,7 @@ class Others:
                 self._alike[key].append(question.id)
 
     def repeated_by(self, question: Question) -> str | None:
-        """Return the id of a question of the same language that this one repeats, None where there is none."""
+        """Return the id of a question of its language that this one repeats, None where there is none."""
         named = dict.fromkeys(name for key in _keys(question.question) for name in self._alike.get(key, ()))
         ids = [name for name in named if name != question.id and self._texts[name][1] == question.lang]
         texts = [*(self._texts[name][0] for name in ids), question.question]

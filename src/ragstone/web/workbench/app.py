@@ -13,8 +13,18 @@ from ragstone.errors import RagstoneError
 from ragstone.web.workbench import entering, frame, guard, live, people, run_page, runs
 from ragstone.web.workbench.desk import Workbench
 from ragstone.web.workbench.person import AnyRequest
+from ragstone.web.workbench.reviewing import calls, pages
 
-ROUTES = (frame.asset, *runs.ROUTES, *run_page.ROUTES, *live.ROUTES, *entering.ROUTES, *people.ROUTES)
+ROUTES = (
+    frame.asset,
+    *runs.ROUTES,
+    *run_page.ROUTES,
+    *live.ROUTES,
+    *entering.ROUTES,
+    *people.ROUTES,
+    *pages.ROUTES,
+    *calls.ROUTES,
+)
 
 
 def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:

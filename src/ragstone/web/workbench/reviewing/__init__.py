@@ -1,0 +1,1 @@
+"""Review of evaluation sets: people accept, edit and reject questions."""

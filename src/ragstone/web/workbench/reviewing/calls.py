@@ -1,0 +1,303 @@
+"""What scripts of a review ask of the server: to decide, to take back, to mark words, to check an edit."""
+
+import re
+from typing import Literal
+
+import msgspec
+from litestar import get, post
+from litestar.exceptions import ClientException
+from litestar.params import FromPath, FromQuery, JSONBody
+from msgspec import UNSET
+
+from ragstone.dataset.evidence import find_evidence
+from ragstone.dataset.reviewing import Decision, Item, Quoted, Values
+from ragstone.dataset.reviewing.anchoring import quote
+from ragstone.dataset.reviewing.decision import FIELDS, Reason, digest_of, replaced, values_of
+from ragstone.dataset.reviewing.marking import LONGEST, Shown, at_words, marked, show, to_points
+from ragstone.dataset.reviewing.warnings import warnings_of
+from ragstone.errors import DataError
+from ragstone.records import Evidence, Question
+from ragstone.web.workbench.desk import AtWorkbench
+from ragstone.web.workbench.person import AnyRequest, person_of
+from ragstone.web.workbench.reviewing.opened import Opened, open_review
+from ragstone.web.workbench.reviewing.views import shown_spans
+
+ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+LONGEST_TEXT = 20_000  # characters of a field that is edited
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of a question as an edit wants them; those left alone are absent."""
+
+    question: str | msgspec.UnsetType = UNSET
+    reference: str | list[str] | msgspec.UnsetType | None = UNSET
+    kind: Literal["open", "true_false", "multi"] | msgspec.UnsetType = UNSET
+    answerable: bool | msgspec.UnsetType | None = UNSET
+    tags: dict[str, str] | msgspec.UnsetType | None = UNSET
+    evidence: list[Quoted] | msgspec.UnsetType | None = UNSET
+
+
+class Deciding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A decision as the page sends it. stands: the id of the last decision that its reader saw."""
+
+    id: str
+    question_id: str
+    decision: Literal["accept", "reject", "edit"]
+    stands: str
+    reason: Reason | None = None
+    comment: str | None = None
+    change: Change | None = None
+
+
+class Undoing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which decision to take back: the last on a question, or without one the last of whoever asks."""
+
+    id: str
+    question_id: str | None = None
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands for a question, in words, and the id of the last decision."""
+
+    question_id: str
+    stands: str
+    said: str
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question by its id."""
+
+    question_id: str
+
+
+class Marking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was marked in the part `text[start:end]` of a document: UTF-16 units from its beginning, words."""
+
+    document_id: str
+    start: int
+    end: int
+    marked_from: int
+    marked_to: int
+    words: str
+
+
+class Seeking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words that are to be found in a document."""
+
+    document_id: str
+    words: str
+
+
+class Checking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question, and how it is to be changed."""
+
+    question_id: str
+    change: Change
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks say, in words."""
+
+    warnings: list[str]
+
+
+@post("/review/{set_id:str}/decide", sync_to_thread=True)
+def decide(
+    request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Deciding]
+) -> Standing:
+    """Keep a decision, and say what stands. 409 where somebody has decided in the meantime."""
+    person = person_of(request, needs="owner" if data.decision == "edit" else "annotator")
+    opened = open_review(bench, set_id)
+    item = opened.item(data.question_id)
+    given: dict[str, object] = {}
+    if data.decision == "edit":
+        now = item.question
+        edited, quoted = changed(opened, item, data.change or Change())
+        names = [name for name in FIELDS if getattr(now, name) != getattr(edited, name)]
+        if not names:
+            raise ClientException("Nothing was changed. To keep it as it is, accept it.")
+        given = {"before": values_of(now, names), "after": values_of(edited, names), "evidence": quoted}
+    else:
+        given = {"evidence": _whole(opened, item.question)}
+    try:
+        decision = Decision(
+            id=_checked(data.id),
+            question_id=data.question_id,
+            decision=data.decision,
+            person=person.name,
+            reason=data.reason,
+            comment=(data.comment or "").strip() or None,
+            seen=digest_of(item.question),
+            **given,  # type: ignore[arg-type]
+        )
+    except ValueError as mistake:
+        raise ClientException(str(mistake)) from None
+    opened.decide(decision, data.stands, person)
+    bench.audit(
+        request, "review", set=opened.entry.name, question=decision.question_id, did=decision.decision
+    )
+    return _standing(opened, data.question_id)
+
+
+@post("/review/{set_id:str}/undo", sync_to_thread=True)
+def undo(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Undoing]) -> Standing:
+    """Take back the last decision on a question, or the last of whoever asks; say what stands."""
+    person = person_of(request, needs="annotator")
+    opened = open_review(bench, set_id)
+    last = opened.last(data.question_id) if data.question_id else opened.last_of(person.name)
+    if last is None:
+        raise ClientException("There is nothing to take back.")
+    decision = Decision(
+        id=_checked(data.id),
+        question_id=last.question_id,
+        decision="undo",
+        person=person.name,
+        undoes=last.id,
+    )
+    opened.decide(decision, last.id, person)
+    bench.audit(request, "review", set=opened.entry.name, question=decision.question_id, did="undo")
+    return _standing(opened, last.question_id)
+
+
+@post("/review/{set_id:str}/stands", sync_to_thread=True)
+def stands(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Asked]) -> Standing:
+    """Say what stands for a question now."""
+    person_of(request)
+    opened = open_review(bench, set_id)
+    opened.item(data.question_id)
+    return _standing(opened, data.question_id)
+
+
+@get("/review/{set_id:str}/part", sync_to_thread=True)
+def part(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    set_id: FromPath[str],
+    document: FromQuery[str],
+    start: FromQuery[int] = 0,
+    end: FromQuery[int] = 2400,
+    evidence: FromQuery[str] = "[]",
+) -> Shown:
+    """Give a part of a document in pieces, with evidence marked, which is a list of spans as JSON."""
+    person_of(request)
+    text = _text(open_review(bench, set_id), document)
+    try:
+        spans = msgspec.json.decode(evidence, type=list[Evidence])
+    except msgspec.DecodeError as mistake:
+        raise ClientException(f"evidence: {mistake}") from None
+    start = max(0, start)
+    return show(document, text, *at_words(text, start, min(end, start + LONGEST)), spans)
+
+
+@post("/review/{set_id:str}/mark", sync_to_thread=True)
+def mark(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Marking]) -> Quoted:
+    """Give what was marked as evidence: of whole characters, offsets in code points, with its words."""
+    person_of(request, needs="owner")
+    text = _text(open_review(bench, set_id), data.document_id)
+    if not 0 <= data.start <= data.end <= len(text):
+        raise ClientException("This part of the document is not there: load the page anew.")
+    shown = text[data.start : data.end]
+    if shown[to_points(shown, data.marked_from) : to_points(shown, data.marked_to)] != data.words:
+        raise ClientException("The document has changed since it was shown: load the page anew.")
+    start, end = marked(shown, data.marked_from, data.marked_to)
+    start, end = start + data.start, end + data.start
+    return Quoted(document_id=data.document_id, start=start, end=end, text=text[start:end])
+
+
+@post("/review/{set_id:str}/find", sync_to_thread=True)
+def find(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Seeking]) -> Quoted:
+    """Give the place in a document that holds these words, as evidence."""
+    person_of(request, needs="owner")
+    text = _text(open_review(bench, set_id), data.document_id)
+    found = find_evidence(data.words[:LONGEST_TEXT], text)
+    if found is None:
+        raise ClientException("The document does not hold these words. Copy them from it.")
+    words = text[found.start : found.end]
+    return Quoted(document_id=data.document_id, start=found.start, end=found.end, text=words)
+
+
+@post("/review/{set_id:str}/check", sync_to_thread=True)
+def check(
+    request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Checking]
+) -> Checked:
+    """Say what the checks have against a question as it is being edited."""
+    person_of(request)
+    opened = open_review(bench, set_id)
+    edited, _ = changed(opened, opened.item(data.question_id), data.change)
+    return Checked(warnings=warnings_of(edited, opened.others, opened.text_of))
+
+
+def changed(opened: Opened, item: Item, change: Change) -> tuple[Question, list[Quoted] | None]:
+    """Return a question as an edit wants it, and its evidence with its words.
+
+    Raises DataError for what cannot be: no text, evidence whose words do not stand there, a reference or
+    evidence of what no document answers.
+    """
+    now = item.question
+    given = {name: getattr(change, name) for name in FIELDS if name != "evidence"}
+    edited = replaced(now, Values(**given))
+    quoted: list[Quoted] | None
+    if change.evidence is UNSET:
+        quoted = _whole(opened, now)
+    else:
+        quoted = _verified(opened, change.evidence or [])
+        edited = replaced(edited, Values(evidence=[one.span() for one in quoted or ()] or None))
+    if not edited.question.strip():
+        raise DataError("The question is empty. To leave it out of the set, reject it.")
+    texts = [
+        edited.question,
+        *([edited.reference] if isinstance(edited.reference, str) else edited.reference or []),
+    ]
+    if max(map(len, texts)) > LONGEST_TEXT:
+        raise DataError(f"A text is longer than {LONGEST_TEXT:,} characters.")
+    if edited.answerable is False and (edited.reference or edited.evidence):
+        raise DataError(
+            "What no document answers has no reference and no evidence: remove them, or say that it can be "
+            "answered."
+        )
+    return edited, quoted
+
+
+def _verified(opened: Opened, quoted: list[Quoted]) -> list[Quoted] | None:
+    """Return evidence that has been looked up: its words stand where it says. Raises DataError."""
+    unique = {(one.document_id, one.start, one.end): one for one in quoted}
+    spans = [unique[place].span() for place in sorted(unique)]
+    if spans and opened.text_of is None:
+        raise DataError("There are no documents, so evidence cannot be marked.")
+    found = quote(spans, opened.text_of) if opened.text_of else None
+    for one in found or ():
+        if unique[one.document_id, one.start, one.end].text != one.text:
+            raise DataError(
+                f"The document {one.document_id} has changed: other words stand there now. Mark them anew."
+            )
+    return found
+
+
+def _whole(opened: Opened, question: Question) -> list[Quoted] | None:
+    """Return the evidence with its words as it was shown; None where there is none, or not all can be."""
+    quoted, wrong = shown_spans(opened, question)
+    return None if wrong else quoted or None
+
+
+def _text(opened: Opened, document_id: str) -> str:
+    if opened.documents is None:
+        raise ClientException("There are no documents beside this set.")
+    text = opened.documents.text_of(document_id)
+    if text is None:
+        raise ClientException(f"There is no document {document_id!r}. See its id in the documents' file.")
+    return text
+
+
+def _standing(opened: Opened, question_id: str) -> Standing:
+    last = opened.last(question_id)
+    said = opened.told(question_id) if last else "undecided"
+    return Standing(question_id=question_id, stands=last.id if last else "", said=said)
+
+
+def _checked(name: str) -> str:
+    if not ID.fullmatch(name):
+        raise ClientException("A decision's id has 8 to 64 letters, digits, - or _.")
+    return name
+
+
+ROUTES = (decide, undo, stands, part, mark, find, check)

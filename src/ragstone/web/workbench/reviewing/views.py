@@ -1,0 +1,272 @@
+"""What of a review is shown: which questions a reviewer asked for, and one of them with all that is known."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlencode
+
+import msgspec
+
+from ragstone.dataset.candidate import REASONS
+from ragstone.dataset.reviewing import Decision, Item, Quoted
+from ragstone.dataset.reviewing.marking import Shown, show, window
+from ragstone.dataset.reviewing.warnings import warnings_of
+from ragstone.records import Evidence, Question, references
+from ragstone.web.workbench.reviewing.opened import Opened
+
+A_PAGE = 50
+MOST_TAGS = 200  # that the list offers
+MOST_DOCUMENTS = 4  # shown at once
+STATES = {
+    "": "all",
+    "undecided": "undecided",
+    "accepted": "accepted",
+    "edited": "edited",
+    "rejected": "rejected",
+    "look": "to be looked at again",
+}
+FROM = {"": "whatever critics said", "passed": "critics let it pass", "lost": "lost in the build"}
+SHOWN_APART = {"rationales", "evidence_found", "quote", "lost", "critics", "review"}  # of the metadata
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a reviewer asked for: text in question, reference or id; a state of STATES; where from, of FROM.
+
+    critic, most: a critic that gave it at most so much. tag: `name=value`.
+    """
+
+    text: str = ""
+    state: str = ""
+    source: str = ""
+    critic: str = ""
+    most: str = ""
+    tag: str = ""
+
+    def query(self) -> str:
+        """Return this as the query of an address."""
+        return urlencode(msgspec.to_builtins(self))
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """A question in the list. state: of STATES; lost: why the build lost it; flags: low scores."""
+
+    id: str
+    question: str
+    reference: str
+    state: str
+    lost: str | None
+    scores: dict[str, float]
+    lang: str | None
+
+
+class Score(msgspec.Struct, frozen=True, kw_only=True):
+    """What a critic gave, and why."""
+
+    critic: str
+    score: float
+    low: bool
+    reason: str
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """A question as its page shows it.
+
+    stands: the id of the last decision. notes: of its metadata. shown: the documents, with the evidence
+    marked. quoted: the evidence with its words; wrong: why it cannot be shown. warnings: of the checks.
+    """
+
+    question: Question
+    references: list[str]
+    state: str
+    look: str | None
+    lost: tuple[str, str] | None
+    scores: list[Score]
+    notes: list[tuple[str, str]]
+    stands: str
+    stack: Sequence[Decision]
+    shown: list[Shown]
+    quoted: list[Quoted]
+    wrong: str | None
+    warnings: list[str]
+
+
+def chosen_items(opened: Opened, chosen: Chosen) -> list[int]:
+    """Return the numbers of the questions that were asked for, in the order of the file."""
+    return [number for number, item in enumerate(opened.items) if fits(item, chosen)]
+
+
+def fits(item: Item, chosen: Chosen) -> bool:
+    """Say whether a question is one of those that were asked for."""
+    question = item.question
+    if chosen.state and state_of(item) != chosen.state:
+        return False
+    if chosen.source and (item.lost is not None) != (chosen.source == "lost"):
+        return False
+    if chosen.tag and not _tagged(question, chosen.tag):
+        return False
+    if chosen.critic and not _at_most(question, chosen.critic, chosen.most):
+        return False
+    return not chosen.text or _says(question, chosen.text.casefold())
+
+
+def state_of(item: Item) -> str:
+    """Return the key of STATES that a question has."""
+    if item.look:
+        return "look"
+    return item.outcome or "undecided"
+
+
+def neighbours(numbers: Sequence[int], number: int) -> tuple[int | None, int | None]:
+    """Return the question before and after one, of those asked for; it need not be one of them."""
+    before = [one for one in numbers if one < number]
+    after = [one for one in numbers if one > number]
+    return before[-1] if before else None, after[0] if after else None
+
+
+def next_open(opened: Opened, chosen: Chosen, number: int) -> int | None:
+    """Return the next undecided question of those asked for, from the first again after the last."""
+    wanted = (
+        chosen if chosen.state in ("", "undecided", "look") else msgspec.structs.replace(chosen, state="")
+    )
+    left = [
+        one for one in chosen_items(opened, wanted) if one != number and opened.items[one].outcome is None
+    ]
+    return next((one for one in left if one > number), left[0] if left else None)
+
+
+def line_of(item: Item) -> Line:
+    """Return a question as the list shows it."""
+    question = item.question
+    return Line(
+        id=question.id,
+        question=question.question,
+        reference=" · ".join(references(question)),
+        state=state_of(item),
+        lost=_lost_words(item)[0] if item.lost else None,
+        scores=question.scores or {},
+        lang=question.lang,
+    )
+
+
+def tags_of(questions: Iterable[Question]) -> dict[str, int]:
+    """Return `name=value` of the tags that questions have and how many have it, most first, language too."""
+    found: Counter[str] = Counter()
+    for question in questions:
+        found.update(_all_tags(question))
+    return dict(found.most_common(MOST_TAGS))
+
+
+def critics_of(questions: Iterable[Question]) -> list[str]:
+    """Return the critics that have scored any of the questions."""
+    return list(dict.fromkeys(name for question in questions for name in question.scores or {}))
+
+
+def view_of(opened: Opened, item: Item) -> View:
+    """Return a question with all that its page shows."""
+    question = item.question
+    last = opened.last(question.id)
+    spans, wrong = shown_spans(opened, question)
+    return View(
+        question=question,
+        references=references(question),
+        state=state_of(item),
+        look=item.look,
+        lost=_lost_words(item) if item.lost else None,
+        scores=_scores(question, opened.threshold),
+        notes=_notes(question),
+        stands=last.id if last else "",
+        stack=item.stack,
+        shown=documents_shown(opened, question, spans),
+        quoted=spans,
+        wrong=wrong,
+        warnings=warnings_of(question, opened.others, opened.text_of),
+    )
+
+
+def shown_spans(opened: Opened, question: Question) -> tuple[list[Quoted], str | None]:
+    """Return the evidence that can be shown, with its words; and why some of it cannot."""
+    if opened.documents is None:
+        return [], (
+            "There are no documents beside this set, so evidence cannot be shown or marked. Put "
+            "`documents.jsonl` beside the questions, or name it as `paths` in `[documents]` of ragstone.toml."
+        )
+    quoted, wrong = [], None
+    for span in question.evidence or ():
+        text = opened.documents.text_of(span.document_id)
+        if text is None:
+            wrong = f"The document {span.document_id} of its evidence is not in {opened.documents.path.name}."
+        elif not 0 <= span.start < span.end <= len(text):
+            wrong = (
+                f"Its evidence [{span.start}:{span.end}] is no part of the document {span.document_id}, "
+                f"which has {len(text):,} characters: mark it anew."
+            )
+        else:
+            words = text[span.start : span.end]
+            quoted.append(Quoted(document_id=span.document_id, start=span.start, end=span.end, text=words))
+    return quoted, wrong
+
+
+def documents_shown(opened: Opened, question: Question, quoted: Sequence[Quoted]) -> list[Shown]:
+    """Return the parts of the documents that hold the evidence, and the beginnings of others it names."""
+    spans = [one.span() for one in quoted]
+    names = dict.fromkeys([*(one.document_id for one in spans), *(question.document_ids or ())])
+    tempting = (question.metadata or {}).get("tempting")
+    if isinstance(tempting, dict) and isinstance(tempting.get("document_id"), str):
+        names.setdefault(tempting["document_id"])
+    found = []
+    for name in list(names)[:MOST_DOCUMENTS]:
+        text = opened.documents.text_of(name) if opened.documents else None
+        if text is not None:
+            own = [span for span in spans if span.document_id == name]
+            found.append(show(name, text, *window(text, own or _tempting(question, name)), spans))
+    return found
+
+
+def _tempting(question: Question, name: str) -> list[Evidence]:
+    """Return what may be taken for the answer of a question that nothing answers."""
+    span = (question.metadata or {}).get("tempting")
+    if not isinstance(span, dict) or span.get("document_id") != name:
+        return []
+    return [msgspec.convert(span, Evidence)]
+
+
+def _lost_words(item: Item) -> tuple[str, str]:
+    """Return why the build lost a question, and what exactly was found."""
+    lost = item.lost or {}
+    reason = str(lost.get("reason", ""))
+    return REASONS[reason][1] if reason in REASONS else reason, str(lost.get("detail", ""))
+
+
+def _scores(question: Question, threshold: int) -> list[Score]:
+    rationales = (question.metadata or {}).get("rationales")
+    reasons = rationales if isinstance(rationales, dict) else {}
+    return [
+        Score(critic=name, score=score, low=score < threshold, reason=str(reasons.get(name, "")))
+        for name, score in (question.scores or {}).items()
+    ]
+
+
+def _notes(question: Question) -> list[tuple[str, str]]:
+    return [
+        (name, value if isinstance(value, str) else msgspec.json.encode(value).decode())
+        for name, value in (question.metadata or {}).items()
+        if name not in SHOWN_APART
+    ]
+
+
+def _all_tags(question: Question) -> list[str]:
+    tags = [f"{name}={value}" for name, value in (question.tags or {}).items()]
+    return [*tags, f"lang={question.lang}"] if question.lang else tags
+
+
+def _tagged(question: Question, tag: str) -> bool:
+    return tag in _all_tags(question)
+
+
+def _at_most(question: Question, critic: str, most: str) -> bool:
+    score = (question.scores or {}).get(critic)
+    return score is not None and (not most.isdecimal() or score <= int(most))
+
+
+def _says(question: Question, text: str) -> bool:
+    texts = [question.id, question.question, *references(question)]
+    return any(text in one.casefold() for one in texts)
