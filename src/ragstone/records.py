@@ -230,7 +230,12 @@ AnyRow = Document | Chunk | Question | Ranking | Answer | Judgement | Label
 
 def references(row: Question | Answer) -> list[str]:
     """Return the alternatives of the reference, none of them blank; empty where there is no reference."""
-    given = row.reference if isinstance(row.reference, list) else [row.reference or ""]
+    return alternatives(row.reference)
+
+
+def alternatives(reference: str | list[str] | None) -> list[str]:
+    """Return the alternatives of a reference, none of them blank."""
+    given = reference if isinstance(reference, list) else [reference or ""]
     return [text for text in given if text.strip()]
 
 

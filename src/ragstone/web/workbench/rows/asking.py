@@ -9,7 +9,7 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.records import STATUSES
 from ragstone.report.embedded import Cell, Column, Line
-from ragstone.web.workbench.rows.indexing import plain
+from ragstone.web.workbench.rows.indexing import CODES, plain
 
 if TYPE_CHECKING:
     import duckdb
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 A_PAGE = 50
 MOST_GROUPS = 40  # offered in the menu, as in the report: a longer menu is worse than the search
 
-SCORED = "status = 'scored'"
+SCORED = f"status = {CODES['scored']}"
 ON_SCALE = f"{SCORED} AND NOT isnan(c.low)"  # NaN is what an index has for none, and DuckDB's greatest number
 MIDDLE = "(c.low + c.high) / 2"
 RESULTS = {
     "low": f"{ON_SCALE} AND score < {MIDDLE}",
     "high": f"{ON_SCALE} AND score >= {MIDDLE}",
-    "unscored": "status <> 'scored'",
-    **{f"is-{status}": f"status = '{status}'" for status in STATUSES},
+    "unscored": f"NOT {SCORED}",
+    **{f"is-{status}": f"status = {code}" for status, code in CODES.items()},
 }
 FOUND = {"found": "found > 0", "first": "found = 1", "missed": "found = 0", "unknown": "found = -1"}
 # As the report sorts: what has no score comes last, whichever way.
@@ -129,7 +129,7 @@ def lines_at(con: "duckdb.DuckDBPyConnection", places: Sequence[int], n_columns:
     cells: dict[int, list[Cell]] = {place: [None] * n_columns for place in places}
     rows = con.execute(f"SELECT place, col, status, score FROM cells WHERE place IN ({wanted})").fetchall()  # noqa: S608
     for place, column, status, score in rows:
-        cells[place][column] = score if status == "scored" else status
+        cells[place][column] = score if status == CODES["scored"] else STATUSES[status]
     decode = msgspec.json.Decoder(Line).decode
     return [msgspec.structs.replace(decode(texts[place]), cells=cells[place]) for place in places]
 

@@ -4,8 +4,11 @@ import hashlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from ragstone.errors import DataError
 from ragstone.records import Answer, AnyRow, Chunk, Document, Judgement, Question, Ranking
@@ -14,6 +17,11 @@ from ragstone.report.blame import BLAME, CAUSES
 from ragstone.tables import partial_path, read_rows, write_rows
 from ragstone.tables.reading import READERS
 
+RowT = TypeVar("RowT")
+Ints = NDArray[np.int64]
+
+BLOCK_BYTES = 16_000_000
+NEWLINE = ord("\n")
 INDEX_VERSION = 1  # of the tables that indexing.py makes: a new one makes them anew
 TICK_S = 0.02
 """What the clock of a file system may lag behind: a file changed so lately may change again unnoticed."""
@@ -87,21 +95,51 @@ def _is_ours(path: Path, row_type: type) -> bool:
     return True
 
 
-def spans(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each line that is not blank, with the place where it starts in the file.
+def decoded(path: Path, row_type: type[RowT]) -> Iterator[tuple[list[RowT], Ints, Ints]]:
+    """Yield the rows of a file by the block, with the place where the line of each starts, and its length.
 
-    The last line of a file that is being written is left out until it is whole.
+    The last line of a file that is being written is left out until it is whole. Raises DataError.
     """
-    start = 0
-    with path.open("rb") as file:
-        for line in file:
-            if not line.isspace() and not (path.suffix == ".partial" and not line.endswith(b"\n")):
-                yield start, line
-            start += len(line)
+    decoder = msgspec.json.Decoder(row_type)
+    for start, block in _blocks(path):
+        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == NEWLINE) + 1
+        starts = np.concatenate(([0], ends[:-1]))
+        try:
+            rows = decoder.decode_lines(block)
+        except msgspec.DecodeError:
+            raise _wrong_line(path, start, block, decoder) from None
+        if len(rows) != len(starts):
+            written = [not block[at:end].isspace() for at, end in zip(starts, ends, strict=True)]
+            starts, ends = starts[written], ends[written]
+        yield rows, starts + start, ends - starts
 
 
-def wrong_line(path: Path, start: int, mistake: Exception) -> DataError:
-    """Return the error of a line that is no row."""
+def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield whole lines, some megabytes at once, with the place where they start in the file."""
+    start, left = 0, b""
     with path.open("rb") as file:
-        number = file.read(start).count(b"\n") + 1
-    return DataError(f"{path}:{number}: not a row ({mistake}). Restore the file, or run the command again.")
+        while read := file.read(BLOCK_BYTES):
+            whole, newline, rest = (left + read).rpartition(b"\n")
+            if newline:
+                yield start, whole + newline
+                start += len(whole) + 1
+            left = rest
+    if left and path.suffix != ".partial":
+        yield start, left + b"\n"
+
+
+def _wrong_line(path: Path, start: int, block: bytes, decoder: "msgspec.json.Decoder[RowT]") -> DataError:
+    """Return the error of a block that has a line that is no row."""
+    with path.open("rb") as file:
+        number = file.read(start).count(b"\n")
+    for line in block.splitlines():
+        number += 1
+        try:
+            if not line.isspace():
+                decoder.decode(line)
+        except msgspec.DecodeError as mistake:
+            return DataError(
+                f"{path}:{number}: not a row ({mistake}). Restore the file, or run the command that wrote it "
+                "again."
+            )
+    return DataError(f"{path}: changed while it was read. Try again.")

@@ -5,7 +5,6 @@ kept, but the places where they stand, so that a question is opened by reading i
 """
 
 import unicodedata
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,35 +13,59 @@ import msgspec
 import numpy as np
 
 from ragstone.errors import MissingExtra
-from ragstone.records import Answer, Question, Ranking, Status, references
+from ragstone.records import STATUSES, Ranking, Status, alternatives
 from ragstone.report.blame import read_blame, read_causes
 from ragstone.report.embedded import Line
-from ragstone.report.joining import first_rank, preview, relevant_documents, worst_rank
+from ragstone.report.joining import first_rank, preview, worst_rank
 from ragstone.retrieval import ranked_documents
-from ragstone.web.workbench.rows.files import RunFiles, as_lines, spans, wrong_line
+from ragstone.web.workbench.rows.files import KINDS, RunFiles, as_lines, decoded
 
 if TYPE_CHECKING:
     import duckdb
 
 RowT = TypeVar("RowT")
+Table = dict[str, Any]  # name of a column -> array
+LINES = {
+    "kind": np.uint8,
+    "start": np.int64,
+    "size": np.int64,
+}  # the kind of a row, and where its line stands
 ColumnKey = tuple[str, str, str, str]  # system, judge, metric, model
 
 
-class _Named(msgspec.Struct):
+class _Named(msgspec.Struct, gc=False):
     id: str
     document_id: str | None = None
 
 
-class _Given(msgspec.Struct):
+class _Given(msgspec.Struct, gc=False):
     id: str | None = None
     document_id: str | None = None
 
 
-class _Answer(Answer, frozen=True, kw_only=True):
-    contexts: list[_Given] | None = None  # type: ignore[assignment]
+class _Asked(msgspec.Struct, gc=False):
+    """What a line needs of a question, or of an answer that carries its question."""
+
+    question: str | None = None
+    reference: str | list[str] | None = None
+    tags: dict[str, str] | None = None
 
 
-class _Judged(msgspec.Struct):
+class _Question(_Asked, gc=False, kw_only=True):
+    id: str
+    document_ids: list[str] | None = None
+    answerable: bool | None = None
+    lang: str | None = None
+
+
+class _Answer(_Asked, gc=False, kw_only=True):
+    question_id: str
+    answer: str
+    contexts: list[_Given] | None = None
+    error: str | None = None
+
+
+class _Judged(msgspec.Struct, gc=False):
     question_id: str
     system: str
     judge: str
@@ -53,12 +76,17 @@ class _Judged(msgspec.Struct):
     scale: tuple[float, float] | None = None
 
 
-class _Seen(msgspec.Struct):
+class _Seen(msgspec.Struct, gc=False):
     """What is known of one question."""
 
-    question: Question | None = None
+    question: _Question | None = None
     answers: list[_Answer] = []
     ranked: list[int | None] = []
+
+
+CODES: dict[Status, int] = {status: code for code, status in enumerate(STATUSES)}
+"""Status -> how an index has it: a number is stored in a tenth of the time of a text."""
+KIND_CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
 def make_index(files: RunFiles, target: Path) -> None:
@@ -68,7 +96,7 @@ def make_index(files: RunFiles, target: Path) -> None:
     with_tables(target, reading.tables())
 
 
-def with_tables(target: Path, tables: dict[str, dict[str, Any]]) -> None:
+def with_tables(target: Path, tables: dict[str, Table]) -> None:
     """Write a DuckDB file of tables, given as columns, in place of one that is there, whole or not at all."""
     unfinished = target.with_suffix(".partial")
     unfinished.unlink(missing_ok=True)
@@ -108,78 +136,83 @@ class _Reading:
         self.seen: list[_Seen] = []
         self.columns: dict[ColumnKey, int] = {}
         self.scales: list[tuple[float, float] | None] = []
-        self.cells: dict[str, Any] = {
-            "place": array("i"),
-            "col": array("h"),
-            "status": [],
-            "score": array("d"),
-        }
-        self.spans: dict[str, Any] = {
-            "place": array("i"),
-            "kind": [],
-            "start": array("q"),
-            "size": array("q"),
-        }
-        self.named: dict[str, Any] = {"kind": [], "id": [], "start": array("q"), "size": array("q")}
+        self.cells: list[Table] = []
+        self.spans: list[Table] = []
+        self.named: list[Table] = []
         self.of_chunk: dict[str, str | None] = {}
 
     def read(self) -> None:
         """Read every file, in an order in which each finds what it needs of the others."""
-        for row, start, size in self._rows("documents", _Named):
-            self._name("documents", row.id, start, size)
-        for row, start, size in self._rows("chunks", _Named):
-            self._name("chunks", row.id, start, size)
-            self.of_chunk[row.id] = row.document_id
-        for question, start, size in self._rows("questions", Question):
-            self._seen("questions", question.id, start, size).question = question
-        for answer, start, size in self._rows("answers", _Answer):
-            self._seen("answers", answer.question_id, start, size).answers.append(answer)
-        for judged, start, size in self._rows("judgements", _Judged):
-            self._seen("judgements", judged.question_id, start, size)
-            self._judged(judged)
-        for ranking, start, size in self._rows("rankings", Ranking):
-            if ranking.question_id in self.places:
-                self._ranked(ranking, self._seen("rankings", ranking.question_id, start, size))
+        for documents, lines in self._rows("documents", _Named):
+            self.named.append({"id": _texts([row.id for row in documents]), **lines})
+        for chunks, lines in self._rows("chunks", _Named):
+            self.named.append({"id": _texts([row.id for row in chunks]), **lines})
+            self.of_chunk.update((row.id, row.document_id) for row in chunks)
+        for questions, lines in self._rows("questions", _Question):
+            places = self._places([row.id for row in questions], lines)
+            for place, question in zip(places, questions, strict=True):
+                self.seen[place].question = question
+        for answers, lines in self._rows("answers", _Answer):
+            places = self._places([row.question_id for row in answers], lines)
+            for place, answer in zip(places, answers, strict=True):
+                self.seen[place].answers.append(answer)
+        for judged, lines in self._rows("judgements", _Judged):
+            self._judged(judged, self._places([row.question_id for row in judged], lines))
+        for rankings, lines in self._rows("rankings", Ranking):
+            self._ranked(rankings, lines)
 
-    def _rows(self, kind: str, row_type: type[RowT]) -> Iterator[tuple[RowT, int, int]]:
+    def _rows(self, kind: str, row_type: type[RowT]) -> Iterator[tuple[list[RowT], Table]]:
+        """Yield rows by the block, and where their lines stand."""
         if kind not in self.paths:
             return
-        path = self.paths[kind]
-        decode: Callable[[bytes], RowT] = msgspec.json.Decoder(row_type).decode
-        for start, line in spans(path):
-            try:
-                yield decode(line), start, len(line)
-            except msgspec.DecodeError as mistake:
-                raise wrong_line(path, start, mistake) from None
+        for rows, start, size in decoded(self.paths[kind], row_type):
+            yield rows, {"kind": np.full(len(rows), KIND_CODES[kind], np.uint8), "start": start, "size": size}
 
-    def _name(self, kind: str, name: str, start: int, size: int) -> None:
-        for column, value in zip(self.named.values(), (kind, name, start, size), strict=True):
-            column.append(value)
+    def _places(self, ids: list[str], lines: Table) -> list[int]:
+        """Return the place of each question, those seen for the first time after all others."""
+        known = self.places
+        for name in ids:
+            if name not in known:
+                known[name] = len(known)
+                self.seen.append(_Seen())
+        places = [known[name] for name in ids]
+        self.spans.append({"place": np.array(places, dtype=np.int32), **lines})
+        return places
 
-    def _seen(self, kind: str, question_id: str, start: int, size: int) -> _Seen:
-        place = self.places.setdefault(question_id, len(self.seen))
-        if place == len(self.seen):
-            self.seen.append(_Seen())
-        for column, value in zip(self.spans.values(), (place, kind, start, size), strict=True):
-            column.append(value)
-        return self.seen[place]
+    def _judged(self, rows: list[_Judged], places: list[int]) -> None:
+        columns = [self._column(row) for row in rows]
+        nan = float("nan")
+        self.cells.append(
+            {
+                "place": np.array(places, dtype=np.int32),
+                "col": np.array(columns, dtype=np.int16),
+                "status": np.array([CODES[row.status] for row in rows], dtype=np.uint8),
+                "score": np.array(
+                    [nan if row.score is None else row.score for row in rows], dtype=np.float64
+                ),
+            }
+        )
 
-    def _judged(self, row: _Judged) -> None:
-        column = self.columns.setdefault((row.system, row.judge, row.metric, row.model), len(self.columns))
-        if column == len(self.scales):
+    def _column(self, row: _Judged) -> int:
+        key = (row.system, row.judge, row.metric, row.model)
+        column = self.columns.get(key)
+        if column is None:
+            column = self.columns[key] = len(self.columns)
             self.scales.append(None)
-        if self.scales[column] is None:
+        if row.scale is not None and self.scales[column] is None:
             self.scales[column] = row.scale
-        score = float("nan") if row.score is None else row.score
-        for cells, value in zip(
-            self.cells.values(), (self.places[row.question_id], column, row.status, score), strict=True
-        ):
-            cells.append(value)
+        return column
 
-    def _ranked(self, ranking: Ranking, seen: _Seen) -> None:
-        seen.ranked.append(first_rank(ranked_documents(ranking), relevant_documents(seen.question)))
+    def _ranked(self, rankings: list[Ranking], lines: Table) -> None:
+        """Take the rankings of questions that were asked or judged."""
+        places = [self.places.get(row.question_id, -1) for row in rankings]
+        self.spans.append({"place": np.array(places, dtype=np.int32), **lines})
+        for place, ranking in zip(places, rankings, strict=True):
+            if place >= 0:
+                rank = first_rank(ranked_documents(ranking), _relevant(self.seen[place].question))
+                self.seen[place].ranked.append(rank)
 
-    def tables(self) -> dict[str, dict[str, Any]]:
+    def tables(self) -> dict[str, Table]:
         """Return the tables of the index, as columns."""
         lines = [
             self._line(question_id, seen) for question_id, seen in zip(self.places, self.seen, strict=True)
@@ -198,15 +231,15 @@ class _Reading:
             "causes": _of_lines(lines, lambda line: [(cause,) for cause in line.causes or []], ("cause",)),
             "columns": self._columns(),
             "cells": self._cells(),
-            "spans": _arrays(self.spans),
-            "named": _arrays(self.named),
+            "spans": _joined(self.spans, {"place": np.int32, **LINES}),
+            "named": _joined(self.named, {"id": "U1", **LINES}),
             "sources": {
                 "kind": _texts(list(self.paths)),
                 "path": _texts([str(path) for path in self.paths.values()]),
             },
         }
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Table:
         names = ("system", "judge", "metric", "model")
         cells = list(zip(*self.columns, strict=True)) or [()] * len(names)
         return {
@@ -215,15 +248,18 @@ class _Reading:
             **self._ends(),
         }
 
-    def _ends(self) -> dict[str, Any]:
+    def _ends(self) -> Table:
         """Return the lowest and the highest score of each column's scale; NaN where it is not known."""
         unknown = (np.nan, np.nan)
         ends = np.array([scale or unknown for scale in self.scales], dtype=np.float64).reshape(-1, 2)
         return {"low": ends[:, 0].copy(), "high": ends[:, 1].copy()}
 
-    def _cells(self) -> dict[str, Any]:
+    def _cells(self) -> Table:
         """Return the cells with their share of the scale, 0 to 1; the score itself where it is not known."""
-        cells, ends = _arrays(self.cells), self._ends()
+        cells = _joined(
+            self.cells, {"place": np.int32, "col": np.int16, "status": np.uint8, "score": np.float64}
+        )
+        ends = self._ends()
         low, width = ends["low"][cells["col"]], (ends["high"] - ends["low"])[cells["col"]]
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(width > 0, (cells["score"] - low) / width, cells["score"])
@@ -232,7 +268,7 @@ class _Reading:
     def _line(self, question_id: str, seen: _Seen) -> tuple[Line, str]:
         """Return the line of a question, without its cells, and the words that a search looks through."""
         question = seen.question
-        sources: list[Question | Answer] = [*([question] if question else []), *seen.answers]
+        sources: list[_Asked] = [*([question] if question else []), *seen.answers]
         text = next((row.question for row in sources if row.question), None)
         tags = next((row.tags for row in sources if row.tags), None)
         first = seen.answers[0] if seen.answers else None
@@ -248,11 +284,12 @@ class _Reading:
             preview=preview(first.answer or first.error or "") if first else None,
             tags=tags,
             lang=question.lang if question else None,
-            found=worst_rank(given, seen.ranked, relevant_documents(question)),
+            found=worst_rank(given, seen.ranked, _relevant(question)),
             causes=list(dict.fromkeys(one.cause for one in self.causes.get(question_id, []))) or None,
         )
-        alternatives = next((found for row in sources if (found := references(row))), [])
-        words = [question_id, text or "", *(part for pair in groups_of(line) for part in pair), *alternatives]
+        given_references = next((found for row in sources if (found := alternatives(row.reference))), [])
+        groups = [part for pair in groups_of(line) for part in pair]
+        words = [question_id, text or "", *groups, *given_references]
         return line, plain("\n".join([*words, *(row.answer for row in seen.answers)]))
 
 
@@ -265,26 +302,27 @@ def groups_of(line: Line) -> list[tuple[str, str]]:
 
 def plain(text: str) -> str:
     """Return a text as searches compare it."""
-    return unicodedata.normalize("NFKC", text).lower()
+    return (text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
 def _texts(texts: list[str]) -> Any:  # noqa: ANN401 - an array of objects
     return np.array(texts, dtype=object) if texts else np.array([], dtype="U1")
 
 
-def _arrays(columns: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: _texts(cells) if isinstance(cells, list) else np.array(cells) for name, cells in columns.items()
-    }
+def _joined(parts: list[Table], columns: dict[str, Any]) -> Table:
+    """Return the parts of a table as one. columns: their types, for a table without any part."""
+    empty = {name: np.array([], dtype=kind) for name, kind in columns.items()}
+    return {name: np.concatenate([part[name] for part in parts] or [empty[name]]) for name in columns}
 
 
-def _nothing(*names: str) -> dict[str, Any]:
-    return {name: np.array([], dtype="U1") for name in names}
+def _relevant(question: _Question | None) -> set[str]:
+    """Return what joining.relevant_documents does, of what is kept of a question."""
+    return set() if question is None or question.answerable is False else set(question.document_ids or ())
 
 
 def _of_lines(
     lines: list[tuple[Line, str]], of: Callable[[Line], Sequence[tuple[str, ...]]], names: tuple[str, ...]
-) -> dict[str, Any]:
+) -> Table:
     """Return a table of what lines have several of."""
     found = [(place, each) for place, (line, _) in enumerate(lines) for each in of(line)]
     columns = {name: _texts([each[at] for _, each in found]) for at, name in enumerate(names)}

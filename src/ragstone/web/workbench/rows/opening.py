@@ -15,11 +15,13 @@ from ragstone.report.joining import Opened, open_question
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.summary import RunSummary
 from ragstone.web.workbench.rows.asking import place_of
+from ragstone.web.workbench.rows.indexing import KIND_CODES
 
 if TYPE_CHECKING:
     import duckdb
 
 RowT = TypeVar("RowT")
+CODED = list(KIND_CODES)
 Rows = dict[str, list[bytes]]
 
 
@@ -89,17 +91,18 @@ def _named(
     if kind not in paths or not ids:
         return []
     found = con.execute(
-        "SELECT kind, start, size FROM named WHERE kind = ? AND id IN (SELECT unnest(?))", [kind, sorted(ids)]
+        "SELECT kind, start, size FROM named WHERE kind = ? AND id IN (SELECT unnest(?))",
+        [KIND_CODES[kind], sorted(ids)],
     ).fetchall()
     return _all(_lines(paths, found), kind, row_type)
 
 
-def _lines(paths: Mapping[str, Path], found: Iterable[tuple[str, int, int]]) -> Rows:
+def _lines(paths: Mapping[str, Path], found: Iterable[tuple[int, int, int]]) -> Rows:
     """Return the lines that stand at these places, by kind of row."""
     rows: Rows = defaultdict(list)
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for kind, start, size in found:
-        places[kind].append((start, size))
+    for code, start, size in found:
+        places[CODED[code]].append((start, size))
     for kind, ours in places.items():
         with paths[kind].open("rb") as file:
             for start, size in ours:

@@ -1,0 +1,166 @@
+"""How fast the workbench opens a run of 100,000 judgements, and gives a page of its rows.
+
+    python benchmarks/workbench.py [JUDGEMENTS] [--parquet]
+
+It makes a run (questions with five judges and five contexts each), serves the workbench to a client in this
+process, and prints a table: the first opening, which reads every file once, the second by another server,
+which finds what the first has kept, and pages of rows by several filters (the median of 5). Memory is the
+peak of a process that does nothing else.
+"""
+
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from ragstone.records import Answer, Context, Judgement, Question, Status, Usage
+from ragstone.tables import write_rows
+
+WORDS = (Path(__file__).parent.parent / "docs" / "report.md").read_text(encoding="utf-8").split()
+JUDGES = ("correctness", "faithfulness", "relevance", "context_relevance", "containment")
+PAGES = {
+    "as in the file": {},
+    "lowest score first": {"order": "lowest"},
+    "low by one judge": {"judge": "0", "result": "low"},
+    "a score range, a tag": {"judge": "1", "low": "0.2", "high": "0.4", "tag": "crop", "value": "crop 3"},
+    "two words": {"text": "judge answer"},
+    "the last page": {"at": "9999999"},
+}
+
+
+def text(draw: Random, n_words: int) -> str:
+    return " ".join(draw.choices(WORDS, k=n_words))
+
+
+def judgements(n: int, draw: Random) -> Iterator[Judgement]:
+    for at in range(n):
+        judge = JUDGES[at % len(JUDGES)]
+        status: Status = "unparsable" if draw.random() < 0.01 else "scored"
+        yield Judgement(
+            question_id=f"question-{at // len(JUDGES)}",
+            system="rag",
+            judge=judge,
+            metric=judge,
+            status=status,
+            score=round(draw.random(), 2) if status == "scored" else None,
+            scale=(0, 1),
+            model="none" if judge == "containment" else "openai/gpt-4o-mini",
+            prompt_version=1,
+            rationale=text(draw, 200),
+            usage=Usage(input=1200, output=80),
+        )
+
+
+def make_run(folder: Path, n: int, ending: str) -> None:
+    """Write a run of n judgements, with its summary."""
+    from ragstone.report.run import read_summary
+    from ragstone.web.workbench.run_view import summary_of_rows
+
+    draw = Random(0)
+    folder.mkdir(parents=True)
+    ids = [f"question-{at}" for at in range(n // len(JUDGES))]
+    asked = [
+        Question(id=name, question=text(draw, 15), reference=text(draw, 10), tags={"crop": f"crop {at % 20}"})
+        for at, name in enumerate(ids)
+    ]
+    write_rows(folder / f"questions{ending}", asked, Question)
+    said = (
+        Answer(
+            question_id=name,
+            system="rag",
+            answer=text(draw, 60),
+            contexts=[
+                Context(text=text(draw, 120), id=f"chunk-{k}", document_id=f"document-{k}") for k in range(5)
+            ],
+            latency_s=1.0,
+        )
+        for name in ids
+    )
+    write_rows(folder / f"answers{ending}", said, Answer)
+    file = folder / f"judgements{ending}"
+    write_rows(file, judgements(n, draw), Judgement)
+    summary = summary_of_rows(folder, file)
+    (folder / "summary.json").write_bytes(msgspec.json.encode(summary))
+    read_summary(folder)
+
+
+def timed(project: Path) -> None:
+    """Open the run, and pages of its rows, in this process; print the seconds."""
+    from litestar.testing import TestClient
+
+    from ragstone.config import load_settings
+    from ragstone.web.workbench.app import create_workbench
+
+    app = create_workbench(load_settings(project / "ragstone.toml"))
+    run = "/workbench/runs/0/large"
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+        def get(path: str, **query: str) -> float:
+            began = time.perf_counter()
+            client.get(path, params=query).raise_for_status()
+            return time.perf_counter() - began
+
+        opening = get(run) + get(f"{run}/head") + get(f"{run}/rows")
+        print(f"| opening: page, menus, first rows | {opening:.2f} |")
+        for name, query in PAGES.items():
+            print(
+                f"| rows: {name} | {statistics.median(get(f'{run}/rows', **query) for _ in range(5)):.3f} |"
+            )
+        opened = [get(f"{run}/question", question=f"question-{k}") for k in range(5)]
+        print(f"| a question, whole | {statistics.median(opened):.3f} |")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(
+            f"| memory at its peak, MB | {peak / 1024:.0f} ({before / 1024:.0f} before the run was opened) |"
+        )
+
+
+def list_of_runs(project: Path, n: int) -> None:
+    """Time the list of n runs, first and second look."""
+    from ragstone.config import load_settings
+    from ragstone.web.workbench.desk import Workbench
+    from ragstone.web.workbench.runs import runs_of
+
+    summary = (project / "runs" / "large" / "summary.json").read_bytes()
+    for at in range(n):
+        folder = project / "many" / f"run-{at}"
+        folder.mkdir(parents=True)
+        for name in ("manifest.json", "questions.jsonl", "answers.jsonl", "judgements.jsonl", "report.html"):
+            (folder / name).write_bytes(b"{}\n")
+        (folder / "summary.json").write_bytes(summary)
+    (project / "many.toml").write_text('[workbench]\nruns = ["many"]\n')
+    bench = Workbench(load_settings(project / "many.toml"))
+    for look in ("first", "second"):
+        began = time.perf_counter()
+        found = len(runs_of(bench))
+        print(f"| the list of {found} runs, {look} look | {time.perf_counter() - began:.3f} |")
+
+
+def main(n: int, ending: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        project = Path(name)
+        (project / "ragstone.toml").write_text("")
+        make_run(project / "runs" / "large", n, ending)
+        size = sum(file.stat().st_size for file in (project / "runs" / "large").iterdir())
+        print(f"{n:,} judgements, {size / 1e6:.0f} MB in {ending} files\n")
+        for opening in ("first", "second"):
+            print(f"| {opening} server | seconds |\n|---|---:|")
+            subprocess.run([sys.executable, __file__, "--timed", name], check=True)
+            print()
+        print("| | seconds |\n|---|---:|")
+        list_of_runs(project, 500)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--timed"]:
+        timed(Path(sys.argv[2]))
+    else:
+        numbers = [int(given) for given in sys.argv[1:] if given.isdecimal()]
+        main(numbers[0] if numbers else 100_000, ".parquet" if "--parquet" in sys.argv else ".jsonl")
