@@ -25,8 +25,9 @@ USER, PASSWORD = "postgres", "open sesame!"
 class PostgresServer:
     """A server; `stop` and `start` keep what it holds."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, durable: bool) -> None:
         self.folder = folder
+        self._fsync = "on" if durable else "off"
         self._data = folder / "data"
         self._programs = PROGRAMS[-1]
         self._count = itertools.count()
@@ -46,13 +47,13 @@ class PostgresServer:
 
     def start(self) -> None:
         """Answer from now on."""
-        options = f"-k {self.folder} -h 127.0.0.1 -p {self.port} -c fsync=off -c max_connections=60"
+        options = f"-k {self.folder} -h 127.0.0.1 -p {self.port} -c fsync={self._fsync} -c max_connections=60"
         log = self.folder / "log"
         self._run("pg_ctl", "-D", self._data, "-o", options, "-l", log, "-w", "start")
 
-    def stop(self) -> None:
-        """Break every connection off, and answer no more."""
-        self._run("pg_ctl", "-D", self._data, "-m", "fast", "-w", "stop")
+    def stop(self, how: str = "fast") -> None:
+        """Break every connection off, and answer no more. how: `immediate` writes nothing down before."""
+        self._run("pg_ctl", "-D", self._data, "-m", how, "-w", "stop")
 
     def new_database(self) -> str:
         """Return the URL of an empty database."""
@@ -93,8 +94,11 @@ class PostgresServer:
 
 
 @contextlib.contextmanager
-def serving_postgres() -> Iterator[PostgresServer]:
-    """Give a server; skips where there is none, or nobody to run it as."""
+def serving_postgres(durable: bool = False) -> Iterator[PostgresServer]:
+    """Give a server; skips where there is none, or nobody to run it as.
+
+    durable: whether it waits for the disk at each commit, as servers do outside of tests.
+    """
     if not PROGRAMS:
         pytest.skip("needs PostgreSQL: apt-get install postgresql")
     nobody = shutil.which("setpriv") is None or USER not in {entry.pw_name for entry in pwd.getpwall()}
@@ -103,10 +107,10 @@ def serving_postgres() -> Iterator[PostgresServer]:
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     folder.chmod(0o755)
     try:
-        server = PostgresServer(folder)
+        server = PostgresServer(folder, durable)
         try:
             yield server
         finally:
-            server.stop()
+            server.stop("immediate")
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -48,22 +48,27 @@ COUNT = (
     " output = h.output + excluded.output, cached = h.cached + excluded.cached,"
     " uncounted = h.uncounted + excluded.uncounted"
 )
+# Statements about claims set synchronous_commit for themselves: they wait for no disk, and what a crash of the
+# server loses of them is a claim, never a response. One statement, not four, for each goes over the network.
 BEAT = (
-    "INSERT INTO ragstone_claimants VALUES (%s, now() + %s * interval '1 s')"
+    "INSERT INTO ragstone_claimants SELECT %s, now() + %s * interval '1 s'"
+    " FROM (SELECT set_config('synchronous_commit', 'off', true)) AS leisure"
     " ON CONFLICT (id) DO UPDATE SET until = excluded.until"
 )
 # A key that is claimed already is granted if it is one's own (the answer was lost) or its claimant is dead.
 CLAIM = (
     "INSERT INTO ragstone_claims AS c (key, claimant)"
-    " SELECT key, %(me)s FROM unnest(%(keys)s::bytea[]) AS t (key)"
+    " SELECT key, %(me)s FROM (SELECT set_config('synchronous_commit', 'off', true)) AS leisure,"
+    " unnest(%(keys)s::bytea[]) AS t (key)"
     " WHERE NOT EXISTS (SELECT FROM ragstone_responses r WHERE r.key = t.key) ORDER BY key"
     " ON CONFLICT (key) DO UPDATE SET claimant = excluded.claimant"
     " WHERE c.claimant = excluded.claimant OR NOT EXISTS"
     " (SELECT FROM ragstone_claimants a WHERE a.id = c.claimant AND a.until > now()) RETURNING key"
 )
 RELEASE = (
-    "DELETE FROM ragstone_claims WHERE key IN (SELECT key FROM ragstone_claims"
-    " WHERE key = ANY(%s) AND claimant = %s ORDER BY key FOR UPDATE)"
+    "DELETE FROM ragstone_claims WHERE key IN (SELECT key"
+    " FROM (SELECT set_config('synchronous_commit', 'off', true)) AS leisure, ragstone_claims"
+    " WHERE key = ANY(%s) AND claimant = %s ORDER BY key FOR UPDATE OF ragstone_claims)"
 )
 FORGET = (
     "DELETE FROM ragstone_claimants WHERE until < now() - interval '1 day'",
@@ -290,9 +295,9 @@ class _Claims:
             for statement in FORGET:
                 connection.execute(statement)
             self._began = True
-        free = sorted(keys - self._held)
-        with self._alive(connection):
-            rows = connection.execute(CLAIM, {"me": self._me, "keys": free}, binary=True).fetchall()
+        self._say_alive(connection)
+        free = list(keys - self._held)
+        rows = connection.execute(CLAIM, {"me": self._me, "keys": free}, binary=True).fetchall()
         granted = {row[0] for row in rows}
         self._held |= granted
         return granted
@@ -304,15 +309,13 @@ class _Claims:
     def release(self, connection: "Connection", keys: set[bytes]) -> None:
         """Let others claim these."""
         if keys:
-            with _at_leisure(connection):
-                connection.execute(RELEASE, (list(keys), self._me))
+            connection.execute(RELEASE, (list(keys), self._me))
             self._held -= keys
 
     def beat(self, connection: "Connection") -> None:
         """Say, when it is time, that this process is alive."""
-        if self._held and time.monotonic() >= self._beat_due:
-            with self._alive(connection):
-                pass
+        if self._held:
+            self._say_alive(connection)
 
     def leave(self, connection: "Connection") -> None:
         """Give back every claim."""
@@ -321,21 +324,8 @@ class _Claims:
                 connection.execute(statement, (self._me,))
             self._began = False
 
-    @contextlib.contextmanager
-    def _alive(self, connection: "Connection") -> Iterator[None]:
-        """A transaction that says, when it is time, that this process is alive."""
+    def _say_alive(self, connection: "Connection") -> None:
         now = time.monotonic()
-        with _at_leisure(connection):
-            if now >= self._beat_due:
-                connection.execute(BEAT, (self._me, CLAIM_S))
-            yield
-        if now >= self._beat_due:  # only now is it committed
+        if now >= self._beat_due:
+            connection.execute(BEAT, (self._me, CLAIM_S))
             self._beat_due = now + ALIVE_S
-
-
-@contextlib.contextmanager
-def _at_leisure(connection: "Connection") -> Iterator[None]:
-    """A transaction that waits for no disk: what a crash of the server loses is a claim, never a response."""
-    with connection.transaction():
-        connection.execute("SET LOCAL synchronous_commit = off")
-        yield
