@@ -21,6 +21,7 @@ from ragstone.engine.cluster.messages import (
     Found,
     Granted,
     Halt,
+    Heard,
     Met,
     Paused,
     Put,
@@ -204,14 +205,21 @@ class Desk:
                 reservation = self._workers[worker].reserved.pop(message.number, None)
                 if reservation is not None:
                     self.budget.settle_used(reservation, message.tokens, message.usd)
-            case Counted():
-                self._counted[worker] = message.spent
-            case Met():
-                self.met[message.model] = message
+            case Counted() | Met() | Heard():
+                self._note(worker, message)
             case Asks() | Wants() | Went() | Refused() | Paused() | Failed() | Broken():
                 self._of_endpoint(worker, message)
             case _:
                 raise ValueError(f"no message for here: {message!r}")
+
+    def _note(self, worker: str, message: Counted | Met | Heard) -> None:
+        match message:
+            case Counted():
+                self._counted[worker] = message.spent
+            case Met():
+                self.met[message.model] = message
+            case Heard():
+                self._answer(worker, Granted(message.n))
 
     def _of_endpoint(
         self, worker: str, message: Asks | Wants | Went | Refused | Paused | Failed | Broken

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -39,7 +39,7 @@ encode = msgspec.msgpack.Encoder().encode
 
 async def map_blocks(
     spec: StageSpec, rows: Rows, session: "Session", *, n_rows: int | None = None
-) -> AsyncIterator[Made]:
+) -> AsyncGenerator[Made]:
     """Yield what becomes of each row, in the order of the rows.
 
     n_rows: how many there are; they are counted first if it is not given. The session's budget counts what
@@ -223,12 +223,12 @@ class _Mapping:
             compute=ray.data.ActorPoolStrategy(
                 size=self._cluster.place.workers,
                 max_tasks_in_flight_per_actor=AT_ONCE,
+                max_concurrent_calls_per_actor=AT_ONCE,
                 enable_true_multi_threading=True,
             ),
             fn_constructor_args=(encode(self._begin()), self._cluster.desk),
             num_cpus=engine.worker_cpus,
             num_gpus=engine.worker_gpus or None,
-            max_concurrency=AT_ONCE,
         )
         for batch in made.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
             yield from (cell.as_py() for cell in batch["made"])

@@ -9,13 +9,23 @@ import contextlib
 import threading
 from collections.abc import Awaitable, Callable
 
-from ragstone.engine.cluster.messages import Found, Granted, ToDesk, ToWorker, Wrong, read_to_worker, write
+from ragstone.engine.cluster.messages import (
+    Found,
+    Granted,
+    Heard,
+    ToDesk,
+    ToWorker,
+    Wrong,
+    read_to_worker,
+    write,
+)
 from ragstone.errors import DataError, ModelError
 from ragstone.llm.prompt import CallFailed
 
-# Long enough that what many rows say goes together, short beside a call to a model.
-LINGER_S = 0.003
-PATIENT_S = 0.02  # for what nobody waits for
+# A message of Ray costs some 0.5 ms at each end, so that what many rows say goes together. That is short beside
+# a call to a model, and a worker has many rows under way.
+LINGER_S = 0.012
+HURRY_S = 0.002  # where a slot or an endpoint waits
 
 Send = Callable[[bytes, bool], Awaitable[bytes]]
 """Messages, and whether to hold the reply until there is something -> the reply."""
@@ -46,7 +56,7 @@ class Line:
         self._thread.start()
 
     def tell(self, message: ToDesk, hurry: bool = False) -> None:
-        """Say something that nobody waits for; hurry: as soon as a question would go."""
+        """Say something that nobody waits for; hurry: at once, with what is said by then."""
         with self._lock:
             first = not self._said
             self._said.append(message)
@@ -55,7 +65,7 @@ class Line:
         if wake:
             self._loop.call_soon_threadsafe(self._wake, hurry)
 
-    async def ask(self, question: Callable[[int], ToDesk]) -> Found | Granted:
+    async def ask(self, question: Callable[[int], ToDesk], hurry: bool = False) -> Found | Granted:
         """Return the answer to a question, which is made with its number.
 
         Raises what the desk says is wrong, and ModelError where the desk is gone.
@@ -68,16 +78,12 @@ class Line:
             self._n += 1
             n = self._n
             self._waiting[n] = (loop, answer)
-        self.tell(question(n), hurry=True)
+        self.tell(question(n), hurry)
         return await answer
 
     async def flush(self) -> None:
         """Return when all that was said has been heard."""
-        while self._said:
-            with self._lock:
-                said, self._said, self._hurried = self._said, [], False
-            done = asyncio.run_coroutine_threadsafe(self._exchange(said, wait=False), self._loop)
-            await asyncio.wrap_future(done)
+        await self.ask(Heard, hurry=True)
 
     def close(self) -> None:
         """Say nothing more."""
@@ -103,10 +109,9 @@ class Line:
         sending: set[asyncio.Task[None]] = set()
         while self._lost is None:
             await self._woken.wait()
-            if not self._hurry.is_set():
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._hurry.wait(), PATIENT_S)
-            await asyncio.sleep(LINGER_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), LINGER_S)
+                await asyncio.sleep(HURRY_S)
             with self._lock:
                 said, self._said, self._hurried = self._said, [], False
                 self._woken.clear()

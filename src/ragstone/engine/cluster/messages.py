@@ -128,6 +128,12 @@ class Turn(_Message, frozen=True):
     units: float
 
 
+class Heard(_Message, frozen=True):
+    """Is all that was said before this taken in?"""
+
+    n: int
+
+
 class Met(_Message, frozen=True):
     """A model was opened. identity: its name in the ledger; list_price: when that was read, if it has one."""
 
@@ -152,6 +158,7 @@ ToDesk = (
     | Broken
     | Turn
     | Met
+    | Heard
 )
 
 
@@ -166,7 +173,7 @@ class Found(_Message, frozen=True):
 
 
 class Granted(_Message, frozen=True):
-    """Answer to Reserve and Turn."""
+    """Answer to Reserve, Turn and Heard."""
 
     n: int
 

@@ -99,7 +99,7 @@ class SharedPace:
     async def wait(self, units: float = 1.0) -> None:
         """Return when `units` more may be spent."""
         if self.limited:
-            await self._line.ask(lambda n: Turn(n, self._endpoint, self._of, units))
+            await self._line.ask(lambda n: Turn(n, self._endpoint, self._of, units), hurry=True)
         await self.pauses.wait()
 
     def pause(self, seconds: float) -> None:

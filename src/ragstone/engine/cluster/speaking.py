@@ -10,7 +10,7 @@ class Speaking(Protocol):
     """As Line."""
 
     def tell(self, message: ToDesk, hurry: bool = False) -> None:
-        """Say something that nobody waits for; hurry: as soon as a question would go."""
+        """Say something that nobody waits for; hurry: at once, with what is said by then."""
 
-    async def ask(self, question: Callable[[int], ToDesk]) -> Found | Granted:
+    async def ask(self, question: Callable[[int], ToDesk], hurry: bool = False) -> Found | Granted:
         """Return the answer to a question, which is made with its number."""

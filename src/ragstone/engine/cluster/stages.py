@@ -1,11 +1,16 @@
 """The stages that workers know: name -> what builds the stage from its spec, in the worker's session."""
 
+import contextlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 
 import msgspec
 
+from ragstone.engine.answering import APPLICATION, BUILT_IN
+from ragstone.engine.cluster.mapping import builder_of
 from ragstone.engine.cluster.spec import Builder, Made, StageSpec, Work, stage_spec
+from ragstone.engine.ingesting import CHUNKING, READING
 from ragstone.engine.judge_tasks import Rows, judged, plan_tasks
+from ragstone.engine.searching import EMBEDDING, RETRIEVING
 from ragstone.engine.session import Session
 from ragstone.judging import Judge, Means
 from ragstone.llm.overheard import Exchange
@@ -34,7 +39,11 @@ async def build_judge(spec: StageSpec, session: Session) -> Work:
     return work
 
 
-BUILDERS: dict[str, Builder] = {"judge": build_judge}
+BUILDERS: dict[str, Builder] = {
+    "judge": build_judge,
+    **{work.name: builder_of(work) for work in (READING, CHUNKING, BUILT_IN, APPLICATION)},
+    **{work.name: builder_of(work) for work in (EMBEDDING, RETRIEVING)},
+}
 
 
 async def judge_on_cluster(
@@ -53,12 +62,13 @@ async def judge_on_cluster(
 
     made = map_blocks(spec, rows, session, n_rows=sum(n_rows))
     decode, exchange = msgspec.json.Decoder(Judgement).decode, msgspec.json.Decoder(Exchange).decode
-    for task, n in zip(tasks, n_rows, strict=True):
-        with session.progress(f"judge {task.name}", n, session.state) as advance:
-            for _ in range(n):
-                one = await anext(made)
-                advance()
-                judgements = [decode(row) for row in one.rows]
-                session.call_log.keep_judged([exchange(heard) for heard in one.heard], judgements)
-                for judgement in judgements:
-                    yield judgement
+    async with contextlib.aclosing(made):
+        for task, n in zip(tasks, n_rows, strict=True):
+            with session.progress(f"judge {task.name}", n, session.state) as advance:
+                for _ in range(n):
+                    one = await anext(made)
+                    advance()
+                    judgements = [decode(row) for row in one.rows]
+                    session.call_log.keep_judged([exchange(heard) for heard in one.heard], judgements)
+                    for judgement in judgements:
+                        yield judgement

@@ -6,6 +6,7 @@ import math
 import os
 import platform
 import socket
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -33,7 +34,9 @@ def connected(settings: Settings) -> Iterator[Place]:
     Ray; ConfigError where there is no cluster, its nodes have other versions, or it has too little room.
     """
     engine = settings.engine
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray is imported
+    # Read when Ray is imported or starts: no statistics to its makers, and no log lines among ours.
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
         import ray.data
@@ -60,19 +63,35 @@ def _start(engine: EngineSection) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     if engine.address is None:
         cpus = math.ceil((engine.workers or 0) * engine.worker_cpus) or os.cpu_count()
-        ray.init(
-            address="local",
-            num_cpus=cpus,
-            object_store_memory=STORE_BYTES,
-            include_dashboard=False,
-            **quiet,
-        )
+        with _quiet_start():
+            ray.init(
+                address="local",
+                num_cpus=cpus,
+                object_store_memory=STORE_BYTES,
+                include_dashboard=False,
+                **quiet,
+            )
         return
     _reach(engine.address)
     try:
-        ray.init(address=engine.address, **quiet)
+        with _quiet_start():
+            ray.init(address=engine.address, **quiet)
     except (ConnectionError, TimeoutError, ValueError, RuntimeError) as mistake:
         raise ConfigError(_none_at(engine.address, str(mistake))) from None
+
+
+@contextlib.contextmanager
+def _quiet_start() -> Iterator[None]:
+    """Within the block nothing reaches standard error: what is not Python says there how it is set up."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _reach(address: str) -> None:

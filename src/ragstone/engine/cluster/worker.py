@@ -68,7 +68,7 @@ class SharedBudget:
     async def reserve(self, number: int, tokens: int, usd: float) -> None:
         """Reserve at the desk; without a cap nobody needs to wait for that."""
         if self._capped:
-            await self._line.ask(lambda n: Reserve(n, number, tokens, usd))
+            await self._line.ask(lambda n: Reserve(n, number, tokens, usd), hurry=True)
         else:
             self._line.tell(Reserve(0, number, tokens, usd))
 
