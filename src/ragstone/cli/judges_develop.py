@@ -1,4 +1,4 @@
-"""`ragstone judges develop`: a draft against the version before on labelled answers; freeze; the test part."""
+"""`ragstone judges develop`: a draft against the version before, on labels; freezing; the test part."""
 
 import math
 from pathlib import Path

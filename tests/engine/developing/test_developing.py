@@ -10,6 +10,7 @@ from tests.support.scripts import always, fit_schema, prompt_of
 from ragstone.engine.developing.api import Run, develop_judge, forecast_run, freeze_judge, look_at_test
 from ragstone.engine.developing.freezing import freeze
 from ragstone.engine.developing.labelled import read_labelled
+from ragstone.engine.developing.project import digest_of
 from ragstone.engine.developing.store import DevelopmentStore
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.judging import load_judge
@@ -114,11 +115,11 @@ def test_freezing_keeps_every_version_and_writes_what_changed(settings, files, t
 
 def test_a_file_that_was_never_frozen_keeps_its_number_and_the_text_before_is_kept(settings, files):
     old = files["judge"].read_text()
-    frozen = freeze(files["judge"], judge_text("careful"), "careful", who="anna", base=old)
+    frozen = freeze(files["judge"], judge_text("careful"), "careful", who="anna", base=digest_of(old))
     assert frozen.version == 2
     assert files["judge"].with_name("mine@v1.toml").read_text() == old
     with pytest.raises(ConfigError, match="was changed in the meantime"):
-        freeze(files["judge"], judge_text("other"), "other", who="ben", base=old)
+        freeze(files["judge"], judge_text("other"), "other", who="ben", base=digest_of(old))
     assert load_judge(files["judge"]).version == 2
 
 

@@ -12,9 +12,9 @@ from ragstone.agreement.developing.parts import Part
 from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.developing.freezing import Frozen, freeze
 from ragstone.engine.developing.labelled import read_labelled
-from ragstone.engine.developing.project import before_of, parse_draft, read_text, run_version
+from ragstone.engine.developing.project import before_of, digest_of, parse_draft, read_text, run_version
 from ragstone.engine.developing.running import Task, TestLook, develop, forecast_development, look_at_part
-from ragstone.engine.developing.store import DevelopmentStore, Draft, Outcome, digest_of, now
+from ragstone.engine.developing.store import DevelopmentStore, Draft, Outcome, now
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
@@ -223,6 +223,7 @@ def _draft(task: Task, path: Path, run: Run) -> Draft:
         at=now(),
         digest=digest_of(text),
         text=text,
+        file=digest_of(text),
         labels=task.labelled.name,
         model=run.settings.judge.model,
         scale=task.scale,

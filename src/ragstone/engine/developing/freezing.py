@@ -9,6 +9,7 @@ import msgspec
 
 from ragstone.agreement.developing.development import Development
 from ragstone.engine.developing.project import (
+    digest_of,
     next_version,
     parse_draft,
     read_text,
@@ -44,9 +45,9 @@ def freeze(
     """Write a draft as the next version of a judge's file, and a copy that stays, `NAME@vN.toml`.
 
     change: what is new, in a line. development: what it did on the dev part, which the line tells too; the
-    questions of that part go into `tuned_on`, so that report cards leave them out. base: the text that the
-    draft was made from; where the file holds another by now, nothing is written. Raises ConfigError, in the
-    loader's words for a draft that is no judge, DataError where nothing can be written.
+    questions of that part go into `tuned_on`, so that report cards leave them out. base: digest of the file
+    that the draft was made from; where it holds another text by now, nothing is written. Raises ConfigError,
+    in the loader's words for a draft that is no judge, DataError where nothing can be written.
     """
     judge = parse_draft(text, path)
     _check(judge, path)
@@ -55,7 +56,7 @@ def freeze(
     path.parent.mkdir(parents=True, exist_ok=True)
     with held(path):
         there = read_text(path) if path.is_file() else None
-        if base is not None and there is not None and there != base:
+        if base is not None and base != ("" if there is None else digest_of(there)):
             raise ConfigError(
                 f"{path} was changed in the meantime, so nothing was frozen. Your draft is kept: open the "
                 "judge anew, compare, and freeze again."

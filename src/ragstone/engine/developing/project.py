@@ -1,5 +1,6 @@
 """The judges of a project as files: which there are, their versions, and a draft to begin with."""
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -25,6 +26,16 @@ class JudgeFile(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     text: str
     origin: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Of the file as it stands; empty where there is none."""
+        return digest_of(self.text) if self.path.is_file() else ""
+
+
+def digest_of(text: str) -> str:
+    """Return what a judge's text is told by: 64 bits of its SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def judge_file(settings: Settings, name: str) -> JudgeFile:

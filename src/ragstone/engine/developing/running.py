@@ -20,7 +20,8 @@ from ragstone.agreement.developing.parts import Node, Part
 from ragstone.agreement.pairing import Human, Key
 from ragstone.config import Settings
 from ragstone.engine.developing.labelled import LabelledSet
-from ragstone.engine.developing.store import DevelopmentStore, digest_of, now
+from ragstone.engine.developing.project import digest_of
+from ragstone.engine.developing.store import DevelopmentStore, now
 from ragstone.engine.notes import BASELINES
 from ragstone.engine.session import Session, forecast_of
 from ragstone.engine.stages import judge_rows
@@ -58,9 +59,13 @@ class Task(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 class TestLook(msgspec.Struct, frozen=True, kw_only=True):
-    """A look at the test part: its number, from 1, the card that it showed, and all looks so far."""
+    """A look at the test part: its number, from 1, the card that it showed, and all looks so far.
+
+    place: in the log of looks at all test parts, from 1.
+    """
 
     number: int
+    place: int
     card: ReportCard
     looks: list[Look]
     __test__ = False  # no test of pytest's
@@ -187,9 +192,13 @@ async def look_at_part(task: Task, session: Session, store: DevelopmentStore, wh
         model=card.model,
         questions=_named(test),
     )
-    looks = store.add_look(look)
+    everything = store.add_look(look)
+    looks = looks_at(everything, look.questions)
     notes = [*look_notes(len(looks), looks, len(test.answers)), *card.notes]
-    return TestLook(number=len(looks), card=msgspec.structs.replace(card, notes=notes), looks=looks)
+    card = msgspec.structs.replace(card, notes=notes)
+    shown = TestLook(number=len(looks), place=len(everything), card=card, looks=looks)
+    store.put_card(shown.place, msgspec.json.encode(shown))
+    return shown
 
 
 def _check_whole(rows: Sequence[Judgement], judge: Judge) -> None:

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,10 +12,11 @@ import msgspec
 
 from ragstone.agreement.developing.changes import Scale
 from ragstone.agreement.developing.development import Development
-from ragstone.agreement.developing.looks import Look, looks_at
+from ragstone.agreement.developing.looks import Look
 from ragstone.agreement.developing.parts import Node, Part, place
 from ragstone.config import Settings
 from ragstone.engine.developing.labelled import LabelledSet
+from ragstone.engine.developing.project import digest_of
 from ragstone.errors import DataError
 from ragstone.tables import held, partial_path
 
@@ -52,7 +52,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A draft as it was saved. base: the number of the draft that it was made from, 0 for the judge's file.
 
-    against: what it is compared with. outcome: of its last run. frozen: the version that it became.
+    file: digest of that file at the time. outcome: of its last run. frozen: the version that it became.
     """
 
     number: int
@@ -62,8 +62,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     text: str
     base: int = 0
+    file: str = ""
     labels: str | None = None
-    against: str | None = None
     model: str | None = None
     scale: Scale = Scale()
     outcome: Outcome = Outcome(state="saved")
@@ -77,29 +77,43 @@ class DevelopmentStore:
         self.settings = settings
         self.folder = settings.path(settings.workbench.store) / "development"
 
+    def parts_of(self, labelled: LabelledSet) -> dict[Node, Part]:
+        """Return the part of every node as `split` would, and write nothing. Raises DataError."""
+        return self._placed(labelled, self._split_of(labelled))
+
     def split(self, labelled: LabelledSet) -> dict[Node, Part]:
         """Return the part of every node; frozen at first use, what is new is placed by the same rule.
 
         What another labelled set of the project has placed stays where it is. Raises DataError.
         """
         with self._held("split"):
-            file = self.folder / f"{safe_name(labelled.name)}.json"
-            known = self._known(file)
-            mine = _read(file, Split) if file.exists() else None
-            seed = mine.seed if mine else self.settings.run.seed
-            parts = place(labelled.nodes.values(), known | (mine.parts if mine else {}), seed)
+            mine = self._split_of(labelled)
+            parts = self._placed(labelled, mine)
             own = {node: parts[node] for nodes in labelled.nodes.values() for node in nodes if node in parts}
-            whole = (mine.parts if mine else {}) | own
-            if mine is None or whole != mine.parts:
-                first = mine or Split(
-                    name=labelled.name,
-                    seed=seed,
-                    labels_digest=_digest(msgspec.json.encode(labelled.labels)),
-                    n_labels=len(labelled.labels),
-                    parts={},
-                )
-                _put(file, msgspec.structs.replace(first, parts=whole))
+            whole = mine.parts | own
+            if whole != mine.parts:
+                _put(self._split_file(labelled), msgspec.structs.replace(mine, parts=whole))
         return parts
+
+    def _split_file(self, labelled: LabelledSet) -> Path:
+        return self.folder / f"{safe_name(labelled.name)}.json"
+
+    def _split_of(self, labelled: LabelledSet) -> Split:
+        """Return the split of a set as it was frozen, or an empty one to begin with."""
+        file = self._split_file(labelled)
+        if file.exists():
+            return _read(file, Split)
+        return Split(
+            name=labelled.name,
+            seed=self.settings.run.seed,
+            labels_digest=digest_of(msgspec.json.encode(labelled.labels).decode()),
+            n_labels=len(labelled.labels),
+            parts={},
+        )
+
+    def _placed(self, labelled: LabelledSet, mine: Split) -> dict[Node, Part]:
+        known = self._known(self._split_file(labelled))
+        return place(labelled.nodes.values(), known | mine.parts, mine.seed)
 
     def _known(self, own: Path) -> dict[Node, Part]:
         """Return what other labelled sets have placed; an id is a name within its own set only."""
@@ -124,13 +138,27 @@ class DevelopmentStore:
             ) from None
 
     def add_look(self, look: Look) -> list[Look]:
-        """Write a look down, on the disk before it returns, and return all looks at the same test part."""
+        """Write a look down, on the disk before it returns, and return all looks, this one last."""
         with self._held("looks"):
             with (self.folder / "looks.jsonl").open("ab") as file:
                 file.write(msgspec.json.encode(look) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-            return looks_at(self.looks(), look.questions)
+            return self.looks()
+
+    def put_card(self, number: int, shown: bytes) -> None:
+        """Keep what a look showed, under its place in the log."""
+        _put_bytes(self._card(number), shown)
+
+    def card(self, number: int) -> bytes:
+        """Return what a look showed. Raises DataError if there is none of that place."""
+        try:
+            return self._card(number).read_bytes()
+        except OSError:
+            raise DataError(f"there is no look {number} whose card was kept.") from None
+
+    def _card(self, number: int) -> Path:
+        return self.folder / "looks" / f"{number:04}.json"
 
     def drafts(self, judge: str) -> list[Draft]:
         """Return the drafts of a judge, the last one first."""
@@ -176,16 +204,7 @@ class DevelopmentStore:
     def _held(self, what: str) -> Iterator[None]:
         """Keep others out for the moment that a file of the folder takes; waits for them."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        ends = time.monotonic() + WAIT_S
-        with contextlib.ExitStack() as stack:
-            while True:
-                try:
-                    stack.enter_context(held(self.folder / what))
-                    break
-                except DataError:
-                    if time.monotonic() > ends:
-                        raise
-                    time.sleep(0.02)
+        with held(self.folder / what, wait_s=WAIT_S):
             yield
 
 
@@ -199,17 +218,6 @@ def safe_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip(".") or "labels"
 
 
-def _digest(content: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def digest_of(text: str) -> str:
-    """Return what a draft's text is told by: 64 bits of its SHA-256."""
-    return _digest(text.encode("utf-8", "surrogatepass"))
-
-
 def _read(file: Path, kind: type[ValueT]) -> ValueT:
     try:
         return msgspec.json.decode(file.read_bytes(), type=kind)
@@ -218,12 +226,16 @@ def _read(file: Path, kind: type[ValueT]) -> ValueT:
 
 
 def _put(file: Path, value: object) -> None:
+    _put_bytes(file, msgspec.json.encode(value))
+
+
+def _put_bytes(file: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = partial_path(file)
         with partial.open("wb") as out:
-            out.write(msgspec.json.encode(value))
+            out.write(content)
             out.flush()
             os.fsync(out.fileno())
         partial.replace(file)

@@ -12,6 +12,9 @@ from ragstone.config import Settings
 from ragstone.errors import RagstoneError
 from ragstone.web.workbench import entering, frame, guard, live, people, run_page, runs
 from ragstone.web.workbench.desk import Workbench
+from ragstone.web.workbench.developing import actions as developing_actions
+from ragstone.web.workbench.developing import pages as developing
+from ragstone.web.workbench.labelling import routes as labelling
 from ragstone.web.workbench.person import AnyRequest
 from ragstone.web.workbench.reviewing import calls, pages
 
@@ -24,6 +27,9 @@ ROUTES = (
     *people.ROUTES,
     *pages.ROUTES,
     *calls.ROUTES,
+    *labelling.ROUTES,
+    *developing.ROUTES,
+    *developing_actions.ROUTES,
 )
 
 

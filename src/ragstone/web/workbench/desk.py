@@ -11,6 +11,7 @@ from ragstone.config import Settings
 from ragstone.web.workbench.accounts import Accounts, needs_accounts
 from ragstone.web.workbench.attempts import Attempts
 from ragstone.web.workbench.audit import AuditLog, Fact
+from ragstone.web.workbench.developing.jobs import Jobs
 from ragstone.web.workbench.person import AnyRequest
 from ragstone.web.workbench.rows.kept import Indexes
 
@@ -46,9 +47,11 @@ class Workbench:
         self.accounts = Accounts(self.store, hours, now) if needs_accounts(settings) else None
         self.attempts = Attempts(now)
         self.log = AuditLog(self.store, now)
+        self.jobs = Jobs()
 
     def close(self) -> None:
         """Close what is open at the end of the application."""
+        self.jobs.close()
         if self.accounts is not None:
             self.accounts.close()
         self.indexes.close()
