@@ -48,8 +48,8 @@ COUNT = (
     " output = h.output + excluded.output, cached = h.cached + excluded.cached,"
     " uncounted = h.uncounted + excluded.uncounted"
 )
-# Statements about claims set synchronous_commit for themselves: they wait for no disk, and what a crash of the
-# server loses of them is a claim, never a response. One statement, not four, for each goes over the network.
+# Statements about claims set synchronous_commit for themselves: they wait for no disk, and what a crash of
+# the server loses of them is a claim, never a response. So each is one statement, not a transaction of four.
 BEAT = (
     "INSERT INTO ragstone_claimants SELECT %s, now() + %s * interval '1 s'"
     " FROM (SELECT set_config('synchronous_commit', 'off', true)) AS leisure"
@@ -123,7 +123,11 @@ class PostgresLedger:
         self._claims = _Claims()
         self._closing = False
         self._asking = Lane(database, self._answer)
-        self._storing = Lane(database, self._store, self._rescue)
+        try:
+            self._storing = Lane(database, self._store, self._rescue)
+        except BaseException:
+            self._asking.close()
+            raise
 
     async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:
         """Return the response stored under the key, or None.
