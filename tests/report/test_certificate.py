@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "certificate"
 
 
 def page_of(built):
-    return render_certificate(certify(built), built)
+    return render_certificate(certify(built), built.candidates)
 
 
 def shown(certificate, width=100):
@@ -53,13 +53,13 @@ def test_page_and_terminal_are_as_they_were(name, built):
 
 def test_the_files_are_written_together_and_read_back(tmp_path):
     certificate = certify(ten())
-    paths = write_certificate(tmp_path, certificate, ten())
+    paths = write_certificate(tmp_path, certificate, ten().candidates)
     assert [path.name for path in paths] == ["certificate.json", "certificate.html"]
     assert read_certificate(tmp_path) == read_certificate(paths[0]) == certificate
     before = [path.read_bytes() for path in paths]
     with pytest.raises(DataError, match="--force"):
-        write_certificate(tmp_path, certificate, ten())
-    write_certificate(tmp_path, certificate, ten(), force=True)
+        write_certificate(tmp_path, certificate, ten().candidates)
+    write_certificate(tmp_path, certificate, ten().candidates, force=True)
     assert [path.read_bytes() for path in paths] == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate.html", "certificate.json"]
 

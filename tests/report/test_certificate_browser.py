@@ -12,7 +12,7 @@ from ragstone.report import write_certificate
 
 
 def page_of(built, folder):
-    return write_certificate(folder, certify(built), built, force=True)[1]
+    return write_certificate(folder, certify(built), built.candidates, force=True)[1]
 
 
 async def test_accepted_questions_come_first_and_open_with_their_evidence(browser: Browser, tmp_path) -> None:  # noqa: F811

@@ -25,6 +25,7 @@ from ragstone.cli.new import new
 from ragstone.cli.people import people
 from ragstone.cli.report import report
 from ragstone.cli.retrieve import retrieve
+from ragstone.cli.review import review
 from ragstone.cli.run import run
 from ragstone.cli.sample import sample
 from ragstone.cli.serve import serve
@@ -60,6 +61,7 @@ for command in (
     attack,
     blame,
     report,
+    review,
     watch,
     serve,
     export,

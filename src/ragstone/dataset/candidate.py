@@ -45,6 +45,7 @@ REASONS: dict[str, tuple[Step, str]] = {
     "not_translated_back": ("translate", "the translator gave no usable reply on the way back"),
     "far_from_source": ("translate", "translated back, it is too far from the text"),
     "rejected": ("review", "a person rejected it"),
+    "undecided": ("review", "nobody has decided on it"),
 }
 
 

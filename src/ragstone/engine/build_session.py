@@ -73,7 +73,7 @@ def build_in_session(
             files: list[Path] = []
             if output is not None:
                 files += write_build(output, accepted, built.candidates, sides if share else None, force)
-                files += write_certificate(Path(output).parent, certificate, built, force=force)
+                files += write_certificate(Path(output).parent, certificate, built.candidates, force=force)
             if output is not None and built.declared.fictional:
                 documents = [row for row in rows if isinstance(row, Document)]
                 files += await write_fiction(documents, accepted, Path(output), session, force=force)

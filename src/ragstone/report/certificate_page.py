@@ -1,19 +1,22 @@
 """A certificate and the candidates that it is of -> one HTML document that asks nothing of any network."""
 
-from ragstone.dataset import Built
+from collections.abc import Sequence
+
+from ragstone.dataset import Candidate
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.dataset.certifying.funnel import n_lost
 from ragstone.report import certificate_words
 from ragstone.report.certificate_rows import Embedded, embed_candidates
 from ragstone.report.certified import Certified
 from ragstone.report.html import asset, environment, policy, safe
+from ragstone.report.review_words import review_sentences
 from ragstone.report.wording import count
 
 
-def render_certificate(certificate: Certificate, built: Built) -> str:
-    """Return the page of a certificate, with the questions of the build to open."""
+def render_certificate(certificate: Certificate, candidates: Sequence[Candidate]) -> str:
+    """Return the page of a certificate, with the candidates to open."""
     css, js = asset("page.css") + asset("certificate.css"), asset("certificate.js")
-    rows = embed_candidates(built.candidates, certificate.declared.threshold)
+    rows = embed_candidates(candidates, certificate.declared.threshold)
     return (
         environment()
         .get_template("certificate.html")
@@ -48,7 +51,7 @@ def render_section(certified: Certified) -> str:
 
 def words_of_certificates() -> dict[str, object]:
     """Return what the templates of a certificate call: its words, and the tables of words."""
-    found = vars(certificate_words)
+    found = vars(certificate_words) | {"review_sentences": review_sentences}
     return {name: value for name, value in found.items() if callable(value) or name.isupper()}
 
 

@@ -17,6 +17,7 @@ from ragstone.report.certificate_words import (
     trust,
     trust_question,
 )
+from ragstone.report.review_words import review_sentences
 from ragstone.report.wording import count
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def terminal_certificate(certificate: Certificate) -> "Group":
         *_losses(certificate),
         text(trust_question(certificate), "bold", before=1),
         text(trust(certificate), "yellow" if shaky else ""),
+        *_reviewed(certificate),
         *_covered(certificate),
         *([text("Before you trust this set", "bold", before=1)] if certificate.cautions else []),
         *(text(f"- {caution}", "yellow") for caution in certificate.cautions),
@@ -77,6 +79,12 @@ def _losses(certificate: Certificate) -> "list[RenderableType]":
     if n_more:
         table.add_row(text(f"  {count(n_more)}"), text("other reasons"))
     return [text("Lost, and why", "bold", before=1), table]
+
+
+def _reviewed(certificate: Certificate) -> "list[RenderableType]":
+    if certificate.review is None:
+        return []
+    return [text("What people said", "bold", before=1), *map(text, review_sentences(certificate.review))]
 
 
 def _covered(certificate: Certificate) -> "list[RenderableType]":

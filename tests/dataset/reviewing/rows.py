@@ -62,7 +62,11 @@ _numbers = itertools.count(1)
 def decide(name: str, decision: str, person: str = "ana", now: Question | None = None, **given) -> Decision:
     """Return a decision on one of the questions as it stands `now`, with the evidence that was shown."""
     now = now or BY_ID[name]
-    shown = {} if decision == "undo" else {"seen": digest_of(now), "evidence": quote(now.evidence, TEXTS.get)}
+    shown = {}
+    if decision != "undo":
+        shown = {"seen": digest_of(now)}
+        if "evidence" not in given:
+            shown["evidence"] = quote(now.evidence, TEXTS.get)
     return Decision(
         id=given.pop("id", f"id-{next(_numbers)}"),
         question_id=name,

@@ -27,7 +27,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     given: as it was before anybody decided. question: with edits, and metadata `review`; of a rejected one
     with metadata `lost` too. outcome: None where nobody has decided, or what was decided counts no more, for
     the reason in `look`. lost: why the build had lost it, {step, reason, detail?}. moved: the evidence was
-    found at another place of its document.
+    found at another place of its document. left_out: it is undecided, and only what is decided is wanted.
     """
 
     given: Question
@@ -37,10 +37,13 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     lost: dict[str, str] | None
     look: str | None = None
     moved: bool = False
+    left_out: bool = False
 
     @property
     def in_set(self) -> bool:
         """Whether it belongs to the reviewed set: people say so, or nobody has decided and it was in it."""
+        if self.left_out:
+            return False
         return self.lost is None if self.outcome is None else self.outcome != "rejected"
 
 
@@ -105,6 +108,14 @@ def review_item(question: Question, stack: Stack, text_of: TextOf | None = None)
         look=look,
         moved=moved,
     )
+
+
+def left_out(item: Item) -> Item:
+    """Return an undecided question as one that is not in the set, and says so."""
+    lost = {"step": REVIEW, "reason": "undecided"}
+    metadata = {**(item.question.metadata or {}), LOST: lost}
+    question = msgspec.structs.replace(item.question, metadata=metadata)
+    return msgspec.structs.replace(item, question=question, left_out=True)
 
 
 def unreviewed(question: Question) -> tuple[Question, dict[str, str] | None]:

@@ -13,12 +13,12 @@ from ragstone.dataset.reviewing.anchoring import TextOf
 from ragstone.dataset.reviewing.standing import OUTCOMES, Stack, put, standing
 from ragstone.dataset.reviewing.warnings import Others
 from ragstone.dataset.reviewing.whole_set import all_path, read_whole
+from ragstone.engine.review_documents import Texts, find_documents
 from ragstone.errors import DataError
 from ragstone.report.certified import CERTIFICATE, read_certificate
 from ragstone.web.workbench.desk import Workbench
 from ragstone.web.workbench.person import Person
-from ragstone.web.workbench.reviewing.documents import Texts
-from ragstone.web.workbench.reviewing.sets import SetEntry, find_documents, find_set
+from ragstone.web.workbench.reviewing.sets import SetEntry, find_set
 
 Stamp = tuple[tuple[str, int, int] | None, ...]
 

@@ -13,7 +13,6 @@ from ragstone.web.workbench.desk import Workbench
 
 NAMES = ("questions*.jsonl", "questions*.parquet", "*/questions*.jsonl", "*/questions*.parquet")
 PARTS = (".all", ".dev", ".test")  # of a build: parts of the set that is reviewed
-DOCUMENTS = ("documents.jsonl", "documents.parquet", "documents.csv")
 DIGITS = 12
 
 
@@ -47,15 +46,6 @@ def find_set(bench: Workbench, set_id: str) -> SetEntry:
         if entry.id == set_id:
             return entry
     raise NotFoundException("There is no such data set here. It may have been moved: see the list of them.")
-
-
-def find_documents(questions: Path, settings: Settings) -> Path | None:
-    """Return the file of documents that questions speak of: beside them, as declared, or one folder above."""
-    declared = [settings.path(name) for name in settings.documents.paths]
-    here = [questions.parent / name for name in DOCUMENTS]
-    above = [questions.parent.parent / name for name in DOCUMENTS]
-    of_rows = [path for path in declared if path.suffix in (".jsonl", ".parquet")]
-    return next((path for path in [*here, *of_rows, *above] if path.is_file()), None)
 
 
 def _files(settings: Settings) -> Iterator[Path]:

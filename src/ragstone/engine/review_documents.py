@@ -1,4 +1,4 @@
-"""The texts of documents by their ids, read when they are wanted."""
+"""The documents that an evaluation set speaks of: which file they are in, and their texts."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -6,11 +6,27 @@ from typing import Any
 
 import msgspec
 
+from ragstone.config import Settings
 from ragstone.errors import DataError
 from ragstone.records import Document
 from ragstone.tables import parse_row, read_rows
 
+NAMES = ("documents.jsonl", "documents.parquet", "documents.csv")
+ROWS = (".jsonl", ".parquet")
 KEPT = 256  # documents in memory
+
+
+def find_documents(questions: Path, settings: Settings) -> Path | None:
+    """Return the file of documents that questions speak of: beside them, as declared, or one folder above.
+
+    None where there is none: `[documents] paths` counts where it names rows, for files are read anew by each
+    `ragstone ingest`.
+    """
+    here = [questions.parent / name for name in NAMES]
+    declared = [settings.path(name) for name in settings.documents.paths]
+    above = [questions.absolute().parent.parent / name for name in NAMES]
+    candidates = [*here, *(path for path in declared if path.suffix in ROWS), *above]
+    return next((path for path in candidates if path.is_file()), None)
 
 
 class _Named(msgspec.Struct):
