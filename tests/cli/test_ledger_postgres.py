@@ -6,8 +6,10 @@ from urllib.parse import quote
 
 import pytest
 from tests.support.command import ragstone
-from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_openai import Body, FakeOpenAI, Said
 from tests.support.postgres import PASSWORD, PostgresServer
+
+from ragstone.llm import postgres_lane
 
 SHEET = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--force")
 
@@ -66,3 +68,37 @@ def test_a_server_that_is_not_there_is_a_message_and_code_2(project: Path, fake_
         assert ran.code == 2
         assert "postgresql://ann@127.0.0.1:1/ledger: the ledger cannot be used" in " ".join(ran.err.split())
         assert "sesame" not in ran.out + ran.err
+
+
+@pytest.mark.real
+def test_a_server_that_goes_away_for_long_ends_the_command_and_costs_no_call(
+    shared: str,
+    project: Path,
+    fake_openai: FakeOpenAI,
+    postgres: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgres_lane, "PATIENCE_S", 0.5)
+    say = fake_openai.script
+
+    def stop_and_say(body: Body) -> Said | str:
+        if fake_openai.n_requests == 1:
+            postgres.stop()
+        return say(body)
+
+    fake_openai.script = stop_and_say
+    try:
+        ran = ragstone(*SHEET)
+    finally:
+        postgres.start()
+    assert ran.code == 2
+    words = " ".join(ran.err.split())
+    assert f"{shared}: the ledger cannot be used" in words
+    assert "run `ragstone ledger import .ragstone/unstored.jsonl` and delete that file" in words
+    n_paid = fake_openai.stats()["n_requests"]
+    assert n_paid > 0
+    assert len((project / ".ragstone" / "unstored.jsonl").read_text().splitlines()) == n_paid
+    fake_openai.script = say
+    assert ragstone("ledger", "import", ".ragstone/unstored.jsonl").code == 0
+    assert ragstone(*SHEET).code == 0
+    assert fake_openai.stats()["n_requests"] == 6
