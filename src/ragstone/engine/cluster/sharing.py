@@ -26,6 +26,7 @@ class Share:
 
     def __init__(self) -> None:
         self.wanted = 0
+        self.last = 0  # what it was told last
         self._held = 0
         self._told: list[tuple[int, int]] = []  # number and slots of shares whose receipt is not known
 
@@ -34,13 +35,9 @@ class Share:
         """The most that the worker may be using at this moment."""
         return max([self._held, *(slots for _number, slots in self._told)])
 
-    @property
-    def last(self) -> int:
-        """What it was told last."""
-        return self._told[-1][1] if self._told else self._held
-
     def tell(self, number: int, slots: int) -> None:
         """Note a share that is sent to the worker."""
+        self.last = slots
         self._told.append((number, slots))
 
     def hear(self, wanted: int, held: int, heard: int) -> None:

@@ -41,8 +41,12 @@ async def build_judge(spec: StageSpec, session: Session) -> Work:
 
 BUILDERS: dict[str, Builder] = {
     "judge": build_judge,
-    **{work.name: builder_of(work) for work in (READING, CHUNKING, BUILT_IN, APPLICATION)},
-    **{work.name: builder_of(work) for work in (EMBEDDING, RETRIEVING)},
+    READING.name: builder_of(READING),
+    CHUNKING.name: builder_of(CHUNKING),
+    EMBEDDING.name: builder_of(EMBEDDING),
+    RETRIEVING.name: builder_of(RETRIEVING),
+    BUILT_IN.name: builder_of(BUILT_IN),
+    APPLICATION.name: builder_of(APPLICATION),
 }
 
 

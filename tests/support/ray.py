@@ -1,0 +1,53 @@
+"""One Ray for all tests that need a cluster, started as `--engine ray` starts it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from ragstone.config import EngineSection, Settings
+
+
+@contextlib.contextmanager
+def started_ray(cpus: int = 2) -> Iterator[None]:
+    """Give a Ray of this process with so many CPUs; skips where it is not installed."""
+    ray = pytest.importorskip("ray")
+    from ragstone.engine.cluster.starting import connected
+
+    settings = Settings(engine=EngineSection(kind="ray", workers=cpus))
+    with connected(settings):
+        yield
+    assert not ray.is_initialized()
+
+
+def worker_pids() -> list[int]:
+    """Return the processes of the workers that run at this moment."""
+    found = subprocess.run(["pgrep", "-f", r"^ray::MapWorker"], capture_output=True, text=True, check=False)
+    mine = found.stdout.split()
+    return [int(pid) for pid in mine if _descends_from(int(pid), os.getpid())]
+
+
+def kill_a_worker() -> int | None:
+    """Kill the first worker as `kill -9` does; None where there is none."""
+    pids = worker_pids()
+    if not pids:
+        return None
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pids[0], signal.SIGKILL)
+    return pids[0]
+
+
+def _descends_from(pid: int, ancestor: int) -> bool:
+    """Return whether a process was started by another, or by one that was: others may run a Ray too."""
+    while pid > 1:
+        if pid == ancestor:
+            return True
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as status:  # noqa: PTH123
+                pid = int(status.read().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return False
