@@ -99,17 +99,18 @@ def judges_in(judgements: Sequence[Judgement]) -> list[tuple[str, str, tuple[flo
     return [(judge, metric, scale) for (judge, metric), scale in found.items()]
 
 
-def rubric_of(judge: Judge, metric: str) -> Rubric:
-    """Return what the judge is told of this metric, without anything that it said itself."""
+def rubric_of(judge: Judge, metric: str) -> Rubric | None:
+    """Return what the judge is told of this metric, None where it is told nothing."""
     one = next((found for found in judge.criteria if found.name == metric), None)
     criteria = [one] if one else judge.criteria
     parts = [f"{found.name}: {found.description}" for found in criteria]
     text = "\n\n".join([*([judge.prompt.strip()] if judge.prompt else []), *parts])
-    return Rubric(
+    rubric = Rubric(
         text=text or None,
         grades=_grades(judge, criteria),
         examples=[_example(example, one) for example in judge.shown],
     )
+    return None if rubric == Rubric() else rubric
 
 
 def _grades(judge: Judge, criteria: Sequence[Criterion]) -> dict[str, str]:
@@ -184,7 +185,7 @@ def _text(row: Answer, material: Material) -> Answer:
         question=row.question or (question.question if question else None),
         answer=row.answer,
         error=row.error,
-        reference=reference or None,
+        reference=reference[0] if len(reference) == 1 else reference or None,
         contexts=row.contexts,
         tags=_tags(row, material.questions),
         metadata={EVIDENCE: passages} if passages else None,

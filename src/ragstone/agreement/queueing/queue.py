@@ -78,9 +78,11 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     def grade_words(self) -> list[str]:
         """Return what each grade means: in the rubric, else of the metric, else yes and no, else its
         number."""
-        named = [grade_name(self.metric, grade) for grade in self.grades]
-        if self.scale == (0.0, 1.0) and named == ["0", "1"]:
-            named = ["no", "yes"]
+        numbers = [f"{grade:g}" for grade in self.grades]
+        named = numbers
+        if self.scale == (0.0, 1.0):  # on another scale the metric's word for 1 is not the second grade's
+            words = [grade_name(self.metric, grade) for grade in self.grades]
+            named = ["no", "yes"] if words == numbers else words
         told = self.rubric.grades if self.rubric else {}
         return [told.get(f"{grade:g}", name) for grade, name in zip(self.grades, named, strict=True)]
 
@@ -107,14 +109,26 @@ def deal(keys: Sequence[Item], annotators: Sequence[str], overlap: float, each: 
         raise DataError(
             f"{each} annotators for a shared answer, and {len(names)} are named: give from 2 to that many."
         )
-    dealt, turn = [], 0
+    dealt, load, n_shared = [], dict.fromkeys(names, 0), 0
     for at, item in enumerate(keys):
-        shared = int((at + 1) * overlap + 1e-9) > int(at * overlap + 1e-9)
-        n = each if shared else 1
-        own = [names[(turn + step) % len(names)] for step in range(n)]
-        turn += n
+        if int((at + 1) * overlap + 1e-9) > int(at * overlap + 1e-9):
+            own = _together(names, each, n_shared)
+            n_shared += 1
+        else:
+            own = [min(names, key=lambda name: load[name])]
+        for name in own:
+            load[name] += 1
         dealt.append(msgspec.structs.replace(item, annotators=own))
     return dealt
+
+
+def _together(names: Sequence[str], each: int, turn: int) -> list[str]:
+    """Return who shares an item: neighbours in the first round, then each with the next but one, and so
+    on."""
+    step = 1 + turn // len(names) % (len(names) - 1)
+    order = [names[(turn + step * place) % len(names)] for place in range(len(names))]
+    rest = [names[(turn + place) % len(names)] for place in range(len(names))]
+    return list(dict.fromkeys([*order, *rest]))[:each]
 
 
 def write_queue(folder: Path, queue: Queue, texts: Sequence[Answer]) -> Path:

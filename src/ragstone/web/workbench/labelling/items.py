@@ -19,6 +19,7 @@ from ragstone.web.workbench.labelling.showing import Given, Shown, shown
 from ragstone.web.workbench.person import AnyRequest, person_of
 
 LONGEST_COMMENT = 4000
+LONGEST_ON_A_KEY = 24  # characters; longer meanings of grades stand in the rubric
 
 
 class Mine(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,12 +53,14 @@ def labelling(request: AnyRequest, bench: AtWorkbench, name: FromPath[str]) -> R
     """Give the screen of an annotator; its script fetches the items."""
     person = person_of(request, "annotator")
     queue = open_queue(bench, name).queue
+    words = queue.grade_words()
     return page(
         request,
         "label_item.html",
         f"Label {queue.name}",
         queue=queue,
-        grades=list(zip(queue.grades, queue.grade_words(), strict=True)),
+        grades=list(zip(queue.grades, words, strict=True)),
+        is_long=max(map(len, words), default=0) > LONGEST_ON_A_KEY,
         n_mine=len(queue.places_of(person.name)),
         label=LABEL,
     )

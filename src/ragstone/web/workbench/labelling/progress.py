@@ -9,6 +9,7 @@ from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery
 
 from ragstone.agreement.between import annotator_agreement
+from ragstone.agreement.corrected import FEW_LABELS
 from ragstone.agreement.queueing import Reach, fitted, progress_of, reach_of
 from ragstone.errors import RagstoneError
 from ragstone.records import Label
@@ -63,6 +64,7 @@ def progress(
         wrong=wrong,
         is_blind=is_blind,
         within=target,
+        few=FEW_LABELS,
         label=LABEL,
         forms=FORMS,
     )
