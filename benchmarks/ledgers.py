@@ -113,7 +113,7 @@ def main() -> None:
         with serving_postgres(durable=True) as server:
 
             def in_postgres() -> Settings:
-                return Settings(root=folder, ledger=LedgerSection(url=server.new_database()))
+                return Settings(root=folder, ledger=LedgerSection(url=server.url(server.new_schema())))
 
             show("PostgreSQL", best(in_postgres, options.rows, options.rounds))
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from tests.support.command import ragstone
 from tests.support.fake_openai import Body, FakeOpenAI, Said
-from tests.support.postgres import PASSWORD, PostgresServer
+from tests.support.postgres import PASSWORD, PostgresServer, options
 
 from ragstone.llm import postgres_lane
 
@@ -17,8 +17,8 @@ SHEET = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fa
 @pytest.fixture
 def shared(project: Path, fake_openai: FakeOpenAI, postgres: PostgresServer) -> str:
     """How the project's database is shown; its URL in ragstone.toml has the password."""
-    place = f"127.0.0.1:{postgres.port}/{postgres.new_database_name()}"
-    url = f"postgresql://postgres:{quote(PASSWORD)}@{place}"
+    place = f"127.0.0.1:{postgres.port}/postgres"
+    url = f"postgresql://postgres:{quote(PASSWORD)}@{place}?{options(postgres.new_schema())}"
     (project / "ragstone.toml").write_text(f'{fake_openai.toml()}\n[ledger]\nurl = "{url}"\n')
     return f"postgresql://postgres@{place}"
 

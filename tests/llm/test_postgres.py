@@ -35,7 +35,7 @@ USED = Completion(text="t", usage=Usage(input=100, output=20, cached=60))
 
 @pytest.fixture
 def name(postgres: PostgresServer) -> str:
-    return postgres.new_database_name()
+    return postgres.new_schema()
 
 
 def opened(postgres: PostgresServer, name: str, folder: Path, *, counting: bool = True) -> PostgresLedger:
@@ -73,7 +73,7 @@ STEPS = st.lists(
 def test_any_sequence_of_puts_and_finds_is_answered_and_counted_as_by_sqlite(
     postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple]
 ) -> None:
-    folder, name = tmp_path_factory.mktemp("l"), postgres.new_database_name()
+    folder, name = tmp_path_factory.mktemp("l"), postgres.new_schema()
 
     async def play(steps: list[tuple]) -> None:
         with both(postgres, name, folder) as (file, database):

@@ -27,7 +27,7 @@ SAID = Completion(text="said")
 
 @pytest.fixture
 def name(postgres: PostgresServer) -> str:
-    return postgres.new_database_name()
+    return postgres.new_schema()
 
 
 def opened(server: PostgresServer, name: str, folder: Path) -> PostgresLedger:
@@ -219,8 +219,8 @@ def test_processes_that_ask_the_same_at_once_pay_once_and_get_the_same(
 ) -> None:
     with running("--latency", "0.05") as base_url:
         command = [sys.executable, "-c", ASKER, base_url, postgres.url(name), str(ROOT), str(tmp_path)]
-        askers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+        askers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
         said = [asker.communicate(timeout=60)[0] for asker in askers]
-        assert [asker.returncode for asker in askers] == [0, 0, 0]
-        assert said[0] == said[1] == said[2] != b""
+        assert [asker.returncode for asker in askers] == [0, 0]
+        assert said[0] == said[1] != b""
         assert stats(base_url)["n_requests"] == 100

@@ -107,26 +107,26 @@ class TestRefusals:
         open_ledger(settings(f"postgresql://postgres@127.0.0.1:{postgres.port}/postgres", tmp_path)).close()
 
     def test_no_such_database_and_no_such_user(self, postgres: PostgresServer, tmp_path: Path) -> None:
-        told = refusal(postgres.url("nowhere"), tmp_path)
+        told = refusal(postgres.url(database="nowhere"), tmp_path)
         assert 'database "nowhere" does not exist' in told
         assert "Create it once, as a user who may: createdb NAME." in told
         assert "Name a user that the server knows" in refusal(postgres.url(user="nobody"), tmp_path)
 
     def test_a_user_who_may_not_create_tables(self, postgres: PostgresServer, tmp_path: Path) -> None:
         postgres.sql("CREATE ROLE guest LOGIN")
-        name = postgres.new_database_name()
-        postgres.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC", name)  # as from PostgreSQL 15 on
-        told = refusal(postgres.url(name, "guest"), tmp_path)
-        assert "permission denied for schema public" in told
+        name = postgres.new_schema()
+        postgres.sql(f"GRANT USAGE ON SCHEMA {name} TO guest")
+        told = refusal(postgres.url(name, user="guest"), tmp_path)
+        assert f"permission denied for schema {name}" in told
         assert "must be allowed to create tables at the first use" in told
         open_ledger(settings(postgres.url(name), tmp_path)).close()
-        told = refusal(postgres.url(name, "guest"), tmp_path)
+        told = refusal(postgres.url(name, user="guest"), tmp_path)
         assert "permission denied for table ragstone_format" in told
-        postgres.sql("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO guest", name)
-        open_ledger(settings(postgres.url(name, "guest"), tmp_path)).close()
+        postgres.sql(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO guest")
+        open_ledger(settings(postgres.url(name, user="guest"), tmp_path)).close()
 
     def test_tables_of_a_newer_format_are_not_touched(self, postgres: PostgresServer, tmp_path: Path) -> None:
-        name = postgres.new_database_name()
+        name = postgres.new_schema()
         open_ledger(settings(postgres.url(name), tmp_path)).close()
         postgres.sql("UPDATE ragstone_format SET version = 99", name)
         told = refusal(postgres.url(name), tmp_path)
@@ -137,20 +137,22 @@ class TestRefusals:
     def test_a_database_without_a_ledger_is_not_given_one_to_look_at_it(
         self, postgres: PostgresServer
     ) -> None:
-        name = postgres.new_database_name()
+        name = postgres.new_schema()
         with pytest.raises(DataError, match="there is no ledger in this database yet"):
             read_account(Database(postgres.url(name)), Settings())
-        assert postgres.sql("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'ragstone%'", name) == ["0"]
+        assert postgres.sql(f"SELECT count(*) FROM pg_tables WHERE schemaname = '{name}'") == ["0"]
 
     def test_a_server_that_can_only_be_read(self, postgres: PostgresServer, tmp_path: Path) -> None:
-        name = postgres.new_database_name()
-        postgres.sql(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        assert "This server can only be read" in refusal(postgres.url(name), tmp_path)
+        url = f"{postgres.url(postgres.new_schema())}%20-cdefault_transaction_read_only%3Don"
+        assert "This server can only be read" in refusal(url, tmp_path)
+
+    def test_a_search_path_that_leads_nowhere(self, postgres: PostgresServer, tmp_path: Path) -> None:
+        assert "names no schema that exists: create one" in refusal(postgres.url("nowhere"), tmp_path)
 
 
 @pytest.mark.real
 def test_tables_are_made_once_however_many_come_at_once(postgres: PostgresServer) -> None:
-    name = postgres.new_database_name()
+    name = postgres.new_schema()
     with ThreadPoolExecutor(8) as pool:
         for connection in pool.map(connect, [Database(postgres.url(name))] * 8):
             connection.close()

@@ -31,8 +31,13 @@ KEPT = [
 
 
 @pytest.fixture
-def database(postgres: PostgresServer) -> Database:
-    return Database(postgres.new_database())
+def schema(postgres: PostgresServer) -> str:
+    return postgres.new_schema()
+
+
+@pytest.fixture
+def database(postgres: PostgresServer, schema: str) -> Database:
+    return Database(postgres.url(schema))
 
 
 @pytest.fixture
@@ -55,7 +60,7 @@ def test_a_ledger_moved_into_postgresql_and_back_is_the_same_to_the_byte(
 
 
 def test_the_account_is_that_of_the_same_ledger_in_sqlite(
-    postgres: PostgresServer, database: Database, tmp_path: Path
+    postgres: PostgresServer, schema: str, database: Database, tmp_path: Path
 ) -> None:
     path = make_ledger(tmp_path / "l", KEPT, hits=[0, 0, 1, 3])
     set_hit_day(path, JAN_10 + 5)
@@ -69,8 +74,7 @@ def test_the_account_is_that_of_the_same_ledger_in_sqlite(
 
     asyncio.run(hit())
     ledger.close()
-    name = database.url.partition("@/")[2].partition("?")[0]
-    postgres.sql(f"UPDATE ragstone_hits SET day = {JAN_10 + 5}", name)
+    postgres.sql(f"UPDATE ragstone_hits SET day = {JAN_10 + 5}", schema)
     of_file, of_database = read_account(path, PRICED), read_account(database, PRICED)
     assert of_database.path == str(database)
     assert of_database.n_bytes > 0
