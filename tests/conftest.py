@@ -22,6 +22,7 @@ if str(ROOT) not in sys.path:
 from tests.support.browser import Tab, opened_tab  # noqa: E402
 from tests.support.fake_openai import FakeOpenAI, serving  # noqa: E402
 from tests.support.postgres import PostgresServer, serving_postgres  # noqa: E402
+from tests.support.ray import started_ray  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -55,6 +56,13 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip(f"needs the development data in {SHARED_DATA}")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def ray_here() -> Iterator[None]:
+    """A Ray with two CPUs, shared by all tests of a session; skips where it is not installed."""
+    with started_ray():
+        yield
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from ragstone.config import Settings
 from ragstone.engine.cluster.desk import Desk
 from ragstone.engine.cluster.line import Line
 from ragstone.engine.cluster.messages import Halt, Opened, Pause, Share, ToWorker, Works
+from ragstone.engine.cluster.troubles import of_desk
 from ragstone.engine.cluster.worker import Begin, BlockMade, SharedBudget, Worker
 from ragstone.errors import ModelError
 from ragstone.llm import Caps, open_ledger
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 COUNT_S = 0.5  # how often a worker says what it has counted
-GONE = "the desk of the run is gone: the driver's process or its node ended. Run the same command again."
 
 encode = msgspec.msgpack.Encoder().encode
 
@@ -167,7 +167,7 @@ class StageWorker:
 
         if self._worker is None:
             raise ValueError("the loop has not begun")
-        rows = cast("list[object]", await self._desk.take.remote(number))
+        rows = cast("list[object]", await of_desk(self._desk.take.remote(number)))
         payload = await asyncio.to_thread(ray.get, rows[0]) if rows else encode([])
         made = await self._worker.block(number, msgspec.msgpack.decode(payload, type=list[bytes]))
         with contextlib.suppress(ModelError):  # counts are not worth a block
@@ -175,12 +175,7 @@ class StageWorker:
         return made
 
     async def _send(self, payload: bytes, wait: bool) -> bytes:
-        from ray.exceptions import RayError
-
-        try:
-            return cast(bytes, await self._desk.exchange.remote(self._name, payload, wait))
-        except RayError:
-            raise ModelError(GONE) from None
+        return cast(bytes, await of_desk(self._desk.exchange.remote(self._name, payload, wait)))
 
     def _hear(self, told: ToWorker) -> None:
         if isinstance(told, Halt):

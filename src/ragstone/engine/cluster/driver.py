@@ -19,9 +19,11 @@ from ragstone.engine.cluster.actors import DeskActor, DeskHandle, StageWorker
 from ragstone.engine.cluster.messages import Met
 from ragstone.engine.cluster.spec import Made, StageSpec
 from ragstone.engine.cluster.starting import Place, connected
+from ragstone.engine.cluster.troubles import explained, of_desk
 from ragstone.engine.cluster.worker import Begin, BlockMade, error_of
 from ragstone.engine.local import STOP_S
-from ragstone.errors import RagstoneError
+from ragstone.errors import ModelError
+from ragstone.llm import open_ledger
 from ragstone.llm.budget import Spent
 
 if TYPE_CHECKING:
@@ -67,11 +69,17 @@ class Cluster:
     def __init__(self, place: Place, desk: DeskHandle) -> None:
         self.place = place
         self.desk = desk
+        self.closed = False
+
+    async def halt(self) -> None:
+        """Let no worker begin a call or a block."""
+        if not self.closed:
+            await of_desk(self.desk.halt.remote())
 
     @contextlib.asynccontextmanager
     async def counting(self, session: "Session") -> AsyncIterator[None]:
         """Within the block, the session's budget shows what the workers spend."""
-        await self.desk.begin.remote(encode(session.budget.spent()))
+        await of_desk(self.desk.begin.remote(encode(session.budget.spent())))
 
         async def look() -> None:
             while True:
@@ -87,7 +95,9 @@ class Cluster:
             await self._count(session)
 
     async def _count(self, session: "Session") -> None:
-        spent, met = cast("tuple[bytes, bytes]", await self.desk.spent.remote())
+        if self.closed:  # whoever took the rows let go of them, and the session ended first
+            return
+        spent, met = cast("tuple[bytes, bytes]", await of_desk(self.desk.spent.remote()))
         session.budget.take_over(msgspec.msgpack.decode(spent, type=Spent))
         for one in msgspec.msgpack.decode(met, type=list[Met]):
             session.met[one.model] = (one.identity, one.list_price)
@@ -102,18 +112,23 @@ async def cluster_of(session: "Session") -> Cluster:
 
 @contextlib.asynccontextmanager
 async def _open_cluster(session: "Session") -> AsyncIterator[Cluster]:
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
     with connected(session.settings) as place:
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
         here = NodeAffinitySchedulingStrategy(place.node, soft=False)
         settings = msgspec.structs.replace(session.settings, root=str(session.settings.path(".").absolute()))
+        if settings.ledger.url is None:
+            open_ledger(settings).close()  # what is wrong with it is said here, and not by an actor
         actor = ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=here)(DeskActor)
         desk = cast(DeskHandle, actor.remote(encode(settings), encode(session.budget.caps)))
+        cluster = Cluster(place, desk)
         try:
-            yield Cluster(place, desk)
+            yield cluster
         finally:
-            await desk.close.remote()
+            cluster.closed = True
+            with contextlib.suppress(ModelError):
+                await of_desk(desk.close.remote())
             ray.kill(desk)
 
 
@@ -153,7 +168,7 @@ class _Mapping:
                 self._forget(n_done - 1)
                 self._feed()
         except asyncio.CancelledError:
-            await self._cluster.desk.halt.remote()
+            await self._cluster.halt()
             for one in await self._finished(self._n_blocks - n_done):
                 yield one
             raise
@@ -161,7 +176,7 @@ class _Mapping:
     async def end(self) -> None:
         """Stop the workers."""
         self._ended.set()
-        await self._cluster.desk.halt.remote()
+        await self._cluster.halt()
         if self._thread.is_alive():
             await asyncio.to_thread(self._thread.join, STOP_S)
 
@@ -203,8 +218,8 @@ class _Mapping:
                 self._say(msgspec.msgpack.decode(payload, type=BlockMade))
                 if self._ended.is_set():
                     return
-        except (RayError, RagstoneError) as mistake:
-            self._say(mistake)
+        except RayError as mistake:
+            self._say(explained(mistake))
 
     def _say(self, result: BlockMade | BaseException) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more

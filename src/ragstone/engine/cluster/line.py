@@ -22,8 +22,8 @@ from ragstone.engine.cluster.messages import (
 from ragstone.errors import DataError, ModelError
 from ragstone.llm.prompt import CallFailed
 
-# A message of Ray costs some 0.5 ms at each end, so that what many rows say goes together. That is short beside
-# a call to a model, and a worker has many rows under way.
+# A message of Ray costs some 0.5 ms at each end, so that what many rows say goes together. The wait is short
+# beside a call to a model, and a worker has many rows under way.
 LINGER_S = 0.012
 HURRY_S = 0.002  # where a slot or an endpoint waits
 

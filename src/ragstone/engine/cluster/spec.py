@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ragstone.config import Settings
+from ragstone.config import Settings, choose
 
 if TYPE_CHECKING:
     from ragstone.engine.session import Session
@@ -32,10 +32,14 @@ class StageSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stage_spec(name: str, settings: Settings, *, listening: bool = False, **arguments: object) -> StageSpec:
-    """Return the spec of a stage. The settings' folder is made absolute: workers start in another."""
+    """Return the spec of a stage, whose settings are as workers need them.
+
+    Their folder is made absolute, for workers start in another; and a worker hands no rows on.
+    """
+    here = choose(settings, "engine", kind="local")
     return StageSpec(
         name=name,
-        settings=msgspec.structs.replace(settings, root=str(settings.path(".").absolute())),
+        settings=msgspec.structs.replace(here, root=str(settings.path(".").absolute())),
         arguments={key: msgspec.Raw(msgspec.msgpack.encode(given)) for key, given in arguments.items()},
         listening=listening,
     )

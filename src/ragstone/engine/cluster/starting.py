@@ -42,6 +42,8 @@ def connected(settings: Settings) -> Iterator[Place]:
         import ray.data
     except ImportError:
         raise MissingExtra("--engine ray", "ray") from None
+    if engine.address:
+        _reach(engine.address)
     started = not ray.is_initialized()
     if started:
         _start(engine)
@@ -72,7 +74,6 @@ def _start(engine: EngineSection) -> None:
                 **quiet,
             )
         return
-    _reach(engine.address)
     try:
         with _quiet_start():
             ray.init(address=engine.address, **quiet)
@@ -114,8 +115,12 @@ def _none_at(address: str, why: str) -> str:
 
 
 def _be_quiet() -> None:
-    """Ray Data tells of its plans and its progress on standard error; our bars do that."""
+    """Ray tells of its plans, its progress and workers that died in our terminal; our bars do that."""
+    import ray._private.worker
     import ray.data
+
+    # There is no other switch: without this, a worker that is started anew is told of on standard output.
+    ray._private.worker._worker_logs_enabled = False
 
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
