@@ -1,12 +1,15 @@
 """`ragstone label`: judgements -> a sheet of answers that people are to label."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli.console import say
 from ragstone.cli.options import Force, Seed
+
+if TYPE_CHECKING:
+    from ragstone.agreement import ToLabel
 
 
 def label(
@@ -55,10 +58,13 @@ def label(
         seed=seed,
     )
     write_rows(output, chosen, ToLabel, force=force)
+    say(_said(output, chosen, count))
+
+
+def _said(output: Path, chosen: "list[ToLabel]", count: int) -> str:
     fewer = f" No more are left: {len(chosen)} in place of {count}." if len(chosen) < count else ""
     weighed = " Keep `inclusion` and `queue`: their chances were not equal." if chosen[0].inclusion else ""
-    say(
+    return (
         f"{output}: {len(chosen)} answers to label for {chosen[0].metric}, in random order.{fewer} "
-        "Fill in `score` from the top, and delete the rows that you do not get to."
-        f"{weighed}"
+        f"Fill in `score` from the top, and delete the rows that you do not get to.{weighed}"
     )

@@ -56,7 +56,7 @@ def test_a_queue_has_all_that_its_annotators_read_and_nothing_of_the_judge():
     one = texts[0]
     assert one.question == f"Question {one.question_id[1:]}?"
     assert (one.reference, one.tags, one.answer) == (
-        ["right"],
+        "right",
         {"crop": "tea"},
         f"answer {one.question_id[1:]}",
     )

@@ -4,7 +4,7 @@ import hashlib
 
 import msgspec
 from litestar import Response, get, post
-from litestar.params import FromPath
+from litestar.params import FromPath, JSONBody
 
 from ragstone.agreement.between import differing
 from ragstone.agreement.pairing import is_adjudicated
@@ -73,7 +73,7 @@ def adjudicate(request: AnyRequest, bench: AtWorkbench, name: FromPath[str]) -> 
 
 
 @post("/label/{name:str}/decide", include_in_schema=False, sync_to_thread=True, status_code=200)
-def decide(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: Decision) -> Decided:
+def decide(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: JSONBody[Decision]) -> Decided:
     """Keep the label that settles an item; it replaces what the annotators' come to, and they stay.
 
     Raises DataError for an item on which nobody differs, and for a score off the scale.

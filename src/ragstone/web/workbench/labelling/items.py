@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 from litestar import Response, get, post
 from litestar.exceptions import ClientException
-from litestar.params import FromPath
+from litestar.params import FromPath, JSONBody
 
 from ragstone.agreement.queueing import Queue
 from ragstone.agreement.queueing.marking import item_for
@@ -87,7 +87,7 @@ def item(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], place: Fr
 
 
 @post("/label/{name:str}/marks", include_in_schema=False, sync_to_thread=True, status_code=200)
-def mark(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: Mark) -> Saved:
+def mark(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: JSONBody[Mark]) -> Saved:
     """Keep a label or a skip, or take it back. Sent twice, it is kept once. Raises DataError as Marks
     does."""
     person = person_of(request, "annotator")

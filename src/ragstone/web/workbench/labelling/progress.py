@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from litestar import Response, get, post
 from litestar.exceptions import HTTPException, NotFoundException
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.agreement.between import annotator_agreement
 from ragstone.agreement.corrected import FEW_LABELS
@@ -113,7 +113,7 @@ def export(
 
 
 @post("/label/{name:str}/import", include_in_schema=False, sync_to_thread=True, status_code=200)
-def take_in(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: Import) -> Taken:
+def take_in(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: JSONBody[Import]) -> Taken:
     """Take in labels of another tool: all of them, or none where one does not fit. Raises DataError."""
     person = person_of(request, "owner")
     opened = open_queue(bench, name)

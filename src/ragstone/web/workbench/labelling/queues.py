@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
-from litestar.params import FromQuery
+from litestar.params import FromQuery, JSONBody
 
 from ragstone.agreement.queueing import (
     Choice,
@@ -152,7 +152,7 @@ def _free_name(bench: Workbench, run: str) -> str:
 
 
 @post("/label/new", include_in_schema=False, sync_to_thread=True, status_code=200)
-def make(request: AnyRequest, bench: AtWorkbench, data: QueueForm) -> Made:
+def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> Made:
     """Make a queue from a run. Raises DataError with what keeps it from being made."""
     person_of(request, "owner")
     judge, _, metric = data.judge.rpartition("|")
