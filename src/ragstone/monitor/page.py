@@ -32,8 +32,8 @@ def write_monitor(folder: Path, look: Look) -> Path:
     return put_page(folder / PAGE, render_monitor(look))
 
 
-def render_monitor(look: Look, *, served: bool = False) -> str:
-    """Return the page. served: by a server that has all questions at /monitor/questions."""
+def render_monitor(look: Look, *, served: str | None = None, back: str | None = None) -> str:
+    """Return the page. served: where a server has it, with all questions below; back: to where it links."""
     drawn = _quiet(draw([*look.charts, *(chart for panel in look.panels for _, _, chart in panel.charts)]))
     css, js = asset("page.css") + asset("monitor.css"), asset("monitor.js") + drawn.script
     return _render(
@@ -48,11 +48,12 @@ def render_monitor(look: Look, *, served: bool = False) -> str:
         items=look.questions,
         cut=not served,
         served=served,
+        back=back,
         drawn=drawn,
         version=__version__,
         css=safe(css),
         js=safe(js),
-        policy=_policy(css, js, *drawn.scripts(), served=served),
+        policy=_policy(css, js, *drawn.scripts(), served=served is not None),
     )
 
 
@@ -65,8 +66,12 @@ def render_questions(
     gap: int,
     choices: Sequence[str],
     tags: Sequence[str],
+    served: str = "/monitor",
 ) -> str:
-    """Return a page of questions, as a server shows it: filtered, with links to the pages around it."""
+    """Return a page of questions, as a server shows it: filtered, with links to the pages around it.
+
+    served: where the server has the monitor's page.
+    """
     css, js = asset("page.css") + asset("monitor.css"), ""
     tag, value = next(iter(chosen.tags.items()), ("", ""))
     return _render(
@@ -78,7 +83,7 @@ def render_questions(
         tags=tags,
         pages=max(1, -(-page.n // page.size)),
         cut=False,
-        served=True,
+        served=served,
         version=__version__,
         css=safe(css),
         js=safe(js),

@@ -34,13 +34,13 @@ CSP = "Content-Security-Policy"
 
 def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotonic) -> list[Any]:
     """Return the routes /monitor and /monitor/questions. tick: seconds, for how long a page is fresh."""
-    shown = _Shown(settings, tick)
+    shown = MonitorPages(settings, tick)
 
     @get("/monitor", include_in_schema=False)
     async def monitor(request: AnyRequest, desk: AtDesk) -> Response[str]:
         """Give the page of the monitor."""
         desk.check_admin(request)
-        return _page(await shown.page())
+        return monitor_page(await shown.page())
 
     @get("/monitor/questions", include_in_schema=False)
     async def questions(
@@ -58,22 +58,30 @@ def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotoni
         desk.check_admin(request)
         chosen = Filter(text=text or None, tags={tag: value} if tag and value else {})
         rank = int(gap) if gap.isdecimal() else 0
-        return _page(await asyncio.to_thread(shown.questions, chosen, metric, rank, page))
+        return monitor_page(await asyncio.to_thread(shown.questions, chosen, metric, rank, page))
 
     return [monitor, questions]
 
 
-def _page(html: str) -> Response[str]:
+def monitor_page(html: str) -> Response[str]:
     """Return a page whose own policy holds: the one of the API would forbid its style."""
     headers = {CSP: policy_in(html), "Cache-Control": "no-store"}
     return Response(html, media_type="text/html", headers=headers)
 
 
-class _Shown:
-    """The page that was made last, and until when it is shown."""
+class MonitorPages:
+    """The page that was made last, and until when it is shown. root, back: see render_monitor."""
 
-    def __init__(self, settings: Settings, tick: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        tick: Callable[[], float] = time.monotonic,
+        *,
+        root: str = "/monitor",
+        back: str | None = None,
+    ) -> None:
         self._settings, self._tick = settings, tick
+        self._root, self._back = root, back
         self._folder = settings.path(settings.monitor.store)
         self._made: tuple[float, str] | None = None
         self._lock = asyncio.Lock()
@@ -102,7 +110,7 @@ class _Shown:
                 canaries=load_canaries(store),
                 cards=read_cards(self._settings),
             )
-        return render_monitor(look, served=True)
+        return render_monitor(look, served=self._root, back=self._back)
 
     def questions(self, chosen: Filter, metric: str, gap: int, page: int) -> str:
         """Return a page of questions. Raises Refused for a metric and a gap that there are not."""
@@ -123,5 +131,12 @@ class _Shown:
             )
             items = [Open(seen=one, low=low_in(one, best), gaps=[]) for one in found.rows]
             return render_questions(
-                found, items, chosen, metric=metric, gap=gap, choices=choices, tags=store.tags
+                found,
+                items,
+                chosen,
+                metric=metric,
+                gap=gap,
+                choices=choices,
+                tags=store.tags,
+                served=self._root,
             )

@@ -12,6 +12,7 @@ from ragstone.config import load_settings
 from ragstone.web.workbench.app import create_workbench
 from ragstone.web.workbench.desk import Workbench
 
+HERE = "http://127.0.0.1"  # a server on this machine refuses every other name
 Client = TestClient[Litestar]
 
 

@@ -10,7 +10,20 @@ from litestar.exceptions import HTTPException
 
 from ragstone.config import Settings
 from ragstone.errors import RagstoneError
-from ragstone.web.workbench import entering, frame, guard, live, people, run_page, runs
+from ragstone.web.workbench import (
+    cards,
+    comparing,
+    data,
+    entering,
+    frame,
+    guard,
+    judges,
+    live,
+    monitor,
+    people,
+    run_page,
+    runs,
+)
 from ragstone.web.workbench.desk import Workbench
 from ragstone.web.workbench.developing import actions as developing_actions
 from ragstone.web.workbench.developing import pages as developing
@@ -23,6 +36,11 @@ ROUTES = (
     *runs.ROUTES,
     *run_page.ROUTES,
     *live.ROUTES,
+    *comparing.ROUTES,
+    *data.ROUTES,
+    *judges.ROUTES,
+    *cards.ROUTES,
+    *monitor.ROUTES,
     *entering.ROUTES,
     *people.ROUTES,
     *pages.ROUTES,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from litestar.di import NamedDependency
 
 from ragstone.config import Settings
+from ragstone.web.monitor_routes import MonitorPages
 from ragstone.web.workbench.accounts import Accounts, needs_accounts
 from ragstone.web.workbench.attempts import Attempts
 from ragstone.web.workbench.audit import AuditLog, Fact
@@ -16,6 +17,7 @@ from ragstone.web.workbench.person import AnyRequest
 from ragstone.web.workbench.rows.kept import Indexes
 
 if TYPE_CHECKING:
+    from ragstone.web.workbench.data import DataSet
     from ragstone.web.workbench.run_view import RunView
     from ragstone.web.workbench.runs import RunEntry
 
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
 class Workbench:
     """The project that is shown; one for each app.
 
-    store: the folder of queues, accounts and the audit log. labels: of the files that labels are written to.
-    runs: the folders in which runs are looked for. seen: folder of a run -> its files when it was last looked
-    at, and what was found; views: the same of what its page shows. indexes: of rows. accounts: None where
-    only this machine reaches it. most_bytes: of a request. now: seconds since 1970.
+    store: the folder of queues, accounts and the audit log. labels: of the files that labels are written
+    to. runs: the folders in which runs are looked for. seen: folder of a run -> its files when it was
+    last looked at, and what was found; views: the same of what its page shows. indexes: of rows. digests,
+    sets: of files of questions, and what they hold. monitor: its pages. accounts: None where only this
+    machine reaches it. most_bytes: of a request. now: seconds since 1970.
     """
 
     MOST_VIEWS = 16
@@ -39,6 +42,9 @@ class Workbench:
         self.seen: dict[Path, tuple[object, RunEntry | None]] = {}
         self.views: dict[Path, tuple[object, RunView]] = {}
         self.indexes = Indexes(self.store / "rows")
+        self.monitor = MonitorPages(settings, root="/workbench/monitor", back="/workbench/")
+        self.digests: dict[Path, tuple[object, str]] = {}
+        self.sets: dict[object, DataSet] = {}
         serve = settings.serve
         self.now = now
         self.most_bytes = serve.max_upload_mb * 1_000_000
@@ -52,6 +58,7 @@ class Workbench:
     def close(self) -> None:
         """Close what is open at the end of the application."""
         self.jobs.close()
+        self.attempts.close()
         if self.accounts is not None:
             self.accounts.close()
         self.indexes.close()

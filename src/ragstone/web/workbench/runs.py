@@ -9,6 +9,7 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromQuery
 
+from ragstone.agreement import ReportCard
 from ragstone.engine.progress_file import FILE as PROGRESS
 from ragstone.engine.progress_file import Life, read_progress
 from ragstone.errors import DataError
@@ -37,9 +38,9 @@ ORDERS: dict[Order, str] = {
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A folder as the list shows it. id: how pages address it, `{index of its folder}/{name}`.
 
-    written: when the newest of its files was, seconds since 1970. kind: what it holds. figures: its headline
-    means; score: the first of them as a number. life: how it goes on, None for one that is finished. wrong:
-    what keeps it from being shown, or None.
+    written: when the newest of its files was, seconds since 1970. kind: what it holds. figures: its
+    headline means; score: the first of them as a number. cards: of its judges. life: how it goes on, None
+    for one that is finished. wrong: what keeps it from being shown, or None.
     """
 
     id: str
@@ -51,6 +52,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     models: list[str] = []
     figures: list[Figure] = []
     score: float | None = None
+    cards: list[ReportCard] = []
     life: Life | None = None
     wrong: str | None = None
 
@@ -151,6 +153,7 @@ def _summarised(entry: RunEntry) -> RunEntry:
         models=list(dict.fromkeys(summary.models.values())),
         figures=findings(summary)[0].figures,
         score=_first_mean(summary),
+        cards=summary.cards,
         wrong=lacks,
     )
 
