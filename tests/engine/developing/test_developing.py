@@ -157,6 +157,8 @@ def test_every_look_at_the_test_part_is_counted_and_freezing_resets_nothing(sett
     assert [look.number for look in looks] == [1, 2, 3]
     assert looks[0].card.notes[0].startswith("Look 1 at this test part (labelled, ")
     assert "adaptive overfitting" in looks[2].card.notes[1]
+    assert looks[0].card.confusion != looks[1].card.confusion
+    assert looks[0].card.disagreements == []  # the answers of the test part stay closed
     assert looks[1].card.agreement["exact agreement"].value == 1
     assert looks[0].card.no_model is not None  # containment stands beside it
     other = tmp_path / "renamed.jsonl"

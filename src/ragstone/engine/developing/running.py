@@ -32,6 +32,7 @@ from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import Answer, Judgement
 from ragstone.statistics import Estimate
 
+CLOSED_ROWS = "Which answers the judge and people differ on is not shown: they stay closed."
 SAMPLE = 500  # answers that a forecast looks at; each stands for as many as were passed over
 DEV_NOTE = (
     "The dev part is what the judge is fitted to: agreement there reads too good. What it is worth shows the "
@@ -166,9 +167,10 @@ def _notes(judged: Sequence[Judged], humans: Mapping[Key, Human]) -> list[str]:
 async def look_at_part(task: Task, session: Session, store: DevelopmentStore, who: str) -> TestLook:
     """Return the report card of the draft on the test part, with the number of this look.
 
-    The judge that asks no model and measures the same, where there is one, stands beside it. The look is on
-    the disk before its card is given. What could not be judged is no look: raises ModelError when no call
-    can succeed, DataError where the budget was spent before the end, or labels do not fit the judge.
+    The judge that asks no model and measures the same, where there is one, stands beside it. The card shows
+    no answer, so that none becomes the next draft's example. The look is on the disk before its card is
+    given. What could not be judged is no look: raises ModelError when no call can succeed, DataError where
+    the budget was spent before the end, or labels do not fit the judge.
     """
     test = task.part("test")
     judge = task.draft
@@ -194,8 +196,9 @@ async def look_at_part(task: Task, session: Session, store: DevelopmentStore, wh
     )
     everything = store.add_look(look)
     looks = looks_at(everything, look.questions)
-    notes = [*look_notes(len(looks), looks, len(test.answers)), *card.notes]
-    card = msgspec.structs.replace(card, notes=notes)
+    notes = [*look_notes(len(looks), looks, len(test.answers)), CLOSED_ROWS, *card.notes]
+    # Which answers it gets wrong would be the next draft's examples: the numbers are shown, the rows are not.
+    card = msgspec.structs.replace(card, notes=notes, disagreements=[])
     shown = TestLook(number=len(looks), place=len(everything), card=card, looks=looks)
     store.put_card(shown.place, msgspec.json.encode(shown))
     return shown

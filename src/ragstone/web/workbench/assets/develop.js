@@ -8,7 +8,7 @@
   const problem = document.getElementById("problem");
   const said = document.getElementById("said");
   const forecast = document.getElementById("forecast");
-  const key = `ragstone-draft ${own}`;
+  const key = `ragstone-draft ${own}`; // of this browser, for text that was typed and not run
   const given = text.value;
   let wrongLine = null;
 
@@ -149,5 +149,5 @@
     document.getElementById("restored").hidden = false;
   }
   number();
-  check();
+  document.addEventListener("DOMContentLoaded", check); // when workbench.js, with post(), is there too
 })();

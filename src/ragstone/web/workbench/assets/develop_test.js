@@ -34,5 +34,5 @@
       window.followJob();
     } catch (mistake) { show(mistake.message); }
   });
-  ask();
+  document.addEventListener("DOMContentLoaded", ask); // when workbench.js, with post(), is there too
 })();

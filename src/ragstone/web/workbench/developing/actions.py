@@ -29,7 +29,7 @@ from ragstone.web.workbench.developing.asked import (
     settings_of,
     task_of,
 )
-from ragstone.web.workbench.developing.jobs import Job, Told
+from ragstone.web.workbench.developing.jobs import Job, Life, Told
 from ragstone.web.workbench.person import AnyRequest, person_of
 
 LONGEST = 200_000  # characters of a judge's file
@@ -149,7 +149,7 @@ def run(
         store.put_draft(msgspec.structs.replace(draft, outcome=outcome_of(found)), found)
         return draft.number
 
-    job.start(settings, caps, work, lambda ended: _ended(store, draft, ended))
+    job.start(settings, caps, work, lambda life, words: _ended(store, draft, life, words))
     return Response(Started(draft=draft.number, running=True), status_code=201)
 
 
@@ -177,10 +177,10 @@ def _saved(store: DevelopmentStore, last: Draft | None, draft: Draft) -> Draft:
     return store.add_draft(draft)
 
 
-def _ended(store: DevelopmentStore, draft: Draft, job: Job) -> None:
+def _ended(store: DevelopmentStore, draft: Draft, life: Life, words: str | None) -> None:
     """Keep what became of a run that did not come to its end."""
-    if job.life in ("failed", "stopped"):
-        outcome = Outcome(state="failed" if job.life == "failed" else "stopped", words=job.words)
+    if life in ("failed", "stopped"):
+        outcome = Outcome(state="failed" if life == "failed" else "stopped", words=words)
         store.put_draft(msgspec.structs.replace(draft, outcome=outcome))
 
 
@@ -234,7 +234,7 @@ def look(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: JSO
     async def work(session: Session) -> int:
         return (await look_at_part(task, session, store, person.name)).place
 
-    job.start(settings, caps, work, lambda _ended: None)
+    job.start(settings, caps, work, lambda _life, _words: None)
     bench.audit(request, "looked at a test part", judge=file.name, labels=data.labels)
     return Started(draft=0, running=True)
 

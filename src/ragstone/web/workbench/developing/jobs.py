@@ -20,6 +20,10 @@ UNFORESEEN = (
 )
 
 
+Ended = Callable[[Life, str | None], None]
+"""Is told how a job ended, and why it failed."""
+
+
 class Told(msgspec.Struct, frozen=True, kw_only=True):
     """How far a job is. calls: made so far. words: why it failed. number: of the draft, or of the look."""
 
@@ -71,7 +75,7 @@ class Job:
         settings: Settings,
         caps: Caps,
         work: Callable[[Session], Awaitable[int]],
-        ended: Callable[["Job"], None],
+        ended: Ended,
     ) -> None:
         """Begin. ended: is called in the job's thread when it is over, whichever way."""
         self._thread = threading.Thread(
@@ -96,7 +100,7 @@ class Job:
         settings: Settings,
         caps: Caps,
         work: Callable[[Session], Awaitable[int]],
-        ended: Callable[["Job"], None],
+        ended: Ended,
     ) -> None:
         life: Life = "failed"
         words: str | None = UNFORESEEN
@@ -109,8 +113,8 @@ class Job:
             words = str(mistake)
         finally:
             self.words = words
-            self.life = life
-            ended(self)
+            ended(life, words)
+            self.life = life  # last: who sees that it is over finds what it left
 
     async def _work(self, settings: Settings, caps: Caps, work: Callable[[Session], Awaitable[int]]) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
