@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.cli.asking import leave, tell_forecast
+from ragstone.cli.asking import leave, load_for, tell_forecast
 from ragstone.cli.bars import bars
 from ragstone.cli.console import say, show_json
 from ragstone.cli.options import (
@@ -14,12 +14,13 @@ from ragstone.cli.options import (
     ByBatch,
     Config,
     Deadline,
+    Engine,
     Force,
     ForecastOnly,
     Limit,
     Model,
     Offline,
-    Output,
+    OutputPlace,
     Yes,
 )
 
@@ -37,13 +38,10 @@ def answer(
         list[Path] | None, typer.Option("--documents", help="Files or folders; may be repeated.")
     ] = None,
     model: Model = None,
-    system: Annotated[
-        str | None,
-        typer.Option("--system", help=SYSTEM),
-    ] = None,
+    system: Annotated[str | None, typer.Option("--system", help=SYSTEM)] = None,
     retriever: Annotated[str | None, typer.Option("--retriever", help="bm25, dense or hybrid.")] = None,
     k: Annotated[int | None, typer.Option("-k", min=1, help="How many chunks are retrieved.")] = None,
-    output: Output = Path("answers.jsonl"),
+    output: OutputPlace = "answers.jsonl",
     limit: Limit = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
@@ -51,20 +49,22 @@ def answer(
     yes: Yes = False,
     batch: ByBatch = False,
     offline: Offline = False,
+    engine: Engine = None,
     config: Config = None,
     force: Force = False,
     json: AsJson = False,
 ) -> None:
     """Answer every question, by an application or from what is retrieved; options go before ragstone.toml."""
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.engine import answer_to_file, forecast_answering
     from ragstone.llm import parse_caps
     from ragstone.tables import check_output
+    from ragstone.tables.storage import absolute
 
     caps = parse_caps(budget, deadline)
-    settings = load_settings(config)
-    settings = choose(settings, "questions", path=questions and str(questions.absolute()), limit=limit)
-    settings = choose(settings, "documents", paths=documents and [str(path.absolute()) for path in documents])
+    settings = load_for(config, engine)
+    settings = choose(settings, "questions", path=questions and absolute(questions), limit=limit)
+    settings = choose(settings, "documents", paths=documents and [absolute(path) for path in documents])
     settings = choose(settings, "retrieve", retriever=retriever, k=k)
     settings = choose(settings, "answer", model=model)
     if system:

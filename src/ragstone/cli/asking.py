@@ -9,6 +9,9 @@ import typer
 from ragstone.cli.console import OVER_BUDGET, UNSCORED, WRONG_USE, say, show, show_json
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ragstone.config import EngineKind, Settings
     from ragstone.llm.forecast import Forecast
     from ragstone.records import Status
     from ragstone.report import Calls
@@ -17,6 +20,13 @@ if TYPE_CHECKING:
 MOST_USD = 1.0
 MOST_CALLS = 1000
 MOST_UNPRICED_CALLS = 100
+
+
+def load_for(config: "Path | None", engine: "EngineKind | None") -> "Settings":
+    """Return the settings of a file, in which stages run where the command says."""
+    from ragstone.config import choose, load_settings
+
+    return choose(load_settings(config), "engine", kind=engine)
 
 
 def tell_forecast(forecast: "Forecast", *, only: bool, yes: bool, json: bool) -> None:

@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
+from ragstone.cli.asking import load_for
+from ragstone.cli.bars import bars
 from ragstone.cli.console import say, show_json
-from ragstone.cli.options import AsJson, Config, Force, Output
+from ragstone.cli.options import AsJson, Config, Engine, Force, OutputPlace
 
 Method = Annotated[
     str | None,
@@ -22,27 +24,25 @@ Embedder = Annotated[str | None, typer.Option("--embedder", help="Of semantic: w
 
 
 def chunk(
-    documents: Annotated[Path, typer.Argument(help="A file of documents.")],
+    documents: Annotated[Path, typer.Argument(help="A file of documents, or a folder of shards.")],
     *,
-    output: Output = Path("chunks.jsonl"),
+    output: OutputPlace = "chunks.jsonl",
     method: Method = None,
     size: Size = None,
     overlap: Overlap = None,
     percentile: Percentile = None,
     embedder: Embedder = None,
+    engine: Engine = None,
     config: Config = None,
     force: Force = False,
     json: AsJson = False,
 ) -> None:
     """Cut documents into chunks; offsets are code points. Options go before [chunk] of ragstone.toml."""
-    from ragstone.config import choose, load_settings
-    from ragstone.engine import cut_documents
-    from ragstone.records import Chunk, Document
-    from ragstone.tables import check_output, read_rows, write_rows
+    from ragstone.config import choose
+    from ragstone.engine.document_files import chunk_to_file
 
-    check_output(output, force)
     settings = choose(
-        load_settings(config),
+        load_for(config, engine),
         "chunk",
         method=method,
         size=size,
@@ -50,9 +50,8 @@ def chunk(
         percentile=percentile,
         embedder=embedder,
     )
-    rows = cut_documents(read_rows(documents, Document), settings.chunk, settings)
-    n_chunks = write_rows(output, rows, Chunk, force=force)
+    n_chunks = chunk_to_file(documents, output, settings.chunk, settings, force=force, progress=bars)
     if json:
-        show_json({"chunks": n_chunks, "output": str(output)})
+        show_json({"chunks": n_chunks, "output": output})
     else:
         say(f"{n_chunks} chunks in {output}.")

@@ -2,25 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
+from ragstone.cli.asking import load_for
 from ragstone.cli.bars import bars
 from ragstone.cli.console import say, show_json
-from ragstone.cli.options import AsJson, Force, Output
+from ragstone.cli.options import AsJson, Config, Engine, Force, OutputPlace
 
 if TYPE_CHECKING:
-    from ragstone.corpus import Corpus, Duplicate, IngestOptions, Skipped
+    from ragstone.corpus import Duplicate, IngestOptions, Skipped
     from ragstone.corpus.options import Field
-    from ragstone.records import Document
+    from ragstone.engine.document_files import IngestSummary
 
 ONE_BY_ONE = 5  # files with the same reason that are named; of more, the first and their number
 
 
 Sources = Annotated[
-    list[str], typer.Argument(help="Files, folders, .zip archives, or patterns such as 'src/**/*.py'.")
+    list[str], typer.Argument(help="Files, folders, .zip archives, URLs, or patterns such as 'src/**/*.py'.")
 ]
 Glob = Annotated[
     list[str] | None,
@@ -35,8 +35,10 @@ Columns = Annotated[
     typer.Option("--column", help="FIELD=COLUMN, e.g. text=Answer: of id, text, title, lang, source."),
 ]
 Duplicates = Annotated[
-    Literal["report", "drop"],
-    typer.Option("--duplicates", help="Documents that repeat an earlier one: count or leave out."),
+    Literal["report", "drop", "ignore"],
+    typer.Option(
+        "--duplicates", help="Documents that repeat an earlier one: count, leave out, or look for none."
+    ),
 ]
 MaxFile = Annotated[int, typer.Option("--max-file-mb", min=1, help="Larger files are skipped.")]
 Processes = Annotated[
@@ -47,21 +49,22 @@ Processes = Annotated[
 def ingest(
     sources: Sources,
     *,
-    output: Output = Path("documents.jsonl"),
+    output: OutputPlace = "documents.jsonl",
     glob: Glob = None,
     tables: Tables = "rows",
     column: Columns = None,
     duplicates: Duplicates = "report",
     max_file_mb: MaxFile = 200,
     processes: Processes = None,
+    engine: Engine = None,
+    config: Config = None,
     force: Force = False,
     json: AsJson = False,
 ) -> None:
     """Turn files into documents: text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, JSONL, code."""
-    from ragstone.corpus import IngestOptions, read_corpus
+    from ragstone.corpus import IngestOptions
+    from ragstone.engine.document_files import ingest_to_file
     from ragstone.errors import DataError
-    from ragstone.records import Document
-    from ragstone.tables import check_output, write_rows
 
     options = IngestOptions(
         glob=glob or (),
@@ -71,18 +74,15 @@ def ingest(
         max_file_mb=max_file_mb,
         processes=processes,
     )
-    check_output(output, force)
-    with bars("ingest", None) as advance:
-        corpus = read_corpus(sources, options, advance)
-    if corpus.documents:
-        write_rows(output, corpus.documents, Document, force=force)
+    settings = load_for(config, engine)
+    found = ingest_to_file(sources, output, options, settings, force=force, progress=bars)
     if json:
-        show_json(_summary(corpus, options, output))
+        show_json(_summary(found, options, output))
     else:
-        for line in _told(corpus, options, output):
+        for line in _told(found, options, output):
             say(line)
-    if not corpus.documents:
-        why = "every file was skipped, as said above" if corpus.skipped else "the sources hold no file"
+    if not found.n_documents:
+        why = "every file was skipped, as said above" if found.skipped else "the sources hold no file"
         raise DataError(f"no documents: {why}. {output} was not written.")
 
 
@@ -108,41 +108,29 @@ def _listed(names: str | list[str]) -> list[str]:
     return [names] if isinstance(names, str) else names
 
 
-def _summary(corpus: "Corpus", options: "IngestOptions", output: Path) -> dict[str, object]:
+def _summary(found: "IngestSummary", options: "IngestOptions", output: str) -> dict[str, object]:
     return {
-        "documents": len(corpus.documents),
-        "formats": _formats(corpus.documents),
-        "languages": _languages(corpus.documents),
-        "skipped": corpus.skipped,
-        "reasons": dict(Counter(one.reason for one in corpus.skipped).most_common()),
-        "duplicates": corpus.duplicates,
-        "dropped": len(corpus.duplicates) if options.duplicates == "drop" else 0,
-        "output": str(output) if corpus.documents else None,
+        "documents": found.n_documents,
+        "formats": found.formats,
+        "languages": found.languages,
+        "skipped": found.skipped,
+        "reasons": dict(Counter(one.reason for one in found.skipped).most_common()),
+        "duplicates": found.duplicates,
+        "dropped": len(found.duplicates) if options.duplicates == "drop" else 0,
+        "output": output if found.n_documents else None,
     }
 
 
-def _formats(documents: "Iterable[Document]") -> dict[str, int]:
-    """Return how many documents come from files of each ending, the most frequent first."""
-    endings = (Path(one.source or "").suffix.lower() or "no ending" for one in documents)
-    return dict(Counter(endings).most_common())
-
-
-def _languages(documents: "Iterable[Document]") -> dict[str, int]:
-    """Return how many documents are in each language: of people, of computers ("python"), or unknown."""
-    names = (one.lang or (one.metadata or {}).get("code") or "unknown" for one in documents)
-    return dict(Counter(names).most_common())
-
-
-def _told(corpus: "Corpus", options: "IngestOptions", output: Path) -> list[str]:
-    lines = [*_skipped_lines(corpus.skipped), *_duplicate_lines(corpus.duplicates, options)]
-    if corpus.documents:
+def _told(found: "IngestSummary", options: "IngestOptions", output: str) -> list[str]:
+    lines = [*_skipped_lines(found.skipped), *_duplicate_lines(found.duplicates, options)]
+    if found.n_documents:
         lines += [
-            f"{_n(len(corpus.documents), 'document')} in {output}.",
-            f"  formats: {_counts(_formats(corpus.documents))}",
-            f"  languages: {_counts(_languages(corpus.documents))}",
+            f"{_n(found.n_documents, 'document')} in {output}.",
+            f"  formats: {_counts(found.formats)}",
+            f"  languages: {_counts(found.languages)}",
         ]
-    if corpus.skipped:
-        lines.append(f"  skipped: {len(corpus.skipped):,}, as said above")
+    if found.skipped:
+        lines.append(f"  skipped: {len(found.skipped):,}, as said above")
     return lines
 
 

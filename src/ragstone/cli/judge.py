@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.cli.asking import leave, tell_forecast
+from ragstone.cli.asking import leave, load_for, tell_forecast
 from ragstone.cli.bars import bars
 from ragstone.cli.console import say, show, show_json
 from ragstone.cli.options import (
@@ -14,12 +14,13 @@ from ragstone.cli.options import (
     ByBatch,
     Config,
     Deadline,
+    Engine,
     Force,
     ForecastOnly,
     Limit,
     Model,
     Offline,
-    Output,
+    OutputPlace,
     Strict,
     Yes,
 )
@@ -47,7 +48,7 @@ def judge(
     model: Model = None,
     one_call: OneCall = None,
     questions: QuestionsToo = None,
-    output: Output = Path("judgements.jsonl"),
+    output: OutputPlace = "judgements.jsonl",
     limit: Limit = None,
     budget: BudgetCap = None,
     deadline: Deadline = None,
@@ -55,42 +56,34 @@ def judge(
     yes: Yes = False,
     batch: ByBatch = False,
     offline: Offline = False,
+    engine: Engine = None,
     config: Config = None,
     force: Force = False,
     strict: Strict = False,
     json: AsJson = False,
 ) -> None:
     """Judge every answer by every judge. What was finished is never paid for twice: just run it again."""
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.engine import forecast_judging, judge_sheet, load_judges
     from ragstone.llm import parse_caps
     from ragstone.tables import check_output
 
     caps = parse_caps(budget, deadline)
-    settings = choose(load_settings(config), "judge", model=model, one_call=one_call)
+    settings = choose(load_for(config, engine), "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
     if forecast or not offline:
         if not forecast:
             check_output(output, force)
         sums = forecast_judging(answers, chosen, settings, questions=questions, limit=limit)
         tell_forecast(sums, only=forecast, yes=yes, json=json)
+    how = {"offline": offline, "batch": batch, "force": force}
     summary = judge_sheet(
-        answers,
-        output,
-        chosen,
-        settings,
-        questions=questions,
-        limit=limit,
-        caps=caps,
-        offline=offline,
-        batch=batch,
-        force=force,
-        progress=bars,
+        answers, output, chosen, settings, questions=questions, limit=limit, caps=caps, progress=bars, **how
     )
     _tell(summary, output, strict=strict, json=json)
 
 
-def _tell(summary: "RunSummary", output: Path, *, strict: bool, json: bool) -> None:
+def _tell(summary: "RunSummary", output: str, *, strict: bool, json: bool) -> None:
     """Show the numbers, and exit as the rows demand."""
     from ragstone.report import terminal_judged
     from ragstone.report.wording import end_line

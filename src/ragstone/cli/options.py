@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from ragstone.config.engine import EngineKind
+
 Config = Annotated[
     Path | None, typer.Option("--config", help="Settings; default ragstone.toml, if there is one here.")
 ]
@@ -31,6 +33,16 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that exist."
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 5 if some rows could not be scored.")]
 Model = Annotated[str | None, typer.Option("--model", help="transport/model, e.g. openai/gpt-4o-mini.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The file to write.")]
+OutputPlace = Annotated[
+    str,
+    typer.Option(
+        "-o", "--output", help="The file to write, or its URL; with / at its end a folder of shards."
+    ),
+]
+Engine = Annotated[
+    EngineKind | None,
+    typer.Option("--engine", help="local: this process; ray: the workers of a cluster, see [engine]."),
+]
 DEFAULT_K = 10  # of `ragstone retrieve`: measures are shown to that depth
 QuestionsFile = Annotated[Path | None, typer.Option("--questions", help="The evaluation set.")]
 DocumentPaths = Annotated[

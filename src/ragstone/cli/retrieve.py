@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragstone.cli.asking import leave, tell_forecast
+from ragstone.cli.asking import leave, load_for, tell_forecast
 from ragstone.cli.bars import bars
 from ragstone.cli.console import say, show, show_json
 from ragstone.cli.options import (
@@ -15,13 +15,14 @@ from ragstone.cli.options import (
     Deadline,
     DocumentPaths,
     Embedder,
+    Engine,
     Force,
     ForecastOnly,
     Limit,
     Match,
     Method,
     Offline,
-    Output,
+    OutputPlace,
     Qrels,
     QuestionsFile,
     RankingsFile,
@@ -54,7 +55,7 @@ def retrieve(
     embedder: Embedder = None,
     qrels: Qrels = None,
     trec: Trec = None,
-    output: Output = Path("rankings.jsonl"),
+    output: OutputPlace = "rankings.jsonl",
     limit: Limit = None,
     seed: SeedOrSettings = None,
     budget: BudgetCap = None,
@@ -62,6 +63,7 @@ def retrieve(
     forecast: ForecastOnly = False,
     yes: Yes = False,
     offline: Offline = False,
+    engine: Engine = None,
     config: Config = None,
     force: Force = False,
     json: AsJson = False,
@@ -70,14 +72,15 @@ def retrieve(
 
     Options go before ragstone.toml. A language model is asked only by a reranker that names one.
     """
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.engine.ranking import measure_rankings, rank_to_file
     from ragstone.llm import parse_caps
+    from ragstone.tables.storage import absolute
 
     caps = parse_caps(budget, deadline)
-    settings = load_settings(config)
-    settings = choose(settings, "questions", path=questions and str(questions.absolute()), limit=limit)
-    settings = choose(settings, "documents", paths=documents and [str(path.absolute()) for path in documents])
+    settings = load_for(config, engine)
+    settings = choose(settings, "questions", path=questions and absolute(questions), limit=limit)
+    settings = choose(settings, "documents", paths=documents and [absolute(path) for path in documents])
     settings = choose(settings, "chunk", method=method, size=size)
     settings = choose(settings, "run", seed=seed)
     declared = {"retriever": retriever, "embedder": embedder, "match": match}
@@ -108,7 +111,7 @@ def parse_tags(given: list[str]) -> dict[str, str]:
 
 def _forecast(
     settings: "Settings",
-    output: Path,
+    output: str,
     chunks: Path | None,
     *,
     only: bool,

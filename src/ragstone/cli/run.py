@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ragstone.cli.asking import leave, tell_forecast
+from ragstone.cli.asking import leave, load_for, tell_forecast
 from ragstone.cli.bars import bars
 from ragstone.cli.console import say, show, show_json
 from ragstone.cli.options import (
@@ -13,6 +13,7 @@ from ragstone.cli.options import (
     BudgetCap,
     ByBatch,
     Deadline,
+    Engine,
     Force,
     ForecastOnly,
     Limit,
@@ -34,18 +35,19 @@ def run(
     forecast: ForecastOnly = False,
     yes: Yes = False,
     batch: ByBatch = False,
+    engine: Engine = None,
     offline: Offline = False,
     force: Force = False,
     strict: Strict = False,
     json: AsJson = False,
 ) -> None:
     """Run every stage that the settings declare, and write rows, numbers and report to runs/NAME."""
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.engine import forecast_run
     from ragstone.llm import parse_caps
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
-    settings = load_settings(file or Path("ragstone.toml"))
+    settings = load_for(file or Path("ragstone.toml"), engine)
     settings = choose(settings, "answer", model=model, limit=limit)
     settings = choose(settings, "judge", model=model)
     if forecast or not offline:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.cli.asking import tell_forecast
+from ragstone.cli.asking import load_for, tell_forecast
 from ragstone.cli.bars import bars
 from ragstone.cli.console import FAILED_GATE, say, show, show_json
-from ragstone.cli.options import AsJson, Config, Force, ForecastOnly, Limit, Model, Offline, Yes
+from ragstone.cli.options import AsJson, Config, Engine, Force, ForecastOnly, Limit, Model, Offline, Yes
 from ragstone.cli.watch_outputs import (
     By,
     Count,
@@ -56,12 +56,12 @@ def watch(
     forecast: ForecastOnly = False,
     yes: Yes = False,
     offline: Offline = False,
+    engine: Engine = None,
     config: Config = None,
     force: Force = False,
     json: AsJson = False,
 ) -> None:
     """Read what is new in a log, judge a sample of it once, and raise alarms. Exits with 1 if one is open."""
-    from ragstone.config import load_settings
     from ragstone.engine.watch_looking import finish
     from ragstone.engine.watching import Watcher, utc_today
     from ragstone.monitor.given import check_given
@@ -72,7 +72,7 @@ def watch(
     check_given(judgements or ())
     _check_rate(rate)
     sources, asking = log or [], bool(log) and not judgements
-    with Watcher(load_settings(config), judges=judges, model=model, rate=rate, budget=budget) as watcher:
+    with Watcher(load_for(config, engine), judges=judges, model=model, rate=rate, budget=budget) as watcher:
         read = watcher.read(sources, limit=limit, progress=bars) if sources else ReadCounts()
         for line in read_lines(read) if sources else ():
             say(line)

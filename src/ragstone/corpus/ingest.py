@@ -36,15 +36,22 @@ def read_corpus(
     Documents that repeat an earlier one are dropped if the options say so; the one that is kept names them
     in `metadata["duplicates"]`. advance: called for each document and each skipped file.
     """
+    return corpus_of_rows(ingest(sources, options), options, advance)
+
+
+def corpus_of_rows(
+    rows: Iterable[Document | Skipped], options: IngestOptions, advance: Callable[[], None] = lambda: None
+) -> Corpus:
+    """Return what was read, the documents apart from the skipped; and the duplicates, see read_corpus."""
     documents: list[Document] = []
     skipped: list[Skipped] = []
-    for found in ingest(sources, options):
+    for found in rows:
         if isinstance(found, Document):
             documents.append(found)
         else:
             skipped.append(found)
         advance()
-    duplicates = find_duplicates(documents)
+    duplicates = [] if options.duplicates == "ignore" else find_duplicates(documents)
     if options.duplicates == "drop":
         documents = drop_duplicates(documents, duplicates)
     return Corpus(documents, skipped, duplicates)
@@ -64,15 +71,14 @@ def ingest(sources: Iterable[Path | str], options: IngestOptions = DEFAULTS) -> 
     and for an id that appears twice; MissingExtra where a file needs a package that is not installed.
     """
     files = files_of(sources, options)
-    places: dict[str, str] = {}
-    with contextlib.closing(_read(files, options)) as results:
+    check = unique_ids()
+    with contextlib.closing(read_files(files, options)) as results:
         for place, found in results:
-            if isinstance(found, Document):
-                _check_id(found.id, place, places)
+            check(place, found)
             yield found
 
 
-def _read(
+def read_files(
     files: list[Found], options: IngestOptions
 ) -> Generator[tuple[str, Document | Skipped], None, None]:
     """Yield what the files give, each with the path of its file."""
@@ -90,6 +96,17 @@ def read_here(
     """Yield each file's path and what it gives, read in this process."""
     for file in files:
         yield (file.path, [file]) if isinstance(file, Skipped) else (str(file.path), read_file(file, options))
+
+
+def unique_ids() -> Callable[[str, Document | Skipped], None]:
+    """Return a function that takes each row with the path of its file; an id twice is a DataError."""
+    places: dict[str, str] = {}
+
+    def check(place: str, found: Document | Skipped) -> None:
+        if isinstance(found, Document):
+            _check_id(found.id, place, places)
+
+    return check
 
 
 def _check_id(name: str, place: str, places: dict[str, str]) -> None:

@@ -14,7 +14,8 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
     glob: of folders and archives, only files that match one of these patterns (`*.py`, `guide/**/*.md`); such
     a file is read as text whatever its ending. tables: a document for each row of CSV, XLSX and JSONL
     files, or for each table as a `whole`. columns: field of a document -> the column, or columns, that it is
-    taken from. duplicates: documents that repeat an earlier one are reported, or dropped as well.
+    taken from. duplicates: documents that repeat an earlier one are reported, or dropped as well,
+    or not looked for: then documents need not fit into memory.
     max_file_mb: larger files are skipped. processes: how many read side by side; by default as many as there
     are cores where there is enough to do, else none but this one.
     """
@@ -22,6 +23,6 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
     glob: Sequence[str] = ()
     tables: Literal["rows", "whole"] = "rows"
     columns: Mapping[Field, str | list[str]] = {}
-    duplicates: Literal["report", "drop"] = "report"
+    duplicates: Literal["report", "drop", "ignore"] = "report"
     max_file_mb: int = 200
     processes: int | None = None

@@ -53,7 +53,7 @@ def read_guarded(
 
     cpu_s: seconds of computing; n_bytes: memory. Not every system has these limits. Raises MissingExtra.
     """
-    worker = _Worker(options, _GUARD.format(cpu_s=cpu_s, n_bytes=n_bytes))
+    worker = ReadingProcess(options, _GUARD.format(cpu_s=cpu_s, n_bytes=n_bytes))
     try:
         given = worker.read(file)
     finally:
@@ -95,8 +95,8 @@ def read_in_processes(
     A file whose process dies (a crash in a C library, no memory) is skipped with that reason, and the rest
     goes on in a new one. Raises MissingExtra.
     """
-    idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-    workers = [_Worker(options) for _ in range(processes)]
+    idle: queue.SimpleQueue[ReadingProcess] = queue.SimpleQueue()
+    workers = [ReadingProcess(options) for _ in range(processes)]
     for worker in workers:
         idle.put(worker)
 
@@ -133,13 +133,15 @@ def _result(one: tuple[str, Given | Future[Given]]) -> tuple[str, Given]:
     return place, given.result() if isinstance(given, Future) else given
 
 
-class _Worker:
-    """A process that reads files; it starts with the first one, and anew after it has died."""
+class ReadingProcess:
+    """A process that reads files, one at a time; it starts with the first one, and anew after it has died."""
 
-    def __init__(self, options: IngestOptions, guard: str = "") -> None:
+    def __init__(self, options: IngestOptions, guard: str = "", folder: str | None = None) -> None:
+        """folder: that paths are seen from, if not from here."""
         self.n_died = 0
         self._options = options
         self._guard = guard
+        self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
 
@@ -160,7 +162,9 @@ class _Worker:
         code = f"import sys; sys.path[:] = {sys.path!r}\n{self._guard}\n{BEFORE}\n{_RUN}"
         command = [sys.executable, "-c", code]
         alone = {**os.environ, **dict.fromkeys(_THREADS, "1")}
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=alone)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=alone, cwd=self._folder
+        )
         if self._ended or self._ask(None) != READY:
             self._stop()
         return self._process is not None

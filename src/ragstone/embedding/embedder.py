@@ -85,6 +85,25 @@ class Embedder:
                 raise vector
             self._known[_key(self.identity, role, prefix + text)] = vector
 
+    def lacking(self, texts: Sequence[str], role: Role) -> list[str]:
+        """Return the texts, each once, whose vectors the store does not hold; blank ones need none."""
+        prefix = self._model.prefixes.get(role, "")
+        by_key = {_key(self.identity, role, prefix + text): text for text in texts if text.strip()}
+        held = load_vectors(self._store, list(by_key)) if self._store else {}
+        return [text for key, text in by_key.items() if key not in held]
+
+    def take(self, texts: Sequence[str], role: Role, vectors: Vectors) -> None:
+        """Keep vectors that another process made with this embedder. Raises ModelError as a call does."""
+        prefix = self._model.prefixes.get(role, "")
+        pairs = zip(texts, vectors, strict=True)
+        found = {_key(self.identity, role, prefix + text): vector for text, vector in pairs if text.strip()}
+        with self._lock:
+            self._checked(found)
+            if self._store:
+                store_vectors(self._store, found)
+            else:
+                self._known.update(found)
+
     def _found(
         self, texts: Sequence[str], role: Role, bar: Bar | None, store: Path | None
     ) -> list[Vectors | CallFailed]:

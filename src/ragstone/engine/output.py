@@ -8,6 +8,7 @@ from typing import TypeVar
 from ragstone.errors import DataError, Stopped
 from ragstone.records import AnyRow
 from ragstone.tables import open_rows, partial_path
+from ragstone.tables.storage import Place, is_shards, local_path, url_of
 
 RowT = TypeVar("RowT", bound=AnyRow)
 
@@ -25,21 +26,22 @@ def make_folder(folder: Path) -> None:
 
 async def write_stream(
     rows: AsyncIterator[RowT],
-    path: Path,
+    path: Place,
     row_type: type[RowT],
     *,
     each: Callable[[RowT], object] = lambda _row: None,
     n_planned: int | None = None,
     force: bool = False,
+    made_from: str = "",
 ) -> int:
     """Write rows as they come, and hand each to `each`; return how many there were.
 
     The file is put in place when all are written. Cancelled, this raises Stopped: the finished rows stand
     in `NAME.partial`, and the others are left out, for none of the statuses is true of a row that nobody
-    judged. A file under its own name is always whole.
+    judged. A file under its own name is always whole. made_from: of a folder of shards, see open_rows.
     """
     n_rows = 0
-    with open_rows(path, row_type, force=force) as write:
+    with open_rows(path, row_type, force=force, made_from=made_from) as write:
         try:
             async for row in rows:
                 write(row)
@@ -50,8 +52,15 @@ async def write_stream(
             if task is not None and task.cancelling() > 1:  # Ctrl-C again: no words, no waiting
                 raise
             of_all = "" if n_planned is None else f" of {n_planned}"
+            kept = _kept(path)
+            stood = f"stand in {kept}" if kept else "were finished"
             raise Stopped(
-                f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s stand in {partial_path(path)}. "
+                f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s {stood}. "
                 "Finished calls are in the ledger: run the same command again to go on."
             ) from None
     return n_rows
+
+
+def _kept(path: Place) -> str | None:
+    """Return where rows stand whose file is not whole; None where nothing is kept of it but its shards."""
+    return None if is_shards(path) or url_of(path) else str(partial_path(local_path(path)))

@@ -30,8 +30,8 @@ from ragstone.engine.session import Session, open_session
 from ragstone.engine.stages import (
     ChunkedCorpus,
     answer_rows,
+    corpus_on,
     judge_rows,
-    load_corpus,
     load_judges,
     rank_questions,
 )
@@ -153,7 +153,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         found = read_rows(settings.path(settings.questions.path), Question)
         questions = list(islice(found, settings.questions.limit))
         write_rows(folder / "questions.jsonl", questions, Question, force=True)
-    corpus = load_corpus(settings, session.embedder)
+    corpus = await corpus_on(session)
     rankings: list[Ranking] = []
     if corpus.chunks:
         write_rows(folder / "documents.jsonl", corpus.documents, Document, force=True)

@@ -9,11 +9,14 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.embedding import Embed
 from ragstone.engine.local import run_sync
+from ragstone.engine.manifest import made_from
+from ragstone.engine.mapping import on_cluster
 from ragstone.engine.notes import duplicate_notes, plain_notes, ranking_notes, too_few_chunks
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import open_session
+from ragstone.engine.searching import rank_on_cluster
+from ragstone.engine.session import Session, open_session
 from ragstone.engine.sheet import asked_questions
-from ragstone.engine.stages import ChunkedCorpus, load_corpus, read_documents
+from ragstone.engine.stages import ChunkedCorpus, corpus_on, load_corpus, read_documents
 from ragstone.errors import DataError
 from ragstone.llm import Caps
 from ragstone.records import Chunk, Document, Question, Ranking
@@ -32,6 +35,7 @@ from ragstone.retrieval import (
     write_trec_run,
 )
 from ragstone.tables import check_output, check_place, read_rows, write_rows
+from ragstone.tables.storage import Place, local_path
 
 KS = (1, 3, 5, 10)
 ROWS = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"})
@@ -54,7 +58,7 @@ class RetrieveSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def rank_to_file(
     settings: Settings,
-    output: Path,
+    output: Place,
     *,
     chunks: Path | None = None,
     qrels: Path | None = None,
@@ -76,23 +80,30 @@ def rank_to_file(
 
     async def work() -> RetrieveSummary:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            corpus = corpus_of(settings, chunks, session.embedder)
+            corpus = await _corpus_on(session, chunks)
             check_ids_meet(_relevant(questions, grades), _known(corpus))
             declared = settings.retrieve
             began = time.perf_counter()
-            means = session.search_means(corpus.documents)
-            search = await build_search(declared.retriever, corpus.chunks, means)
-            indexed = time.perf_counter()
-            rankings = await search(questions, declared.k)
+            if on_cluster(session):  # each worker has an index, and builds it while it searches
+                index_s, indexed = None, began
+                rankings = await rank_on_cluster(
+                    questions, corpus.chunks, session, corpus.documents, declared
+                )
+            else:
+                means = session.search_means(corpus.documents)
+                search = await build_search(declared.retriever, corpus.chunks, means)
+                indexed = time.perf_counter()
+                index_s = indexed - began
+                rankings = await search(questions, declared.k)
             searched = time.perf_counter()
-        write_rows(output, rankings, Ranking, force=force)
+        sources = [settings.path(one) for one in (settings.questions.path, *settings.documents.paths) if one]
+        made = made_from(settings, "retrieve", [*sources, *([chunks] if chunks else [])])
+        write_rows(output, rankings, Ranking, force=force, made_from=made)
         if trec:
             write_trec_run(trec, rankings)
         summary = _summarise(settings, rankings, questions, corpus, grades, session.calls())
         few = too_few_chunks(len(corpus.chunks), declared.k)
-        timed = msgspec.structs.replace(
-            summary.retrieval, index_s=indexed - began, search_s=searched - indexed
-        )
+        timed = msgspec.structs.replace(summary.retrieval, index_s=index_s, search_s=searched - indexed)
         return msgspec.structs.replace(
             summary, retrieval=timed, output=str(output), notes=[*summary.notes, *few]
         )
@@ -133,11 +144,11 @@ def measure_rankings(
     return _summarise(settings, cut, questions, corpus, grades, Calls())
 
 
-def _check_trec(path: Path | None, rankings: Path, force: bool) -> None:
+def _check_trec(path: Path | None, rankings: Place, force: bool) -> None:
     """Raise DataError where a TREC run file may not be written, and where it would replace the rankings."""
     if path is None:
         return
-    if path.resolve() == rankings.resolve():
+    if path.resolve() == local_path(rankings).resolve():
         raise DataError(f"{path}: --trec names the file of the rankings. Give it another name.")
     check_place(path, force)
 
@@ -154,6 +165,13 @@ def _grades(qrels: Path | None, questions: Sequence[Question]) -> Mapping[str, G
             f"{qrels}: none of the questions is in it: {named}{asked}. Give the qrels of these questions."
         )
     return grades
+
+
+async def _corpus_on(session: Session, chunks: Path | None) -> ChunkedCorpus:
+    """Return what corpus_of returns, by the engine of the session."""
+    if chunks is None:
+        return await corpus_on(session)
+    return corpus_of(session.settings, chunks, session.embedder)
 
 
 def corpus_of(

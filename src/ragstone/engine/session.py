@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ragstone.config import ModelSettings, RerankSettings, Settings
+from ragstone.config import ModelSettings, RerankSettings, Settings, choose
 from ragstone.embedding import Embed, Embedder, Gathered, open_embedder
 from ragstone.engine.call_log import CallLog
 from ragstone.engine.local import map_in_order, run_sync
@@ -334,6 +334,11 @@ async def open_session(
     """
     if batch and offline:
         raise ConfigError("--batch submits calls, and --offline forbids them: give one of the two.")
+    if batch and settings.engine.kind == "ray":
+        raise ConfigError(
+            "--batch has the provider do the calls, and --engine ray the workers of a cluster: give one of "
+            "the two. With --batch this process is enough."
+        )
     async with AsyncExitStack() as stack:
         yield Session(settings, stack, caps or Caps(), offline, progress, batch=batch, serving=serving)
 
@@ -341,8 +346,9 @@ async def open_session(
 @contextlib.asynccontextmanager
 async def open_forecast(settings: Settings, forecaster: Forecaster) -> AsyncIterator[Session]:
     """Give a session that makes no call: the forecaster hears what stages would ask."""
+    here = choose(settings, "engine", kind="local")
     async with AsyncExitStack() as stack:
-        yield Session(settings, stack, Caps(), True, silent, forecaster=forecaster)
+        yield Session(here, stack, Caps(), True, silent, forecaster=forecaster)
 
 
 def forecast_of(settings: Settings, work: Callable[[Session, Forecaster], Awaitable[None]]) -> Forecast:

@@ -9,11 +9,12 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.engine.judge_tasks import count_planned
 from ragstone.engine.local import run_sync
+from ragstone.engine.manifest import digest_of, made_from
 from ragstone.engine.notes import failed_answers_notes, fitted_notes, plain_notes
 from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
-from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
+from ragstone.engine.stages import answer_rows, corpus_on, judge_rows, rank_questions
 from ragstone.engine.system_notes import system_notes
 from ragstone.engine.systems import with_system
 from ragstone.errors import ConfigError
@@ -25,6 +26,7 @@ from ragstone.records import Answer, Judgement, Question, Status
 from ragstone.report import Calls, RunSummary
 from ragstone.systems import join_questions
 from ragstone.tables import check_output, keep_sources, read_rows
+from ragstone.tables.storage import Place
 from ragstone.version import __version__
 
 
@@ -45,7 +47,7 @@ def _listed(sheet: Path | Sequence[Path]) -> list[Path]:
 
 def judge_sheet(
     sheet: Path | Sequence[Path],
-    output: Path,
+    output: Place,
     judges: Sequence[Judge],
     settings: Settings,
     *,
@@ -65,41 +67,64 @@ def judge_sheet(
     Raises DataError, ConfigError, ModelError.
     """
     check_output(output, force)
-    keep_sources([output], [*_listed(sheet), *([questions] if questions else [])])
+    sources = [*_listed(sheet), *([questions] if questions else [])]
+    keep_sources([output], sources)
     answers = sheet_rows(sheet, questions, limit)
     n_answers = sum(1 for _ in answers())
 
     async def work() -> RunSummary:
         tally, cascades = Tally(), CascadeTally()
-
-        def count(row: Judgement) -> None:
-            tally.add(row)
-            cascades.add(row)
-
         async with open_session(
             settings, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
             rows = judge_rows(answers, judges, session, n_answers)
             n_planned = count_planned(judges, n_answers)
-            await write_stream(rows, output, Judgement, each=count, n_planned=n_planned, force=force)
-        metrics = tally.summaries(settings.run.seed)
-        return RunSummary(
-            name=str(output),
-            version=__version__,
+            made = made_from(settings, "judge", sources, [digest_of(judge) for judge in judges], limit)
+            await write_stream(
+                rows,
+                output,
+                Judgement,
+                each=_both(tally, cascades),
+                n_planned=n_planned,
+                force=force,
+                made_from=made,
+            )
+        judged = _summary(output, tally, cascades, settings.run.seed)
+        told = fitted_notes(judges, judged.metrics) + unpaired_notes(judges, answers())
+        return msgspec.structs.replace(
+            judged,
             models=session.models(),
-            counts={"answers": n_answers, "judgements": sum(metric.n_rows for metric in metrics)},
-            retrieval=[],
-            metrics=metrics,
-            cards=[],
+            counts={"answers": n_answers, **judged.counts},
             calls=session.calls(),
-            notes=failed_answers_notes(metrics)
-            + plain_notes(metrics)
-            + fitted_notes(judges, metrics)
-            + unpaired_notes(judges, answers()),
-            cascades=cascades.savings(),
+            notes=judged.notes + told,
         )
 
     return run_sync(work())
+
+
+def _summary(output: Place, tally: Tally, cascades: CascadeTally, seed: int) -> RunSummary:
+    """Return what the judgements alone say."""
+    metrics = tally.summaries(seed)
+    return RunSummary(
+        name=str(output),
+        version=__version__,
+        models={},
+        counts={"judgements": sum(metric.n_rows for metric in metrics)},
+        retrieval=[],
+        metrics=metrics,
+        cards=[],
+        calls=Calls(),
+        notes=failed_answers_notes(metrics) + plain_notes(metrics),
+        cascades=cascades.savings(),
+    )
+
+
+def _both(tally: Tally, cascades: CascadeTally) -> Callable[[Judgement], None]:
+    def count(row: Judgement) -> None:
+        tally.add(row)
+        cascades.add(row)
+
+    return count
 
 
 class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +153,7 @@ def asked_questions(settings: Settings) -> list[Question]:
 
 def answer_to_file(
     settings: Settings,
-    output: Path,
+    output: Place,
     *,
     caps: Caps | None = None,
     offline: bool = False,
@@ -152,14 +177,18 @@ def answer_to_file(
         async with open_session(
             settings, caps=caps, offline=offline, batch=batch, progress=progress
         ) as session:
-            corpus = load_corpus(settings, session.embedder)
+            corpus = await corpus_on(session)
             rankings = (
                 await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)
                 if corpus.chunks
                 else []
             )
             made = answer_rows(questions, rankings, corpus.chunks, session, documents=corpus.documents)
-            await write_stream(made, output, Answer, each=look, n_planned=len(questions), force=force)
+            named = (settings.questions.path, *settings.documents.paths)
+            digest = made_from(settings, "answer", [settings.path(one) for one in named if one])
+            await write_stream(
+                made, output, Answer, each=look, n_planned=len(questions), force=force, made_from=digest
+            )
             calls, kept = session.calls(), session.kept
         return AnswerSummary(
             n_answers=len(answers),

@@ -1,6 +1,6 @@
 """The stages as the settings declare them, bound to a session: rows in, rows out."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,10 +8,14 @@ import msgspec
 from ragstone.config import ChatSystem, RagSystem, RetrieveSection, Settings, SheetSystem
 from ragstone.corpus import Corpus, Duplicate, IngestOptions, Skipped, read_corpus
 from ragstone.embedding import Embed
+from ragstone.engine.answering import APPLICATION, BUILT_IN, Given, check_importable
 from ragstone.engine.chunking import cut_documents
+from ragstone.engine.ingesting import chunks_of, read_documents_of
 from ragstone.engine.judge_tasks import JudgeTask, judged, plan_tasks
 from ragstone.engine.local import map_in_order
+from ragstone.engine.mapping import map_rows, on_cluster
 from ragstone.engine.rounds import in_rounds
+from ragstone.engine.searching import rank_on_cluster
 from ragstone.engine.session import Session
 from ragstone.engine.systems import Asked, open_system, system_of
 from ragstone.errors import ConfigError, ModelError
@@ -20,7 +24,7 @@ from ragstone.llm.overheard import Exchange
 from ragstone.records import Answer, Chunk, Context, Document, Judgement, Question, Ranking
 from ragstone.retrieval import build_search
 from ragstone.retrieval.rerank import asks_a_model
-from ragstone.systems import answer_question, answers_of_sheet, contexts_of, load_prompt
+from ragstone.systems import answers_of_sheet, contexts_of, load_prompt
 
 
 class ChunkedCorpus(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +45,20 @@ def load_corpus(settings: Settings, embedder: Callable[[str], Embed] | None = No
     chunks = list(cut_documents(corpus.documents, settings.chunk, settings, embedder))
     return ChunkedCorpus(
         documents=corpus.documents, skipped=corpus.skipped, chunks=chunks, duplicates=corpus.duplicates
+    )
+
+
+async def corpus_on(session: Session) -> ChunkedCorpus:
+    """Return what load_corpus returns, read and cut by the engine of the session."""
+    settings = session.settings
+    if not on_cluster(session):
+        return load_corpus(settings, session.embedder)
+    paths = [settings.path(path) for path in settings.documents.paths]
+    corpus = await read_documents_of(paths, ingest_options(settings), session)
+    documents = corpus.documents
+    chunks = [one async for one in chunks_of(lambda: documents, session, settings.chunk, len(documents))]
+    return ChunkedCorpus(
+        documents=documents, skipped=corpus.skipped, chunks=chunks, duplicates=corpus.duplicates
     )
 
 
@@ -69,6 +87,8 @@ async def rank_questions(
     in place of `[retrieve]`; its filter and its embedder stay.
     """
     declared = declared or session.settings.retrieve
+    if on_cluster(session):
+        return await rank_on_cluster(questions, chunks, session, documents, declared)
     search = await build_search(declared.retriever, chunks, session.search_means(documents))
     if not asks_a_model(declared.retriever, session.settings.retrievers):
         return await search(questions, declared.k)
@@ -192,18 +212,17 @@ async def _given(answers: Iterable[Answer]) -> AsyncIterator[Answer]:
 async def _asked_rows(
     name: str, declared: Asked, questions: Sequence[Question], session: Session
 ) -> AsyncIterator[Answer]:
+    check_importable(name, session)
     system = await open_system(name, declared, session)
-    before = system.door.from_ledger
-
-    async def work(question: Question) -> tuple[Answer, list[Exchange]]:
-        return await session.call_log.listen(system.answer(question))
-
+    counted = session.budget if on_cluster(session) else system.door
+    before = counted.from_ledger
     with session.progress(f"answer {name}", len(questions), session.state) as advance:
-        async for answer, heard in map_in_order(work, questions, session.stop):
+        made = map_rows(APPLICATION, lambda: questions, session, n_rows=len(questions), name=name)
+        async for answer, heard in made:
             advance()
             session.call_log.keep(heard, question_id=answer.question_id, systems=[name])
             yield answer
-    session.kept[name] += system.door.from_ledger - before
+    session.kept[name] += counted.from_ledger - before
 
 
 async def answer_given(
@@ -227,17 +246,17 @@ async def answer_given(
             "no model to answer with. Name one with --model, e.g. openai/gpt-4o-mini or "
             "llamacpp/smollm2-135m, or as model in the table [answer] of ragstone.toml."
         )
-    ask, secret = await session.ask(model), session.secret()
-    told = load_prompt(session.settings.named(prompt or declared.prompt))
-    system = f"{brought_by}/{told.name}/{model.rpartition('/')[2]}"
+    prompt = prompt or declared.prompt
+    system = f"{brought_by}/{load_prompt(session.settings.named(prompt)).name}/{model.rpartition('/')[2]}"
 
-    async def work(question: Question) -> tuple[Answer, list[Exchange]]:
-        given = contexts(question)
-        asked = answer_question(question, given, told, ask, system=system, secret=secret)
-        return await session.call_log.listen(asked)
+    def rows() -> Iterator[Given]:
+        return (Given(question, contexts(question)) for question in questions)
 
     with session.progress("answer", len(questions), session.state) as advance:
-        async for answer, heard in map_in_order(work, questions, session.stop):
+        made = map_rows(
+            BUILT_IN, rows, session, n_rows=len(questions), model=model, prompt=prompt, system=system
+        )
+        async for answer, heard in made:
             advance()
             session.call_log.keep(heard, question_id=answer.question_id, systems=[answer.system])
             yield answer

@@ -234,9 +234,11 @@ def _read_shards(folder: Path) -> Iterator[tuple[int, Any]]:
 
 
 def _is_mixed(folder: Path) -> bool:
-    """Return whether a folder is a run or a log, whose files hold rows of many kinds."""
+    """Return whether a folder is a run, a project or a log, whose files hold rows of many kinds."""
+    if url_of(folder):
+        return False
     logged = (logged_files(folder, kind) for kind in LOG_NAMES)
-    return url_of(folder) is None and ((folder / "manifest.json").is_file() or any(logged))
+    return any((folder / name).is_file() for name in ("manifest.json", "ragstone.toml")) or any(logged)
 
 
 def _in_shard(raw: Any, name: str, line: int) -> Any:

@@ -115,16 +115,18 @@ def find(url: str) -> list[Entry]:
 
 
 def fingerprint(place: Place) -> Iterator[bytes]:
-    """Yield bytes that change when what stands at a place does: of a URL names and lengths, else content."""
-    url = url_of(place)
+    """Yield bytes that change when what stands at a place does: the content of a file.
+
+    Of a folder or a URL it is the names and lengths of the files, which may be more than one can read twice.
+    """
+    url, path = url_of(place), local_path(place)
     if url:
         yield from (f"{one.name}\0{one.n_bytes}\0".encode() for one in find(url))
-        return
-    path = local_path(place)
-    files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
-    for file in files:
-        yield f"{file.name}\0".encode()
-        with file.open("rb") as content:
+    elif path.is_dir():
+        files = sorted(one for one in path.rglob("*") if one.is_file())
+        yield from (f"{one.relative_to(path)}\0{one.stat().st_size}\0".encode() for one in files)
+    elif path.is_file():
+        with path.open("rb") as content:
             while block := content.read(1 << 20):
                 yield block
 

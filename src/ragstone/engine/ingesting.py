@@ -1,0 +1,146 @@
+"""Files -> documents -> chunks, by this process and its helpers, or by the workers of a cluster."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import ChunkSection
+from ragstone.corpus import Corpus, IngestOptions, Skipped, read_corpus
+from ragstone.corpus.file import File
+from ragstone.corpus.ingest import corpus_of_rows, unique_ids
+from ragstone.corpus.parallel import ReadingProcess
+from ragstone.corpus.sources import Found, files_of, loaded
+from ragstone.engine.chunking import cut_documents
+from ragstone.engine.mapping import RowWork, map_rows, on_cluster
+from ragstone.engine.session import Session
+from ragstone.records import Chunk, Document
+from ragstone.tables.storage import Place
+
+Row = Document | Skipped
+Read = list[tuple[Document | None, Skipped | None]]
+
+
+class ToRead(msgspec.Struct, frozen=True, array_like=True):
+    """A File as JSON has it; without a path it is none, and gives nothing."""
+
+    path: str = ""
+    id: str = ""
+    content: bytes | None = None
+    as_text: bool = False
+
+
+@contextlib.asynccontextmanager
+async def _process(options: IngestOptions, folder: str) -> AsyncIterator[ReadingProcess]:
+    process = ReadingProcess(options, folder=folder)
+    try:
+        yield process
+    finally:
+        process.end()
+        process.close()
+
+
+async def _reading(
+    session: Session, *, options: IngestOptions, folder: str
+) -> Callable[[ToRead], Awaitable[Read]]:
+    """Read files in a process beside this one: a file that crashes its reader is skipped, and no more.
+
+    folder: that paths are seen from, on every worker.
+    """
+    process = await session.enter(_process(options, folder))
+    turn = asyncio.Lock()
+
+    async def work(file: ToRead) -> Read:
+        if not file.path:
+            return []
+        given = File(Path(file.path), file.id, file.content, file.as_text)
+        async with turn:
+            found = await asyncio.to_thread(process.read, given)
+        return [(one, None) if isinstance(one, Document) else (None, one) for one in found]
+
+    return work
+
+
+async def _chunking(
+    session: Session, *, chunker: ChunkSection
+) -> Callable[[Document], Awaitable[list[Chunk]]]:
+    def cut(document: Document) -> list[Chunk]:
+        return list(cut_documents([document], chunker, session.settings, session.embedder))
+
+    async def work(document: Document) -> list[Chunk]:
+        return await asyncio.to_thread(cut, document) if chunker.method == "semantic" else cut(document)
+
+    return work
+
+
+READING: RowWork[ToRead, Read] = RowWork(
+    "ingest", ToRead, Read, {"options": IngestOptions, "folder": str}, _reading
+)
+CHUNKING: RowWork[Document, list[Chunk]] = RowWork(
+    "chunk", Document, list[Chunk], {"chunker": ChunkSection}, _chunking
+)
+
+
+async def rows_of_files(
+    files: Sequence[Found], options: IngestOptions, session: Session
+) -> AsyncIterator[tuple[str, Row]]:
+    """Yield the documents of files and what gave none, each with the path of its file, read by workers."""
+    paths: dict[int, str | Skipped] = {}
+
+    def to_read() -> Iterator[ToRead]:
+        for number, file in enumerate(loaded(files, options)):
+            if isinstance(file, Skipped):
+                paths[number] = file
+                yield ToRead()
+            else:
+                paths[number] = str(file.path)
+                yield ToRead(str(file.path), file.id, file.content, file.as_text)
+
+    number = 0
+    folder = str(Path.cwd())
+    made = map_rows(READING, to_read, session, n_rows=len(files), options=options, folder=folder)
+    async for read, _heard in made:
+        path = paths.pop(number)
+        number += 1
+        if isinstance(path, Skipped):
+            yield path.path, path
+            continue
+        for document, left_out in read:
+            row = document or left_out
+            assert row is not None
+            yield path, row
+
+
+async def read_documents_of(
+    sources: Iterable[Place],
+    options: IngestOptions,
+    session: Session,
+    advance: Callable[[], None] = lambda: None,
+) -> Corpus:
+    """Return what `read_corpus` returns, by the engine of the session."""
+    if not on_cluster(session):
+        return read_corpus(sources, options, advance)
+    rows, check = [], unique_ids()
+    async for place, row in rows_of_files(files_of(sources, options), options, session):
+        check(place, row)
+        advance()
+        rows.append(row)
+    return corpus_of_rows(rows, options)
+
+
+async def chunks_of(
+    documents: Callable[[], Iterable[Document]],
+    session: Session,
+    chunker: ChunkSection,
+    n_documents: int | None = None,
+) -> AsyncIterator[Chunk]:
+    """Yield the chunks of documents, in order, by the engine of the session."""
+    if not on_cluster(session):
+        for chunk in cut_documents(documents(), chunker, session.settings, session.embedder):
+            yield chunk
+        return
+    async for chunks, _heard in map_rows(CHUNKING, documents, session, n_rows=n_documents, chunker=chunker):
+        for chunk in chunks:
+            yield chunk
