@@ -3,6 +3,7 @@
 import contextlib
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def test_rows_and_calls_are_told_each_second(tmp_path: Path, monkeypatch: pytest
             found = read_progress(tmp_path)
             if found and found.stage == "judging" and found.done == 1:
                 break
-            __import__("time").sleep(0.01)
+            time.sleep(0.01)
         assert found is not None
         assert (found.done, found.total, found.made, found.in_flight, found.spent_usd) == (1, 3, 2, 1, 0.5)
 

@@ -106,11 +106,12 @@ def decoded(path: Path, row_type: type[RowT]) -> Iterator[tuple[list[RowT], Ints
         starts = np.concatenate(([0], ends[:-1]))
         try:
             rows = decoder.decode_lines(block)
-        except msgspec.DecodeError:
-            raise _wrong_line(path, start, block, decoder) from None
-        if len(rows) != len(starts):
-            written = [not block[at:end].isspace() for at, end in zip(starts, ends, strict=True)]
+        except msgspec.DecodeError:  # a line that is blank, or that is no row
+            written = [block[at:end].strip() != b"" for at, end in zip(starts, ends, strict=True)]
             starts, ends = starts[written], ends[written]
+            rows = [
+                _row(block[at:end], decoder, path, start + at) for at, end in zip(starts, ends, strict=True)
+            ]
         yield rows, starts + start, ends - starts
 
 
@@ -128,18 +129,13 @@ def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
         yield start, left + b"\n"
 
 
-def _wrong_line(path: Path, start: int, block: bytes, decoder: "msgspec.json.Decoder[RowT]") -> DataError:
-    """Return the error of a block that has a line that is no row."""
-    with path.open("rb") as file:
-        number = file.read(start).count(b"\n")
-    for line in block.splitlines():
-        number += 1
-        try:
-            if not line.isspace():
-                decoder.decode(line)
-        except msgspec.DecodeError as mistake:
-            return DataError(
-                f"{path}:{number}: not a row ({mistake}). Restore the file, or run the command that wrote it "
-                "again."
-            )
-    return DataError(f"{path}: changed while it was read. Try again.")
+def _row(line: bytes, decoder: "msgspec.json.Decoder[RowT]", path: Path, start: int) -> RowT:
+    """Return the row of a line that starts there. Raises DataError with its number."""
+    try:
+        return decoder.decode(line)
+    except msgspec.DecodeError as mistake:
+        with path.open("rb") as file:
+            number = file.read(start).count(b"\n") + 1
+        raise DataError(
+            f"{path}:{number}: not a row ({mistake}). Restore the file, or make the run again."
+        ) from None
