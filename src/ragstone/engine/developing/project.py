@@ -39,14 +39,14 @@ def digest_of(text: str) -> str:
 
 
 def judge_file(settings: Settings, name: str) -> JudgeFile:
-    """Return the judge that is developed under a name, in the folder `judges` of the project.
+    """Return the judge that is developed under a name: a file of `[judge] judges`, or of the folder `judges`.
 
     A judge that ships is developed as a copy under the name `my_NAME`: scores of the two stand apart, and the
     copy measures the same. Raises ConfigError for a name of neither.
     """
     if not NAME.fullmatch(name):
         raise ConfigError(f"{name!r} is no name of a judge: small letters, digits and underscores.")
-    path = settings.path(FOLDER) / f"{name}.toml"
+    path = _declared(settings, name) or settings.path(FOLDER) / f"{name}.toml"
     if path.is_file():
         return JudgeFile(name=name, path=path, text=read_text(path))
     origin = name.removeprefix("my_")
@@ -59,6 +59,19 @@ def judge_file(settings: Settings, name: str) -> JudgeFile:
     if at.is_file():
         return JudgeFile(name=copy, path=at, text=read_text(at))
     return JudgeFile(name=copy, path=at, text=copy_of(origin), origin=origin)
+
+
+def _declared(settings: Settings, name: str) -> Path | None:
+    """Return the file of `[judge] judges` that has a judge's name, None where there is none."""
+    files = (settings.path(one) for one in settings.judge.judges if one.endswith(".toml"))
+    return next((file for file in files if file.stem == name and file.is_file()), None)
+
+
+def project_judges(settings: Settings) -> list[str]:
+    """Return the names of the project's own judges, sorted: those that judge_file finds beside the shipped."""
+    files = [settings.path(one) for one in settings.judge.judges if one.endswith(".toml")]
+    files += settings.path(FOLDER).glob("*.toml")
+    return sorted({file.stem for file in files if NAME.fullmatch(file.stem) and file.is_file()})
 
 
 def copy_of(name: str) -> str:

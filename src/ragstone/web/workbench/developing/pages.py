@@ -8,6 +8,7 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 
+from ragstone.agreement.developing.changes import Scale
 from ragstone.agreement.developing.development import Development
 from ragstone.agreement.developing.looks import CAUTION, SEVERAL, Look, looks_at
 from ragstone.engine.developing.labelled import LabelledSet
@@ -71,6 +72,7 @@ def develop_page(
         sets=sets,
         chosen=_entry(bench, chosen) if chosen else None,
         models=models_of(bench.settings),
+        scale=_scale(bench, file, shown),
         owner=person.may("owner"),
     )
 
@@ -94,7 +96,7 @@ def closed_page(
         chosen=_entry(bench, chosen) if chosen else None,
         place_of={look.at + look.who + look.digest: place for place, look in enumerate(places, 1)},
         frozen=versions(file.path),
-        scale=last.scale if last else None,
+        scale=_scale(bench, file, last),
         models=models_of(bench.settings),
         several=SEVERAL,
         caution=CAUTION,
@@ -142,6 +144,14 @@ def _text(file: JudgeFile, shown: Draft | None, *, asked: bool) -> str:
     if shown is None or (not asked and (shown.frozen or shown.file != file.digest)):
         return file.text
     return shown.text
+
+
+def _scale(bench: Workbench, file: JudgeFile, draft: Draft | None) -> Scale:
+    """Return how scores met labels in a draft's run; before the first, as `[agree] thresholds` says."""
+    if draft is not None:
+        return draft.scale
+    declared = bench.settings.agree.thresholds
+    return Scale(threshold=declared.get(file.name, declared.get(file.name.removeprefix("my_"))))
 
 
 def _wrong(shown: Draft | None, *, running: bool) -> str | None:
