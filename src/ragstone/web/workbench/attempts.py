@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from ragstone.assistant.api.limits import Limits
 from ragstone.web.workbench.passwords import hash_password, is_password
@@ -20,7 +21,7 @@ class Attempts:
         self._now = now
         self._addresses = Limits(MOST_OF_ADDRESS, WITHIN_S)
         self._names = Limits(MOST_OF_NAME, WITHIN_S)
-        self._hashing = asyncio.Semaphore(AT_ONCE)
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
 
     async def right(self, address: str, name: str, given: str, known: str | None) -> bool | None:
         """Return whether a password is right; None where too many were tried, and it is not looked at.
@@ -32,8 +33,8 @@ class Attempts:
             # Counted before it is known, so that many at once are not let in together.
             if limits.wait_s(caller, self._now()) is not None:
                 return None
-        async with self._hashing:
-            right = await asyncio.to_thread(is_password, given, known)
+        loop = asyncio.get_running_loop()
+        right = await loop.run_in_executor(self._threads, is_password, given, known)
         if right:
             for limits, caller in callers:
                 limits.take_back(caller)
@@ -41,8 +42,11 @@ class Attempts:
 
     async def hash(self, password: str) -> str:
         """Return the hash of a password, in a thread."""
-        async with self._hashing:
-            return await asyncio.to_thread(hash_password, password)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, hash_password, password)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._threads.shutdown(wait=False)
 
 
 def network_of(address: str) -> str:

@@ -2,6 +2,7 @@
 
 import secrets
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ class Register:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
+        self._lock = threading.RLock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self.path.touch(mode=0o600)
@@ -58,7 +60,8 @@ class Register:
     def rows(self, query: str, *values: object) -> list[tuple]:  # type: ignore[type-arg]
         """Return all rows of a query, or change something."""
         try:
-            return self._database.execute(query, values).fetchall()
+            with self._lock:
+                return self._database.execute(query, values).fetchall()
         except sqlite3.OperationalError as mistake:  # no room, read-only, held for long by another process
             raise DataError(f"{self.path}: cannot be written at this moment ({mistake}).") from None
 
@@ -68,11 +71,12 @@ class Register:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Make what is done in the block all or nothing, with no other process in between."""
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        self._database.execute("COMMIT")
+        """Make what is done in the block all or nothing, with no other process or thread in between."""
+        with self._lock:
+            self.rows("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self.rows("ROLLBACK")
+                raise
+            self.rows("COMMIT")
