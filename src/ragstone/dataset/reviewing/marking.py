@@ -65,9 +65,9 @@ def marked(shown: str, start: int, end: int) -> tuple[int, int]:
     first, last = to_points(shown, start), to_points(shown, end)
     if to_units(shown, first) > start:  # it began inside a pair
         first -= 1
-    while first > 0 and _joined(shown, first):
+    while _joined(shown, first) and first < last:
         first -= 1
-    while last < len(shown) and _joined(shown, last):
+    while _joined(shown, last) and first < last:
         last += 1
     while first < last and shown[first].isspace():
         first += 1
@@ -96,9 +96,9 @@ def at_words(text: str, start: int, end: int) -> tuple[int, int]:
             start -= 1
         if end < len(text) and not text[end].isspace():
             end += 1
-    while start > 0 and _joined(text, start):
+    while _joined(text, start):
         start -= 1
-    while end < len(text) and _joined(text, end):
+    while _joined(text, end):
         end += 1
     return start, end
 
@@ -121,6 +121,8 @@ def show(document_id: str, text: str, start: int, end: int, spans: Iterable[Evid
 
 def _joined(text: str, at: int) -> bool:
     """Say whether a place lies inside what a reader takes for one character."""
+    if not 0 < at < len(text):
+        return False
     before, after = text[at - 1], text[at]
     if after in _JOINERS or before == "\u200d" or ord(after) in _SKIN:
         return True

@@ -143,7 +143,9 @@ function change() {
 function edit() {
   if (!editing) return;
   editing.hidden = false;
-  byId("reading").hidden = true;
+  const columns = document.querySelector(".columns"); // the form beside the document, in which one marks
+  columns.classList.add("editing");
+  columns.querySelector("aside").prepend(editing);
   byId("deciding").hidden = true;
   drawEvidence();
   field("question").focus();

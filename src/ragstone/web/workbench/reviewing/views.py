@@ -24,7 +24,7 @@ STATES = {
     "rejected": "rejected",
     "look": "to be looked at again",
 }
-FROM = {"": "whatever critics said", "passed": "critics let it pass", "lost": "lost in the build"}
+FROM = {"": "all", "passed": "passed", "lost": "lost"}
 SHOWN_APART = {"rationales", "evidence_found", "quote", "lost", "critics", "review"}  # of the metadata
 
 
