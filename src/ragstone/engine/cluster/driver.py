@@ -9,7 +9,9 @@ import asyncio
 import contextlib
 import os
 import threading
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -19,10 +21,10 @@ from ragstone.engine.cluster.actors import DeskActor, DeskHandle, StageWorker
 from ragstone.engine.cluster.messages import Met
 from ragstone.engine.cluster.spec import Made, StageSpec
 from ragstone.engine.cluster.starting import Place, connected
-from ragstone.engine.cluster.troubles import explained, of_desk
+from ragstone.engine.cluster.troubles import AGAIN, explained, of_desk
 from ragstone.engine.cluster.worker import Begin, BlockMade, error_of
 from ragstone.engine.local import STOP_S
-from ragstone.errors import ModelError
+from ragstone.errors import ModelError, RagstoneError
 from ragstone.llm import open_ledger
 from ragstone.llm.budget import Spent
 
@@ -150,17 +152,19 @@ class _Mapping:
         self._kept: dict[int, object] = {}  # references to the rows of blocks that are under way
         self._n_fed = 0
         self._most = workers * AT_ONCE + AHEAD
-        self._results: asyncio.Queue[BlockMade | BaseException] = asyncio.Queue()
+        self._results: deque[BlockMade] = deque()
+        self._came = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ragstone-blocks", daemon=True)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ragstone-blocks")
+        self._running: asyncio.Future[None] | None = None
 
     async def made(self) -> AsyncIterator[Made]:
         """Yield what becomes of each row, see map_blocks."""
         n_done = 0
         try:
             self._feed()
-            self._thread.start()
+            self._running = self._loop.run_in_executor(self._thread, self._run)
             while n_done < self._n_blocks:
                 for one in _whole(await self._next()):
                     yield one
@@ -177,14 +181,26 @@ class _Mapping:
         """Stop the workers."""
         self._ended.set()
         await self._cluster.halt()
-        if self._thread.is_alive():
-            await asyncio.to_thread(self._thread.join, STOP_S)
+        if self._running is not None:
+            await asyncio.wait((self._running,), timeout=STOP_S)
+            if self._running.done():
+                self._running.exception()  # whoever waited for rows was told
+        self._thread.shutdown(wait=False)
 
     async def _next(self) -> BlockMade:
-        result = await self._results.get()
-        if isinstance(result, BaseException):
-            raise result
-        return result
+        """Return the next block. Raises what ended the thread that brings them."""
+        while not self._results:
+            if self._running is None or self._running.done():
+                if self._running is not None:
+                    await self._running
+                raise RagstoneError(f"Ray Data ended before all rows were done. {AGAIN}")
+            self._came.clear()
+            came = asyncio.ensure_future(self._came.wait())
+            try:
+                await asyncio.wait((came, self._running), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                came.cancel()
+        return self._results.popleft()
 
     async def _finished(self, n_blocks: int) -> list[Made]:
         """Return what of the next blocks comes within a little more than STOP_S."""
@@ -219,11 +235,15 @@ class _Mapping:
                 if self._ended.is_set():
                     return
         except RayError as mistake:
-            self._say(explained(mistake))
+            raise explained(mistake) from None
 
-    def _say(self, result: BlockMade | BaseException) -> None:
+    def _say(self, result: BlockMade) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._results.put_nowait, result)
+            self._loop.call_soon_threadsafe(self._hear, result)
+
+    def _hear(self, result: BlockMade) -> None:
+        self._results.append(result)
+        self._came.set()
 
     def _payloads(self) -> Iterator[bytes]:
         """Yield what the workers return for each block, in order."""
