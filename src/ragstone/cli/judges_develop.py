@@ -13,34 +13,45 @@ from ragstone.cli.options import AsJson, BudgetCap, Config, ForecastOnly, Model,
 
 if TYPE_CHECKING:
     from ragstone.agreement.developing.development import Development
+    from ragstone.engine.developing.api import Run
     from ragstone.engine.developing.running import TestLook
 
 
+Draft = Annotated[Path, typer.Argument(help="The judge's file, as it is now: the draft.")]
+LabelsFile = Annotated[Path, typer.Option("--labels", help="What people said: question_id, system, score.")]
+AnswersFile = Annotated[
+    Path | None, typer.Option("--answers", help="The labelled sheet, where the labels have no texts.")
+]
+Against = Annotated[
+    str | None, typer.Option("--against", help="Judge to compare with; default: the last frozen version.")
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option("--threshold", help="From this score on the judge says 1; for labels that are 0 or 1."),
+]
+Mapping = Annotated[
+    list[str] | None, typer.Option("--map", help="LABEL=SCORE: what a label is on the judge's scale.")
+]
+Freeze = Annotated[
+    str | None,
+    typer.Option("--freeze", help="Freeze the draft as the next version; say in a line what changed."),
+]
+Test = Annotated[
+    bool, typer.Option("--test", help="Look at the test part, in place of dev: the look is counted.")
+]
+
+
 def develop(
-    judge: Annotated[Path, typer.Argument(help="The judge's file, as it is now: the draft.")],
+    judge: Draft,
     *,
-    labels: Annotated[Path, typer.Option("--labels", help="What people said: question_id, system, score.")],
-    answers: Annotated[
-        Path | None, typer.Option("--answers", help="The labelled sheet, where the labels have no texts.")
-    ] = None,
+    labels: LabelsFile,
+    answers: AnswersFile = None,
     questions: QuestionsFile = None,
-    against: Annotated[
-        str | None, typer.Option("--against", help="Judge to compare with; default: the last frozen version.")
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option("--threshold", help="From this score on the judge says 1; for labels that are 0 or 1."),
-    ] = None,
-    mapping: Annotated[
-        list[str] | None, typer.Option("--map", help="LABEL=SCORE: what a label is on the judge's scale.")
-    ] = None,
-    freeze: Annotated[
-        str | None,
-        typer.Option("--freeze", help="Freeze the draft as the next version; say in a line what changed."),
-    ] = None,
-    test: Annotated[
-        bool, typer.Option("--test", help="Look at the test part, in place of dev: the look is counted.")
-    ] = False,
+    against: Against = None,
+    threshold: Threshold = None,
+    mapping: Mapping = None,
+    freeze: Freeze = None,
+    test: Test = False,
     model: Model = None,
     budget: BudgetCap = None,
     forecast: ForecastOnly = False,
@@ -55,7 +66,7 @@ def develop(
     until --test, which shows the judge's report card there. Every such look is counted, and told.
     """
     from ragstone.config import choose, load_settings
-    from ragstone.engine.developing.api import Run, forecast_run, freeze_judge, run_draft, take_look
+    from ragstone.engine.developing.api import Run, forecast_run, take_look
     from ragstone.errors import ConfigError
 
     if test and (freeze is not None or against is not None):
@@ -77,6 +88,13 @@ def develop(
     if test:
         _tell_look(take_look(run, bars), json=json)
         return
+    _run(run, judge, freeze, json=json)
+
+
+def _run(run: "Run", judge: Path, freeze: str | None, *, json: bool) -> None:
+    """Run the draft, tell, and freeze it where that is asked for and the budget has sufficed."""
+    from ragstone.engine.developing.api import freeze_judge, run_draft
+
     found = run_draft(run, bars)
     _tell(found, json=json)
     if found.after.statuses.get("over_budget"):

@@ -5,7 +5,7 @@ import pytest
 from ragstone.agreement.queueing import Choice, Item, Marks, Queue, write_queue
 from ragstone.config import load_settings
 from ragstone.engine.developing.labelled import labelled_set
-from ragstone.engine.developing.project import judge_file, project_judges
+from ragstone.engine.developing.project import judge_file
 from ragstone.engine.developing.sets import open_set, sources_of
 from ragstone.engine.developing.store import DevelopmentStore
 from ragstone.errors import ConfigError, DataError
@@ -106,7 +106,16 @@ def test_a_judge_of_the_settings_is_found_where_it_stands(settings, tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "tone.toml").write_text("x")
     assert judge_file(settings, "tone").path == tmp_path / "own" / "tone.toml"
-    assert project_judges(settings) == ["tone"]
+    (tmp_path / "beside.toml").write_text("x")
+    assert judge_file(settings, "beside").path == tmp_path / "beside.toml"
+
+
+def test_a_judge_is_found_by_the_name_in_its_file_too(settings, tmp_path):
+    (tmp_path / "judges").mkdir()
+    (tmp_path / "judges" / "draft-2.toml").write_text('name = "polite"')
+    (tmp_path / "judges" / "broken.toml").write_text("name = ")
+    found = judge_file(settings, "polite")
+    assert (found.name, found.path.name) == ("polite", "draft-2.toml")
 
 
 @pytest.mark.parametrize("name", ["../tone", "Tone", "tone@v1", "", "no_such_judge"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.config import Settings, read_named
+from ragstone.config import Settings, parse_toml, read_named
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, judge_names, parse_judge
 from ragstone.judging.combined.members import check_members
@@ -39,14 +39,15 @@ def digest_of(text: str) -> str:
 
 
 def judge_file(settings: Settings, name: str) -> JudgeFile:
-    """Return the judge that is developed under a name: a file of `[judge] judges`, or of the folder `judges`.
+    """Return the judge that is developed under a name: a file of the folder `judges`, of `[judge] judges`, or
+    beside ragstone.toml.
 
     A judge that ships is developed as a copy under the name `my_NAME`: scores of the two stand apart, and the
     copy measures the same. Raises ConfigError for a name of neither.
     """
     if not NAME.fullmatch(name):
         raise ConfigError(f"{name!r} is no name of a judge: small letters, digits and underscores.")
-    path = _declared(settings, name) or settings.path(FOLDER) / f"{name}.toml"
+    path = _path_of(settings, name)
     if path.is_file():
         return JudgeFile(name=name, path=path, text=read_text(path))
     origin = name.removeprefix("my_")
@@ -61,17 +62,24 @@ def judge_file(settings: Settings, name: str) -> JudgeFile:
     return JudgeFile(name=copy, path=at, text=copy_of(origin), origin=origin)
 
 
-def _declared(settings: Settings, name: str) -> Path | None:
-    """Return the file of `[judge] judges` that has a judge's name, None where there is none."""
-    files = (settings.path(one) for one in settings.judge.judges if one.endswith(".toml"))
-    return next((file for file in files if file.stem == name and file.is_file()), None)
+def _path_of(settings: Settings, name: str) -> Path:
+    """Return the file of a judge: where it stands, else where it would, in the folder `judges`."""
+    usual = settings.path(FOLDER) / f"{name}.toml"
+    declared = [settings.path(one.partition("@")[0]) for one in settings.judge.judges if ".toml" in one]
+    places = [usual, *declared, settings.path(f"{name}.toml")]
+    found = next((file for file in places if file.stem == name and file.is_file()), None)
+    if found is not None:
+        return found
+    inside = [file for file in sorted(settings.path(FOLDER).glob("*.toml")) if "@" not in file.name]
+    return next((file for file in [*inside, *declared] if file.is_file() and _name_in(file) == name), usual)
 
 
-def project_judges(settings: Settings) -> list[str]:
-    """Return the names of the project's own judges, sorted: those that judge_file finds beside the shipped."""
-    files = [settings.path(one) for one in settings.judge.judges if one.endswith(".toml")]
-    files += settings.path(FOLDER).glob("*.toml")
-    return sorted({file.stem for file in files if NAME.fullmatch(file.stem) and file.is_file()})
+def _name_in(file: Path) -> str | None:
+    """Return the name that a judge's file states; None where it cannot be read as TOML."""
+    try:
+        return str(parse_toml(read_text(file), file).get("name"))
+    except ConfigError:
+        return None
 
 
 def copy_of(name: str) -> str:
@@ -171,18 +179,12 @@ def replaced_line(text: str, key: str, line: str, file: Path) -> str:
 
     A prompt may hold a line that looks the same: the one is taken whose change changes the key and no more.
     """
-    wanted = _tables(line, file)[key]
+    wanted = parse_toml(line, file)[key]
     for found in re.finditer(rf"^[ \t]*{key}[ \t]*=.*$", text, re.MULTILINE):
         changed = text[: found.start()] + line + text[found.end() :]
         try:
-            if _tables(changed, file) == {**_tables(text, file), key: wanted}:
+            if parse_toml(changed, file) == {**parse_toml(text, file), key: wanted}:
                 return changed
         except ConfigError:
             continue
     raise ConfigError(f"{file}: the key {key!r} has no line of its own. Write it as: {line}")
-
-
-def _tables(text: str, file: Path) -> dict[str, object]:
-    from ragstone.config import parse_toml
-
-    return parse_toml(text, file)

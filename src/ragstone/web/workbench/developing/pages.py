@@ -71,6 +71,7 @@ def develop_page(
         frozen=versions(file.path),
         sets=sets,
         chosen=_entry(bench, chosen) if chosen else None,
+        place=_place(bench, file),
         models=models_of(bench.settings),
         scale=_scale(bench, file, shown),
         owner=person.may("owner"),
@@ -137,6 +138,12 @@ def _file(bench: Workbench, name: str) -> JudgeFile:
         return judge_file(bench.settings, name)
     except ConfigError as mistake:
         raise NotFoundException(str(mistake)) from None
+
+
+def _place(bench: Workbench, file: JudgeFile) -> str:
+    """Return the path of a judge's file as ragstone.toml would name it, without its ending."""
+    path, root = file.path.with_suffix("").resolve(), bench.settings.path(".").resolve()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
 def _text(file: JudgeFile, shown: Draft | None, *, asked: bool) -> str:
