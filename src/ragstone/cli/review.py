@@ -1,12 +1,15 @@
 """`ragstone review`: questions and the log of their review -> the reviewed set and its certificate."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli.console import UNSCORED, say, show, show_json
 from ragstone.cli.options import AsJson, Config, Force
+
+if TYPE_CHECKING:
+    from ragstone.engine.reviewing import ReviewedSet
 
 
 def review(
@@ -35,9 +38,6 @@ def review(
     """Apply what people decided in the workbench, and renew the certificate."""
     from ragstone.config import load_settings
     from ragstone.engine.reviewing import review_questions
-    from ragstone.report.certificate_terminal import terminal_certificate
-    from ragstone.report.review_words import review_sentences
-    from ragstone.report.wording import plural
 
     output = output or questions.parent / "reviewed" / questions.name
     made = review_questions(
@@ -49,6 +49,16 @@ def review(
         settings=load_settings(config),
         force=force,
     )
+    _tell(made, output, json=json)
+    if strict and made.numbers.n_look:
+        raise typer.Exit(UNSCORED)
+
+
+def _tell(made: "ReviewedSet", output: Path, *, json: bool) -> None:
+    from ragstone.report.certificate_terminal import terminal_certificate
+    from ragstone.report.review_words import review_sentences
+    from ragstone.report.wording import plural
+
     if json:
         files = [str(path) for path in made.files]
         show_json({"review": made.numbers, "certificate": made.certificate, "files": files})
@@ -62,5 +72,3 @@ def review(
     for item in [item for item in made.items if item.look][:10]:
         say(f"look again at {item.question.id}: {item.look}.")
     say(f"{plural(len(made.questions), 'question')} in {output}; beside it every one, the rejected too.")
-    if strict and made.numbers.n_look:
-        raise typer.Exit(UNSCORED)

@@ -151,9 +151,10 @@ def _sides(questions: Path, rows: Sequence[Question]) -> dict[Side, list[Questio
         for row in read_rows(path, Question):
             side_of[row.id] = side
             documents |= dict.fromkeys(row.document_ids or (), side)
+    usual: Side = "dev"
     sides: dict[Side, list[Question]] = {side: [] for side in SIDES}
     for row in rows:
         near = (documents[name] for name in row.document_ids or () if name in documents)
-        place: Side = side_of.get(row.id) or next(near, "dev")
+        place = side_of[row.id] if row.id in side_of else next(near, usual)
         sides[place].append(row)
     return sides

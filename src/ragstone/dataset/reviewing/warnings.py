@@ -1,7 +1,8 @@
 """An edited question -> what the checks of a build say against it, at once and without a model."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from ragstone.dataset.candidate import REASONS, Candidate, Passage
 from ragstone.dataset.checks import CHECKS
@@ -9,8 +10,11 @@ from ragstone.dataset.languages import language_name, speaks
 from ragstone.dataset.masking import mask_texts
 from ragstone.dataset.repeats import LONGEST, find_repeats
 from ragstone.dataset.reviewing.anchoring import TextOf
-from ragstone.dataset.wording import content_of, exact_form
 from ragstone.records import Question, references
+from ragstone.retrieval import tokenize
+
+COMPARED = 50  # of the questions that share most words, those that are compared in full
+STEM = 4  # characters by which words are taken for forms of one: plurals differ at the end
 
 
 class Others:
@@ -18,21 +22,27 @@ class Others:
 
     def __init__(self, questions: Iterable[Question]) -> None:
         self._texts: dict[str, tuple[str, str | None]] = {}
-        self._alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        self._sharing: dict[str, set[str]] = defaultdict(set)
         for question in questions:
             self.put(question)
 
     def put(self, question: Question) -> None:
         """Add a question, or take it as it is now."""
+        if question.id in self._texts:
+            for stem in _stems(self._texts[question.id][0]):
+                self._sharing[stem].discard(question.id)
         self._texts[question.id] = (question.question, question.lang)
-        for key in _keys(question.question):
-            if question.id not in self._alike[key]:
-                self._alike[key].append(question.id)
+        for stem in _stems(question.question):
+            self._sharing[stem].add(question.id)
 
     def repeated_by(self, question: Question) -> str | None:
         """Return the id of a question of its language that this one repeats, None where there is none."""
-        named = dict.fromkeys(name for key in _keys(question.question) for name in self._alike.get(key, ()))
-        ids = [name for name in named if name != question.id and self._texts[name][1] == question.lang]
+        shared: Counter[str] = Counter()
+        for stem in _stems(question.question):
+            shared.update(self._sharing.get(stem, ()))
+        shared.pop(question.id, None)
+        near = (name for name, _ in shared.most_common() if self._texts[name][1] == question.lang)
+        ids = list(islice(near, COMPARED))
         texts = [*(self._texts[name][0] for name in ids), question.question]
         found = next((one.of for one in find_repeats(texts) if one.number == len(ids)), None)
         return None if found is None else ids[found]
@@ -62,10 +72,9 @@ def warnings_of(question: Question, others: Others | None = None, text_of: TextO
     return said
 
 
-def _keys(text: str) -> list[tuple[str, ...]]:
-    if len(text) > LONGEST:
-        return [("text", text)]
-    return [("form", exact_form(text)), ("words", *sorted(content_of(text)))]
+def _stems(text: str) -> set[str]:
+    """Return the beginnings of a text's words."""
+    return {word[:STEM] for word in tokenize(text[:LONGEST])}
 
 
 def _personal(texts: Sequence[str]) -> list[str]:

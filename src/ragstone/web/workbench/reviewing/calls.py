@@ -176,13 +176,12 @@ def part(
     document: FromQuery[str],
     start: FromQuery[int] = 0,
     end: FromQuery[int] = 2400,
-    evidence: FromQuery[str] = "[]",
 ) -> Shown:
-    """Give a part of a document in pieces, with evidence marked, which is a list of spans as JSON."""
+    """Give a part of a document in pieces, with evidence marked: `evidence`, a list of spans as JSON."""
     person_of(request)
     text = _text(open_review(bench, set_id), document)
     try:
-        spans = msgspec.json.decode(evidence, type=list[Evidence])
+        spans = msgspec.json.decode(request.query_params.get("evidence", "[]"), type=list[Evidence])
     except msgspec.DecodeError as mistake:
         raise ClientException(f"evidence: {mistake}") from None
     start = max(0, start)
