@@ -79,3 +79,31 @@ def test_labels_on_another_scale_are_mapped_and_scores_cut(folder):
     assert "exact agreement" not in plain["after"]["card"]["agreement"]
     mapped = json.loads(ragstone(*DEVELOP, "--map", "1=0", "--map", "5=1", "--json").out)
     assert "exact agreement" in mapped["after"]["card"]["agreement"]
+
+
+def test_labels_sheet_and_questions_may_be_three_files(folder):
+    rows = [json.loads(line) for line in (folder / "labelled.jsonl").read_text().splitlines()]
+    files = {"labels": [], "answers": [], "questions": []}
+    for at, row in enumerate(rows):
+        files["labels"].append({"question_id": f"q{at}", "score": row["human_label"]})
+        files["answers"].append({"question_id": f"q{at}", "answer": row["answer"]})
+        asked = {"id": f"q{at}", "question": row["question"], "reference": row["reference"]}
+        files["questions"].append({**asked, "document_ids": [f"d{at // 10}"]})
+    for name, written in files.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in written))
+    develop = (*DEVELOP[:3], "--labels", "labels.jsonl")
+    assert "--answers" in ragstone(*develop).err
+    bare = json.loads(ragstone(*develop, "--answers", "answers.jsonl", "--json").out)
+    assert bare["after"]["card"]["statuses"] == {"not_applicable": bare["n_answers"]}
+    ran = ragstone(*develop, "--answers", "answers.jsonl", "--questions", "questions.jsonl", "--json")
+    assert json.loads(ran.out)["after"]["card"]["statuses"] == {"scored": json.loads(ran.out)["n_answers"]}
+
+
+def test_offline_asks_nobody_and_another_model_is_asked_anew(folder, fake_openai):
+    found = json.loads(ragstone(*DEVELOP, "--offline", "--json").out)
+    assert fake_openai.n_requests == 0
+    assert found["after"]["card"]["statuses"] == {"error": found["n_answers"]}
+    with (folder / "ragstone.toml").open("a") as file:
+        file.write(fake_openai.toml("openai/other"))
+    asked = json.loads(ragstone(*DEVELOP, "--model", "openai/other", "--json").out)
+    assert asked["after"]["card"]["model"] == "openai/other"

@@ -273,3 +273,38 @@ def test_a_reader_and_an_annotator_see_results_and_change_nothing(settings, monk
             ):
                 assert client.post(f"{OWN}/{path}", json=sent).status_code == 403, path
     assert DevelopmentStore(settings).looks() == []
+
+
+def test_the_threshold_of_the_settings_is_the_one_to_begin_with(settings):
+    cut = msgspec.structs.replace(
+        settings, agree=msgspec.structs.replace(settings.agree, thresholds={"mine": 2.5})
+    )
+    with at(cut) as client:
+        assert 'value="2.5"' in client.get(f"{OWN}/develop").text
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ({"threshold": "half"}, "is no number"),
+        ({"mapping": "1:2"}, "write LABEL=SCORE"),
+        ({"model": "openai/unheard_of"}, "is not in ragstone.toml"),
+        ({"budget": "lots"}, "give a number with a unit"),
+        ({"labels": "labeled"}, "labelled"),
+        ({"text": judge_text("x").replace('"mine"', '"other"')}, "this page develops mine"),
+        ({"text": "#" * 200_001}, "more than a judge may have"),
+    ],
+)
+def test_what_cannot_be_run_is_told(client, sent, message):
+    reply = client.post(f"{OWN}/run", json={**NOTHING, "text": judge_text("x"), "base": 0, **sent})
+    assert (reply.status_code, message in reply.json()["detail"]) == (422, True), reply.text
+
+
+def test_a_draft_that_was_not_run_is_not_frozen(client, fake_openai):
+    fake_openai.key = "another"
+    ran(client, judge_text("careful"))
+    reply = frozen(client, 1)
+    assert (reply.status_code, "was not run to its end" in reply.json()["detail"]) == (422, True)
+    assert frozen(client, 7).status_code == 422
+    assert client.get(f"{OWN}/develop?draft=7").status_code == 404
+    assert client.get(f"{OWN}/looks/7").status_code == 404
