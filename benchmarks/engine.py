@@ -8,6 +8,7 @@ that of the rows between the end of the first tenth and the last row. `local` an
 import argparse
 import asyncio
 import contextlib
+import os
 import random
 import resource
 import sys
@@ -36,9 +37,13 @@ KILLS = 5
 
 
 class Timing(NamedTuple):
-    """What a run came to. rate: rows a second, the start left out. start_s: until the first row."""
+    """What a run came to. rate: rows a second, the start left out. start_s: until the first row.
+
+    cpu_ms: for a row, of this process and all that it started but the endpoint, the start left out.
+    """
 
     rate: float
+    cpu_ms: float
     start_s: float
     peak_mb: float
     made: int
@@ -66,6 +71,14 @@ def make_sheet(folder: Path, base_url: str, n: int) -> None:
 async def judged(folder: Path, n: int, settings: Settings) -> Timing:
     """Judge a sheet into a file and return what that took."""
     times: list[float] = []
+    cpu_s: list[float] = []
+    tenth = n // 10
+
+    def look(_row: Judgement) -> None:
+        times.append(time.perf_counter())
+        if len(times) in (tenth, n):
+            cpu_s.append(_cpu_s())
+
     peak = [0.0]
     done = threading.Event()
     watching = threading.Thread(target=_watch_memory, args=(peak, done), daemon=True)
@@ -75,18 +88,34 @@ async def judged(folder: Path, n: int, settings: Settings) -> Timing:
     async with open_session(settings) as session:
         rows = judge_rows(answers, load_judges(["correctness"]), session, n)
         output = folder / "judgements.jsonl"
-        await write_stream(rows, output, Judgement, each=lambda _row: times.append(time.perf_counter()))
+        await write_stream(rows, output, Judgement, each=look)
         cluster = session.cluster
         told = (0, 0) if cluster is None else await cluster.desk.counts.remote()
         n_messages, n_exchanges = cast("tuple[int, int]", told)
         made = session.calls().made
     done.set()
     watching.join()
-    tenth = n // 10
-    rate = (n - 1 - tenth) / (times[-1] - times[tenth])
+    rate = (n - tenth) / (times[-1] - times[tenth - 1])
+    cpu_ms = 1000 * (cpu_s[-1] - cpu_s[0]) / (n - tenth)
     return Timing(
-        rate, times[0] - started, peak[0], made, n_messages / n, n_exchanges / n, output.read_bytes()
+        rate, cpu_ms, times[0] - started, peak[0], made, n_messages / n, n_exchanges / n, output.read_bytes()
     )
+
+
+def _cpu_s() -> float:
+    """Return the seconds of CPU of this process and its descendants, without the endpoint."""
+    parents: dict[int, int] = {}
+    used: dict[int, float] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            if b"fake_openai" not in (folder / "cmdline").read_bytes():
+                parents[int(folder.name)] = int(fields[1])
+                used[int(folder.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    mine = {os.getpid()}
+    while found := {pid for pid, parent in parents.items() if parent in mine} - mine:
+        mine |= found
+    return sum(used[pid] for pid in mine)
 
 
 def _watch_memory(peak: list[float], done: threading.Event) -> None:
@@ -116,7 +145,7 @@ def show(name: str, timing: Timing, beside: Timing | None, target: str = "") -> 
     """Print one line of the table."""
     over = f"{100 * (beside.rate / timing.rate - 1):+7.1f} %" if beside else f"{'':9}"
     print(
-        f"{name:<26}{timing.rate:9.0f}{over}{timing.start_s:9.1f}{timing.peak_mb:9.0f}"
+        f"{name:<26}{timing.rate:9.0f}{over}{timing.cpu_ms:10.2f}{timing.start_s:9.1f}{timing.peak_mb:9.0f}"
         f"{timing.messages:10.2f}{timing.exchanges:10.3f}   {target}",
         flush=True,
     )
@@ -160,7 +189,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["speed", "memory", "kills"])
     options = parser.parse_args()
     print(
-        f"{'':<26}{'rows/s':>9}{'':>9}{'start s':>9}{'MB':>9}{'messages':>10}{'RPC/row':>10}"
+        f"{'':<26}{'rows/s':>9}{'':>9}{'CPU ms':>10}{'start s':>9}{'MB':>9}{'messages':>10}{'RPC/row':>10}"
         "   (MB: the driver's own memory at its peak)"
     )
     if options.only in (None, "speed"):
@@ -170,9 +199,8 @@ def main() -> None:
             show(f"ray 2, {options.many:,} rows", run(base_url, options.many, "ray", 2), None, "<= 500 MB")
     if options.only in (None, "kills"):
         with_kills(options.rows // 2, seed=0)
-    print(
-        f"\npeak of this process, all it maps: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB"
-    )
+    mapped = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"\npeak of this process, with all that it maps: {mapped} MB")
 
 
 def _speed(n: int, rounds: int) -> None:
@@ -180,15 +208,16 @@ def _speed(n: int, rounds: int) -> None:
     contents = set()
     for _ in range(rounds):
         for name, kind, workers in (("local", "local", 1), ("ray 1", "ray", 1), ("ray 2", "ray", 2)):
-            with running("--latency", str(LATENCY_S)) as base_url:
+            with running("--latency", str(LATENCY_S), "--lifetime", "3000") as base_url:
                 timing = run(base_url, n, kind, workers)
             contents.add(timing.content)
+            show(name, timing, None if name == "local" else best["local"])
             if name not in best or timing.rate > best[name].rate:
                 best[name] = timing
+    print(f"the best of {rounds}; all files equal: {len(contents) == 1}")
     for name, timing in best.items():
         beside = None if name == "local" else best["local"]
         show(f"{name}, {n:,} rows", timing, beside, "<= +20 %" if name == "ray 1" else "")
-    print(f"{'':<26}the best of {rounds}; all files equal: {len(contents) == 1}", flush=True)
 
 
 if __name__ == "__main__":

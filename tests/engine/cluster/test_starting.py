@@ -1,0 +1,44 @@
+"""What is wrong with a cluster is said before anything is paid for, with what to do."""
+
+import pytest
+
+from ragstone.config import Settings, choose
+from ragstone.engine.cluster.starting import check_versions, connected
+from ragstone.engine.cluster.troubles import explained
+from ragstone.errors import ConfigError, DataError
+from ragstone.version import __version__
+
+
+def test_a_node_without_ragstone_or_with_another_is_named_with_both_versions():
+    with pytest.raises(ConfigError, match=rf"node 10\.0\.0\.2 has no Ragstone, this machine {__version__}"):
+        check_versions("10.0.0.2", "3.11.7", "none")
+    with pytest.raises(ConfigError, match=rf"has Ragstone 0\.0\.1.*'ragstone\[ray\]=={__version__}'"):
+        check_versions("10.0.0.2", "3.11.7", "0.0.1")
+
+
+def test_another_minor_version_of_python_is_named():
+    with pytest.raises(ConfigError, match=r"node 10\.0\.0\.2 runs Python 2\.7\.18"):
+        check_versions("10.0.0.2", "2.7.18", __version__)
+
+
+def test_without_ray_the_command_that_installs_it_is_named(monkeypatch, tmp_path):
+    from ragstone.errors import MissingExtra
+
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with (
+        pytest.raises(MissingExtra, match=r"pip install 'ragstone\[ray\]'"),
+        connected(choose(Settings(root=str(tmp_path)), "engine", kind="ray")),
+    ):
+        pass
+
+
+def test_a_full_disk_is_said_as_such():
+    told = explained(OSError("task failed\n[Errno 28] No space left on device"))
+    assert isinstance(told, DataError)
+    assert "the disk of a node is full" in str(told)
+
+
+def test_what_else_ray_says_is_one_line_that_says_what_to_do():
+    told = explained(RuntimeError("Traceback\n  many lines\nActorDiedError: the actor died\n"))
+    assert str(told).startswith("the cluster could not go on (ActorDiedError: the actor died). Look at")
+    assert "\n" not in str(told)
