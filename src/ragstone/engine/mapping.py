@@ -58,5 +58,8 @@ async def map_rows(
 
 
 def on_cluster(session: Session) -> bool:
-    """Return whether the rows of a session's stages go to the workers of a cluster."""
-    return session.settings.engine.kind == "ray"
+    """Return whether the rows of a session's stages go to the workers of a cluster.
+
+    Not where calls are answered in rounds: then the calls go there, and the rows stay.
+    """
+    return session.settings.engine.kind == "ray" and not session.batching

@@ -84,7 +84,7 @@ async def rank_on_cluster(
     """Return what rank_questions returns. Raises ConfigError for an index that workers cannot share."""
     texts = [indexed_text(chunk) for chunk in chunks]
     vectors = {}
-    for name in _embedders(declared, session):
+    for name in embedders_of(declared, session.settings.retrievers):
         await embed_on_cluster(name, texts, "passage", session)
         vectors[name] = [vector.tobytes() for vector in session.embedder(name)(texts, "passage")]
     batches = [list(questions[at : at + QUESTIONS]) for at in range(0, len(questions), QUESTIONS)]
@@ -128,9 +128,9 @@ def _unpacked(packed: Packed) -> Vectors:
     return np.stack([np.frombuffer(one, dtype=np.float32) for one in packed])
 
 
-def _embedders(declared: RetrieveSection, session: Session) -> list[str]:
+def embedders_of(declared: RetrieveSection, retrievers: Mapping[str, RetrieverSettings]) -> list[str]:
     """Return the embedders of a retriever and of those that it is made from, each once."""
-    known = RETRIEVERS | dict(session.settings.retrievers)
+    known = RETRIEVERS | dict(retrievers)
     return list(dict.fromkeys(_named(declared.retriever, known, declared.embedder)))
 
 

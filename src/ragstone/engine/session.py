@@ -22,6 +22,8 @@ from ragstone.llm.limits import RUN, SERVING
 from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
 from ragstone.llm.memory import MemoryLedger
 from ragstone.llm.prices import ListPrice
+from ragstone.llm.prompt import Completion, Prompt
+from ragstone.llm.rounds import Answered, Process, Rounds
 from ragstone.llm.transport import Endpoint
 from ragstone.records import NO_MODEL, Document
 from ragstone.report import Calls
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 In = TypeVar("In")
 Out = TypeVar("Out")
 
+IN_ROUNDS = "vllm/"
 HOSTED_CONTEXT_TOKENS = 32_768  # what hosted models have at least; `context_tokens` of a model says more
 
 
@@ -65,7 +68,9 @@ class Session:
         self.settings = settings
         self.budget = Budget(caps) if worker is None else worker.budget
         self.progress = progress
-        self.batching = batch
+        self._by_provider = batch
+        # Whether calls are put off and answered many at a time: see rounds.py.
+        self.batching = batch or (forecaster is None and worker is None and bool(in_rounds_of(settings)))
         self.call_log = CallLog(listening=worker is not None and worker.listening)
         self.cluster: Cluster | None = None  # see cluster/driver.py
         # Models that workers opened: name -> what the ledger knows it by, and of when a list price is.
@@ -73,13 +78,14 @@ class Session:
         self.systems: dict[str, str] = {}  # name -> what was asked, as the ledger knows it
         self.kept: Counter[str] = Counter()  # name of a system -> its answers from the ledger
         self.callables: dict[str, Callee] = {}  # those that are given as such, not in `[systems]`
+        self.processes: dict[str, Process] = {}  # what answers a model's rounds, if not vLLM on the workers
         self._stack = stack
         self.offline = offline
         self._forecaster = forecaster
         self._serving = serving
         self._ledger: AnyLedger | None = None if worker is None else worker.ledger
         self._doors: dict[str, Door] = {}
-        self._batches: list[Batches] = []
+        self._batches: list[Batches | Rounds] = []
         self._collecting = False
         self._bars = progress
         self._embedders: dict[str, Embedder] = {}
@@ -88,6 +94,8 @@ class Session:
 
     async def door(self, model: str) -> Door:
         """Return the door to a model, opened once. Raises ModelError."""
+        if model not in self._doors and model.startswith(IN_ROUNDS):
+            self._doors[model] = self._door_in_rounds(model)
         if model not in self._doors:
             door = open_door(
                 model,
@@ -98,7 +106,7 @@ class Session:
                 patience=SERVING if self._serving else RUN,
             )
             opened = await self._stack.enter_async_context(door)
-            if self.batching:
+            if self._by_provider:
                 batches = opened.by_batch(self.settings.path(".ragstone"), self._bar)
                 batches.collecting = self._collecting
                 await batches.load()
@@ -106,6 +114,35 @@ class Session:
                 self._stack.callback(batches.close)
             self._doors[model] = opened
         return self._doors[model]
+
+    def _door_in_rounds(self, model: str) -> Door:
+        """Return the door to a model of the workers' GPUs, which answers what was put off in one go."""
+        limits = self.settings.models.get(model, ModelSettings())
+        price = limits.price_usd_per_million
+        ledger = self._opened_ledger()
+
+        rounds = Rounds(
+            model,
+            self.processes.get(model) or self._process(model),
+            ledger,
+            self.budget,
+            price=price,
+            offline=self.offline,
+        )
+        rounds.collecting = self._collecting
+        self._batches.append(rounds)
+        self._stack.callback(rounds.close)
+        door = Door(_unsent(model), limits, ledger, self.budget, offline=self.offline)
+        door.by_rounds(rounds)
+        return door
+
+    def _process(self, model: str) -> Process:
+        def process(prompts: Sequence[Prompt]) -> Iterable[Answered]:
+            from ragstone.engine.cluster.vllm import processed
+
+            return processed(model, self.settings, prompts)
+
+        return process
 
     def _opened_ledger(self) -> AnyLedger:
         if self._ledger is None:
@@ -314,6 +351,19 @@ class Session:
             embed=embed,
             context_tokens=self.context_tokens,
         )
+
+
+def in_rounds_of(settings: Settings) -> list[str]:
+    """Return the models that stages ask and that are answered in rounds."""
+    asked = (settings.answer.model, settings.judge.model)
+    return [name for name in asked if name is not None and name.startswith(IN_ROUNDS)]
+
+
+def _unsent(model: str) -> Endpoint:
+    async def send(_prompt: Prompt) -> Completion:
+        raise ModelError(f"{model} is asked in rounds alone")
+
+    return Endpoint(identity=model, send=send, concurrency=1, price=None)
 
 
 @contextlib.asynccontextmanager

@@ -278,7 +278,7 @@ def judge_rows(
     come from a file and need not fit into memory. means: in place of those of the session. Raises DataError
     where a judge compares systems, and no question was answered by two.
     """
-    if session.settings.engine.kind == "ray":
+    if on_cluster(session):
         from ragstone.engine.cluster.stages import judge_on_cluster
 
         return judge_on_cluster(answers, judges, session, n_answers)

@@ -20,6 +20,7 @@ from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.overheard import Conversation
 from ragstone.llm.prompt import CallFailed, Completion, Message, OnText, Prompt, Reply
+from ragstone.llm.rounds import Rounds
 from ragstone.llm.schema import ReplyError, encoded_schema
 from ragstone.llm.speaking import Habit, Telling
 from ragstone.llm.structured import parse_reply
@@ -65,7 +66,7 @@ class Door:
         self._claiming = ledger if isinstance(ledger, ClaimingLedger) and not offline else None
         self._offline = offline
         self._settings = settings
-        self._batches: Batches | None = None
+        self._batches: Batches | Rounds | None = None
         self._habit = Habit()
         self._caller = Caller(
             endpoint.concurrency, settings, budget, self.price, patience, endpoint=endpoint.identity
@@ -79,7 +80,7 @@ class Door:
 
         Raises ModelError where the transport has no batch API.
         """
-        self._batches = Batches(
+        batches = self._batches = Batches(
             self.endpoint,
             self._settings,
             self._ledger,
@@ -89,7 +90,11 @@ class Door:
             folder=folder,
             progress=progress,
         )
-        return self._batches
+        return batches
+
+    def by_rounds(self, rounds: Rounds) -> None:
+        """Complete calls in rounds from now on."""
+        self._batches = rounds
 
     async def ask(self, prompt: Prompt) -> Reply:
         """Return a reply that has the prompt's type; a reply that has not is asked for once more.
