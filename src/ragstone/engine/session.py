@@ -12,6 +12,7 @@ from ragstone.embedding import Embed, Embedder, Gathered, open_embedder
 from ragstone.engine.call_log import CallLog
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Advance, Progress, State, silent
+from ragstone.engine.spending import calls_of, state_of
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means
 from ragstone.judging.combined.members import asks_default, leaves, models_of
@@ -190,10 +191,7 @@ class Session:
 
     def state(self) -> State:
         """Return what is asked of models at this moment."""
-        spent = self.budget
-        return State(
-            made=spent.made, in_flight=spent.in_flight, retries=spent.retries, spent_usd=spent.spent_usd
-        )
+        return state_of(self.budget)
 
     @contextlib.contextmanager
     def collecting(self) -> Iterator[None]:
@@ -225,17 +223,8 @@ class Session:
 
     def calls(self) -> Calls:
         """Return what was asked of models so far, and what it cost."""
-        spent = self.budget
-        return Calls(
-            made=spent.made,
-            from_ledger=spent.from_ledger,
-            failed=dict(spent.failed),
-            usage=spent.usage,
-            cost_usd=spent.usd,
-            retries=spent.retries,
-            late=spent.late,
-            list_prices={name: read for name, (_identity, read) in self.opened().items() if read is not None},
-        )
+        prices = {name: read for name, (_identity, read) in self.opened().items() if read is not None}
+        return calls_of(self.budget, prices)
 
     def models(self) -> dict[str, str]:
         """Return what was opened: role -> model, as the ledger knows it."""
