@@ -256,7 +256,7 @@ class _Mapping:
             StageWorker,
             batch_size=None,
             compute=ray.data.ActorPoolStrategy(
-                size=self._cluster.place.workers,
+                size=min(self._cluster.place.workers, self._n_blocks),  # Ray warns of idle ones
                 max_tasks_in_flight_per_actor=AT_ONCE,
                 max_concurrent_calls_per_actor=AT_ONCE,
                 enable_true_multi_threading=True,
