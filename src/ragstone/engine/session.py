@@ -22,7 +22,7 @@ from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.limits import RUN, SERVING
 from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
 from ragstone.llm.memory import MemoryLedger
-from ragstone.llm.prices import ListPrice
+from ragstone.llm.prices import read_on
 from ragstone.llm.prompt import Completion, Prompt
 from ragstone.llm.rounds import Answered, Process, Rounds
 from ragstone.llm.transport import Endpoint
@@ -74,8 +74,7 @@ class Session:
         self.batching = batch or (forecaster is None and worker is None and bool(in_rounds_of(settings)))
         self.call_log = CallLog(listening=worker is not None and worker.listening)
         self.cluster: Cluster | None = None  # see cluster/driver.py
-        # Models that workers opened: name -> what the ledger knows it by, and of when a list price is.
-        self.met: dict[str, tuple[str, str | None]] = {}
+        self.met: dict[str, tuple[str, str | None]] = {}  # models that workers opened, as in `opened`
         self.systems: dict[str, str] = {}  # name -> what was asked, as the ledger knows it
         self.kept: Counter[str] = Counter()  # name of a system -> its answers from the ledger
         self.callables: dict[str, Callee] = {}  # those that are given as such, not in `[systems]`
@@ -243,11 +242,7 @@ class Session:
     def opened(self) -> dict[str, tuple[str, str | None]]:
         """Return the models that were opened: name -> the ledger's name of it, the day of a list price."""
         return self.met | {
-            name: (
-                door.endpoint.identity,
-                str(door.price.read) if isinstance(door.price, ListPrice) else None,
-            )
-            for name, door in self._doors.items()
+            name: (door.endpoint.identity, read_on(door.price)) for name, door in self._doors.items()
         }
 
     async def enter(self, context: AbstractAsyncContextManager[Out]) -> Out:

@@ -19,6 +19,11 @@ class ListPrice(Price, frozen=True, kw_only=True):
     read: datetime.date
 
 
+def read_on(price: Price | None) -> str | None:
+    """Return the day on which a list price was read; None for any other price, and for none."""
+    return str(price.read) if isinstance(price, ListPrice) else None
+
+
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     price: list[ListPrice]
 
