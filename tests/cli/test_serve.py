@@ -1,7 +1,13 @@
-"""`ragstone serve`: what it says before it listens."""
+"""`ragstone serve`: what it says before it listens, and when it does."""
 
+import signal
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
+import httpx
+import pytest
 from tests.support.command import ragstone
 
 
@@ -54,3 +60,33 @@ def test_the_model_may_be_named_on_the_command_line(tmp_path):
     ran = ragstone("serve", "--config", settings(tmp_path, "port = 0"), "--model", "nonsense")
     assert ran.code == 2
     assert "'nonsense'" in ran.err
+
+
+@pytest.mark.real
+def test_in_an_empty_folder_it_serves_the_workbench_and_says_what_to_do_next(tmp_path):
+    code, address, told = served(tmp_path, "--port", "0", visit="/workbench/")
+    assert code == 200
+    assert f"The workbench is at {address}/workbench/" in told
+    assert "There are no runs here yet" in told
+    assert "invite" not in told
+
+
+@pytest.mark.real
+def test_the_first_start_for_others_prints_a_link_for_the_first_owner(tmp_path):
+    code, address, told = served(tmp_path, "--port", "0", "--host", "0.0.0.0", visit="/workbench/")
+    assert code == 303
+    assert f"  {address}/workbench/invite/" in told
+    assert "Nobody has an account here yet" in told
+
+
+def served(folder, *options, visit):
+    """Return what a page of a server answers, the address, and what was said until Ctrl-C."""
+    command = [Path(sys.executable).with_name("ragstone"), "serve", *options]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=folder, **pipes) as server:
+        address = server.stdout.readline().strip()
+        code = httpx.get(address + visit).status_code
+        server.send_signal(signal.SIGINT)
+        _, told = server.communicate(timeout=30)
+        assert server.returncode == 0, told
+    return code, address, told

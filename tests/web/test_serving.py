@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -27,6 +28,33 @@ def test_a_server_that_everybody_reaches_wants_keys(host):
     with pytest.raises(ConfigError, match=r"keys_file.*127\.0\.0\.1"):
         check_public(settings_of(".", host=host))
     check_public(settings_of(".", host=host, keys_file="keys.toml"))
+
+
+def test_an_assistant_behind_a_public_address_wants_keys_as_well():
+    with pytest.raises(ConfigError, match=r"public_url = 'https://farm\.example'.*keys_file"):
+        check_public(settings_of(".", public_url="https://farm.example"))
+
+
+@pytest.mark.parametrize(("trusted", "seen"), [(["127.0.0.1"], "203.0.113.9"), ([], "127.0.0.1")])
+def test_the_address_that_a_proxy_tells_is_believed_of_trusted_ones_only(tmp_path, trusted, seen):
+    public = "http://127.0.0.1"
+    settings = settings_of(tmp_path, public_url=public, trusted_proxies=trusted)
+
+    def visit(address):
+        with httpx.Client(base_url=address) as client:
+            token = re.search('name="csrf" content="(.*?)"', client.get("/workbench/login").text)[1]
+            form = {"csrf": token, "name": "Eve", "password": "x" * 10}
+            client.post("/workbench/login", data=form, headers={"X-Forwarded-For": "203.0.113.9"})
+        os.kill(os.getpid(), signal.SIGINT)
+
+    async def serve():
+        with listen("127.0.0.1", 0) as bound:
+            start = lambda address: threading.Thread(target=visit, args=(address,)).start()  # noqa: E731
+            await serve_project(settings, bound, ready=start)
+
+    asyncio.run(serve())
+    [line] = (tmp_path / ".ragstone" / "workbench" / "audit.jsonl").read_text().splitlines()
+    assert json.loads(line)["address"] == seen
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]"])
