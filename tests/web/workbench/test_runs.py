@@ -124,3 +124,19 @@ def test_a_long_list_has_pages(project: Path, client: Client) -> None:
 
 def test_an_empty_project_says_how_to_make_a_run(client: Client) -> None:
     assert "ragstone demo" in client.get("/workbench/").text
+
+
+def test_a_name_that_is_no_text_breaks_nothing(project: Path, client: Client) -> None:
+    finished(project / "runs" / "wheat")
+    (project / "runs" / os.fsdecode(b"bad-\xff")).mkdir()
+    page = client.get("/workbench/")
+    assert page.status_code == 200
+    assert "rename it" in page.text
+    assert ">wheat<" in page.text
+
+
+def test_a_link_that_leads_nowhere_breaks_nothing(project: Path, client: Client) -> None:
+    folder = finished(project / "runs" / "wheat")
+    (folder / "gone.jsonl").symlink_to(folder / "nothing")
+    assert "2 scored of 4 rows" in client.get("/workbench/").text
+    assert client.get("/workbench/runs/0/wheat").status_code == 200

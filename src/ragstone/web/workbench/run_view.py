@@ -10,13 +10,13 @@ from ragstone.errors import DataError
 from ragstone.judging import Tally
 from ragstone.records import NO_MODEL, Judgement, Question
 from ragstone.report.blame import read_blame, read_causes
-from ragstone.report.certified import certified_in
+from ragstone.report.certified import CERTIFICATE, certified_in
 from ragstone.report.run import Run, read_manifest, read_summary
 from ragstone.report.summary import Calls, RunSummary
 from ragstone.tables import read_rows
 from ragstone.version import __version__
 from ragstone.web.workbench.desk import Workbench
-from ragstone.web.workbench.rows.files import rows_file
+from ragstone.web.workbench.rows.files import rows_file, stats_of
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 
@@ -36,17 +36,13 @@ def view_of(bench: Workbench, folder: Path) -> RunView:
         return kept[1]
     view = _view(folder)
     bench.views[folder] = (stamp, view)
-    while len(bench.views) > bench.MOST_VIEWS:
-        bench.views.pop(next(iter(bench.views)))
+    for old in list(bench.views)[: -bench.MOST_VIEWS]:
+        bench.views.pop(old, None)
     return view
 
 
 def _stamp(folder: Path) -> Stamp:
-    stats = [
-        (file.name, file.stat())
-        for file in folder.iterdir()
-        if file.suffix in (".json", ".jsonl", ".parquet")
-    ]
+    stats = (one for one in stats_of(folder) if one[0].endswith((".json", ".jsonl", ".parquet")))
     return tuple(
         sorted((name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in stats if name != PROGRESS)
     )
@@ -85,6 +81,8 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _certified(folder: Path) -> Any:  # noqa: ANN401 - Certified | None, beside others in a table
+    if not (folder / CERTIFICATE).is_file():
+        return None
     questions = rows_file(folder, "questions")
     return certified_in(folder, read_rows(questions, Question) if questions else ())
 

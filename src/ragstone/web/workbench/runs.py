@@ -22,7 +22,7 @@ from ragstone.report.summary import RunSummary
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import page
 from ragstone.web.workbench.person import AnyRequest, person_of
-from ragstone.web.workbench.rows.files import rows_file
+from ragstone.web.workbench.rows.files import rows_file, stats_of
 
 A_PAGE = 50
 KINDS = ("questions", "rankings", "answers", "judgements")
@@ -97,13 +97,14 @@ def kind_of_bench(names: Container[str]) -> str | None:
 
 
 def _entry(bench: Workbench, index: int, folder: Path) -> RunEntry | None:
+    name = folder.name.encode(errors="replace").decode()
+    broken = RunEntry(id=f"{index}/{name}", name=name, folder=folder, written=0.0, kind="")
+    if name != folder.name:
+        return msgspec.structs.replace(broken, wrong="The folder's name is no text in UTF-8: rename it.")
     try:
-        stats = [(file.name, file.stat()) for file in folder.iterdir() if not file.name.startswith(".")]
+        stats = list(stats_of(folder))
     except OSError as mistake:
-        wrong = f"The folder cannot be read ({mistake.strerror})."
-        return RunEntry(
-            id=f"{index}/{folder.name}", name=folder.name, folder=folder, written=0.0, kind="", wrong=wrong
-        )
+        return msgspec.structs.replace(broken, wrong=f"The folder cannot be read ({mistake.strerror}).")
     seen = tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
     kept = bench.seen.get(folder)
     if kept and kept[0] == seen and PROGRESS not in dict(stats):

@@ -1,6 +1,8 @@
 """The files of rows in a run folder, and what tells one state of them from another."""
 
+import contextlib
 import hashlib
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +54,14 @@ def rows_file(folder: Path, kind: str) -> Path | None:
             return path
     partial = partial_path(folder / f"{kind}.jsonl")
     return partial if partial.is_file() else None
+
+
+def stats_of(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the files of a run; one that is put in place or removed at this moment is left out."""
+    for file in folder.iterdir():
+        if not file.name.startswith("."):
+            with contextlib.suppress(FileNotFoundError):
+                yield file.name, file.stat()
 
 
 def files_of(folder: Path) -> RunFiles:
