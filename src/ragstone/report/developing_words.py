@@ -24,7 +24,10 @@ MEASURED = {
 def headline(found: Development) -> str:
     """Return what became of agreement, in a sentence."""
     if found.before is None:
-        return f"{version_name(found.after)}: there is no version before to compare with."
+        alone = exact(found.after)
+        told = "" if alone is None else f" {MEASURED['exact agreement'].capitalize()} {number(alone.value)}"
+        told += "" if alone is None else f" ({interval(alone)}), on {plural(alone.n, 'answer')}."
+        return f"{version_name(found.after)}: there is no version before to compare with.{told}"
     names = f"{version_name(found.after)} against {version_name(found.before)}"
     if found.test is None or found.measure is None:
         return f"{names}: cannot tell, nothing can be compared."

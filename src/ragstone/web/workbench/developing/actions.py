@@ -119,7 +119,10 @@ def _expected(found: Forecast) -> Expected:
 def run(
     request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: JSONBody[AskedDraft]
 ) -> Response[Started]:
-    """Save a draft and run it on dev. Where another was saved meanwhile, save it and say so (409)."""
+    """Save a draft and run it on dev. Where another was saved meanwhile, save it and say so (409).
+
+    One that cannot be run, such as a text that is no judge, is saved too, and its problem told (422).
+    """
     person = person_of(request, "owner")
     if len(data.text) > LONGEST:
         raise ConfigError(f"{name}.toml: {len(data.text):,} characters are more than a judge may have.")
@@ -139,7 +142,7 @@ def run(
     except RagstoneError as mistake:
         failed = Outcome(state="failed", words=str(mistake))
         store.put_draft(msgspec.structs.replace(draft, outcome=failed))
-        raise
+        return Response(Started(draft=draft.number, running=False, words=str(mistake)), status_code=422)
     job = Job("dev", person.name, draft.number)
     bench.jobs.begin(file.name, job)
     store.put_draft(msgspec.structs.replace(draft, outcome=Outcome(state="running")))
