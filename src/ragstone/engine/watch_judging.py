@@ -7,6 +7,7 @@ from itertools import groupby
 
 import msgspec
 
+from ragstone.engine.mapping import on_cluster
 from ragstone.engine.session import Session
 from ragstone.engine.stages import judge_rows
 from ragstone.errors import Stopped
@@ -18,6 +19,7 @@ from ragstone.monitor.store import MonitorStore
 from ragstone.records import Answer, Judgement
 
 CHUNK = 256  # exchanges that are judged and kept together, one judge after the other
+ON_WORKERS = 8192  # which are started for each chunk
 CAPPED_CHUNK = 32  # with a budget: few are then left without the last judges when it ends
 COUNTED = 20  # judgements after which what was spent is counted to the day
 OFFLINE = "offline, and the ledger lacks this call"
@@ -51,13 +53,19 @@ async def judge_due(
     names = [judge.name for judge in judges]
     tried = set(leave)
     while listed := store.due(names, leave=tried):
-        for some in _chunks(listed, CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK):
+        for some in _chunks(listed, _size(session)):
             still = await work.judge(some)
             if work.cut_off:
                 return Judging(finished=work.finished, tried=tried, cut_off=True)
             tried |= still
     work.spend()
     return Judging(finished=work.finished, tried=tried)
+
+
+def _size(session: Session) -> int:
+    if on_cluster(session):
+        return ON_WORKERS
+    return CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK
 
 
 def _chunks(listed: Sequence[Due], size: int) -> Iterator[list[Due]]:

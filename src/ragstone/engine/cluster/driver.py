@@ -27,6 +27,7 @@ from ragstone.engine.local import STOP_S
 from ragstone.errors import ModelError, RagstoneError
 from ragstone.llm import open_ledger
 from ragstone.llm.budget import Spent
+from ragstone.tables.storage import credentials
 
 if TYPE_CHECKING:
     from ragstone.engine.session import Session
@@ -276,7 +277,7 @@ class _Mapping:
             caps=msgspec.structs.replace(caps, seconds=left),
             offline=self._session.offline,
             secret=self._session.secret(),
-            environment=_keys(self._session),
+            environment=_keys(self._session) | (credentials() if self._spec.name == "ingest" else {}),
         )
 
 
