@@ -32,15 +32,15 @@ async def _built_in(
     return work
 
 
-async def _application(session: Session, *, name: str) -> Callable[[Question], Awaitable[Answer]]:
-    declared: Asked = system_of(name, session.settings)  # type: ignore[assignment]  # the others ask nobody
-    return (await open_system(name, declared, session)).answer
+async def _application(session: Session, *, system: str) -> Callable[[Question], Awaitable[Answer]]:
+    declared: Asked = system_of(system, session.settings)  # type: ignore[assignment]  # the others ask nobody
+    return (await open_system(system, declared, session)).answer
 
 
 BUILT_IN: RowWork[Given, Answer] = RowWork(
     "answer", Given, Answer, {"model": str, "prompt": str, "system": str}, _built_in
 )
-APPLICATION: RowWork[Question, Answer] = RowWork("ask", Question, Answer, {"name": str}, _application)
+APPLICATION: RowWork[Question, Answer] = RowWork("ask", Question, Answer, {"system": str}, _application)
 
 
 def check_importable(name: str, session: Session) -> None:

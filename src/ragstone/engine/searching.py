@@ -28,8 +28,8 @@ Packed = list[bytes]
 """Vectors, each as the bytes of its float32 numbers."""
 
 
-async def _embedding(session: Session, *, name: str, role: Role) -> Callable[[list[str]], Awaitable[Packed]]:
-    embedder = session.embedder(name)
+async def _embedding(session: Session, *, of: str, role: Role) -> Callable[[list[str]], Awaitable[Packed]]:
+    embedder = session.embedder(of)
 
     async def work(texts: list[str]) -> Packed:
         return [vector.tobytes() for vector in await asyncio.to_thread(embedder, texts, role)]
@@ -58,7 +58,7 @@ async def _retrieving(
 
 
 EMBEDDING: RowWork[list[str], Packed] = RowWork(
-    "embed", list[str], Packed, {"name": str, "role": Role}, _embedding
+    "embed", list[str], Packed, {"of": str, "role": Role}, _embedding
 )
 RETRIEVING: RowWork[list[Question], list[Ranking]] = RowWork(
     "retrieve",
@@ -114,7 +114,7 @@ async def embed_on_cluster(name: str, texts: Sequence[str], role: Role, session:
     batches = [lacking[at : at + TEXTS] for at in range(0, len(lacking), TEXTS)]
     with session.progress("embed", len(lacking), session.state) as advance:
         at = 0
-        made = map_rows(EMBEDDING, lambda: batches, session, n_rows=len(batches), name=name, role=role)
+        made = map_rows(EMBEDDING, lambda: batches, session, n_rows=len(batches), of=name, role=role)
         async for packed, _heard in made:
             embedder.take(batches[at], role, _unpacked(packed))
             at += 1

@@ -217,7 +217,7 @@ async def _asked_rows(
     counted = session.budget if on_cluster(session) else system.door
     before = counted.from_ledger
     with session.progress(f"answer {name}", len(questions), session.state) as advance:
-        made = map_rows(APPLICATION, lambda: questions, session, n_rows=len(questions), name=name)
+        made = map_rows(APPLICATION, lambda: questions, session, n_rows=len(questions), system=name)
         async for answer, heard in made:
             advance()
             session.call_log.keep(heard, question_id=answer.question_id, systems=[name])
