@@ -33,7 +33,10 @@ def headline(found: Development) -> str:
         return f"{names}: cannot tell, nothing can be compared."
     told = f"{MEASURED[found.measure]} {valued(found, found.before)} before, {valued(found, found.after)} now"
     gap = found.test.difference
-    moved = f"difference {signed(gap.value)}, {gap.level * 100:g} % interval {signed_interval(gap)}"
+    span = (
+        signed_interval(gap) if gap.low is None else f"{gap.level * 100:g} % interval {signed_interval(gap)}"
+    )
+    moved = f"difference {signed(gap.value)}, {span}"
     word = "cannot tell whether it is better" if found.verdict == "cannot tell" else found.verdict
     return f"{names}: {word}. {told[0].upper()}{told[1:]} ({moved}; {test_told(found)})."
 

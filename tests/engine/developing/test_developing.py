@@ -104,7 +104,7 @@ def test_freezing_keeps_every_version_and_writes_what_changed(settings, files, t
     assert text == frozen.kept.read_text()
     assert (judges / "mine@v1.toml").read_text() == first
     head = text.splitlines()[0]
-    assert "): asks for care On dev of labelled: exact agreement 1.000" in head
+    assert "): asks for care. On dev of labelled: exact agreement 1.000" in head
     assert "version = 7" in text  # the line of the prompt that looks like the key's
     judge = load_judge(frozen.path)
     assert judge.version == 2

@@ -121,7 +121,7 @@ def _final(text: str, judge: Judge, number: int, path: Path, tuned_on: list[str]
 
 def _told(number: int, change: str, who: str, development: Development | None) -> str:
     """Return the line of what changed, as a comment of TOML."""
-    said = f"version {number} ({datetime.now(UTC):%Y-%m-%d}, {who}): {change}"
+    said = f"version {number} ({datetime.now(UTC):%Y-%m-%d}, {who}): {change.strip().rstrip('.')}."
     if development is not None:
         said += f" {dev_told(development)}"
     line = "".join(letter if letter.isprintable() else " " for letter in " ".join(said.split()))
