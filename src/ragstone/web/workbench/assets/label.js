@@ -6,6 +6,7 @@ const { queue, person, login } = desk.dataset;
 const AHEAD = 5;
 const items = new Map();
 let places = [], given = {}, now = -1, past = [];
+let drawn = -1; // the place that is on the screen: keys speak of it alone, not of one that is still being fetched
 const drafts = {};
 const draftsKey = `ragstone-drafts:${queue}:${person}`;
 
@@ -97,7 +98,9 @@ function draw(item) {
   at("comment").value = drafts[place] ?? own?.comment ?? "";
   for (const button of document.querySelectorAll(".grade")) button.setAttribute("aria-pressed", String(!!own && !own.skipped && +button.dataset.score === own.score));
   if (at("number")) at("number").value = own && !own.skipped ? own.score : "";
+  drawn = place;
   at("screen").dataset.place = place;
+  at("screen").removeAttribute("aria-busy");
   at("screen").dataset.skipped = own?.skipped ? "yes" : "";
   at("screen").hidden = false;
   showCount();
@@ -111,6 +114,8 @@ async function show(index) {
   now = Math.min(Math.max(index, 0), places.length - 1);
   const mine = ++shows, found = fetched(places[now]);
   if (found instanceof Promise) {
+    drawn = -1;
+    at("screen").setAttribute("aria-busy", "true");
     try {
       const item = await found;
       if (mine === shows) draw(item);
@@ -133,8 +138,8 @@ function onward() {
 }
 const comment = () => at("comment").value.trim() || null;
 function keepDraft() {
-  if (now < 0 || at("screen").hidden) return;
-  const place = places[now];
+  if (drawn < 0) return;
+  const place = drawn;
   if ((comment() ?? "") !== (given[place]?.comment ?? "")) drafts[place] = at("comment").value; else delete drafts[place];
   try { localStorage.setItem(draftsKey, JSON.stringify(drafts)); } catch { /* then they last as long as the page */ }
 }
@@ -144,22 +149,22 @@ function mark(place, kind, own) {
   outbox.add({ place, kind, ...(own && !own.skipped ? { score: own.score } : {}), ...(own?.comment ? { comment: own.comment } : {}) });
 }
 function give(score) {
-  if (now < 0 || at("screen").hidden) return;
-  const place = places[now];
+  if (drawn < 0) return;
+  const place = drawn;
   past.push([place, given[place]]);
   mark(place, "label", { score, comment: comment() });
   at("comment").value = comment() ?? "";
   onward();
 }
 function skip() {
-  if (now < 0 || at("screen").hidden) return;
-  const place = places[now];
+  if (drawn < 0) return;
+  const place = drawn;
   past.push([place, given[place]]);
   mark(place, "skip", { skipped: true, comment: comment() });
   onward();
 }
 function undo() {
-  const place = places[now];
+  const place = drawn;
   const [where, before] = past.pop() ?? (given[place] ? [place, undefined] : []);
   if (where === undefined) return;
   const note = given[where]?.comment;
@@ -169,7 +174,8 @@ function undo() {
   show(places.indexOf(where));
 }
 function saveComment() {
-  const place = places[now], own = given[place];
+  if (drawn < 0) return;
+  const place = drawn, own = given[place];
   if (!own || (own.comment ?? null) === comment()) return keepDraft();
   past.push([place, own]);
   mark(place, own.skipped ? "skip" : "label", { ...own, comment: comment() });
