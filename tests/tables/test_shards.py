@@ -200,3 +200,23 @@ class TestReading:
                 '{"question_id": "1", "system": "s", "metric": "m", "score": 1}\n'
             )
         assert len(list(read_rows(tmp_path, Label))) == 2
+
+
+@pytest.mark.real
+def test_storage_that_goes_away_in_the_middle_loses_no_finished_shard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with object_store.bucket(monkeypatch) as url:
+
+        def rows() -> Iterator[Question]:
+            yield from ROWS[:4]
+            monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+            object_store.use(monkeypatch, "http://127.0.0.1:9")
+            yield from ROWS[4:]
+
+        with pytest.raises(DataError, match=r"nobody answers there .* what is finished stays"):
+            write_rows(f"{url}/out/", rows(), Question)
+        object_store.use(monkeypatch, object_store.address())
+        assert names(f"{url}/out/") == [MANIFEST, "part-00000.parquet"]
+        write_rows(f"{url}/out/", ROWS, Question)
+        assert list(read_rows(f"{url}/out/", Question)) == ROWS
