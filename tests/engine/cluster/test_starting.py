@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.config import Settings, choose
-from ragstone.engine.cluster.starting import check_versions, connected
+from ragstone.engine.cluster.starting import check_versions, connected, refusal
 from ragstone.engine.cluster.troubles import explained
 from ragstone.errors import ConfigError, DataError
 from ragstone.version import __version__
@@ -42,3 +42,10 @@ def test_what_else_ray_says_is_one_line_that_says_what_to_do():
     told = explained(RuntimeError("Traceback\n  many lines\nActorDiedError: the actor died\n"))
     assert str(told).startswith("the cluster could not go on (ActorDiedError: the actor died). Look at")
     assert "\n" not in str(told)
+
+
+def test_a_cluster_that_asks_for_a_token_is_not_called_absent():
+    mistake = ConnectionError("Failed to connect")
+    mistake.__cause__ = RuntimeError("Unauthenticated: RPC error: InvalidAuthToken")
+    assert "asks for its token" in refusal("auto", mistake)
+    assert "no Ray cluster" in refusal("auto", ConnectionError("Failed to connect"))

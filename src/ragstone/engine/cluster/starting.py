@@ -78,7 +78,7 @@ def _start(engine: EngineSection) -> None:
         with _quiet_start():
             ray.init(address=engine.address, **quiet)
     except (ConnectionError, TimeoutError, ValueError, RuntimeError) as mistake:
-        raise ConfigError(_none_at(engine.address, str(mistake))) from None
+        raise ConfigError(refusal(engine.address, mistake)) from None
 
 
 @contextlib.contextmanager
@@ -104,6 +104,16 @@ def _reach(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=REACH_S).close()
     except (OSError, ValueError) as mistake:
         raise ConfigError(_none_at(address, str(mistake))) from None
+
+
+def refusal(address: str, mistake: Exception) -> str:
+    """Return what to do about a cluster that did not let us in."""
+    if "Unauthenticated" in f"{mistake} {mistake.__cause__}":
+        return (
+            f"the Ray cluster at {address!r} asks for its token. Set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN "
+            "to the token that it was started with, for this command and on every node."
+        )
+    return _none_at(address, str(mistake))
 
 
 def _none_at(address: str, why: str) -> str:
