@@ -19,14 +19,17 @@ from tests.report.conftest import (
     judgement,
     summary_of,
 )
+from tests.support.workbench import opened
 from tests.web.workbench.conftest import Client
 
+from ragstone.config import load_settings
 from ragstone.llm.prompt import Message
 from ragstone.records import Answer, Context, Document, Judgement, Question, Ranking
 from ragstone.report import write_report
 from ragstone.report.asked import Asked
 from ragstone.report.summary import RunSummary
 from ragstone.tables import write_rows
+from ragstone.web.workbench.app import create_workbench
 
 RUN = "/workbench/runs/0/wheat"
 EVIL = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>"
@@ -226,6 +229,14 @@ def test_an_index_is_kept_and_those_of_earlier_states_are_not(
     assert ids(client)[-1] == "q9"
     (second,) = (project / ".ragstone/workbench/rows").rglob("*.duckdb")
     assert second != first
+
+
+def test_an_index_that_cannot_be_read_is_made_anew(run: Path, project: Path, client: Client) -> None:
+    ids(client)
+    (kept,) = (project / ".ragstone/workbench/rows").rglob("*.duckdb")
+    with opened(create_workbench(load_settings(project / "ragstone.toml"))) as another:
+        kept.write_bytes(b"of another program")
+        assert ids(another) == ["q1", "q2", "q3", "q4 & 5"]
 
 
 def test_a_bad_row_is_told_by_file_and_line(run: Path, client: Client) -> None:

@@ -18,13 +18,14 @@ from ragstone.report.asked import CALLS_FILE
 from ragstone.report.blame import BLAME, CAUSES
 from ragstone.tables import partial_path, read_rows, write_rows
 from ragstone.tables.reading import READERS
+from ragstone.version import __version__
 
 RowT = TypeVar("RowT")
 Ints = NDArray[np.int64]
 
 BLOCK_BYTES = 16_000_000
 NEWLINE = ord("\n")
-INDEX_VERSION = 1  # of the tables that indexing.py makes: a new one makes them anew
+INDEX_VERSION = 2  # of the tables that indexing.py makes: a new one makes them anew
 TICK_S = 0.02
 """What the clock of a file system may lag behind: a file changed so lately may change again unnoticed."""
 
@@ -79,7 +80,7 @@ def files_of(folder: Path) -> RunFiles:
             break
         time.sleep(TICK_S)
     told = [(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for name, s in stats]
-    digest = hashlib.blake2b(repr((INDEX_VERSION, told)).encode(), digest_size=12)
+    digest = hashlib.blake2b(repr((INDEX_VERSION, __version__, told)).encode(), digest_size=12)
     return RunFiles(folder, paths, digest.hexdigest())
 
 

@@ -54,7 +54,7 @@ class Indexes:
             del self._open[run]
         while len(self._open) >= MOST_OPEN:
             self._open.pop(next(iter(self._open)))[1].close()
-        con = connect(target)
+        con = _connected(target) or connect(self._made(files))
         self._open[run] = (files.stamp, con, time.monotonic())
         return con
 
@@ -87,3 +87,14 @@ class Indexes:
             for _, con, _ in self._open.values():
                 con.close()
             self._open.clear()
+
+
+def _connected(target: Path) -> "duckdb.DuckDBPyConnection | None":
+    """Return a connection; None, and no file, where it is one that this DuckDB cannot read."""
+    import duckdb
+
+    try:
+        return connect(target)
+    except duckdb.Error:
+        target.unlink(missing_ok=True)
+        return None
