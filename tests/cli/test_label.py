@@ -39,3 +39,19 @@ def test_a_sheet_that_is_not_filled_in_names_the_line(project):
     ragstone("label", "judgements.jsonl", "-n", "2")
     ran = ragstone("agree", "judgements.jsonl", "to-label.jsonl")
     assert (ran.code, "to-label.jsonl:1: field 'score'" in ran.err) == (2, True)
+
+
+def test_by_chooses_in_another_way_and_keeps_the_chances(project):
+    ragstone("judge", "answers.jsonl", "--judge", "containment", "--judge", "token_f1")
+    ran = ragstone("label", "judgements.jsonl", "-n", "3", "--by", "luck")
+    assert (ran.code, "no way to choose answers" in ran.err) == (2, True)
+    ragstone("label", "judgements.jsonl", "-n", "3", "--by", "random", "-o", "equal.jsonl")
+    assert "inclusion" not in (project / "equal.jsonl").read_text()
+    ran = ragstone("label", "judgements.jsonl", "-n", "3", "--by", "disagreement")
+    rows = [json.loads(line) for line in (project / "to-label.jsonl").read_text().splitlines()]
+    assert all(0 < row["inclusion"] <= 1 and row["queue"].startswith("disagreement-") for row in rows)
+    assert "Keep `inclusion` and `queue`" in ran.err
+    assert (
+        "no answer has a tag 'crop'"
+        in ragstone("label", "judgements.jsonl", "--stratum", "crop", "-o", "strata.jsonl").err
+    )
