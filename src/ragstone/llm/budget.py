@@ -177,6 +177,7 @@ class Budget:
                 await self.shared.reserve(reservation, *wanted)
             except BaseException:
                 self.settle_used(reservation, 0, 0.0)
+                self.shared.settle(reservation, 0, 0.0)  # cancelled while it was granted: give it back
                 raise
         return reservation
 
