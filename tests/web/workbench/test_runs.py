@@ -106,6 +106,7 @@ def test_names_and_texts_are_shown_as_text(project: Path, client: Client) -> Non
         "-1/wheat",
         "0/a\\b",
         "٣/wheat",
+        "0/" + "x" * 300,
     ],
 )
 def test_what_is_no_run_is_not_found(project: Path, bench: Workbench, run_id: str) -> None:

@@ -107,6 +107,7 @@ OF_REPORT = frozenset(
         "charts.js",
     }
 )
+LONGEST_NAME = 100
 PACKED_BYTES = 8_000  # an asset that is larger is sent compressed to whoever takes that
 
 
@@ -124,7 +125,7 @@ def _asset(name: str) -> _Asset | None:
         text = "\n".join(libraries())
     elif name in OF_REPORT:
         text = report_asset(name)
-    elif file.is_file():
+    elif len(name) < LONGEST_NAME and file.is_file():
         text = file.read_text(encoding="utf-8")
     else:
         return None

@@ -1,5 +1,6 @@
 """The runs of a project: what stands in each folder, and their list."""
 
+import contextlib
 from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Literal
@@ -79,8 +80,9 @@ def find_run(bench: Workbench, run_id: str) -> Path:
     plain = name not in ("", ".", "..") and not any(sign in name for sign in "/\\\0")
     if plain and index.isdecimal() and len(index) < 4 and int(index) < len(bench.runs):
         folder = bench.runs[int(index)] / name
-        if folder.is_dir():
-            return folder
+        with contextlib.suppress(OSError, ValueError):  # a name that no file system takes is none of a run
+            if folder.is_dir():
+                return folder
     raise NotFoundException(
         f"There is no run {name!r} here: it was renamed or removed, or its folder is not among those of "
         "[workbench] runs in ragstone.toml. The list of runs shows what there is."
