@@ -12,6 +12,7 @@ from ragstone.judging import Judge, judge_names, parse_judge
 from ragstone.judging.combined.members import check_members
 
 FOLDER = "judges"
+LONGEST_NAME = 200  # bytes: file systems take 255, and `my_` and `@v12.toml` are added
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 VERSIONED = re.compile(r"@v([1-9]\d*)\.toml$")
 
@@ -64,6 +65,10 @@ def judge_file(settings: Settings, name: str) -> JudgeFile:
 
 def _path_of(settings: Settings, name: str) -> Path:
     """Return the file of a judge: where it stands, else where it would, in the folder `judges`."""
+    if len(name.encode("utf-8", "replace")) > LONGEST_NAME:
+        raise ConfigError(
+            f"{name[:40]}…: no such judge, its name is too long for a file. Choose a shorter one."
+        )
     usual = settings.path(FOLDER) / f"{name}.toml"
     declared = [settings.path(one.partition("@")[0]) for one in settings.judge.judges if ".toml" in one]
     places = [usual, *declared, settings.path(f"{name}.toml")]
