@@ -206,10 +206,10 @@ def _influence(rows: Labelled, weight: float) -> Floats:
     """Return what each row moves the estimate by, the labelled first; without a weight only those."""
     if rows.shares is None or not weight:
         rectified = rows.human - weight * rows.judge
-        moved = (rectified - rows.parts @ rectified) * rows.parts
+        ours = (rectified - rows.parts @ rectified) * rows.parts
         if not weight:
-            return moved
-        return np.append(moved, weight * (rows.others - rows.others.mean()) / rows.others.size)
+            return ours
+        return np.append(ours, weight * (rows.others - rows.others.mean()) / rows.others.size)
     used = weight * rows.codes.size / rows.others.size
     rectified = rows.human - used * rows.judge
     every = np.append(rows.judge, rows.others)
