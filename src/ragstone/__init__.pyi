@@ -5,6 +5,7 @@ from .agreement import ReportCard as ReportCard
 from .agreement import corrected_means as corrected_means
 from .agreement import next_to_label as next_to_label
 from .agreement import report_cards as report_cards
+from .agreement.developing.development import Development as Development
 from .assistant.assistant import Assistant as Assistant
 from .assistant.conversation import Asked as Asked
 from .assistant.conversation import Citation as Citation
@@ -29,6 +30,8 @@ from .dataset.importing import ImportSummary as ImportSummary
 from .dataset.importing import import_set as import_set
 from .dataset.masking import Masked as Masked
 from .dataset.masking import mask_personal_data as mask_personal_data
+from .dataset.reviewing.applying import apply_review as apply_review
+from .dataset.reviewing.decision import Decision as Decision
 from .dataset.split import split_questions as split_questions
 from .embedding import open_embedder as open_embedder
 from .engine import EvaluationSet as EvaluationSet
@@ -53,8 +56,14 @@ from .engine.assistant_build import build_knowledge as build_knowledge
 from .engine.blaming import blame as blame
 from .engine.cascade_file import write_cascade as write_cascade
 from .engine.comparing import compare as compare
+from .engine.developing.api import develop_judge as develop_judge
+from .engine.developing.api import freeze_judge as freeze_judge
+from .engine.developing.api import look_at_test as look_at_test
+from .engine.developing.freezing import Frozen as Frozen
+from .engine.developing.running import TestLook as TestLook
 from .engine.fitting import fit_cascade as fit_cascade
 from .engine.line import progress_line as progress_line
+from .engine.reviewing import review_questions as review_questions
 from .engine.watching import watch as watch
 from .errors import ConfigError as ConfigError
 from .errors import DataError as DataError

@@ -13,7 +13,7 @@ from ragstone.dataset.reviewing import (
     ReviewNumbers,
     left_out,
     log_path,
-    read_log,
+    read_decisions,
     review_items,
     review_numbers,
 )
@@ -72,7 +72,7 @@ def review_questions(
         _check_outputs(questions, decisions, Path(output), force)
     texts = Texts(found) if found else None
     certificate = _certificate_of(questions)
-    items = review_items(read_whole(questions), read_log(decisions), texts.text_of if texts else None)
+    items = review_items(read_whole(questions), read_decisions(decisions), texts.text_of if texts else None)
     if only_decided:
         items = [left_out(item) if item.outcome is None and item.in_set else item for item in items]
     threshold = (certificate.declared if certificate else BuildSection()).threshold

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from tests.dataset.reviewing.rows import decide
 
-from ragstone.dataset.reviewing import Log, read_log
+from ragstone.dataset.reviewing import Log, read_decisions
 from ragstone.errors import DataError
 
 
@@ -14,7 +14,7 @@ def test_decisions_are_read_back_in_order(tmp_path):
     rows = [decide("d1#1", "accept"), decide("d1#2", "reject", reason="ambiguous")]
     for row in rows:
         assert log.add(lambda _new, row=row: row) == row
-    assert log.decisions == read_log(tmp_path / "q.review.jsonl") == rows
+    assert log.decisions == read_decisions(tmp_path / "q.review.jsonl") == rows
 
 
 def test_what_another_process_added_is_seen_before_one_adds(tmp_path):
@@ -33,7 +33,7 @@ def test_a_line_that_was_never_finished_is_dropped(tmp_path):
     log = Log(path)
     assert log.catch_up() == [first]
     log.add(lambda _new: second)
-    assert read_log(path) == [first, second]
+    assert read_decisions(path) == [first, second]
 
 
 def test_many_at_once_lose_nothing(tmp_path):
@@ -49,7 +49,7 @@ def test_many_at_once_lose_nothing(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    rows = read_log(path)
+    rows = read_decisions(path)
     assert len({one.id for one in rows}) == len(rows) == 40
 
 
@@ -66,7 +66,7 @@ def test_a_full_disk_is_told_and_leaves_no_half_line(tmp_path, monkeypatch):
         patch.setattr(os, "fsync", full)
         with pytest.raises(DataError, match=r"could not be kept \(No space left on device\)"):
             log.add(lambda _new: decide("d1#2", "accept"))
-    assert read_log(path) == [first]
+    assert read_decisions(path) == [first]
 
 
 def test_a_log_that_was_replaced_is_told(tmp_path):

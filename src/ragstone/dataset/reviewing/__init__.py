@@ -3,7 +3,7 @@
 from ragstone.dataset.certifying.review_numbers import CriticAgreement, ReviewNumbers
 from ragstone.dataset.reviewing.applying import Item, apply_review, left_out, review_item, review_items
 from ragstone.dataset.reviewing.decision import FIELDS, REJECTIONS, Decision, Quoted, Values
-from ragstone.dataset.reviewing.log import Log, log_path, read_log
+from ragstone.dataset.reviewing.log import Log, log_path, read_decisions
 from ragstone.dataset.reviewing.numbers import review_numbers
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "apply_review",
     "left_out",
     "log_path",
-    "read_log",
+    "read_decisions",
     "review_item",
     "review_items",
     "review_numbers",

@@ -23,7 +23,7 @@ def log_path(questions: Path) -> Path:
     return questions.with_name(questions.stem + ENDING)
 
 
-def read_log(path: Path) -> list[Decision]:
+def read_decisions(path: Path) -> list[Decision]:
     """Return the decisions of a log, in order; none where it is missing.
 
     A last line that was never finished, for the machine stopped, is no decision: nobody was told that it was
@@ -45,7 +45,7 @@ class Log:
         self._read_to = 0
 
     def catch_up(self) -> list[Decision]:
-        """Return the decisions that others have added since. Raises DataError as read_log does."""
+        """Return the decisions that others have added since. Raises DataError as read_decisions does."""
         if not self.path.exists():
             size, content = 0, b""
         else:

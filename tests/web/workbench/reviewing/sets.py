@@ -11,7 +11,7 @@ from tests.dataset.reviewing.rows import DOCUMENTS, QUESTIONS
 from tests.support.workbench import opened
 
 from ragstone.config import Settings
-from ragstone.dataset.reviewing import log_path, read_log
+from ragstone.dataset.reviewing import log_path, read_decisions
 from ragstone.records import Document, Question
 from ragstone.tables import write_rows
 from ragstone.web.workbench import guard
@@ -61,7 +61,7 @@ class Reviewer:
 
     def log(self):
         """Return the decisions on the disk."""
-        return read_log(log_path(self.path))
+        return read_decisions(log_path(self.path))
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from tests.dataset.reviewing.rows import DOCUMENTS, MAIS, QUESTIONS, RUST
 from tests.support.browser import Tab, opened_tab
 from tests.web.workbench.reviewing.sets import write_set
 
-from ragstone.dataset.reviewing import apply_review, log_path, read_log
+from ragstone.dataset.reviewing import apply_review, log_path, read_decisions
 
 AXE = Path(__file__).parents[3] / "fixtures" / "axe" / "axe-4.14.1.min.js"
 SERVER = """
@@ -111,7 +111,7 @@ def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
             by_going_on(tab, "r", "7", "Enter")
             process.send_signal(signal.SIGKILL)
             process.wait()
-        rows = apply_review(QUESTIONS, read_log(log_path(path)), DOCUMENTS)
+        rows = apply_review(QUESTIONS, read_decisions(log_path(path)), DOCUMENTS)
         assert [one.id for one in rows] == ["d1#1", "d1#2"]
         (there,) = rows[0].evidence
         assert RUST[there.start : there.end] == "fungicide"
@@ -125,7 +125,7 @@ def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
             tab.page.wait_for_selector("text=the language is wrong or broken")
             tab.page.keyboard.press("u")
             tab.page.wait_for_selector("text=2 of 3 questions decided")
-    assert [one.decision for one in read_log(log_path(path))] == ["edit", "accept", "reject", "undo"]
+    assert [one.decision for one in read_decisions(log_path(path))] == ["edit", "accept", "reject", "undo"]
 
 
 def test_on_a_phone_what_was_typed_stays_when_the_server_is_gone_or_another_was_first(tmp_path):
@@ -165,8 +165,8 @@ def test_on_a_phone_what_was_typed_stays_when_the_server_is_gone_or_another_was_
             tab.page.click("text=Save and accept")
             tab.page.wait_for_selector("text=has accepted this question in the meantime")
             assert complaints_of_axe(tab) == []
-            assert len(read_log(log_path(path))) == 1
+            assert len(read_decisions(log_path(path))) == 1
             before = tab.page.url
             tab.page.click("text=Decide all the same")
             tab.page.wait_for_url(lambda url: url != before)
-    assert [one.decision for one in read_log(log_path(path))] == ["accept", "edit"]
+    assert [one.decision for one in read_decisions(log_path(path))] == ["accept", "edit"]
