@@ -32,6 +32,7 @@ from .dataset.masking import Masked as Masked
 from .dataset.masking import mask_personal_data as mask_personal_data
 from .dataset.reviewing.applying import apply_review as apply_review
 from .dataset.reviewing.decision import Decision as Decision
+from .dataset.reviewing.log import read_decisions as read_decisions
 from .dataset.split import split_questions as split_questions
 from .embedding import open_embedder as open_embedder
 from .engine import EvaluationSet as EvaluationSet

@@ -22,11 +22,11 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from ragstone.config import Settings
+from ragstone.config.workbench import Role
 from ragstone.web.workbench import passwords
 from ragstone.web.workbench.accounts import Accounts
 from ragstone.web.workbench.app import create_workbench
 from ragstone.web.workbench.passwords import hash_password
-from ragstone.web.workbench.person import Role
 from ragstone.web.workbench.visits import SESSION, VISIT, token_of
 
 ADDRESS = "http://127.0.0.1:8000"

@@ -3,7 +3,6 @@
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,19 +10,12 @@ import typer
 
 from ragstone.cli.console import say, show, show_json, told_plainly
 from ragstone.cli.options import AsJson, Config
+from ragstone.config.workbench import Role
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
     from ragstone.web.workbench.accounts import Accounts
     from ragstone.web.workbench.audit import Fact
-
-
-class Role(StrEnum):
-    """What somebody may do; each what those before may."""
-
-    reader = "reader"
-    annotator = "annotator"
-    owner = "owner"
 
 
 Name = Annotated[str, typer.Argument(help="The name of an account.")]
@@ -63,13 +55,13 @@ def list_(*, json: AsJson = False, config: Config = None) -> None:
 
 def invite(
     *,
-    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = Role.annotator,
+    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = "annotator",
     config: Config = None,
 ) -> None:
     """Print a link by which one person makes an account; it works once, within 7 days."""
     with _opened(config) as (accounts, settings):
-        token = accounts.invite(role.value, _me())
-        _note(settings, "invited", role=role.value)
+        token = accounts.invite(role, _me())
+        _note(settings, "invited", role=role)
         _show_link(settings, token)
 
 
@@ -97,9 +89,9 @@ def role(
 ) -> None:
     """Give somebody another role, from their next request on."""
     with _opened(config) as (accounts, settings):
-        before = accounts.set_role(name, role.value)
-        _note(settings, "role changed", name=before.name, role=role.value, before=before.role)
-    say(f"{before.name}: {role.value}, until now {before.role}.")
+        before = accounts.set_role(name, role)
+        _note(settings, "role changed", name=before.name, role=role, before=before.role)
+    say(f"{before.name}: {role}, until now {before.role}.")
 
 
 @contextmanager

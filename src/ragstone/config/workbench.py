@@ -1,8 +1,13 @@
 """`[workbench]`: what `ragstone serve` shows people, and who they are."""
 
+from typing import Literal
+
 import msgspec
 
 from ragstone.config.section import Positive, Section
+
+Role = Literal["reader", "annotator", "owner"]
+"""What somebody may do at the workbench; each what those before may."""
 
 
 class WorkbenchSection(Section, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ import msgspec
 
 from ragstone.assistant.api.gate import is_loopback
 from ragstone.config import Settings
+from ragstone.config.workbench import Role
 from ragstone.errors import DataError
-from ragstone.web.workbench.person import Role
 from ragstone.web.workbench.register import Register
 from ragstone.web.workbench.sessions import Sessions
 

@@ -8,11 +8,12 @@ import msgspec
 from litestar import Response, get, post
 from litestar.params import QueryParameter, URLEncodedBody
 
+from ragstone.config.workbench import Role
 from ragstone.errors import DataError
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.entering import accounts_of, see_other
 from ragstone.web.workbench.frame import ROOT, page
-from ragstone.web.workbench.person import ROLES, AnyRequest, Role, person_of
+from ragstone.web.workbench.person import ROLES, AnyRequest, person_of
 
 A_PAGE = 50
 PEOPLE = f"{ROOT}/people"

@@ -1,12 +1,13 @@
 """Who works at the workbench, and what they may do."""
 
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import msgspec
 from litestar import Request
 from litestar.exceptions import NotAuthorizedException, PermissionDeniedException
 
-Role = Literal["reader", "annotator", "owner"]
+from ragstone.config.workbench import Role
+
 ROLES: tuple[Role, ...] = get_args(Role)
 
 AnyRequest = Request[Any, Any, Any]

@@ -11,12 +11,13 @@ from tests.dataset.reviewing.rows import DOCUMENTS, QUESTIONS
 from tests.support.workbench import opened
 
 from ragstone.config import Settings
+from ragstone.config.workbench import Role
 from ragstone.dataset.reviewing import log_path, read_decisions
 from ragstone.records import Document, Question
 from ragstone.tables import write_rows
 from ragstone.web.workbench import guard
 from ragstone.web.workbench.app import create_workbench
-from ragstone.web.workbench.person import Person, Role
+from ragstone.web.workbench.person import Person
 
 
 def write_set(folder: Path, questions=QUESTIONS, documents=DOCUMENTS) -> Path:
