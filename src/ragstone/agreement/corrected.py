@@ -179,7 +179,8 @@ def _notes(mean: CorrectedMean, one: Measured, rows: Sequence[Judgement], *, fir
     """Return what to know before trusting a mean; first: of its judge, so that it speaks for all of them."""
     notes, whose = [], f"{mean.judge} of {mean.system}"
     if mean.n_labelled < FEW_LABELS:
-        notes.append(f"{whose}: only {mean.n_labelled} labels, so the interval is a rough one.")
+        labels = "1 label" if mean.n_labelled == 1 else f"{mean.n_labelled} labels"
+        notes.append(f"{whose}: only {labels}, so the interval is a rough one.")
     if any(inclusion_of(label) for human in _labelled(one, mean.system) for label in human.labels):
         notes.append(
             f"{whose}: the labelled answers were drawn with unequal chances, which the corrected mean and "
