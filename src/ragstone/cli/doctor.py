@@ -20,6 +20,10 @@ OPTIONAL = {
     "huggingface_hub": ("models from a hub", "pip install 'ragstone[hub]'"),
     "faiss": ("dense retrievers with index = 'faiss'", "pip install 'ragstone[faiss]'"),
     "qdrant_client": ("dense retrievers with index = 'qdrant'", "pip install 'ragstone[qdrant]'"),
+    "ray": ("--engine ray", "pip install 'ragstone[ray]'"),
+    "s3fs": ("rows at s3://", "pip install 'ragstone[storage]'"),
+    "gcsfs": ("rows at gs://", "pip install 'ragstone[storage]'"),
+    "psycopg": ("a ledger in PostgreSQL", "pip install 'ragstone[postgres]'"),
 }
 
 
@@ -48,7 +52,8 @@ def doctor(
     named = {settings.answer.model, settings.judge.model} - {None}
     models = model or sorted(name for name in named if name)
     checks = [_package(name, *told) for name, told in OPTIONAL.items()]
-    checks += [_writable(settings.path(".ragstone")), *(_answers(name, settings) for name in models)]
+    checks += [_writable(settings.path(".ragstone")), *_shared(settings)]
+    checks += [_answers(name, settings) for name in models]
     checks += [_embeds(name, settings) for name in _embedders(settings)]
     checks += [_system(name, settings) for name in settings.systems]
     if json:
@@ -79,6 +84,38 @@ def _writable(folder: Path) -> Check:
     except RagstoneError as mistake:
         return Check("ledger", False, str(mistake), "work in a folder that can be written to", needed=True)
     return Check("ledger", True, f"{folder} can be written", needed=True)
+
+
+def _shared(settings: Settings) -> list[Check]:
+    """Look at the database and the cluster that ragstone.toml names."""
+    checks = [_database(settings)] if settings.ledger.url else []
+    return [*checks, _cluster(settings)] if settings.engine.address else checks
+
+
+def _database(settings: Settings) -> Check:
+    from ragstone.errors import RagstoneError
+    from ragstone.llm.ledgers import ledger_place, open_ledger
+
+    try:
+        open_ledger(settings).close()
+        return Check("[ledger] url", True, f"{ledger_place(settings)} can be used", needed=True)
+    except RagstoneError as mistake:
+        return Check("[ledger] url", False, str(mistake), needed=True)
+
+
+def _cluster(settings: Settings) -> Check:
+    """Connect to the cluster and look at its nodes; needed where stages run on it without being told to."""
+    from ragstone.engine.cluster.starting import connected
+    from ragstone.errors import RagstoneError
+
+    engine = settings.engine
+    needed = engine.kind == "ray"
+    try:
+        with connected(settings) as place:
+            room = f"{place.workers} worker{'' if place.workers == 1 else 's'}"
+            return Check("[engine] address", True, f"{engine.address} has room for {room}", needed=needed)
+    except RagstoneError as mistake:
+        return Check("[engine] address", False, str(mistake), needed=needed)
 
 
 def _answers(model: str, settings: Settings) -> Check:
