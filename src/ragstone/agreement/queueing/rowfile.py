@@ -34,9 +34,17 @@ class RowFile(Generic[T]):
         self._mutex = threading.Lock()
 
     def rows(self) -> list[T]:
-        """Return the rows that count, in the order in which their keys were first written."""
+        """Return the rows that count, in the order in which their keys were first written.
+
+        Raises DataError for a file that cannot be read, or that holds something else.
+        """
         with self._mutex:
-            self._read()
+            try:
+                self._read()
+            except OSError as mistake:
+                raise DataError(
+                    f"{self.path}: could not be read ({mistake.strerror}). Let this user read it."
+                ) from None
             return list(self._rows.values())
 
     def put(self, rows: Iterable[T]) -> int:

@@ -1,19 +1,23 @@
 """Labelling in a real browser, with keys alone: a server that is killed loses nothing, and nobody waits for
 it."""
 
+import contextlib
 import json
 import re
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.browser import Tab, opened_tab
 from tests.support.labelled_runs import write_run
+from tests.support.served_workbench import served
 
 from ragstone.agreement.between import annotator_agreement
+from ragstone.config import load_settings
 from ragstone.records import Label
 from ragstone.report.wording import number
 from ragstone.tables import read_rows
@@ -27,6 +31,7 @@ post("/workbench/label/new", {name: "first", run: "0/mine", judge: "containment|
 "stratified",
   n: %d, annotators: "ann, bo", overlap: 1.0, ...%s})
 """
+FETCHED = "[...items.values()].filter((one) => one instanceof Promise).length"  # 0: nothing is under way
 
 TIMED = """
 (() => {
@@ -38,19 +43,44 @@ TIMED = """
 """
 
 
-class Server:
-    """`ragstone serve` as a process of its own, on a port that stays the same."""
+class Bench:
+    """A project with a run to label, and the address where its workbench is served."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.address = ""
+        (folder / "runs" / "mine").mkdir(parents=True)
+        write_run(folder / "runs" / "mine")
+
+    def sits(self, annotator: str) -> None:
+        """Say who labels, from the next start on."""
+        (self.folder / "ragstone.toml").write_text(f'[workbench]\nannotator = "{annotator}"\n')
+
+    def labels(self) -> list[Label]:
+        return [*read_rows(self.folder / "labels" / "first.jsonl", Label)]
+
+    @contextlib.contextmanager
+    def serving(self, annotator: str = "ann") -> Iterator[None]:
+        """Serve it in a thread of this process, which is quicker than a process."""
+        self.sits(annotator)
+        with served(load_settings(self.folder / "ragstone.toml")) as address:
+            self.address = f"{address}/workbench"
+            yield
+
+
+class Server(Bench):
+    """`ragstone serve` as a process of its own, on a port that stays the same."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         with socket.socket() as bound:
             bound.bind(("127.0.0.1", 0))
             self.port = int(bound.getsockname()[1])
         self.address = f"http://127.0.0.1:{self.port}/workbench"
         self.process: subprocess.Popen[str] | None = None
 
-    def start(self, annotator: str = "ann") -> None:
-        (self.folder / "ragstone.toml").write_text(f'[workbench]\nannotator = "{annotator}"\n')
+    def start(self) -> None:
+        self.sits("ann")
         command = [RAGSTONE, "serve", "--port", str(self.port)]
         self.process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
@@ -62,30 +92,39 @@ class Server:
             self.process.communicate()
             self.process = None
 
-    def labels(self) -> list[Label]:
-        return [*read_rows(self.folder / "labels" / "first.jsonl", Label)]
-
 
 @pytest.fixture
 def server(tmp_path):
-    (tmp_path / "runs" / "mine").mkdir(parents=True)
-    write_run(tmp_path / "runs" / "mine")
     made = Server(tmp_path)
     made.start()
     yield made
     made.stop()
 
 
-def begin(tab: Tab, server: Server, n: int, **given: object) -> None:
+@pytest.fixture
+def bench(tmp_path):
+    made = Bench(tmp_path)
+    with made.serving():
+        yield made
+
+
+def begin(tab: Tab, bench: Bench, n: int, **given: object) -> None:
     """Make a queue of n answers for ann and bo, and open it."""
-    tab.visit(f"{server.address}/label")
+    tab.visit(f"{bench.address}/label")
     tab.run(MAKE % (n, json.dumps(given)))
-    tab.visit(f"{server.address}/label/first")
+    tab.visit(f"{bench.address}/label/first")
     shown(tab)
 
 
 def shown(tab: Tab) -> None:
     tab.until("document.getElementById('screen').matches('[hidden], [aria-busy]')", False)
+
+
+def press(tab: Tab, *keys: str) -> None:
+    """Press keys one by one, each when the screen is there that it speaks of."""
+    for key in keys:
+        tab.page.keyboard.press(key)
+        shown(tab)
 
 
 def place(tab: Tab) -> int:
@@ -108,11 +147,11 @@ def test_twenty_items_with_keys_only_and_a_server_that_is_killed(server):
         for turn in range(20):
             pressed[place(tab)] = turn % 3 != 0
             if turn == 12:
-                tab.until("[...items.values()].filter((one) => one instanceof Promise).length", 0)
+                tab.until(FETCHED, 0)
                 server.stop()  # from here on the server is gone, in the middle of what it was told
             keys.press("y" if turn % 3 else "0")
             if turn == 14:  # three were given without it, out of what had been fetched ahead
-                assert "The server cannot be reached" in tab.page.inner_text("#trouble")
+                tab.page.wait_for_selector("#trouble:has-text('The server cannot be reached')")
                 assert tab.run(waiting(tab)) >= 3
                 server.start()
             shown(tab)
@@ -133,61 +172,59 @@ def test_twenty_items_with_keys_only_and_a_server_that_is_killed(server):
         assert tab.complaints == []
 
 
-def test_two_annotators_share_a_queue_and_their_kappa_is_shown(server):
+def test_two_annotators_share_a_queue_and_their_kappa_is_shown(tmp_path):
+    bench = Bench(tmp_path)
     with opened_tab(loopback=True) as tab:
-        begin(tab, server, 12)
-        for turn in range(12):
-            tab.page.keyboard.press("1" if turn % 2 else "0")
+        with bench.serving("ann"):
+            begin(tab, bench, 12)
+            press(tab, *("1" if turn % 2 else "0" for turn in range(12)))
+            tab.until(waiting(tab), 0)
+        with bench.serving("bo"):
+            tab.visit(f"{bench.address}/label/first")
             shown(tab)
-        tab.until(waiting(tab), 0)
-        server.stop()
-        server.start("bo")
-        tab.visit(f"{server.address}/label/first")
-        shown(tab)
-        assert "0 labelled" in tab.page.inner_text("#count")
-        for turn in range(12):
-            tab.page.keyboard.press("1" if turn % 2 or turn == 4 else "0")
-            shown(tab)
-        tab.until(waiting(tab), 0)
-        tab.visit(f"{server.address}/label/first/progress")
-        [pair] = annotator_agreement(server.labels(), "correctness", [0, 1]).pairs
-        row = tab.page.inner_text("#pairs tbody tr")
-        assert row.startswith("ann, bo\t12\t")
-        assert number(pair.kappa.value) in row
-        tab.visit(f"{server.address}/label/first/adjudicate")
-        assert "somebody gave" in tab.page.inner_text(".difference")
-        tab.page.click(".difference [data-score='1']")
-        tab.page.wait_for_selector(".difference .said:has-text('Settled: 1')")
-        assert re.search(r"(ann gave .*\n*bo gave|bo gave .*\n*ann gave)", tab.page.inner_text(".opinions"))
-        assert [row.annotator for row in server.labels()].count("adjudicator bo") == 1
+            assert "0 labelled" in tab.page.inner_text("#count")
+            press(tab, *("1" if turn % 2 or turn == 4 else "0" for turn in range(12)))
+            tab.until(waiting(tab), 0)
+            tab.visit(f"{bench.address}/label/first/progress")
+            [pair] = annotator_agreement(bench.labels(), "correctness", [0, 1]).pairs
+            row = tab.page.inner_text("#pairs tbody tr")
+            assert row.startswith("ann, bo\t12\t")
+            assert number(pair.kappa.value) in row
+            tab.visit(f"{bench.address}/label/first/adjudicate")
+            assert "somebody gave" in tab.page.inner_text(".difference")
+            tab.page.click(".difference [data-score='1']")
+            tab.page.wait_for_selector(".difference .said:has-text('Settled: 1')")
+            both = tab.page.inner_text(".opinions")
+            assert re.search(r"(ann gave .*\n*bo gave|bo gave .*\n*ann gave)", both)
+        assert [row.annotator for row in bench.labels()].count("adjudicator bo") == 1
         assert tab.complaints == []
 
 
-def test_undo_comment_skip_arrows_and_help(server):
+def test_undo_comment_skip_arrows_and_help(bench):
     with opened_tab(loopback=True) as tab:
-        begin(tab, server, 6)
+        begin(tab, bench, 6)
         keys, first = tab.page.keyboard, place(tab)
         keys.press("c")
         keys.type("u is not undo while one writes, 1 no grade")
         keys.press("Escape")
-        keys.press("1")
+        press(tab, "1")
         second = place(tab)
         assert second != first
-        keys.press("s")
+        press(tab, "s")
         tab.until(waiting(tab), 0)
-        [row] = server.labels()
+        [row] = bench.labels()
         assert (row.score, row.rationale) == (1.0, "u is not undo while one writes, 1 no grade")
         assert "1 labelled, 1 skipped" in tab.page.inner_text("#count")
-        keys.press("u")
+        press(tab, "u")
         assert place(tab) == second
-        keys.press("u")
+        press(tab, "u")
         assert place(tab) == first
         assert tab.page.input_value("#comment") == "u is not undo while one writes, 1 no grade"
         tab.until(waiting(tab), 0)
-        assert (server.folder / "labels" / "first.jsonl").read_text() == ""
-        keys.press("ArrowRight")
+        assert (bench.folder / "labels" / "first.jsonl").read_text() == ""
+        press(tab, "ArrowRight")
         assert place(tab) == second
-        keys.press("ArrowLeft")
+        press(tab, "ArrowLeft")
         keys.press("r")
         assert tab.page.is_visible("#references")
         keys.press("?")
@@ -199,17 +236,16 @@ def test_undo_comment_skip_arrows_and_help(server):
         assert tab.complaints == []
 
 
-def test_an_ended_session_keeps_the_labels_and_sends_them_after_a_new_login(server):
+def test_an_ended_session_keeps_the_labels_and_sends_them_after_a_new_login(bench):
     with opened_tab(loopback=True) as tab:
-        begin(tab, server, 6)
+        begin(tab, bench, 6)
         ended = {
             "status": 401,
             "content_type": "application/json",
             "body": '{"detail": "You are logged in no more."}',
         }
         tab.page.route("**/marks", lambda route: route.fulfill(**ended))
-        tab.page.keyboard.press("1")
-        tab.page.keyboard.press("0")
+        press(tab, "1", "0")
         tab.page.wait_for_selector(
             "#trouble:has-text('logged in no more. 2 labels are kept in this browser')"
         )
@@ -223,25 +259,38 @@ def test_an_ended_session_keeps_the_labels_and_sends_them_after_a_new_login(serv
         tab.page.unroute("**/marks")
         tab.run("dispatchEvent(new Event('focus'))")
         tab.until(waiting(tab), 0)
-        assert [row.score for row in server.labels()] == [1.0, 0.0]
+        assert [row.score for row in bench.labels()] == [1.0, 0.0]
 
 
-def test_an_old_token_is_renewed_and_a_refusal_is_shown(server):
+def test_an_old_token_is_renewed_and_a_refusal_is_shown(bench):
     with opened_tab(loopback=True) as tab:
-        begin(tab, server, 4)
+        begin(tab, bench, 4)
         tab.page.context.clear_cookies()  # as after a login in another tab: the token is an old one
         tab.page.keyboard.press("1")
         tab.until(waiting(tab), 0)
-        assert len(server.labels()) == 1
+        assert len(bench.labels()) == 1
         tab.run("outbox.add({ place: 1, kind: 'label', score: 7 })")
         tab.page.wait_for_selector("#trouble:has-text('7 is not on the scale of this queue')")
         assert tab.run(waiting(tab)) == 0
-        assert len(server.labels()) == 1
+        assert len(bench.labels()) == 1
 
 
-def test_a_number_is_typed_and_one_off_the_scale_refused(server):
+def test_a_file_that_cannot_be_written_costs_no_label(bench):
     with opened_tab(loopback=True) as tab:
-        begin(tab, server, 4, scale="0-100")
+        begin(tab, bench, 4)
+        path = bench.folder / "labels" / "first.jsonl"
+        path.mkdir(parents=True)  # as on a full disk: nothing can be written, for now
+        tab.page.keyboard.press("1")
+        tab.page.wait_for_selector("#trouble:has-text('could not be written')")
+        assert tab.run(waiting(tab)) == 1
+        path.rmdir()
+        tab.until(waiting(tab), 0)
+        assert [row.score for row in bench.labels()] == [1.0]
+
+
+def test_a_number_is_typed_and_one_off_the_scale_refused(bench):
+    with opened_tab(loopback=True) as tab:
+        begin(tab, bench, 4, scale="0-100")
         keys, first = tab.page.keyboard, place(tab)
         keys.type("101")
         keys.press("Enter")
@@ -249,33 +298,32 @@ def test_a_number_is_typed_and_one_off_the_scale_refused(server):
         assert place(tab) == first
         keys.press("Control+A")
         keys.type("62.5")
-        keys.press("Enter")
+        press(tab, "Enter")
         assert place(tab) != first
-        keys.press("s")
+        press(tab, "s")
         tab.until(waiting(tab), 0)
-        assert [row.score for row in server.labels()] == [62.5]
+        assert [row.score for row in bench.labels()] == [62.5]
 
 
-def test_a_key_shows_the_next_screen_at_once_and_hostile_texts_are_text(server):
+def test_a_key_shows_the_next_screen_at_once_and_hostile_texts_are_text(bench):
     with opened_tab(loopback=True) as tab:
-        begin(tab, server, 20)
+        begin(tab, bench, 20)
         assert '<img src=x onerror="alert(' in tab.page.inner_text("#question")
         assert "<script>alert(1)</script>" in tab.page.inner_text("#answer")
         assert tab.page.locator("#screen img, #screen script").count() == 0
         taken = []
         for _ in range(12):
-            tab.page.wait_for_timeout(150)  # an annotator reads
+            tab.until(FETCHED, 0)
             taken.append(tab.run(TIMED))
         assert sorted(taken)[6] < 50  # ms, layout included; the median, for a shared machine halts at times
         assert tab.complaints == []
 
 
 @pytest.mark.parametrize("look", [{"viewport": {"width": 360, "height": 740}}, {"color_scheme": "dark"}])
-def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(server, look):
+def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(bench, look):
     with opened_tab(loopback=True, bypass_csp=True, **look) as tab:
-        begin(tab, server, 6, instructions="Read closely.")
-        for turn in range(3):
-            tab.page.keyboard.press(str(turn % 2))
+        begin(tab, bench, 6, instructions="Read closely.")
+        press(tab, "0", "1", "0")
         tab.until(waiting(tab), 0)
         for path in (
             "label",
@@ -284,7 +332,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(server, look):
             "label/first/progress",
             "label/first/adjudicate",
         ):
-            tab.visit(f"{server.address}/{path}")
+            tab.visit(f"{bench.address}/{path}")
             if path == "label/first":
                 shown(tab)
             tab.page.add_script_tag(path=str(AXE))

@@ -415,3 +415,47 @@ def test_no_page_lets_texts_of_the_run_through(run, people, olga):
         assert reply.status_code == 200
         assert "<script>alert" not in reply.text
         assert "<img src=x" not in reply.text
+
+
+def test_a_label_that_no_file_takes_now_is_no_refusal_so_the_browser_keeps_it(run, people, olga):
+    made(olga)
+    (run / "labels" / "first.jsonl").mkdir(parents=True)  # nothing can be written there, nor read
+    for kind in ("label", "skip", "withdraw"):
+        reply = mark(olga, 0, kind, annotator="olga", score=1)
+        assert (reply.status_code, "could not be written" in reply.text) == (503, True)
+    assert mark(olga, 0, annotator="olga", score=7).status_code == 422  # that none of these would ever take
+    (run / "labels" / "first.jsonl").rmdir()
+    assert mark(olga, 0, annotator="olga", score=1).json() == {"saved": True}
+
+
+@pytest.mark.parametrize("break_it", ["by hand", "no file"])
+def test_labels_that_cannot_be_read_are_told_beside_the_other_queues(run, people, olga, break_it):
+    made(olga)
+    made(olga, name="second")
+    mark(olga, 0, annotator="olga", score=1)
+    path = run / "labels" / "first.jsonl"
+    if break_it == "by hand":
+        path.write_bytes(path.read_bytes() + b"{broken\n")
+    else:
+        path.unlink()
+        path.mkdir()
+    listed = olga.get(LABEL)
+    assert listed.status_code == 200
+    assert ("Mend the line" in listed.text) or ("could not be read" in listed.text)
+    assert f'href="{LABEL}/second"' in listed.text
+    assert olga.get(f"{LABEL}/first/progress").status_code == 422
+
+
+def test_a_queue_does_not_take_the_name_of_labels_that_are_there(run, people, olga):
+    (run / "labels").mkdir(exist_ok=True)
+    (run / "labels" / "mine.jsonl").write_text("")
+    assert 'name="name" value="mine-2"' in olga.get(f"{LABEL}/new?run={RUN}").text
+    form = {"name": "mine", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3}
+    reply = olga.post(f"{LABEL}/new", json=form, headers=SCRIPT)
+    assert (reply.status_code, "another name" in reply.text) == (422, True)
+
+
+def test_a_seed_below_0_is_told(run, people, olga):
+    form = {"name": "a", "run": RUN, "judge": "containment|correctness", "by": "random", "n": 3, "seed": -1}
+    reply = olga.post(f"{LABEL}/new", json=form, headers=SCRIPT)
+    assert (reply.status_code, "give 0 or more" in reply.text) == (422, True)

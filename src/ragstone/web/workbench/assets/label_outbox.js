@@ -32,7 +32,7 @@ function openOutbox(queue, person, tell) {
     if (reply.ok) return said.saved === true ? ["saved"] : ["offline"];
     if (reply.status === 401) return ["login", said.detail];
     if (reply.status === 403 && again && await renew()) return send(mark, false);
-    if (reply.status === 409 || reply.status === 403) return ["other", said.detail];
+    if ([403, 409, 503].includes(reply.status)) return ["other", said.detail];
     if (reply.status >= 500 || reply.status === 429 || reply.status === 408) return ["offline", said.detail];
     return ["refused", said.detail];
   }

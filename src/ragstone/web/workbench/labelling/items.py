@@ -4,11 +4,11 @@ from typing import Literal
 
 import msgspec
 from litestar import Response, get, post
-from litestar.exceptions import ClientException
+from litestar.exceptions import ClientException, ServiceUnavailableException
 from litestar.params import FromPath, JSONBody
 
 from ragstone.agreement.queueing import Queue
-from ragstone.agreement.queueing.marking import item_for
+from ragstone.agreement.queueing.marking import item_for, on_scale
 from ragstone.errors import DataError
 from ragstone.records import Label
 from ragstone.web.workbench.desk import AtWorkbench
@@ -88,11 +88,13 @@ def item(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], place: Fr
 
 @post("/label/{name:str}/marks", include_in_schema=False, sync_to_thread=True, status_code=200)
 def mark(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: JSONBody[Mark]) -> Saved:
-    """Keep a label or a skip, or take it back. Sent twice, it is kept once. Raises DataError as Marks
-    does."""
+    """Keep a label or a skip, or take it back. Sent twice, it is kept once.
+
+    Raises DataError for what can never be kept, ServiceUnavailableException while the file cannot be written
+    or read: then the page keeps the mark, and sends it again.
+    """
     person = person_of(request, "annotator")
     opened = open_queue(bench, name)
-    marks = opened.marks
     if data.annotator != person.name:
         raise ClientException(
             f"This was labelled by {data.annotator}, and {person.name} is logged in now: nothing was saved.",
@@ -104,16 +106,26 @@ def mark(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: JSO
         raise DataError(
             f"The comment has {len(comment):,} characters: {LONGEST_COMMENT:,} are kept. Shorten it."
         )
-    match data.kind:
-        case "label":
-            if data.score is None:
-                raise DataError("A label without a score: nothing was saved. Give one of the scale.")
-            marks.label(person.name, data.place, opened.texts[data.place], data.score, comment)
-        case "skip":
-            marks.skip(person.name, data.place, comment)
-        case "withdraw":
-            marks.withdraw(person.name, data.place)
+    if data.kind == "label":
+        if data.score is None:
+            raise DataError("A label without a score: nothing was saved. Give one of the scale.")
+        on_scale(opened.queue, data.score)
+    try:
+        _keep(opened, person.name, data, comment)
+    except DataError as mistake:
+        raise ServiceUnavailableException(str(mistake)) from None
     return Saved()
+
+
+def _keep(opened: OpenQueue, person: str, done: Mark, comment: str) -> None:
+    match done.kind:
+        case "label":
+            assert done.score is not None
+            opened.marks.label(person, done.place, opened.texts[done.place], done.score, comment)
+        case "skip":
+            opened.marks.skip(person, done.place, comment)
+        case "withdraw":
+            opened.marks.withdraw(person, done.place)
 
 
 def _given(opened: OpenQueue, person: str) -> dict[int, Given]:

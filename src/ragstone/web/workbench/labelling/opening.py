@@ -1,5 +1,6 @@
 """Queues of a workbench, opened: their texts are read once, for a queue never changes."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -55,24 +56,24 @@ def open_queue(bench: Workbench, name: str) -> OpenQueue:
 
 def queues_of(bench: Workbench) -> list[OpenQueue]:
     """Return all queues by name; those whose files are broken are left out, see broken_queues."""
-    found = []
-    for name in queue_names(folder_of(bench)):
-        try:
-            found.append(open_queue(bench, name))
-        except DataError:
-            continue
-    return found
+    return [found for found in _opened(bench) if isinstance(found, OpenQueue)]
 
 
 def broken_queues(bench: Workbench) -> list[str]:
-    """Return what is wrong with the queues that cannot be opened, in words."""
-    wrong = []
+    """Return what is wrong with the queues that cannot be opened, or whose labels cannot, in words."""
+    return [found for found in _opened(bench) if isinstance(found, str)]
+
+
+def _opened(bench: Workbench) -> Iterator[OpenQueue | str]:
     for name in queue_names(folder_of(bench)):
         try:
-            open_queue(bench, name)
+            found = open_queue(bench, name)
+            found.marks.labels.rows()
+            found.marks.skips.rows()
         except DataError as mistake:
-            wrong.append(str(mistake))
-    return wrong
+            yield f"{name}: {mistake}"
+        else:
+            yield found
 
 
 def judgements_of(bench: Workbench, queue: Queue) -> list[Judgement]:

@@ -146,6 +146,7 @@ def _free_name(bench: Workbench, run: str) -> str:
     ).strip("-")
     base = base[:50] or "queue"
     taken = {path.stem for path in folder_of(bench).glob("*.json")}
+    taken |= {path.stem for path in bench.labels.glob("*.jsonl")}
     return next(
         name for n in range(1, len(taken) + 2) if (name := base if n == 1 else f"{base}-{n}") not in taken
     )
@@ -158,6 +159,8 @@ def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> 
     judge, _, metric = data.judge.rpartition("|")
     if data.n < 1:
         raise DataError(f"{data.n} answers to label: give 1 or more.")
+    if data.seed < 0:
+        raise DataError(f"The seed {data.seed}: give 0 or more.")
     if data.name == NEW:
         raise DataError(f"A queue cannot be called {NEW!r}: its page has that address. Give another name.")
     strata = ("system", *([data.stratum.strip()] if data.stratum.strip() else []), "score")
@@ -174,6 +177,10 @@ def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> 
         instructions=data.instructions.strip() or None,
     )
     queue, texts = make_queue(plan, _material(bench, data.run, judge, metric))
+    if (there := bench.labels / f"{queue.name}.jsonl").exists():
+        raise DataError(
+            f"{there} exists: labels of this queue would be mixed with those. Give the queue another name."
+        )
     write_queue(folder_of(bench), queue, texts)
     bench.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
     return Made(go=f"{LABEL}/{queue.name}/progress")
