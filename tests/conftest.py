@@ -19,7 +19,7 @@ SHARED_DATA = ROOT.parent / "shared" / "data"
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tests.support.browser import Tab, opened_tab  # noqa: E402
+from tests.support.browser import Tab, close_browser, opened_tab  # noqa: E402
 from tests.support.fake_openai import FakeOpenAI, serving  # noqa: E402
 from tests.support.postgres import PostgresServer, serving_postgres  # noqa: E402
 from tests.support.ray import started_ray  # noqa: E402
@@ -63,6 +63,13 @@ def ray_here() -> Iterator[None]:
     """A Ray with two CPUs, shared by all tests of a session; skips where it is not installed."""
     with started_ray():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_browser() -> Iterator[None]:
+    """The browser that tests share, started by the first one that opens a tab, ends with them."""
+    yield
+    close_browser()
 
 
 @pytest.fixture

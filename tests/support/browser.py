@@ -10,11 +10,14 @@ In a test, take the fixture `tab` (tests/conftest.py), mark the test `real`, and
         tab.until("document.querySelectorAll('mark').length", 2)
         assert tab.requests == []                      # whatever the page asked for beside itself
 
-It skips, with its reason, where there is no Chromium or no playwright.
+It skips, with its reason, where there is no Chromium or no playwright. All tests of a session share one
+Chromium, each with a context of its own, which shares nothing with another's (cookies, storage, cache).
 """
 
+import asyncio
 import contextlib
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PLAIN = ("data:", "blob:", "chrome:", "about:")  # nothing leaves the page for these
+ALONE = ("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--no-proxy-server")
+PATIENCE_S = 60  # a shared machine halts at times; what is there is seen at once
 
 
 class Tab:
@@ -58,14 +63,15 @@ class Tab:
         return self.page.evaluate(script)
 
     def until(self, script: str, value: object) -> None:
-        """Wait for a script to give a value; fail with what it gives after ten seconds.
+        """Wait for a script to give a value; fail with what it gives after PATIENCE_S.
 
         In place of playwright's wait_for_function, which needs the eval that the pages forbid.
         """
-        for _ in range(200):
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
             if self.run(script) == value:
                 return
-            self.page.wait_for_timeout(50)
+            self.page.wait_for_timeout(25)
         assert self.run(script) == value
 
     def _asked(self, url: str) -> None:
@@ -83,19 +89,65 @@ def executable() -> str:
     return str(found)
 
 
+class _Chromium:
+    """The one browser of a session, started when it is first asked for.
+
+    Playwright's loop counts as running for as long as its browser lives. Between two uses it is taken off
+    this thread, for asynchronous tests run loops of their own.
+    """
+
+    def __init__(self) -> None:
+        self._playwright: Any = None
+        self._browser: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[Any]:
+        """Give the browser; a use within a use is fine."""
+        outer = asyncio._get_running_loop()
+        asyncio._set_running_loop(self._loop)
+        try:
+            yield self._started()
+        finally:
+            self._loop = asyncio._get_running_loop()
+            asyncio._set_running_loop(outer)
+
+    def close(self) -> None:
+        """End the browser, if there is one."""
+        if self._playwright is not None:
+            asyncio._set_running_loop(self._loop)
+            self._browser.close()
+            self._playwright.stop()
+            asyncio._set_running_loop(None)
+        self.__init__()  # type: ignore[misc]
+
+    def _started(self) -> Any:  # noqa: ANN401
+        from playwright.sync_api import sync_playwright
+
+        if self._playwright is None:
+            self._playwright = sync_playwright().start()
+        if self._browser is None or not self._browser.is_connected():
+            self._browser = self._playwright.chromium.launch(
+                executable_path=executable(), args=["--no-sandbox", *ALONE]
+            )
+        return self._browser
+
+
+_chromium = _Chromium()
+close_browser = _chromium.close
+
+
 @contextlib.contextmanager
 def opened_tab(*, loopback: bool = False, **context: Any) -> Iterator[Tab]:  # noqa: ANN401
     """Give a tab; context: what playwright's new_context takes, e.g. viewport, color_scheme.
 
     loopback: servers of this machine can be reached, nothing else.
     """
-    path = executable()
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        alone = ["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--no-proxy-server"]
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *alone])
+    executable()
+    with _chromium.at_work() as browser:
+        own = browser.new_context(offline=not loopback, **context)
+        own.set_default_timeout(1000 * PATIENCE_S)
         try:
-            yield Tab(browser.new_context(offline=not loopback, **context).new_page())
+            yield Tab(own.new_page())
         finally:
-            browser.close()
+            own.close()
