@@ -242,6 +242,6 @@ async function begin() {
   }
   const first = places.findIndex(isOpen);
   await show(first === -1 ? places.length - 1 : first);
-  outbox.flush();
+  if (outbox.waiting().length) outbox.flush(); // with nothing to send it would wipe what the first key is told
 }
 begin();
