@@ -12,8 +12,10 @@ import msgspec
 import pytest
 from tests.dataset.reviewing.rows import DOCUMENTS, MAIS, QUESTIONS, RUST
 from tests.support.browser import Tab, opened_tab
+from tests.support.served_workbench import served as served_here
 from tests.web.workbench.reviewing.sets import write_set
 
+from ragstone.config import Settings
 from ragstone.dataset.reviewing import apply_review, log_path, read_decisions
 
 AXE = Path(__file__).parents[3] / "fixtures" / "axe" / "axe-4.14.1.min.js"
@@ -133,40 +135,36 @@ def test_on_a_phone_what_was_typed_stays_when_the_server_is_gone_or_another_was_
     first = msgspec.structs.replace(QUESTIONS[2], question=evil, tags={evil: evil})
     path = write_set(tmp_path / "questions", [first])
     phone = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
-    with socket.create_server(("127.0.0.1", 0)) as listening, opened_tab(loopback=True, **phone) as tab:
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        with served(tmp_path, listening):
-            tab.page.goto(f"{address}/workbench/review")
-            tab.page.click(".entry a")
-            tab.page.click("text=Begin")
-            tab.page.wait_for_url("**/question?**")
-            question = tab.page.url
-            tab.page.keyboard.press("e")
-            tab.page.fill("#edit-question", "मक्का कब?")
-            assert complaints_of_axe(tab) == []
-            assert tab.run("document.documentElement.scrollWidth") == 360
-            assert tab.page.title().startswith(evil)
-            select(tab, MAIS[:5])
-            tab.page.click("text=Use the marked words")
-            tab.until("document.querySelectorAll('#edit-evidence q').length", 2)
-            tab.page.context.set_offline(True)
-            tab.page.click("text=Save and accept")
-            tab.page.wait_for_selector("text=The server does not answer")
-            tab.page.context.set_offline(False)
-            tab.page.goto(question)
-            tab.page.wait_for_selector("text=This is what you typed before")
-            assert tab.page.input_value("#edit-question") == "मक्का कब?"
-            tab.until("document.querySelectorAll('#edit-evidence q').length", 2)
-            # Another person was first.
-            other = {"id": "another-one", "question_id": "d2#1", "decision": "accept", "stands": ""}
-            tab.run(
-                f"post('{question.partition('/question')[0]}/decide', {msgspec.json.encode(other).decode()})"
-            )
-            tab.page.click("text=Save and accept")
-            tab.page.wait_for_selector("text=has accepted this question in the meantime")
-            assert complaints_of_axe(tab) == []
-            assert len(read_decisions(log_path(path))) == 1
-            before = tab.page.url
-            tab.page.click("text=Decide all the same")
-            tab.page.wait_for_url(lambda url: url != before)
+    with opened_tab(loopback=True, **phone) as tab, served_here(Settings(root=str(tmp_path))) as address:
+        tab.page.goto(f"{address}/workbench/review")
+        tab.page.click(".entry a")
+        tab.page.click("text=Begin")
+        tab.page.wait_for_url("**/question?**")
+        question = tab.page.url
+        tab.page.keyboard.press("e")
+        tab.page.fill("#edit-question", "मक्का कब?")
+        assert complaints_of_axe(tab) == []
+        assert tab.run("document.documentElement.scrollWidth") == 360
+        assert tab.page.title().startswith(evil)
+        select(tab, MAIS[:5])
+        tab.page.click("text=Use the marked words")
+        tab.until("document.querySelectorAll('#edit-evidence q').length", 2)
+        tab.page.context.set_offline(True)
+        tab.page.click("text=Save and accept")
+        tab.page.wait_for_selector("text=The server does not answer")
+        tab.page.context.set_offline(False)
+        tab.page.goto(question)
+        tab.page.wait_for_selector("text=This is what you typed before")
+        assert tab.page.input_value("#edit-question") == "मक्का कब?"
+        tab.until("document.querySelectorAll('#edit-evidence q').length", 2)
+        # Another person was first.
+        other = {"id": "another-one", "question_id": "d2#1", "decision": "accept", "stands": ""}
+        tab.run(f"post('{question.partition('/question')[0]}/decide', {msgspec.json.encode(other).decode()})")
+        tab.page.click("text=Save and accept")
+        tab.page.wait_for_selector("text=has accepted this question in the meantime")
+        assert complaints_of_axe(tab) == []
+        assert len(read_decisions(log_path(path))) == 1
+        before = tab.page.url
+        tab.page.click("text=Decide all the same")
+        tab.page.wait_for_url(lambda url: url != before)
     assert [one.decision for one in read_decisions(log_path(path))] == ["accept", "edit"]
