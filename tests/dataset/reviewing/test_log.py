@@ -76,3 +76,11 @@ def test_a_log_that_was_replaced_is_told(tmp_path):
     path.write_bytes(b"")
     with pytest.raises(DataError, match="shorter than it was"):
         log.catch_up()
+
+
+def test_a_log_that_cannot_be_read_is_told(tmp_path):
+    (tmp_path / "q.review.jsonl").mkdir()
+    with pytest.raises(DataError, match="cannot be read"):
+        Log(tmp_path / "q.review.jsonl").catch_up()
+    with pytest.raises(DataError, match=r"q\.review\.jsonl"):
+        Log(tmp_path / "q.review.jsonl").add(lambda _new: decide("d1#1", "accept"))

@@ -76,7 +76,20 @@ def test_a_refused_name_leaves_the_invitation_open(accounts):
     assert accounts.accept(token, "Ben", "hash").name == "Ben"
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 65, "Anna\u202eneB", "An\x00na", "a\u200bnna", "\ud800"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "   ",
+        "x" * 65,
+        "Anna\u202eneB",
+        "An\x00na",
+        "a\u200bnna",
+        "\ud800",
+        "Doe, Jane",
+        "Adjudicator Ann",
+    ],
+)
 def test_names_that_would_look_like_others_are_refused(name):
     with pytest.raises(DataError):
         checked_name(name)

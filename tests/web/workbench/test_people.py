@@ -16,9 +16,9 @@ def people(project):
 
 def test_owners_alone_see_it(people):
     assert people.person("Anna", "owner").get(PEOPLE).status_code == 200
-    for role in ("annotator", "reader"):
+    for role, words in (("annotator", "an annotator"), ("reader", "a reader")):
         told = people.person(role, role).get(PEOPLE)
-        assert (told.status_code, "this needs an owner" in told.text) == (403, True)
+        assert (told.status_code, f"is {words} here: this needs an owner" in told.text) == (403, True)
         assert f'href="{PEOPLE}"' not in told.text
 
 

@@ -103,7 +103,9 @@ def test_a_data_set_shows_its_first_questions(project: Path, client: Client) -> 
 
 def test_a_broken_set_says_what_is_wrong(project: Path, client: Client) -> None:
     (project / "mine.jsonl").write_text('{"id": "1", "question": "?"}\n{"id": 2}\n')
-    assert "mine.jsonl:2:" in client.get("/workbench/data").text
+    page = client.get("/workbench/data").text
+    assert "mine.jsonl:2:" in page
+    assert "0 questions" not in page
 
 
 def test_judges_are_those_that_ship_and_those_of_the_project(project: Path, client: Client) -> None:
@@ -221,3 +223,29 @@ def test_the_list_of_runs_is_light(project: Path, client: Client) -> None:
         with client.stream("GET", path) as reply:
             sent += len(b"".join(reply.iter_raw()))
     assert sent < 60_000
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/workbench/?at=abc", 400, "What was asked for does not fit. at: "),
+        ("/workbench/?order=zz", 400, "order: "),
+        ("/workbench/nowhere", 404, "There is no such page in the workbench"),
+    ],
+)
+def test_a_request_that_does_not_fit_is_told_in_words(
+    client: Client, path: str, status: int, words: str
+) -> None:
+    reply = client.get(path)
+    assert (reply.status_code, words in reply.text, "Validation failed" in reply.text) == (
+        status,
+        True,
+        False,
+    )
+
+
+def test_review_stands_below_data_sets(project: Path, client: Client) -> None:
+    write_rows(project / "questions.jsonl", [Question(id="1", question="?")], Question)
+    page = client.get("/workbench/review").text
+    assert '<p class="crumbs"><a href="/workbench/data">Data sets</a></p>' in page
+    assert '<a href="/workbench/data" aria-current="page">' in page

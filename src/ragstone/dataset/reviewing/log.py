@@ -46,13 +46,17 @@ class Log:
 
     def catch_up(self) -> list[Decision]:
         """Return the decisions that others have added since. Raises DataError as read_decisions does."""
-        if not self.path.exists():
-            size, content = 0, b""
-        else:
+        try:
             with self.path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 file.seek(self._read_to)
                 content = file.read()
+        except FileNotFoundError:
+            size, content = 0, b""
+        except OSError as mistake:
+            raise DataError(
+                f"{self.path} cannot be read ({mistake.strerror}). Let this user read it."
+            ) from None
         if size < self._read_to:
             raise DataError(f"{self.path} is shorter than it was: it was replaced. Open the review anew.")
         whole = content[: content.rfind(b"\n") + 1]

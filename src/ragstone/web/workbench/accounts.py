@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.agreement.pairing import ADJUDICATOR
 from ragstone.assistant.api.gate import is_loopback
 from ragstone.config import Settings
 from ragstone.config.workbench import Role
@@ -219,6 +220,11 @@ def checked_name(name: str) -> str:
     # Control characters and marks of direction would make a name look like another one.
     if any(unicodedata.category(one)[0] == "C" and one not in JOINERS for one in plain):
         raise DataError("A name has letters, digits, signs and single spaces only.")
+    if "," in plain or plain.casefold().startswith(ADJUDICATOR):
+        raise DataError(
+            f"A name has no comma, and does not begin with {ADJUDICATOR.strip()!r}: both mean something "
+            "where labels are given."
+        )
     return plain
 
 

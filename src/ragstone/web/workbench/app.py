@@ -6,7 +6,7 @@ from typing import Any
 
 from litestar import Litestar, Response, Router
 from litestar.di import Provide
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 
 from ragstone.config import Settings
 from ragstone.errors import RagstoneError
@@ -51,6 +51,9 @@ ROUTES = (
 )
 
 
+NO_PAGE = "There is no such page in the workbench. The places above lead to those there are."
+
+
 def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:
     """Return the application. Its pages stand below /workbench. now: seconds since 1970."""
     bench = Workbench(settings, now)
@@ -70,6 +73,10 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
 def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
     """Return a page that says what is wrong; a script that asks for JSON gets the words as JSON."""
     match mistake:
+        case ValidationException() if isinstance(mistake.extra, list):
+            status, words = mistake.status_code, _unfit(mistake.extra)
+        case NotFoundException(detail="Not Found"):
+            status, words = mistake.status_code, NO_PAGE
         case HTTPException():
             status, words = mistake.status_code, mistake.detail
         case RagstoneError():
@@ -79,3 +86,9 @@ def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
     if "application/json" in request.headers.get("accept", ""):
         return Response({"detail": words}, status_code=status)
     return frame.page(request, "wrong.html", "This did not work", status=status, words=words)
+
+
+def _unfit(found: list[Any]) -> str:
+    """Return what is wrong with the values of an address or a form, by their names."""
+    told = [f"{one['key']}: {one['message']}" if one.get("key") else str(one["message"]) for one in found]
+    return f"What was asked for does not fit. {'; '.join(told)}."

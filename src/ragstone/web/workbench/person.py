@@ -9,6 +9,7 @@ from litestar.exceptions import NotAuthorizedException, PermissionDeniedExceptio
 from ragstone.config.workbench import Role
 
 ROLES: tuple[Role, ...] = get_args(Role)
+ARTICLES: dict[Role, str] = {"reader": "a reader", "annotator": "an annotator", "owner": "an owner"}
 
 AnyRequest = Request[Any, Any, Any]
 
@@ -31,6 +32,7 @@ def person_of(request: AnyRequest, needs: Role = "reader") -> Person:
         raise NotAuthorizedException("Log in first.")
     if not person.may(needs):
         raise PermissionDeniedException(
-            f"{person.name} is a {person.role} here: this needs an {needs}. An owner can change that."
+            f"{person.name} is {ARTICLES[person.role]} here: this needs {ARTICLES[needs]}. "
+            "An owner can change that."
         )
     return person

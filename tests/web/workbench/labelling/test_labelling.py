@@ -333,7 +333,7 @@ def test_the_interval_on_the_page_is_that_of_the_corrected_mean(run, people, olg
     for mean in means:
         assert number(mean.corrected.value) in page
         assert interval(mean.corrected) in page
-    assert "for ± 0.2" in page
+    assert "labels for ± 0.2" in page
     assert "reached" in page
 
 

@@ -180,10 +180,13 @@ def test_words_are_found_where_no_mouse_marks_them(reviewer):
             {"evidence": [{"document_id": "d1", "start": 0, "end": 4, "text": "Dust"}]},
             "other words stand there",
         ),
-        ({"evidence": [{"document_id": "d1", "start": 0, "end": 4, "text": "Rusty"}]}, "Validation failed"),
+        (
+            {"evidence": [{"document_id": "d1", "start": 0, "end": 4, "text": "Rusty"}]},
+            "5 characters for [0:4]",
+        ),
         ({"evidence": [{"document_id": "d9", "start": 0, "end": 4, "text": "Rust"}]}, "no document 'd9'"),
-        ({"kind": "riddle"}, "Validation failed"),
-        ({"id": "d1#2"}, "Validation failed"),
+        ({"kind": "riddle"}, "does not fit"),
+        ({"id": "d1#2"}, "does not fit"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_written(reviewer, change, words):
