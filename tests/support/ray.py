@@ -21,6 +21,7 @@ def started_ray(cpus: int = 2) -> Iterator[None]:
     with connected(settings):
         yield
     assert not ray.is_initialized()
+    assert ray._private.worker._worker_logs_enabled  # a switch of Ray's that is ours for the run alone
 
 
 def worker_pids() -> list[int]:

@@ -1,100 +1,98 @@
-"""Blocks of a worker: rows in order, errors in the local engine's words, what a stop leaves unfinished."""
+"""Who gets which block, and what becomes of the blocks of a worker that is gone."""
 
 import asyncio
-from contextlib import AsyncExitStack
-from pathlib import Path
 
 import msgspec
-import pytest
 
-from ragstone.config import Settings, choose
-from ragstone.engine.cluster import worker as workers
-from ragstone.engine.cluster.messages import ToDesk
-from ragstone.engine.cluster.spec import Made, StageSpec, stage_spec
-from ragstone.engine.cluster.worker import Begin, BlockMade, SharedBudget, Worker, described, error_of
-from ragstone.errors import ConfigError, ModelError
+from ragstone.engine.cluster.blocks import BlockMade, Blocks
+from ragstone.engine.cluster.desk import Desk
 from ragstone.llm import Caps
-from ragstone.llm.limits import CallsStopped, GivenUp
 
 
-class Silent:
-    """A line that nobody hears."""
-
-    def tell(self, message: ToDesk, hurry: bool = False) -> None:
-        pass
-
-
-def begin_of(folder: Path) -> Begin:
-    spec = stage_spec("echo", Settings(root=str(folder)))
-    return Begin(spec=spec, caps=Caps(), offline=False, secret=b"s", environment={})
+def blocks_of(n: int) -> Blocks[str]:
+    blocks: Blocks[str] = Blocks()
+    for number in range(n):
+        blocks.feed(number, f"rows {number}")
+    return blocks
 
 
-async def block_of(monkeypatch, folder: Path, work, *rows: bytes, halted: bool = False) -> BlockMade:
-    """Return what a worker makes of a block, where the stage is this function."""
-
-    async def build(_spec, _session):
-        return work
-
-    monkeypatch.setitem(workers.BUILDERS, "echo", build)
-    begin = begin_of(folder)
-    async with AsyncExitStack() as stack:
-        worker = Worker(begin, Silent(), SharedBudget(Silent(), begin.caps), stack)
-        if halted:
-            worker.halt()
-            await asyncio.sleep(0.01)
-        return await worker.block(3, rows)
+async def test_blocks_are_handed_out_in_order_and_their_results_come_as_they_are_given():
+    blocks = blocks_of(2)
+    assert await blocks.take("a") == (0, "rows 0")
+    assert await blocks.take("b") == (1, "rows 1")
+    blocks.give(1, b"one")
+    blocks.give(0, b"none")
+    assert await blocks.results() == [b"one", b"none"]
 
 
-async def slow_first(row: bytes) -> Made:
-    await asyncio.sleep(0.02 if row == b"a" else 0)
-    return Made([row.upper()])
+async def test_the_blocks_of_a_worker_that_is_gone_are_the_next_that_are_handed_out():
+    blocks = blocks_of(3)
+    await blocks.take("a")
+    await blocks.take("b")
+    blocks.leave("a")
+    assert await blocks.take("b") == (0, "rows 0")
+    assert await blocks.take("b") == (2, "rows 2")
 
 
-async def test_rows_come_back_in_their_order_whichever_was_done_first(monkeypatch, tmp_path):
-    made = await block_of(monkeypatch, tmp_path, slow_first, b"a", b"b")
-    assert made == BlockMade(3, [Made([b"A"]), Made([b"B"])])
+async def test_who_waits_for_a_block_is_given_that_of_a_worker_that_is_gone():
+    blocks = blocks_of(1)
+    await blocks.take("a")
+    waiting = asyncio.create_task(blocks.take("b"))
+    await asyncio.sleep(0)
+    blocks.leave("a")
+    assert await waiting == (0, "rows 0")
 
 
-async def test_an_error_ends_the_block_at_its_row(monkeypatch, tmp_path):
-    async def work(row: bytes) -> Made:
-        if row == b"b":
-            raise ModelError("no such model")
-        return Made([row])
-
-    made = await block_of(monkeypatch, tmp_path, work, b"a", b"b", b"c")
-    assert made == BlockMade(3, [Made([b"a"])], ("ModelError", "no such model"))
-
-
-async def test_rows_that_a_stop_kept_from_their_calls_are_left_out(monkeypatch, tmp_path):
-    async def work(row: bytes) -> Made:
-        if row == b"a":
-            raise CallsStopped("the run was stopped")
-        return Made([row])
-
-    made = await block_of(monkeypatch, tmp_path, work, b"a", b"b")
-    assert made == BlockMade(3, [None, Made([b"b"])])
+async def test_a_question_of_a_worker_that_is_gone_takes_no_block():
+    blocks = blocks_of(0)
+    asked = asyncio.create_task(blocks.take("a"))
+    await asyncio.sleep(0)
+    blocks.leave("a")
+    blocks.feed(0, "rows 0")
+    assert await asked is None
+    assert await blocks.take("b") == (0, "rows 0")
 
 
-async def test_a_block_that_comes_after_a_stop_is_not_begun(monkeypatch, tmp_path):
-    made = await block_of(monkeypatch, tmp_path, slow_first, b"a", b"b", halted=True)
-    assert made == BlockMade(3, [None, None])
+async def test_the_first_result_of_a_block_counts():
+    blocks = blocks_of(1)
+    await blocks.take("a")
+    blocks.leave("a")  # it was only slow
+    blocks.give(0, b"from a")
+    assert await blocks.results() == [b"from a"]
+    waiting = asyncio.create_task(blocks.take("b"))
+    blocks.give(0, b"from b")
+    blocks.end()
+    assert await waiting is None
+    assert blocks._results == []
 
 
-@pytest.mark.parametrize("mistake", [ConfigError("a"), ModelError("b"), GivenUp("c")])
-def test_an_error_comes_back_as_it_was(mistake):
-    told = error_of(described(mistake))
-    assert (type(told), str(told)) == (type(mistake), str(mistake))
+async def test_at_the_end_what_nobody_has_is_a_result_without_rows():
+    blocks = blocks_of(2)
+    await blocks.take("a")
+    blocks.end()
+    empty = msgspec.msgpack.encode(BlockMade(1, []))
+    assert await blocks.results() == [empty]
+    assert await blocks.take("b") is None
+    blocks.leave("a")  # it died while it finished its block
+    assert await blocks.results() == [msgspec.msgpack.encode(BlockMade(0, []))]
 
 
-def test_what_was_not_foreseen_comes_back_with_its_traceback():
-    told = error_of(described(ZeroDivisionError("division by zero")))
-    assert "ZeroDivisionError: division by zero" in str(told)
+async def test_workers_on_a_node_that_is_gone_leave_their_blocks():
+    desk = Desk(None, Caps())
+    desk.join("a", "actor 1", "node 1")
+    desk.join("b", "actor 2", "node 2")
+    desk.blocks.feed(0, [])
+    assert await desk.take("a") == (0, [])
+    assert desk.living(["node 1", "node 2"]) == 2
+    assert desk.living(["node 2"]) == 1
+    assert await desk.take("b") == (0, [])
 
 
-def test_a_spec_survives_the_way_to_a_worker(tmp_path):
-    settings = choose(Settings(root=str(tmp_path)), "engine", kind="ray")
-    spec = stage_spec("judge", settings, n=[1, 2])
-    again = msgspec.msgpack.decode(msgspec.msgpack.encode(spec), type=StageSpec)
-    assert again.argument("n", list[int]) == [1, 2]
-    assert again.settings.engine.kind == "local"  # a worker hands no rows on
-    assert again.settings.root == str(tmp_path)
+async def test_a_worker_of_the_stage_before_counts_no_more():
+    desk = Desk(None, Caps())
+    desk.join("a", "actor 1", "node 1")
+    desk.begin(desk.spent())
+    late = asyncio.create_task(desk.exchange("a", msgspec.msgpack.encode([])))
+    await asyncio.sleep(0)
+    assert desk.living(["node 1"]) == 0
+    late.cancel()

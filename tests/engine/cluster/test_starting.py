@@ -49,3 +49,10 @@ def test_a_cluster_that_asks_for_a_token_is_not_called_absent():
     mistake.__cause__ = RuntimeError("Unauthenticated: RPC error: InvalidAuthToken")
     assert "asks for its token" in refusal("auto", mistake)
     assert "no Ray cluster" in refusal("auto", ConnectionError("Failed to connect"))
+
+
+def test_an_address_of_rays_client_is_refused_with_what_to_do(tmp_path):
+    pytest.importorskip("ray")
+    settings = choose(Settings(root=str(tmp_path)), "engine", kind="ray", address="ray://head:10001")
+    with pytest.raises(ConfigError, match=r"(?s)Ray's client.*ray start --address"), connected(settings):
+        pass

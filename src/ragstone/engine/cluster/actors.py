@@ -1,7 +1,7 @@
 """The two sorts of processes that Ray runs for us: the desk, and workers with the loop that they live on.
 
-Ray gives a worker several blocks at a time, on threads that wait; their rows share one loop, so that the next
-block has begun before the last row of this one is answered.
+A worker has several lanes, on threads that wait; each takes one block after the other from the desk. Their
+rows share one loop, so that the next block has begun before the last row of this one is answered.
 """
 
 import asyncio
@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Protocol, cast
 import msgspec
 
 from ragstone.config import Settings
+from ragstone.engine.cluster.blocks import BlockMade
 from ragstone.engine.cluster.desk import Desk
 from ragstone.engine.cluster.line import Line
 from ragstone.engine.cluster.messages import Halt, Opened, Pause, Share, ToWorker, Works
 from ragstone.engine.cluster.troubles import of_desk
-from ragstone.engine.cluster.worker import Begin, BlockMade, SharedBudget, Worker
+from ragstone.engine.cluster.worker import Begin, SharedBudget, Worker
 from ragstone.errors import ModelError
 from ragstone.llm import Caps, open_ledger
 from ragstone.llm.budget import Spent
@@ -41,18 +42,25 @@ class DeskActor:
         read = msgspec.msgpack.decode(settings, type=Settings)
         ledger = None if read.ledger.url else open_ledger(read)
         self._desk = Desk(ledger, msgspec.msgpack.decode(caps, type=Caps))
-        self._blocks: dict[int, list[object]] = {}
-        self._fed = asyncio.Condition()
-        self._halted = False
+        self._handles: dict[str, object] = {}
 
     async def begin(self, spent: bytes) -> None:
         """Begin a stage: go on from what the run has spent so far."""
-        self._blocks, self._halted = {}, False
         self._desk.begin(msgspec.msgpack.decode(spent, type=Spent))
+        self._handles.clear()
 
-    async def join(self, worker: str, place: str) -> None:
-        """See Desk.join."""
-        self._desk.join(worker, place)
+    async def join(self, worker: str, place: str, node: str, handle: object) -> None:
+        """See Desk.join. handle: what ends its process for good."""
+        self._handles[place] = handle
+        self._desk.join(worker, place, node)
+
+    async def handles(self) -> list[object]:
+        """Return what ends the processes of all workers of the stage."""
+        return list(self._handles.values())
+
+    async def living(self, nodes: list[str]) -> int:
+        """See Desk.living."""
+        return self._desk.living(nodes)
 
     async def exchange(self, worker: str, payload: bytes, wait: bool) -> bytes:
         """See Desk.exchange."""
@@ -60,26 +68,24 @@ class DeskActor:
 
     async def feed(self, number: int, rows: list[object]) -> None:
         """Take in the rows of a block: a list of one reference to them."""
-        async with self._fed:
-            self._blocks[number] = rows
-            self._fed.notify_all()
+        self._desk.blocks.feed(number, rows)
 
-    async def take(self, number: int) -> list[object]:
-        """Return the rows of a block when they are there; it may be asked for again. Nothing after `halt`."""
-        async with self._fed:
-            await self._fed.wait_for(lambda: self._halted or number in self._blocks)
-        return [] if self._halted else self._blocks[number]
+    async def take(self, worker: str) -> tuple[bool, tuple[int, list[object]] | None]:
+        """Return whether it goes on, and the next block, see Blocks.take."""
+        taken = await self._desk.take(worker)
+        return not self._desk.blocks.ended, taken
 
-    async def done(self, number: int) -> None:
-        """Forget the rows of a block: what they came to is with the driver."""
-        self._blocks.pop(number, None)
+    async def give(self, number: int, result: bytes) -> None:
+        """See Blocks.give."""
+        self._desk.blocks.give(number, result)
+
+    async def results(self) -> list[bytes]:
+        """See Blocks.results."""
+        return await self._desk.blocks.results()
 
     async def halt(self) -> None:
         """Let no worker begin a call or a block."""
-        self._halted = True
         self._desk.halt()
-        async with self._fed:
-            self._fed.notify_all()
 
     async def spent(self) -> tuple[bytes, bytes]:
         """Return what the run has spent, and the models that workers have opened."""
@@ -107,9 +113,12 @@ class DeskHandle(Protocol):
     begin: Remote
     join: Remote
     exchange: Remote
+    living: Remote
+    handles: Remote
     feed: Remote
     take: Remote
-    done: Remote
+    give: Remote
+    results: Remote
     halt: Remote
     spent: Remote
     counts: Remote
@@ -117,7 +126,7 @@ class DeskHandle(Protocol):
 
 
 class StageWorker:
-    """What Ray Data calls with numbers of blocks; each call waits for one block."""
+    """What Ray Data calls once for each lane; a call ends with the stage."""
 
     def __init__(self, begin: bytes, desk: DeskHandle) -> None:
         """Start the loop. What is wrong with the stage is found at its first block."""
@@ -137,15 +146,11 @@ class StageWorker:
         ready.wait()
 
     def __call__(self, batch: dict[str, "np.ndarray"]) -> dict[str, "np.ndarray"]:
-        """Return what became of the block whose number this is, in the column `made`."""
-        import numpy as np
-
+        """Do blocks until there are no more; Ray calls it again when this process dies."""
         if self._loop is None:
             raise ValueError("the loop has not begun")
-        running = asyncio.run_coroutine_threadsafe(self._block(int(batch["block"][0])), self._loop)
-        made = np.empty(1, dtype=object)
-        made[0] = encode(running.result())
-        return {"made": made}
+        asyncio.run_coroutine_threadsafe(self._lane(), self._loop).result()
+        return batch
 
     async def _live(self, ready: threading.Event) -> None:
         import ray
@@ -155,20 +160,30 @@ class StageWorker:
         shared = SharedBudget(self._line, self._begin.caps)
         async with AsyncExitStack() as stack:
             self._shared, self._worker = shared, Worker(self._begin, self._line, shared, stack)
-            await self._desk.join.remote(self._name, ray.get_runtime_context().get_actor_id())
+            here = ray.get_runtime_context()
+            place, handle = here.get_actor_id(), here.current_actor
+            await self._desk.join.remote(self._name, place, here.get_node_id(), handle)
             self._line.start()
             ready.set()
             while True:
                 await asyncio.sleep(COUNT_S)
                 self._worker.count()
 
-    async def _block(self, number: int) -> BlockMade:
+    async def _lane(self) -> None:
+        goes_on = True
+        while goes_on:
+            reply = await of_desk(self._desk.take.remote(self._name))
+            goes_on, taken = cast("tuple[bool, tuple[int, list[object]] | None]", reply)
+            if taken is not None:
+                number, rows = taken
+                await of_desk(self._desk.give.remote(number, encode(await self._block(number, rows))))
+
+    async def _block(self, number: int, rows: list[object]) -> BlockMade:
         import ray
 
         if self._worker is None:
             raise ValueError("the loop has not begun")
-        rows = cast("list[object]", await of_desk(self._desk.take.remote(number)))
-        payload = await asyncio.to_thread(ray.get, rows[0]) if rows else encode([])
+        payload = cast(bytes, await asyncio.to_thread(ray.get, rows[0]))
         made = await self._worker.block(number, msgspec.msgpack.decode(payload, type=list[bytes]))
         with contextlib.suppress(ModelError):  # counts are not worth a block
             await self._line.flush()

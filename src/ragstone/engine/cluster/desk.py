@@ -8,8 +8,9 @@ times, which also says that it lives.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Container, Coroutine
 
+from ragstone.engine.cluster.blocks import HELD_S, Blocks
 from ragstone.engine.cluster.claims import Claims
 from ragstone.engine.cluster.endpoint import EndpointDesk
 from ragstone.engine.cluster.messages import (
@@ -51,9 +52,10 @@ LEASE_S = 30.0  # after so long without a word, a worker is taken for dead, and 
 class _Worker:
     """What the desk knows of one worker."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, now: float) -> None:
         self.place = place
-        self.seen = 0.0
+        self.node = ""
+        self.seen = now
         self.box: list[ToWorker] = []
         self.filled = asyncio.Event()
         self.reserved: dict[int, int] = {}  # its number -> that of the budget
@@ -78,12 +80,14 @@ class Desk:
     ) -> None:
         self.budget = Budget(caps)
         self.met: dict[str, Met] = {}
+        self.blocks: Blocks[list[object]] = Blocks()
         self.n_messages = self.n_exchanges = 0
         self._ledger = ledger
         self._clock = clock
         self._claims = Claims()
         self._endpoints: dict[str, EndpointDesk] = {}
         self._workers: dict[str, _Worker] = {}
+        self._past: set[str] = set()
         self._counted: dict[str, Spent] = {}
         self._before = Spent()
         self._halted = False
@@ -93,19 +97,42 @@ class Desk:
         """Go on from what the run has spent so far."""
         self.budget.take_over(spent)
         self._before, self._counted, self._halted = spent, {}, False
+        self.blocks = Blocks()
+        self._past |= self._workers.keys()  # those of the stage before ended with it
+        for name in list(self._workers):
+            self._leave(name)
 
-    def join(self, worker: str, place: str) -> None:
+    def join(self, worker: str, place: str, node: str = "") -> None:
         """Take in a worker. One that was at the same place before is dead: Ray has started it anew."""
         for name, one in list(self._workers.items()):
             if one.place == place and name != worker:
                 self._leave(name)
         self._worker(worker).place = place
+        self._worker(worker).node = node
+
+    def living(self, nodes: Container[str]) -> int:
+        """Return how many workers there are. Those on other nodes than these, which are there, are gone."""
+        for name, one in list(self._workers.items()):
+            if one.node and one.node not in nodes:
+                self._leave(name)
+        self._expire()
+        return len(self._workers)
+
+    async def take(self, worker: str) -> tuple[int, list[object]] | None:
+        """See Blocks.take; for a worker that is known, for one that is gone would keep its block."""
+        if worker in self._workers:
+            return await self.blocks.take(worker)
+        await asyncio.sleep(HELD_S)
+        return None
 
     async def exchange(self, worker: str, payload: bytes, wait: bool = False) -> bytes:
         """Take the messages of a worker in, and return what there is for it.
 
         wait: hold the reply until there is something, POLL_S at the longest.
         """
+        if worker in self._past:
+            await asyncio.sleep(POLL_S)
+            return write([])
         self.n_exchanges += 1
         known = self._worker(worker)
         known.seen = self._clock()
@@ -130,6 +157,7 @@ class Desk:
     def halt(self) -> None:
         """Let no worker begin another call."""
         self._halted = True
+        self.blocks.end()
         self._tell(None, Halt())
 
     def spent(self) -> Spent:
@@ -163,7 +191,7 @@ class Desk:
 
     def _worker(self, name: str) -> _Worker:
         if name not in self._workers:
-            self._workers[name] = _Worker(name)
+            self._workers[name] = _Worker(name, self._clock())
             if self._halted:
                 self._workers[name].tell(Halt())
         return self._workers[name]
@@ -177,12 +205,13 @@ class Desk:
         """Let those go who have not been heard of for so long."""
         now = self._clock()
         for name, one in list(self._workers.items()):
-            if now - one.seen > LEASE_S and one.seen:
+            if now - one.seen > LEASE_S:
                 self._leave(name)
 
     def _leave(self, name: str) -> None:
         """Give the others what a dead worker had; what it may have paid for counts as the most it can be."""
         gone = self._workers.pop(name)
+        self.blocks.leave(name)
         for reservation in gone.reserved.values():
             self.budget.settle_unknown(reservation)
         for endpoint in self._endpoints.values():

@@ -1,28 +1,28 @@
 """Rows of a stage -> the workers of a cluster and back, in order, while few blocks of them are in memory.
 
-Ray Data is given the numbers of blocks, not their rows: the driver keeps the rows of the few blocks that are
-under way, and reads on as their results are taken. So a slow writer slows the workers, and memory does not
-grow with the file. A worker that dies leaves the numbers of its blocks, and they are done again.
+Ray Data runs the workers; their lanes take the blocks from the desk, and bring it what became of them. The
+driver keeps the rows of the few blocks that are under way, and reads on as their results are taken. So a slow
+writer slows the workers, memory does not grow with the file, and a worker that is gone, for a moment or for
+good, leaves its blocks to whoever asks next.
 """
 
 import asyncio
 import contextlib
 import os
 import threading
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ragstone.engine.cluster.actors import DeskActor, DeskHandle, StageWorker
+from ragstone.engine.cluster.blocks import BlockMade
 from ragstone.engine.cluster.messages import Met
 from ragstone.engine.cluster.spec import Made, StageSpec
-from ragstone.engine.cluster.starting import Place, connected
-from ragstone.engine.cluster.troubles import AGAIN, explained, of_desk
-from ragstone.engine.cluster.worker import Begin, BlockMade, error_of
+from ragstone.engine.cluster.starting import Place, connected, living_nodes, no_room
+from ragstone.engine.cluster.troubles import explained, of_desk
+from ragstone.engine.cluster.worker import Begin, error_of
 from ragstone.engine.local import STOP_S
 from ragstone.errors import ModelError, RagstoneError
 from ragstone.llm import open_ledger
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 AT_ONCE = 3  # blocks that a worker has begun
 AHEAD = 2  # blocks more than those, that wait to be written
 STATE_S = 0.5
+LOOK_S = 2.0  # how often nodes and workers are counted
+START_S = 120.0  # how long a run waits for its first worker
+ROOM_S = 30.0  # and for one when all are gone
 
 Rows = Callable[[], Iterable[bytes]]
 """Gives the encoded rows anew each time."""
@@ -150,66 +153,101 @@ class _Mapping:
         # Few rows are cut so that every worker has some.
         self._size = max(1, min(engine.block_rows, -(-n_rows // (workers * AT_ONCE))))
         self._n_blocks = -(-n_rows // self._size)
+        self._n_workers = min(workers, self._n_blocks)
         self._kept: dict[int, object] = {}  # references to the rows of blocks that are under way
         self._n_fed = 0
         self._most = workers * AT_ONCE + AHEAD
-        self._results: deque[BlockMade] = deque()
+        self._results: dict[int, BlockMade] = {}
         self._came = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._ended = threading.Event()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ragstone-blocks")
-        self._running: asyncio.Future[None] | None = None
+        self._pool: asyncio.Future[None] = self._loop.create_future()
+        self._listening: asyncio.Task[None] | None = None
 
     async def made(self) -> AsyncIterator[Made]:
         """Yield what becomes of each row, see map_blocks."""
         n_done = 0
         try:
             self._feed()
-            self._running = self._loop.run_in_executor(self._thread, self._run)
+            threading.Thread(target=self._run, name="ragstone-pool", daemon=True).start()
+            self._listening = asyncio.create_task(self._listen())
             while n_done < self._n_blocks:
-                for one in _whole(await self._next()):
+                for one in _whole(await self._next(n_done)):
                     yield one
+                del self._kept[n_done]
                 n_done += 1
-                self._forget(n_done - 1)
                 self._feed()
         except asyncio.CancelledError:
             await self._cluster.halt()
-            for one in await self._finished(self._n_blocks - n_done):
+            for one in await self._finished(n_done):
                 yield one
             raise
 
     async def end(self) -> None:
         """Stop the workers."""
         self._ended.set()
-        await self._cluster.halt()
-        if self._running is not None:
-            await asyncio.wait((self._running,), timeout=STOP_S)
-            if self._running.done():
-                self._running.exception()  # whoever waited for rows was told
-        self._thread.shutdown(wait=False)
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.gather(self._listening, return_exceptions=True)
+            await self._cluster.halt()
+            await asyncio.wait((self._pool,), timeout=STOP_S)
+            if not self._pool.done():
+                await self._end_workers()
+        if self._pool.done() and not self._pool.cancelled():
+            self._pool.exception()  # whoever waited for rows was told
 
-    async def _next(self) -> BlockMade:
-        """Return the next block. Raises what ended the thread that brings them."""
-        while not self._results:
-            if self._running is None or self._running.done():
-                if self._running is not None:
-                    await self._running
-                raise RagstoneError(f"Ray Data ended before all rows were done. {AGAIN}")
+    async def _end_workers(self) -> None:
+        """End workers whose lanes do not end: Ray waits to start them anew."""
+        import ray
+
+        with contextlib.suppress(ModelError):
+            for handle in cast("list[Any]", await of_desk(self._cluster.desk.handles.remote())):
+                ray.kill(handle)
+            await asyncio.wait((self._pool,), timeout=STOP_S)
+
+    async def _listen(self) -> None:
+        """Take in the blocks that are done. Raises RagstoneError where no worker is there to do them."""
+        desk, looked = self._cluster.desk, 0.0
+        waits_until = self._loop.time() + START_S
+        while True:
+            for payload in cast("list[bytes]", await of_desk(desk.results.remote())):
+                made = msgspec.msgpack.decode(payload, type=BlockMade)
+                self._results[made.number] = made
+            self._came.set()
+            if (now := self._loop.time()) - looked < LOOK_S:
+                continue
+            looked = now
+            nodes = await asyncio.to_thread(living_nodes)
+            if await of_desk(desk.living.remote(nodes)):
+                waits_until = now + ROOM_S
+            elif now > waits_until:
+                raise RagstoneError(no_room(self._session.settings.engine))
+
+    async def _next(self, number: int) -> BlockMade:
+        """Return what became of a block. Raises what ended the workers."""
+        while number not in self._results:
             self._came.clear()
             came = asyncio.ensure_future(self._came.wait())
+            waiting: set[asyncio.Future[Any]] = {came}
+            if self._listening is not None:
+                waiting.add(self._listening)
+            if not self._pool.done():
+                waiting.add(self._pool)
             try:
-                await asyncio.wait((came, self._running), return_when=asyncio.FIRST_COMPLETED)
+                ended, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 came.cancel()
-        return self._results.popleft()
+            for one in ended - {came}:
+                one.result()
+        return self._results.pop(number)
 
-    async def _finished(self, n_blocks: int) -> list[Made]:
-        """Return what of the next blocks comes within a little more than STOP_S."""
+    async def _finished(self, first: int) -> list[Made]:
+        """Return what of the blocks under way comes within a little more than STOP_S, in order."""
         made: list[Made] = []
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STOP_S + 1):
-                for _ in range(min(n_blocks, len(self._kept))):
-                    made += [one for one in (await self._next()).made if one is not None]
+                for number in range(first, self._n_fed):
+                    made += [one for one in (await self._next(number)).made if one is not None]
         return made
 
     def _feed(self) -> None:
@@ -222,42 +260,35 @@ class _Mapping:
             self._cluster.desk.feed.remote(self._n_fed, [rows])
             self._n_fed += 1
 
-    def _forget(self, number: int) -> None:
-        del self._kept[number]
-        self._cluster.desk.done.remote(number)
-
     def _run(self) -> None:
-        """Let Ray Data hand out the numbers, and pass on what comes back; on a thread, for it waits."""
+        """Let Ray Data keep the workers alive until their lanes end; on a thread, for it waits."""
         from ray.exceptions import RayError
 
+        why: RagstoneError | None = None
         try:
-            for payload in self._payloads():
-                self._say(msgspec.msgpack.decode(payload, type=BlockMade))
-                if self._ended.is_set():
-                    return
+            self._keep_workers()
         except RayError as mistake:
-            raise explained(mistake) from None
-
-    def _say(self, result: BlockMade) -> None:
+            why = explained(mistake)
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._hear, result)
+            self._loop.call_soon_threadsafe(self._pool_ended, why)
 
-    def _hear(self, result: BlockMade) -> None:
-        self._results.append(result)
-        self._came.set()
+    def _pool_ended(self, why: RagstoneError | None) -> None:
+        if why is None:
+            self._pool.set_result(None)
+        else:
+            self._pool.set_exception(why)
 
-    def _payloads(self) -> Iterator[bytes]:
-        """Yield what the workers return for each block, in order."""
+    def _keep_workers(self) -> None:
         import pyarrow as pa
         import ray.data
 
         engine = self._session.settings.engine
-        numbers = ray.data.from_arrow([pa.table({"block": [n]}) for n in range(self._n_blocks)])
-        made = numbers.map_batches(
+        lanes = ray.data.from_arrow([pa.table({"lane": [n]}) for n in range(self._n_workers * AT_ONCE)])
+        ending = lanes.map_batches(
             StageWorker,
             batch_size=None,
             compute=ray.data.ActorPoolStrategy(
-                size=min(self._cluster.place.workers, self._n_blocks),  # Ray warns of idle ones
+                size=self._n_workers,
                 max_tasks_in_flight_per_actor=AT_ONCE,
                 max_concurrent_calls_per_actor=AT_ONCE,
                 enable_true_multi_threading=True,
@@ -266,8 +297,9 @@ class _Mapping:
             num_cpus=engine.worker_cpus,
             num_gpus=engine.worker_gpus or None,
         )
-        for batch in made.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
-            yield from (cell.as_py() for cell in batch["made"])
+        for _lane in ending.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+            if self._ended.is_set():  # the lanes of a worker that is gone for good never end
+                return
 
     def _begin(self) -> Begin:
         caps, ends = self._session.budget.caps, self._session.budget.ends

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ragstone.config import EngineSection, Settings
+from ragstone.engine.cluster.troubles import AGAIN
 from ragstone.errors import ConfigError, MissingExtra
 from ragstone.version import __version__
 
@@ -45,17 +46,16 @@ def connected(settings: Settings) -> Iterator[Place]:
     if engine.address:
         _reach(engine.address)
     started = not ray.is_initialized()
-    if started:
-        _start(engine)
-    try:
-        _be_quiet()
-        if engine.address:
-            _check_ledger(settings)
-            _check_nodes()
-        yield Place(ray.get_runtime_context().get_node_id(), _workers(engine))
-    finally:
+    with _quiet():  # until after the end, at which it says what it kept back
         if started:
-            ray.shutdown()
+            _start(engine)
+        try:
+            if engine.address:
+                _check_nodes()
+            yield Place(ray.get_runtime_context().get_node_id(), _workers(engine))
+        finally:
+            if started:
+                ray.shutdown()
 
 
 def _start(engine: EngineSection) -> None:
@@ -97,9 +97,15 @@ def _quiet_start() -> Iterator[None]:
 
 def _reach(address: str) -> None:
     """Ray tries an address for a minute; somebody who mistyped it is told at once. Raises ConfigError."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if address.startswith("ray://"):
+        raise ConfigError(
+            f"{address!r} is an address of Ray's client, by which the desk, and with it the ledger's file, "
+            "would be on another machine. Run the command on a node of the cluster with address = "
+            '"auto", or make this machine one: ray start --address HOST:6379 --num-cpus 0'
+        )
     if address == "auto":
         return
+    host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=REACH_S).close()
     except (OSError, ValueError) as mistake:
@@ -124,31 +130,31 @@ def _none_at(address: str, why: str) -> str:
     )
 
 
-def _be_quiet() -> None:
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
     """Ray tells of its plans, its progress and workers that died in our terminal; our bars do that."""
     import ray._private.worker
     import ray.data
 
-    # There is no other switch: without this, a worker that is started anew is told of on standard output.
-    ray._private.worker._worker_logs_enabled = False
-
     context = ray.data.DataContext.get_current()
+    before = context.copy()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    context.execution_options.preserve_order = True
     context.execution_options.verbose_progress = False
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-    logging.getLogger("ray").setLevel(logging.CRITICAL)
-
-
-def _check_ledger(settings: Settings) -> None:
-    """With Ray's client the desk is not on this machine, and cannot reach its files. Raises ConfigError."""
-    if (settings.engine.address or "").startswith("ray://") and settings.ledger.url is None:
-        raise ConfigError(
-            "a cluster by ray:// cannot reach the ledger's file on this machine. Name a PostgreSQL database "
-            "as url in the table [ledger] of ragstone.toml, or run the command on a node of the cluster with "
-            'address = "auto".'
-        )
+    loggers = [logging.getLogger(name) for name in ("ray", "ray.data")]
+    levels = [logger.level for logger in loggers]
+    # There is no other switch: without this, a worker that is started anew is told of on standard output.
+    tells = ray._private.worker._worker_logs_enabled
+    ray._private.worker._worker_logs_enabled = False
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        ray._private.worker._worker_logs_enabled = tells
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        ray.data.DataContext._set_current(before)
 
 
 def _check_nodes() -> None:
@@ -198,6 +204,25 @@ def check_versions(address: str, python: str, ragstone: str) -> None:
             f"node {address} runs Python {python}, this machine {mine}. Use the same minor version "
             "on all nodes."
         )
+
+
+def living_nodes() -> list[str]:
+    """Return the nodes of the cluster that are there, by Ray's id."""
+    import ray
+
+    return [str(node["NodeID"]) for node in ray.nodes() if node["Alive"]]
+
+
+def no_room(engine: EngineSection) -> str:
+    """Return what to do when no worker has run for some time."""
+    import ray
+
+    free = ray.available_resources()
+    return (
+        f"no worker is left, and none could be started: each needs {engine.worker_cpus:g} CPUs and "
+        f"{engine.worker_gpus:g} GPUs on one node, and the cluster has {free.get('CPU', 0.0):g} and "
+        f"{free.get('GPU', 0.0):g} free. Look at `ray status`. {AGAIN}"
+    )
 
 
 def _workers(engine: EngineSection) -> int:

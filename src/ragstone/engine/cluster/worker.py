@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 import msgspec
 
 from ragstone.config import ModelSettings
+from ragstone.engine.cluster.blocks import BlockMade
 from ragstone.engine.cluster.desk_ledger import DeskLedger
 from ragstone.engine.cluster.line import Line
 from ragstone.engine.cluster.messages import (
@@ -44,17 +45,6 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool
     secret: bytes
     environment: dict[str, str]
-
-
-class BlockMade(msgspec.Struct, frozen=True, array_like=True):
-    """What became of a block: each row of it, None where the run was stopped before it was finished.
-
-    error: the type and the words of what ends the run, at the first row that is lacking at the end.
-    """
-
-    number: int
-    made: list[Made | None]
-    error: tuple[str, str] | None = None
 
 
 class SharedBudget:
