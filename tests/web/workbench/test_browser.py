@@ -156,3 +156,24 @@ def test_axe_finds_nothing_to_complain_of(project: Path, scheme: str, width: int
                 tab.page.locator(".opened").wait_for()
             assert complaints(tab) == [], place
             assert tab.run("document.documentElement.scrollWidth <= innerWidth"), place
+
+
+def test_of_many_systems_a_row_shows_how_many_a_judge_finds_low(project: Path) -> None:
+    scores = {"a": [1, 0], "b": [0, 0], "c": [1, 1], "d": [1, 1], "e": [1, "timeout"]}
+    rows = [row for name, own in scores.items() for row in judged(own, system=name)]
+    rows += [row for name in scores for row in judged([1, 1], "token_f1", system=name)]
+    write_run(project / "runs" / "many", rows, asked=questions(2))  # 5 systems and 2 judges: 10 scores
+    of_row = "[...one.querySelectorAll('.chip')].map((chip) => chip.textContent)"
+    chips = f"[...document.querySelectorAll('#list li')].map((one) => {of_row})"
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.visit(f"{address}/workbench/runs/0/many")
+        tab.until(SHOWN, "2 questions")
+        assert tab.run(chips) == [
+            ["containment: correctness 1 of 5 low", "token_f1: correctness 0 of 5 low"],
+            ["containment: correctness 2 of 4 low, 1 not scored", "token_f1: correctness 0 of 5 low"],
+        ]
+        told = "document.querySelector('#list .chip').title"
+        assert tab.run(told) == "a 1, b 0, c 1, d 1, e 1"
+        tab.page.select_option("#tool-judge", "0")
+        tab.until(chips, [["a · containment: correctness 1"], ["a · containment: correctness 0"]])
+        assert complaints(tab) == []

@@ -11,9 +11,11 @@ function el(tag, attributes, ...children) {
 const text = (value) => el("p", { class: "text", dir: "auto" }, value);
 const round = (value) => String(Math.round(value * 100) / 100).replace("-", "−");
 
+function judgeOf(column) {
+  return column.judge === column.metric ? column.judge : column.judge + ": " + column.metric;
+}
 function nameOf(column) {
-  const judge = column.judge === column.metric ? column.judge : column.judge + ": " + column.metric;
-  return severalSystems ? column.system + " · " + judge : judge;
+  return severalSystems ? column.system + " · " + judgeOf(column) : judgeOf(column);
 }
 function optionName(column) {
   const twins = columns.filter((other) => nameOf(other) === nameOf(column)).length > 1;
