@@ -207,9 +207,11 @@ def test_offline_uses_the_store_alone(fake_openai, opened):
 
 
 def test_requests_a_minute_are_kept(fake_openai, opened):
-    opened(requests_per_minute=1200)(TEXTS, "passage")  # 50 ms between requests
+    opened(requests_per_minute=300)(
+        TEXTS, "passage"
+    )  # 200 ms between requests: 400 from the first to the third
     times = sorted(fake_openai.arrivals)
-    assert times[2] - times[0] >= 0.09
+    assert times[2] - times[0] >= 0.3  # for the first may arrive late, on a machine that has much to do
 
 
 @pytest.mark.parametrize(
