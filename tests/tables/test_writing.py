@@ -1,7 +1,9 @@
 """Rows to files and back; a file is whole or it is not there."""
 
 import json
+import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -272,6 +274,19 @@ class TestOutput:
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert (tmp_path / "d.jsonl.partial").stat().st_size > 60_000
+
+    def test_a_full_temporary_folder_is_not_taken_for_full_storage(self, tmp_path: Path) -> None:
+        resource = pytest.importorskip("resource")
+        pytest.importorskip("fsspec")
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        rows = [Document(id=str(n), text="t" * 1000) for n in range(300)]
+        temporary = re.escape(tempfile.gettempdir())
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+            with pytest.raises(DataError, match=rf"folder {temporary} \(File too large\).*set TMPDIR"):
+                write_rows(f"memory://{tmp_path.name}/d.jsonl", rows, Document)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
     def test_parquet_without_its_package_names_the_extra(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

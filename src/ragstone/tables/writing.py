@@ -132,8 +132,11 @@ def open_rows(path: Place, row_type: type, *, force: bool = False, made_from: st
                 yield write
             partial_path(checked).replace(checked)
     except OSError as mistake:
+        # What storage says is a DataError already: of a URL, this is the folder where files become whole.
+        where = f" in the temporary folder {tempfile.gettempdir()}" if url else ""
+        room = " there, or set TMPDIR to a folder that has some" if url else ""
         raise DataError(
-            f"{path}: could not be written ({mistake.strerror}). Make room, then run again."
+            f"{path}: could not be written{where} ({mistake.strerror}). Make room{room}, then run again."
         ) from None
 
 
