@@ -1,9 +1,11 @@
 """What is wrong with a cluster is said before anything is paid for, with what to do."""
 
+import signal
+
 import pytest
 
-from ragstone.config import Settings, choose
-from ragstone.engine.cluster.starting import check_versions, connected, refusal
+from ragstone.config import EngineSection, Settings, choose
+from ragstone.engine.cluster.starting import check_versions, connected, cpus_here, refusal
 from ragstone.engine.cluster.troubles import explained
 from ragstone.errors import ConfigError, DataError
 from ragstone.version import __version__
@@ -56,3 +58,30 @@ def test_an_address_of_rays_client_is_refused_with_what_to_do(tmp_path):
     settings = choose(Settings(root=str(tmp_path)), "engine", kind="ray", address="ray://head:10001")
     with pytest.raises(ConfigError, match=r"(?s)Ray's client.*ray start --address"), connected(settings):
         pass
+
+
+def test_a_ray_that_is_started_here_gives_away_no_more_cpus_than_there_are():
+    assert cpus_here(EngineSection(workers=1), 2) == 1
+    assert cpus_here(EngineSection(workers=3, worker_cpus=0.5), 2) == 2
+    assert cpus_here(EngineSection(), 2) == 2
+    assert cpus_here(EngineSection(workers=50), 2) == 2  # and then there is no room for 50, which is said
+
+
+def test_sigterm_does_what_it_did_before_ray_was_started(monkeypatch, tmp_path):
+    ray = pytest.importorskip("ray")
+    before = signal.getsignal(signal.SIGTERM)
+
+    def takes_over(**_: object) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        raise ConnectionError("nobody is there")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", takes_over)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    engine = EngineSection(kind="ray", address="auto")
+    with (
+        pytest.raises(ConfigError, match="no Ray cluster at 'auto'"),
+        connected(Settings(engine=engine, root=str(tmp_path))),
+    ):
+        pass
+    assert signal.getsignal(signal.SIGTERM) == before

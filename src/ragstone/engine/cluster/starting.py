@@ -5,8 +5,10 @@ import logging
 import math
 import os
 import platform
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -64,21 +66,36 @@ def _start(engine: EngineSection) -> None:
 
     quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     if engine.address is None:
-        cpus = math.ceil((engine.workers or 0) * engine.worker_cpus) or os.cpu_count()
-        with _quiet_start():
+        with _quiet_start(), _kept_end():
             ray.init(
                 address="local",
-                num_cpus=cpus,
+                num_cpus=cpus_here(engine, os.cpu_count() or 1),
                 object_store_memory=STORE_BYTES,
                 include_dashboard=False,
                 **quiet,
             )
         return
     try:
-        with _quiet_start():
+        with _quiet_start(), _kept_end():
             ray.init(address=engine.address, **quiet)
     except (ConnectionError, TimeoutError, ValueError, RuntimeError) as mistake:
         raise ConfigError(refusal(engine.address, mistake)) from None
+
+
+def cpus_here(engine: EngineSection, room: int) -> int:
+    """Return how many CPUs a Ray on this machine gives away: what the workers need, at most what it has."""
+    return min(math.ceil((engine.workers or room) * engine.worker_cpus), room)
+
+
+@contextlib.contextmanager
+def _kept_end() -> Iterator[None]:
+    """After the block SIGTERM does what it did before: Ray would print its stack, and end with an abort."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
