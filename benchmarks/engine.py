@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # this file is no part of the package
 
 from tests.support.fake_openai import running, stats  # noqa: E402
-from tests.support.ray import kill_a_worker  # noqa: E402
+from tests.support.ray import kill_a_worker, nodes_of_a_cluster  # noqa: E402
 
 from ragstone.config import Settings, choose, load_settings  # noqa: E402
 from ragstone.engine import judge_rows, load_judges, open_session  # noqa: E402
@@ -180,13 +180,40 @@ def with_kills(n: int, seed: int) -> None:
     )
 
 
+def with_a_lost_node(n: int) -> None:
+    """Judge on two nodes of one worker each, take one away for good, and print what that cost."""
+    with running("--latency", str(LATENCY_S)) as base_url:
+        here = run(base_url, n, "local")
+    with running("--latency", str(LATENCY_S)) as base_url, sheet_of(n, base_url) as (folder, settings):
+        with nodes_of_a_cluster(2) as (address, remove):
+            settings = choose(settings, "engine", kind="ray", address=address, workers=2, block_rows=64)
+            gone = []
+
+            def take_away() -> None:
+                while stats(base_url)["n_requests"] < n // 4:
+                    time.sleep(0.05)
+                gone.append(time.perf_counter())
+                remove()
+
+            taking = threading.Thread(target=take_away, daemon=True)
+            taking.start()
+            there = asyncio.run(judged(folder, n, settings))
+            took = time.perf_counter() - gone[0]
+        again = stats(base_url)["n_asked_again"]
+    same = "byte-equal" if here.content == there.content else "DIFFERENT"
+    print(
+        f"\n{n:,} rows on 2 nodes, one taken away at a quarter and for good: file {same} to local's, ended "
+        f"{took:.0f} s later, calls paid twice {again}"
+    )
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--many", type=int, default=200_000, help="rows of the run whose memory is measured")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=["speed", "memory", "kills"])
+    parser.add_argument("--only", choices=["speed", "memory", "kills", "nodes"])
     options = parser.parse_args()
     print(
         f"{'':<26}{'rows/s':>9}{'':>9}{'CPU ms':>10}{'start s':>9}{'MB':>9}{'messages':>10}{'RPC/row':>10}"
@@ -199,6 +226,8 @@ def main() -> None:
             show(f"ray 2, {options.many:,} rows", run(base_url, options.many, "ray", 2), None, "<= 500 MB")
     if options.only in (None, "kills"):
         with_kills(options.rows // 2, seed=0)
+    if options.only in (None, "nodes"):
+        with_a_lost_node(options.rows // 5)
     mapped = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"\npeak of this process, with all that it maps: {mapped} MB")
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -22,6 +22,22 @@ def started_ray(cpus: int = 2) -> Iterator[None]:
         yield
     assert not ray.is_initialized()
     assert ray._private.worker._worker_logs_enabled  # a switch of Ray's that is ours for the run alone
+
+
+@contextlib.contextmanager
+def nodes_of_a_cluster(n: int) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Give the address of a cluster of n nodes with one CPU each, and what takes one away for good."""
+    from ray.cluster_utils import Cluster
+
+    small = {"object_store_memory": 100 * 2**20}
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **small}
+    )
+    nodes = [cluster.add_node(num_cpus=1, **small) for _ in range(n)]
+    try:
+        yield cluster.address, lambda: cluster.remove_node(nodes[0], allow_graceful=False)
+    finally:
+        cluster.shutdown()
 
 
 def worker_pids() -> list[int]:

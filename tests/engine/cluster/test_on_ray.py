@@ -45,12 +45,14 @@ def judged(
     *,
     judges: tuple[str, ...] = ("correctness",),
     caps: Caps | None = None,
+    ledger: str | None = None,
     **of_model: object,
 ) -> tuple[bytes, RunSummary]:
     """Return the file that judging n answers makes in a new folder, and its summary."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     settings = choose(fake.settings(root=folder, **of_model), "judge", model=fake.model)
     settings = choose(settings, "engine", kind=kind, workers=2, block_rows=8)
+    settings = choose(settings, "ledger", url=ledger)
     output = folder / "judgements.jsonl"
     summary = judge_sheet(sheet(folder, n), output, load_judges(judges), settings, caps=caps)
     return output.read_bytes(), summary
@@ -121,3 +123,17 @@ def test_no_cluster_at_the_address_is_said_within_seconds(tmp_path):
     with pytest.raises(ConfigError, match=words), connected(settings):
         pass
     assert time.monotonic() - started < 20
+
+
+def test_workers_with_a_database_pay_each_call_once_and_whoever_comes_after_them_pays_nothing(
+    ray_here, postgres, fake_openai, tmp_path
+):
+    url = postgres.url(postgres.new_schema())
+    there, told = judged(fake_openai, tmp_path, "ray", 60, ledger=url)
+    assert told.calls.made == fake_openai.n_requests == 48  # 60 rows, of which 12 lack a reference
+    for made in tmp_path.glob("*.jsonl"):
+        made.unlink()
+    here, told_here = judged(fake_openai, tmp_path, "local", 60, ledger=url)
+    assert here == there
+    assert (told_here.calls.made, told_here.calls.from_ledger) == (0, 48)
+    assert fake_openai.n_requests == 48

@@ -160,10 +160,12 @@ async def test_when_the_desk_is_gone_every_question_says_so(ledger):
     async def send(_payload: bytes, _wait: bool) -> bytes:
         raise ModelError("the desk is gone")
 
-    line = Line(send, lambda _told: None)
+    heard: list[ToWorker] = []
+    line = Line(send, heard.append)
     line.start()
     try:
         with pytest.raises(ModelError, match="the desk is gone"):
             await DeskLedger(line, offline=False).find(b"k")
+        assert Halt() in heard  # and no call is made any more
     finally:
         await asyncio.to_thread(line.close)

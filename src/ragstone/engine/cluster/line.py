@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from ragstone.engine.cluster.messages import (
     Found,
     Granted,
+    Halt,
     Heard,
     ToDesk,
     ToWorker,
@@ -149,6 +150,7 @@ class Line:
         with self._lock:
             self._lost = why
             waiting, self._waiting = list(self._waiting.values()), {}
+        self._heard(Halt())  # what is answered from now on could not be kept
         wrong: ToWorker = Wrong(0, "ModelError", why)
         for loop, answer in waiting:
             if not loop.is_closed():
