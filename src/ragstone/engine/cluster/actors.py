@@ -129,7 +129,10 @@ class StageWorker:
     """What Ray Data calls once for each lane; a call ends with the stage."""
 
     def __init__(self, begin: bytes, desk: DeskHandle) -> None:
-        """Start the loop. What is wrong with the stage is found at its first block."""
+        """Start the loop. What is wrong with the stage is found at its first block.
+
+        Raises RuntimeError where the loop cannot begin, e.g. because the desk is gone.
+        """
         self._begin = msgspec.msgpack.decode(begin, type=Begin)
         for name, text in self._begin.environment.items():
             os.environ.setdefault(name, text)
@@ -137,13 +140,16 @@ class StageWorker:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker: Worker | None = None
         self._line = Line(self._send, self._hear)
+        self._failed: Exception | None = None
         ready = threading.Event()
         # The process ends with the run, and with it the thread.
         thread = threading.Thread(
-            target=lambda: asyncio.run(self._live(ready)), name="ragstone-worker", daemon=True
+            target=lambda: asyncio.run(self._begun(ready)), name="ragstone-worker", daemon=True
         )
         thread.start()
         ready.wait()
+        if self._failed is not None:
+            raise RuntimeError(f"a worker could not begin: {self._failed}") from self._failed
 
     def __call__(self, batch: dict[str, "np.ndarray"]) -> dict[str, "np.ndarray"]:
         """Do blocks until there are no more; Ray calls it again when this process dies."""
@@ -151,6 +157,16 @@ class StageWorker:
             raise ValueError("the loop has not begun")
         asyncio.run_coroutine_threadsafe(self._lane(), self._loop).result()
         return batch
+
+    async def _begun(self, ready: threading.Event) -> None:
+        """Live; who waits for that to begin is told when it cannot."""
+        try:
+            await self._live(ready)
+        except Exception as mistake:
+            self._failed = mistake
+            raise
+        finally:
+            ready.set()
 
     async def _live(self, ready: threading.Event) -> None:
         import ray

@@ -40,6 +40,7 @@ def connected(settings: Settings) -> Iterator[Place]:
     # Read when Ray is imported or starts: no statistics to its makers, and no log lines among ours.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # a message after the end would join whichever Ray is near
     try:
         import ray
         import ray.data
