@@ -9,17 +9,14 @@ from ragstone.engine.cluster.spec import stage_spec
 from ragstone.engine.cluster.worker import Begin
 from ragstone.llm import Caps
 
-pytest.importorskip("ray")
-
-
-class NoDesk:
-    """A desk that is gone: it has no method to call."""
-
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_worker_that_finds_no_desk_says_so_and_does_not_wait(tmp_path, monkeypatch):
-    monkeypatch.setenv("RAY_ENABLE_AUTO_CONNECT", "0")
+def test_a_worker_that_cannot_begin_says_why_and_keeps_nobody_waiting(tmp_path, monkeypatch):
+    async def live(_worker, _ready):
+        raise ConnectionError("the desk is gone")
+
+    monkeypatch.setattr(StageWorker, "_live", live)
     spec = stage_spec("judge", Settings(root=str(tmp_path)), judges=[])
     begin = Begin(spec=spec, caps=Caps(), offline=True, secret=b"s", environment={})
-    with pytest.raises(RuntimeError, match="a worker could not begin"):
-        StageWorker(msgspec.msgpack.encode(begin), NoDesk())
+    with pytest.raises(RuntimeError, match="could not begin: the desk is gone"):
+        StageWorker(msgspec.msgpack.encode(begin), None)
