@@ -149,6 +149,7 @@ class StageWorker:
         thread.start()
         ready.wait()
         if self._failed is not None:
+            thread.join()
             raise RuntimeError(f"a worker could not begin: {self._failed}") from self._failed
 
     def __call__(self, batch: dict[str, "np.ndarray"]) -> dict[str, "np.ndarray"]:
@@ -162,9 +163,8 @@ class StageWorker:
         """Live; who waits for that to begin is told when it cannot."""
         try:
             await self._live(ready)
-        except Exception as mistake:
+        except Exception as mistake:  # noqa: BLE001 - told by __init__, or by the lanes that end with this loop
             self._failed = mistake
-            raise
         finally:
             ready.set()
 
