@@ -148,9 +148,7 @@ class StageWorker:
         )
         thread.start()
         ready.wait()
-        if self._failed is not None:
-            thread.join()
-            raise RuntimeError(f"a worker could not begin: {self._failed}") from self._failed
+        self._check_begun()
 
     def __call__(self, batch: dict[str, "np.ndarray"]) -> dict[str, "np.ndarray"]:
         """Do blocks until there are no more; Ray calls it again when this process dies."""
@@ -158,6 +156,10 @@ class StageWorker:
             raise ValueError("the loop has not begun")
         asyncio.run_coroutine_threadsafe(self._lane(), self._loop).result()
         return batch
+
+    def _check_begun(self) -> None:
+        if self._failed is not None:
+            raise RuntimeError(f"a worker could not begin: {self._failed}") from self._failed
 
     async def _begun(self, ready: threading.Event) -> None:
         """Live; who waits for that to begin is told when it cannot."""

@@ -5,7 +5,6 @@ from typing import TypeVar
 
 import msgspec
 
-from ragstone.config import choose
 from ragstone.engine.cluster.spec import Builder, Made, StageSpec, Work, stage_spec
 from ragstone.engine.mapping import RowWork
 from ragstone.engine.session import Session
@@ -44,9 +43,7 @@ async def map_on_cluster(
     """Yield what map_rows yields here."""
     from ragstone.engine.cluster.driver import map_blocks
 
-    # A worker is given rows, and hands none on: there a stage is that of one process.
-    settings = choose(session.settings, "engine", kind="local")
-    spec = stage_spec(work.name, settings, listening=session.call_log.listening, **arguments)
+    spec = stage_spec(work.name, session.settings, listening=session.call_log.listening, **arguments)
     decode, exchange = msgspec.json.Decoder(work.out).decode, msgspec.json.Decoder(Exchange).decode
     async for made in map_blocks(spec, lambda: map(_encode, rows()), session, n_rows=n_rows):
         yield decode(made.rows[0]), [exchange(one) for one in made.heard]
