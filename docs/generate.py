@@ -367,7 +367,7 @@ def _fields_as_code(kind: type) -> str:
     assert isinstance(node, ast.ClassDef)
     fields = [_code(part) for part in node.body if isinstance(part, ast.AnnAssign)]
     own = [
-        f"@property\ndef {part.name}(self) -> {ast.unparse(part.returns)}: ..."
+        f"@property\ndef {part.name}(self) -> {_code(part.returns)}: ..."
         for part in node.body
         if isinstance(part, ast.FunctionDef) and part.returns and _is_property(part)
     ]

@@ -136,7 +136,7 @@ def test_only_system_of_each_is_compared_whatever_its_name():
 
 def test_systems_without_a_counterpart_are_refused_until_they_are_named():
     a, b = systems("x", "y"), systems("z")
-    assert "A has the systems x, y, B has z. Say which: --system-a NAME" in refusal(a, b)
+    assert "A has the systems x, y, B has z. Say which two: system_a and system_b" in refusal(a, b)
     assert match(a, b, systems=("y", None)).systems == [("y", "z")]
     assert match(a, a, systems=("x", "y")).systems == [("x", "y")]
     assert "has no system 'q'" in refusal(a, b, systems=("q", None))

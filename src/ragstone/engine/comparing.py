@@ -48,7 +48,7 @@ def compare(
     if _same_place(a, b) and system_a == system_b:
         raise DataError(
             f"{a}: A and B are the same run, so nothing can differ. Name another one; two systems of one run "
-            "are compared with --system-a NAME --system-b NAME."
+            "are compared by naming them: system_a and system_b (--system-a NAME --system-b NAME)."
         )
     asked = _questions(questions)
     return compare_judged(

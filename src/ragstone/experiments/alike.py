@@ -111,7 +111,7 @@ def _systems(a: Judged, b: Judged, given: tuple[str | None, str | None]) -> list
             a,
             b,
             [f"A has the systems {', '.join(ours)}, B has {', '.join(theirs)}"],
-            "Say which: --system-a NAME --system-b NAME.",
+            "Say which two: system_a and system_b (--system-a NAME --system-b NAME).",
         )
     return both
 

@@ -243,3 +243,8 @@ def test_labels_that_do_not_fit_are_all_named_and_none_is_taken():
     assert "7 is not on the scale of this queue (0, 1)" in words
     assert "holds no answer of system 'default' to it" in words
     assert "it is of 'tone'" in words
+
+
+def test_a_name_that_settles_differences_is_no_annotator():
+    with pytest.raises(DataError, match="'adjudicator ann' is no annotator"):
+        make_queue(plan(annotators=["bob", "adjudicator ann"]), material())

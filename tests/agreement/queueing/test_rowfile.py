@@ -199,3 +199,10 @@ def test_a_folder_that_cannot_be_written_to_is_told(tmp_path):
     blocked.write_text("a file where the folder should be")
     with pytest.raises(DataError, match=r"could not be written|cannot be written"):
         opened(blocked / "x.jsonl").put([row("q1")])
+
+
+def test_a_device_in_the_place_of_the_file_is_not_read(tmp_path):
+    endless = tmp_path / "x.jsonl"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises(DataError, match="is no file"):
+        opened(endless).rows()

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ragstone.agreement.measured import by_judge
+from ragstone.agreement.pairing import ADJUDICATOR
 from ragstone.agreement.queueing.choosing import Choice, Chosen, choose
 from ragstone.agreement.queueing.queue import NAME, Example, Item, Queue, Reference, Rubric, deal
 from ragstone.errors import DataError
@@ -59,6 +60,11 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
         raise DataError(
             f"{plan.name!r} cannot be the name of a queue: take letters, digits, - and _, at most 60, such "
             "as harvest-2."
+        )
+    taken = next((name for name in plan.annotators if name.startswith(ADJUDICATOR)), None)
+    if taken is not None:
+        raise DataError(
+            f"{taken!r} is no annotator: a label under such a name decides between those of others."
         )
     texts = {(row.question_id, row.system): row for row in material.answers}
     tags = {key: found for key, row in texts.items() if (found := _tags(row, material.questions))}

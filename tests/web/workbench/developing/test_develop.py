@@ -11,6 +11,7 @@ from tests.support.judged_drafts import judge_text, project
 from tests.support.scripts import always
 from tests.support.workbench import opened
 
+from ragstone.config import ModelSettings
 from ragstone.engine.developing.project import copy_of
 from ragstone.engine.developing.store import DevelopmentStore
 from ragstone.judging import judge_names, load_judge, parse_judge
@@ -287,6 +288,13 @@ def test_the_threshold_of_the_settings_is_the_one_to_begin_with(settings):
     )
     with at(cut) as client:
         assert 'value="2.5"' in client.get(f"{OWN}/develop").text
+
+
+def test_a_model_of_no_transport_is_not_offered(settings):
+    named = {"away/model": ModelSettings(), "openai/kept": ModelSettings()}
+    with at(msgspec.structs.replace(settings, models=named)) as client:
+        page = client.get(f"{OWN}/develop").text
+    assert ("away/model" in page, "openai/kept" in page) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from ragstone.errors import ConfigError
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.combined.members import asks_default
 from ragstone.llm import Caps, parse_caps
+from ragstone.llm.door import TRANSPORTS
 
 LINE = re.compile(r"\.toml:(\d+):|\bline (\d+)")
 
@@ -83,9 +84,10 @@ def settings_of(settings: Settings, asked: Asked) -> Settings:
 
 
 def models_of(settings: Settings) -> list[str]:
-    """Return the models that may be asked: the judge's own first, then those with a table."""
+    """Return the models that may be asked: the judge's own first, then those with a table, if any can be."""
     own = [settings.judge.model] if settings.judge.model else []
-    return list(dict.fromkeys([*own, *settings.models]))
+    known = [name for name in settings.models if name.partition("/")[0] in TRANSPORTS]
+    return list(dict.fromkeys([*own, *known]))
 
 
 def caps_of(asked: Asked) -> Caps:
