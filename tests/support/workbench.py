@@ -112,6 +112,7 @@ def peopled(settings: Settings, **serve: object) -> Iterator[People]:
     chosen = msgspec.structs.replace(settings.serve, **{"host": "0.0.0.0", **serve})
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(passwords, "_hasher", _quick))
+        passwords._nobodys.cache_clear()  # another test may have made it with the real parameters
         yield People(msgspec.structs.replace(settings, serve=chosen), stack)
 
 

@@ -195,7 +195,8 @@ def kept_rows(folder: Path) -> None:
     assert thumb["question_id"] in {row["question_id"] for row in rows}
     assert "5 to 10 pounds" in thumb["rationale"]
     everything = "".join(file.read_text("utf-8") for file in (folder / "logs").glob("*.jsonl"))
-    assert "712" not in everything
+    assert "712 345" not in everything
+    assert "345678" not in everything
 
 
 @pytest.fixture
