@@ -47,7 +47,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def on(settings: Settings, kind: str) -> Settings:
-    return choose(settings, "engine", kind=kind, workers=2, block_rows=2)
+    # One worker, for each that starts takes seconds; test_on_ray.py has two.
+    return choose(settings, "engine", kind=kind, workers=1, block_rows=2)
 
 
 @pytest.mark.real
