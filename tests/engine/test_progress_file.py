@@ -2,32 +2,19 @@
 
 import contextlib
 import os
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.support.run_progress import told_of_a_run
 
 from ragstone.engine.progress import Advance, State, silent
-from ragstone.engine.progress_file import FILE, SILENT_S, RunProgress, read_progress, told_on_disk
+from ragstone.engine.progress_file import FILE, SILENT_S, read_progress, told_on_disk
 from ragstone.errors import ModelError, Stopped
 
-TOLD = RunProgress(
-    stage="judging",
-    done=30,
-    total=100,
-    made=12,
-    in_flight=3,
-    retries=1,
-    spent_usd=0.25,
-    started=1000.0,
-    stage_started=1010.0,
-    updated=1025.0,
-    pid=os.getpid(),
-    host=socket.gethostname(),
-)
+TOLD = told_of_a_run()
 
 
 def test_a_stage_is_told_while_it_goes_on_and_gone_afterwards(tmp_path: Path) -> None:

@@ -56,11 +56,15 @@ def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotoni
     ) -> Response[str]:
         """Give a page of questions: the newest, or the worst in a metric."""
         desk.check_admin(request)
-        chosen = Filter(text=text or None, tags={tag: value} if tag and value else {})
-        rank = int(gap) if gap.isdecimal() else 0
-        return monitor_page(await asyncio.to_thread(shown.questions, chosen, metric, rank, page))
+        chosen = chosen_by(tag, value, text)
+        return monitor_page(await shown.questions(chosen, metric, gap, page))
 
     return [monitor, questions]
+
+
+def chosen_by(tag: str, value: str, text: str) -> Filter:
+    """Return which questions an address asks for; a tag without a value narrows nothing."""
+    return Filter(text=text or None, tags={tag: value} if tag and value else {})
 
 
 def monitor_page(html: str) -> Response[str]:
@@ -112,8 +116,15 @@ class MonitorPages:
             )
         return render_monitor(look, served=self._root, back=self._back)
 
-    def questions(self, chosen: Filter, metric: str, gap: int, page: int) -> str:
-        """Return a page of questions. Raises Refused for a metric and a gap that there are not."""
+    async def questions(self, chosen: Filter, metric: str, gap: str, page: int) -> str:
+        """Return a page of questions. Raises Refused for a metric and a gap that there are not.
+
+        gap: its rank as the address has it; what is no number is no gap.
+        """
+        rank = int(gap) if gap.isdecimal() else 0
+        return await asyncio.to_thread(self._questions, chosen, metric, rank, page)
+
+    def _questions(self, chosen: Filter, metric: str, gap: int, page: int) -> str:
         with self._open() as store:
             best, kept = store.best(), load_gaps(store)
             choices = drawn_metrics(best, store.cells(tag=""))

@@ -1,8 +1,6 @@
 """Comparisons, data sets, judges, report cards, the monitor and live progress in the workbench."""
 
 import json
-import os
-import socket
 import time
 from pathlib import Path
 
@@ -10,30 +8,18 @@ import msgspec
 import pytest
 from tests.report.conftest import JUDGEMENTS, QUESTIONS, card, summary_of
 from tests.support.judged_runs import answers, judged, questions, write_run
+from tests.support.run_progress import told_of_a_run
 from tests.web.workbench.conftest import Client
 
 from ragstone.engine.comparing import compare
-from ragstone.engine.progress_file import FILE, RunProgress, read_progress
+from ragstone.engine.progress_file import FILE, read_progress
 from ragstone.records import Question
 from ragstone.report.compare_words import metric_told, outcome
 from ragstone.tables import write_rows
 from ragstone.web.workbench.live import lasting, progressed
 
 EVIL = "<script>alert('x')</script>"
-TOLD = RunProgress(
-    stage="judging",
-    done=30,
-    total=100,
-    made=1200,
-    in_flight=3,
-    retries=0,
-    spent_usd=0.25,
-    started=1000.0,
-    stage_started=1010.0,
-    updated=1025.0,
-    pid=os.getpid(),
-    host=socket.gethostname(),
-)
+TOLD = msgspec.structs.replace(told_of_a_run(), made=1200, retries=0)
 
 
 def two_runs(project: Path) -> None:

@@ -1,14 +1,12 @@
 """The monitor in the workbench: its page and its questions, as the server of the assistant has them."""
 
-import asyncio
 from typing import Annotated
 
 from litestar import Response, get
 from litestar.params import FromQuery, QueryParameter
 
 from ragstone.assistant.api.problems import Refused
-from ragstone.monitor.showing import Filter
-from ragstone.web.monitor_routes import monitor_page
+from ragstone.web.monitor_routes import chosen_by, monitor_page
 from ragstone.web.workbench.desk import AtWorkbench
 from ragstone.web.workbench.frame import page
 from ragstone.web.workbench.person import AnyRequest, person_of
@@ -42,9 +40,8 @@ async def questions(
 ) -> Response[str]:
     """Give a page of questions: the newest, or the worst in a metric."""
     person_of(request)
-    chosen = Filter(text=text or None, tags={tag: value} if tag and value else {})
-    rank = int(gap) if gap.isdecimal() else 0
-    return monitor_page(await asyncio.to_thread(bench.monitor.questions, chosen, metric, rank, page))
+    chosen = chosen_by(tag, value, text)
+    return monitor_page(await bench.monitor.questions(chosen, metric, gap, page))
 
 
 ROUTES = (monitor, questions)
