@@ -158,6 +158,25 @@ def test_grades_are_called_what_the_judge_calls_them():
     assert card_of(judgements, labels).names == ["wrong", "right"]
 
 
+def test_words_for_wrong_and_right_are_not_those_of_grades_0_and_1_of_a_wider_scale():
+    card = card_of(*sheets([0, 1, 1, 3], [0, 1, 2, 3], scale=(0, 3)))
+    assert card.names == ["0", "1", "2", "3"]
+    assert card.constant is not None
+    assert card.constant.name == "always answering '1'"
+    halves = card_of(*sheets([0, 0.5, 1, 1], [0, 0.5, 1, 0]))
+    assert halves.names == ["0", "0.5", "1"]
+
+
+def test_scores_cut_at_a_threshold_are_not_called_what_the_judge_calls_its_grades():
+    judgements, labels = sheets([0, 0, 1, 1], [0, 1, 2, 3], scale=(0, 3))
+    rows = [
+        msgspec.structs.replace(row, label=name, metric="help")
+        for row, name in zip(judgements, ("none", "little", "some", "much"), strict=True)
+    ]
+    assert card_of(rows, labels, threshold=2).names == ["0", "1"]
+    assert card_of(judgements, labels, threshold=2).names == ["wrong", "right"]
+
+
 def test_calibration_worked_by_hand_without_a_threshold():
     # 80 said of four answers, three right; 20 said of four, one right. Error 0.05 each; Brier as below.
     card = card_of(*sheets([1, 1, 1, 0, 1, 0, 0, 0], [80] * 4 + [20] * 4, scale=(0, 100)))

@@ -97,6 +97,14 @@ def test_page_holds_the_whole_card(tmp_path):
         assert words in page.text, words
 
 
+def test_grades_of_a_wider_scale_stand_as_numbers_also_on_cards_that_do_not_name_them():
+    card = msgspec.structs.replace(
+        cards()[0], categories=[0.0, 1.0, 2.0, 3.0], names=[], confusion=[[1] * 4] * 4, per_grade=[]
+    )
+    assert "judge (columns) 0 1 2 3" in Page(render_cards([card])).text
+    assert "people 1, judge 0" in shown(card)
+
+
 def test_page_and_terminal_say_which_answers_people_and_judge_rest_on():
     # q1 of both systems is tied: 78 settled answers, alpha of all 80.
     card = cards()[0]

@@ -35,7 +35,7 @@ def constant_baseline(
     grades, counts = np.unique(comparison.human, return_counts=True)
     grade = float(grades[counts.argmax()])
     return _baseline(
-        f"always answering '{grade_name(metric, grade)}'",
+        f"always answering '{grade_name(metric, grade, comparison.categories)}'",
         exact_matches(comparison.human, comparison.judge),
         exact_matches(comparison.human, np.full_like(comparison.human, grade)),
         clusters,

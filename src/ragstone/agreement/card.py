@@ -1,6 +1,6 @@
 """The report card of a judge: what a reader needs to decide how far to trust it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -15,9 +15,13 @@ GRADE_WORDS = {
 }
 
 
-def grade_name(metric: str, grade: float) -> str:
-    """Return what a grade is called in this metric: a word where there is one, else the number."""
-    return GRADE_WORDS.get(metric, {}).get(grade, f"{grade:g}")
+def grade_name(metric: str, grade: float, grades: Collection[float]) -> str:
+    """Return what a grade is called beside the others of its scale: a word or its number.
+
+    The metric's words hold for a scale all of whose grades they name: on a scale of 0 to 3 a 1 is not right.
+    """
+    words = GRADE_WORDS.get(metric, {})
+    return words[grade] if grade in words and words.keys() >= {*grades} else f"{grade:g}"
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,17 +49,19 @@ def grade_agreements(
     ]
 
 
-def grade_names(categories: Sequence[float], metric: str, rows: Sequence[Judgement]) -> list[str]:
+def grade_names(comparison: Comparison, metric: str, rows: Sequence[Judgement]) -> list[str]:
     """Return what each grade is called: by the metric, else by the judge's own labels, else its number.
 
-    A judge's label counts if it always stands for the same score and is short.
+    A judge's label counts if it always stands for the same score and is short. Labels of scores that were cut
+    at a threshold are not those of the grades that came of it.
     """
+    categories = comparison.categories
     labels: dict[float, set[str | None]] = {}
     for row in rows:
-        if row.score is not None:
+        if row.score is not None and comparison.threshold is None:
             labels.setdefault(row.score, set()).add(row.label)
     own = {score: next(iter(given)) or "" for score, given in labels.items() if len(given) == 1}
-    known = [grade_name(metric, grade) for grade in categories]
+    known = [grade_name(metric, grade, categories) for grade in categories]
     return [
         own[grade]
         if name == f"{grade:g}" and 0 < len(own.get(grade, "")) <= LONGEST_NAME and _is_word(own[grade])

@@ -170,7 +170,7 @@ def report_card(
         humans=with_alpha(people, raters, **drawn),
         agreement=agreement,
         categories=comparison.categories,
-        names=grade_names(comparison.categories, one.judge.metric, pairs.rows),
+        names=grade_names(comparison, one.judge.metric, pairs.rows),
         confusion=_confusion(comparison),
         per_grade=grade_agreements(comparison, clusters, **drawn),
         calibration=calibration_of(comparison, one.scale, clusters, **drawn),
@@ -225,10 +225,10 @@ def _conclusion(
     """Return whether the judge beats its baselines, and the verdict."""
     if one.comparison is None:
         return None, nothing_scored(one.pairs.statuses, one.pairs.n_tuned)
-    human = one.comparison.human
+    human, grades = one.comparison.human, one.comparison.categories
     if "exact agreement" in agreement and human.min() == human.max():
-        return None, one_grade_only(grade_name(one.judge.metric, float(human[0])), agreement)
-    yes = grade_name(one.judge.metric, 1.0) if one.comparison.categories == [*YES_NO] else None
+        return None, one_grade_only(grade_name(one.judge.metric, float(human[0]), grades), agreement)
+    yes = grade_name(one.judge.metric, 1.0, grades) if grades == [*YES_NO] else None
     return better_than_all(baselines), verdict(agreement, baselines, people, yes, ranking)
 
 

@@ -31,7 +31,7 @@ def title(card: ReportCard) -> str:
 
 def names(card: ReportCard) -> list[str]:
     """Return what each grade of the card is called."""
-    return card.names or [grade_name(card.metric, grade) for grade in card.categories]
+    return card.names or [grade_name(card.metric, grade, card.categories) for grade in card.categories]
 
 
 def grade(card: ReportCard, value: float) -> str:

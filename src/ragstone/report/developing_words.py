@@ -1,8 +1,8 @@
 """What developing a judge found, in words: the same in the terminal and in the workbench."""
 
-from ragstone.agreement.card import grade_name
 from ragstone.agreement.developing.development import Change, Development, Move, Version
 from ragstone.records import Status
+from ragstone.report.card_words import names
 from ragstone.report.compare_words import signed, signed_interval
 from ragstone.report.wording import STATUS_WORDS, count, interval, number, plural
 from ragstone.statistics import Estimate
@@ -100,9 +100,7 @@ def grade_told(found: Development, score: float) -> str:
     """Return a score, with what its grade is called where it is one."""
     card = found.after.card
     if score in card.categories and card.threshold is None:
-        return (card.names or [grade_name(card.metric, grade) for grade in card.categories])[
-            card.categories.index(score)
-        ]
+        return names(card)[card.categories.index(score)]
     return f"{score:.4g}".replace("-", "−")
 
 

@@ -7,7 +7,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragstone.agreement.card import grade_name
 from ragstone.errors import DataError
 from ragstone.report import wording
 from ragstone.report.corrected import corrected_of, halving, labelled_share
@@ -79,7 +78,7 @@ def environment() -> "Environment":
         lstrip_blocks=True,
     )
     words = {name: value for name, value in vars(wording).items() if callable(value)}
-    made.globals.update(words, rank_bars=rank_bars, told=told, grade_name=grade_name)
+    made.globals.update(words, rank_bars=rank_bars, told=told)
     made.globals.update(groupings=groupings, headline_measures=headline_measures, remarks=remarks)
     made.globals.update(corrected_of=corrected_of, halving=halving, labelled_share=labelled_share)
     return made

@@ -263,7 +263,7 @@ def _constant(
     )
     if value is None:
         return []
-    name = f"always '{grade_name(metric, grade)}'" if exact else f"always {grade:.3g}"
+    name = f"always '{grade_name(metric, grade, like.categories)}'" if exact else f"always {grade:.3g}"
     n = len(answers.keys)
     return [
         Candidate(

@@ -79,10 +79,9 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
         """Return what each grade means: in the rubric, else of the metric, else yes and no, else its
         number."""
         numbers = [f"{grade:g}" for grade in self.grades]
-        named = numbers
-        if self.scale == (0.0, 1.0):  # on another scale the metric's word for 1 is not the second grade's
-            words = [grade_name(self.metric, grade) for grade in self.grades]
-            named = ["no", "yes"] if words == numbers else words
+        named = [grade_name(self.metric, grade, self.grades) for grade in self.grades]
+        if named == numbers and self.scale == (0.0, 1.0):
+            named = ["no", "yes"]
         told = self.rubric.grades if self.rubric else {}
         return [told.get(f"{grade:g}", name) for grade, name in zip(self.grades, named, strict=True)]
 
