@@ -186,6 +186,29 @@ def test_a_drop_that_the_canaries_do_not_share_is_the_applications():
     assert alarm.says.startswith("the canaries agree")
 
 
+@pytest.mark.parametrize("canaries", [None, rounds(*[0.9] * 9, judges=[JUDGE] * 9)])
+def test_a_drop_that_a_judge_without_a_model_found_is_the_applications(canaries):
+    cells = days(dropped(32, by=0.2), metric="grounding", judge="grounding 1 none")
+    [alarm] = alarms(cells, SECTION, canaries=canaries)
+    assert (alarm.cause, alarm.canaries, alarm.corrected) == ("application", None, None)
+    assert alarm_line(alarm).endswith(": the judge asks no model, so it cannot have drifted")
+
+
+def test_a_drop_in_what_people_say_has_an_unknown_cause():
+    [alarm] = alarms(days(dropped(32, by=0.2), metric="feedback", judge="people"), SECTION)
+    assert alarm.cause == "unknown"
+
+
+def test_another_judge_whose_scores_no_canary_compares_is_still_known_to_be_one():
+    for old, new in (("grounding 1 none", "grounding 2 none"), (JUDGE, "faithfulness 1 none")):
+        cells = [*days([0.85] * 40, judge=old), *days([0.6] * 40, begin=40, judge=new)]
+        [alarm] = alarms(cells, SECTION, canaries=rounds(*[0.9] * 9, judges=[JUDGE] * 9))
+        assert alarm.says == (
+            f"the judge changed from {old} to {new}; by how much that moves scores is not known: no canaries "
+            "of both"
+        )
+
+
 def test_a_judge_that_drifts_is_an_alarm_even_if_no_mean_moved():
     moved = rounds(*[0.9] * 3, *[0.1] * 3, judges=[JUDGE] * 6)
     [alarm] = alarms(days([0.85] * 50), SECTION, canaries=moved)

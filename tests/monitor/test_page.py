@@ -13,6 +13,7 @@ from tests.support.browser import opened_tab
 from tests.support.monitor_store import MODEL, fill, row
 
 from ragstone.config import MonitorSection
+from ragstone.monitor.causes import NO_DRIFT
 from ragstone.monitor.gaps import find_gaps
 from ragstone.monitor.kept_gaps import keep_gaps
 from ragstone.monitor.look import look_at
@@ -76,6 +77,21 @@ def test_what_a_product_owner_looks_for_stands_first(look):
     assert "28 timed out" in top  # one of twenty a day, in 28 days
     assert "By judges that nobody has measured against people on this task." in top
     assert "1,200 exchanges, 2026-03-01 to 2026-04-29" in top
+
+
+def test_where_no_judge_asks_a_model_no_drift_is_said_to_be_unknown(look):
+    def without_model(row):
+        mean = msgspec.structs.replace(row.mean, judge=row.mean.judge.replace(MODEL, "none"))
+        return msgspec.structs.replace(row, mean=mean)
+
+    words = "no judge asks a model, so none can drift"
+    free = msgspec.structs.replace(look, rows=[without_model(row) for row in look.rows])
+    assert words in render_monitor(free)
+    assert words not in render_monitor(msgspec.structs.replace(look, rows=[*free.rows, look.rows[0]]))
+    [alarm] = look.open_alarms
+    fixed = msgspec.structs.replace(alarm, cause=NO_DRIFT.cause, says=NO_DRIFT.says)
+    top = render_monitor(msgspec.structs.replace(free, alarms=[fixed]))
+    assert "The application changed, not the judge: the judge asks no model" in top
 
 
 def test_each_mean_stands_beside_its_denominator_and_other_statuses(look):

@@ -15,10 +15,11 @@ import msgspec
 from ragstone.config import MonitorSection
 from ragstone.monitor.alarm import Alarm, Best
 from ragstone.monitor.canaries import Canaries, judge_changes, judge_shift
-from ragstone.monitor.causes import cause_of
+from ragstone.monitor.causes import NO_DRIFT, cause_of
 from ragstone.monitor.cell import Cell
 from ragstone.monitor.changing import Change, changes_of
 from ragstone.monitor.folding import folded
+from ragstone.monitor.scored import cannot_drift
 from ragstone.monitor.shifts import JudgeChange
 from ragstone.monitor.streams import Level, N, Stream, level_of, streams_of
 
@@ -81,7 +82,7 @@ def _alarm(change: Change, later: Change | None, canaries: Canaries | None, best
     after = level_of(stream.sums[change.at : later.at if later else None])
     since, compared = stream.day(change.at), stream.day(change.begin)
     shift = judge_shift(canaries, since, [stream.judge], compared).get(stream.metric) if canaries else None
-    found = cause_of(before, after, shift)
+    found = NO_DRIFT if cannot_drift(stream.judge) else cause_of(before, after, shift)
     return Alarm(
         metric=stream.metric,
         tag=stream.tag,
@@ -129,8 +130,12 @@ def _named(streams: Sequence[Stream], canaries: Canaries | None) -> list[Alarm]:
 
 def _renamed(old: Stream, new: Stream, canaries: Canaries | None) -> Alarm:
     before, after = level_of(old.sums[: (new.first - old.first).days]), level_of(new.sums)
-    shifts = judge_shift(canaries, new.first, [old.judge, new.judge], old.first) if canaries else {}
-    found = cause_of(before, after, shifts.get(new.metric))
+    judges = [old.judge, new.judge]
+    fixed = any(map(cannot_drift, judges))  # such a judge is asked about no canary, so none compares the two
+    shifts = judge_shift(canaries, new.first, judges, old.first) if canaries and not fixed else {}
+    shift = shifts.get(new.metric)
+    found = cause_of(before, after, shift)
+    moved = found.says if shift else "by how much that moves scores is not known: no canaries of both"
     return Alarm(
         metric=new.metric,
         tag="",
@@ -146,8 +151,8 @@ def _renamed(old: Stream, new: Stream, canaries: Canaries | None) -> Alarm:
         e_value=None,
         alpha=None,
         cause="both" if found.cause == "both" else "judge",
-        says=f"the judge changed from {old.judge} to {new.judge}; {found.says}",
-        canaries=shifts.get(new.metric),
+        says=f"the judge changed from {old.judge} to {new.judge}; {moved}",
+        canaries=shift,
         corrected=found.corrected,
     )
 

@@ -19,6 +19,10 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     corrected: Level | None = None
 
 
+NO_DRIFT = Found(cause="application", says="the judge asks no model, so it cannot have drifted")
+"""The cause of a change that a judge without a model found: no canary need be judged to know it."""
+
+
 def cause_of(before: Level, after: Level, shift: Shift | None) -> Found:
     """Return what caused a change, by how far the judge moved on frozen answers at the same time.
 

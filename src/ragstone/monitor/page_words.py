@@ -4,7 +4,7 @@ from datetime import date
 
 from ragstone.monitor.alarm import Alarm
 from ragstone.monitor.look import RECENT_DAYS, Look, Row
-from ragstone.monitor.scored import PEOPLE
+from ragstone.monitor.scored import PEOPLE, cannot_drift
 from ragstone.monitor.trend_charts import FIRST
 from ragstone.monitor.trends import Point
 from ragstone.records import STATUSES
@@ -213,6 +213,9 @@ def _spent(look: Look) -> str:
 
 
 def _frozen(look: Look) -> str:
+    judges = {row.mean.judge for row in look.rows} - {PEOPLE}
+    if judges and all(map(cannot_drift, judges)):
+        return "none are needed: no judge asks a model, so none can drift"
     if look.rounds:
         n, again = look.rounds
         return f"{plural(n, 'answer')}, judged again {plural(again, 'time')}: they tell a change of the judge"

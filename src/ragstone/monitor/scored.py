@@ -3,7 +3,7 @@
 import msgspec
 
 from ragstone.judging import Judge
-from ragstone.records import Judgement, Status
+from ragstone.records import NO_MODEL, Judgement, Status
 
 PASSING: frozenset[Status] = frozenset({"timeout", "rate_limited", "error"})
 """A judge that could not answer: it is asked again in a later run, TRIES times at most."""
@@ -62,6 +62,11 @@ def _reason(row: Judgement) -> str | None:
 def judge_of(judge: str, version: int, model: str) -> str:
     """Return who judged, as cells name it: name, version and model, with spaces between them."""
     return judge if judge == PEOPLE else f"{judge} {version} {model}"
+
+
+def cannot_drift(judge: str) -> bool:
+    """Return whether a judge, as cells name it, asks no model: the same answer always gets the same score."""
+    return judge.endswith(f" {NO_MODEL}")
 
 
 def best_of(judges: list[Judge]) -> dict[str, str]:
