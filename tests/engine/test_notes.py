@@ -2,9 +2,16 @@ from types import SimpleNamespace
 
 import msgspec
 
-from ragstone.engine.notes import failed_answers_notes, fitted_notes, plain_notes, unranked_notes
+from ragstone.config import RetrieveSection
+from ragstone.engine.notes import (
+    failed_answers_notes,
+    fitted_notes,
+    plain_notes,
+    ranking_notes,
+    unranked_notes,
+)
 from ragstone.judging import load_judge, summarise
-from ragstone.records import NO_MODEL, Judgement
+from ragstone.records import NO_MODEL, Judgement, Ranking
 
 
 def judged(metric, model, judge="one"):
@@ -83,3 +90,13 @@ def test_answers_that_failed_are_told_once_and_not_as_failures_of_each_judge():
     ]
     assert not [note for note in plain_notes(summarise(rows)) if "failed" in note]
     assert failed_answers_notes(summarise([judged("correctness", NO_MODEL)])) == []
+
+
+def test_questions_that_were_fused_by_document_are_counted():
+    rankings = [
+        Ranking(question_id=name, retriever="both", items=[], metadata=noted)
+        for name, noted in {"a": {"fused_by": "document"}, "b": None, "c": {"error": "slow"}}.items()
+    ]
+    notes = ranking_notes(rankings, [], RetrieveSection())
+    assert any(note.startswith("1 of 3 questions were fused by document") for note in notes)
+    assert not any("fused" in note for note in ranking_notes(rankings[1:], [], RetrieveSection()))

@@ -310,6 +310,24 @@ async def test_wrong_declarations_are_met_with_the_fix(fake, given, says):
         await ask(fake, **given)
 
 
+@pytest.mark.parametrize("found", [{}, {"text": "Maize needs water. Much of it."}])
+async def test_whole_documents_are_fused_with_chunks_by_document(fake, found):
+    halves = [
+        Chunk(id="d0#0", document_id="d0", text="Maize needs water.", start=0, end=18),
+        Chunk(id="d0#1", document_id="d0", text="Much of it.", start=19, end=30),
+        CHUNKS[1],
+    ]
+    fake.script = results({"document_id": "d1"}, {"document_id": "d0"} | found)
+    both = {"both": HybridSettings(of=["bm25", "mine"], fusion="ranks")}
+    (ranking,) = await ask(fake, chunks=halves, name="both", retrievers=both)
+    # BM25 has the first half of d0 alone. d0: 1/61 + 1/62, d1: 1/61.
+    assert [(item.document_id, item.start, item.end) for item in ranking.items] == [
+        ("d0", 0, 18),
+        ("d1", None, None),
+    ]
+    assert ranking.metadata == {"fused_by": "document"}
+
+
 async def test_it_is_a_retriever_like_any_other(fake):
     fake.script = results(
         {"document_id": "d1", "text": "Wheat needs sun."}, {"document_id": "d1", "text": "Wheat"}

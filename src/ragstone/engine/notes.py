@@ -193,6 +193,12 @@ def ranking_notes(
     if kept:
         reasons = ", ".join(f"{n} {reason}" for reason, n in kept.items())
         notes.append(f"{kept.total()} questions were not reranked and keep their first order: {reasons}.")
+    n_fused = sum(noted.get("fused_by") == "document" for noted in told.values())
+    if n_fused:
+        notes.append(
+            f"{n_fused} of {len(rankings)} questions were fused by document, for the retrievers bring pieces "
+            "that cannot meet, such as chunks and whole documents. Such a ranking names a document once."
+        )
     n_cut = sum(noted.get("cut", 0) for noted in told.values())
     if n_cut:
         notes.append(

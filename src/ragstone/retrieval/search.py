@@ -58,8 +58,8 @@ async def build_search(name: str, chunks: Sequence[Chunk], means: SearchMeans | 
     name: a key of RETRIEVERS or of `means.retrievers`. A chunk is searched by its document's title
     (`metadata["title"]`, see corpus) and its text. Equal scores are in the order of `chunks`. A blank
     question gets an empty ranking; questions with the same text are searched once. What went wrong with a
-    single question stands in its ranking's `metadata` (see remote.py, rerank.py; `no_chunk_has`: tags of the
-    question that no chunk has).
+    single question stands in its ranking's `metadata` (see remote.py, rerank.py, fusion.py; `no_chunk_has`:
+    tags of the question that no chunk has).
 
     Raises ConfigError for an unknown retriever, one that is made from itself, a tag that no chunk has, a
     missing embedder or k < 1; DataError without chunks (only a retriever elsewhere needs none), and for two
@@ -101,12 +101,26 @@ async def _build(name: str, chunks: Sequence[Chunk], means: SearchMeans, within:
         case HybridSettings() as declared:
             _check_parts(name, declared)
             parts = [await _build(part, chunks, means, within) for part in declared.of]
-            return fuse(parts, declared.weights or [1.0] * len(parts), declared.fusion)
+            otherwise = None if all(_finds_chunks(part, known) for part in declared.of) else chunks
+            return fuse(parts, declared.weights or [1.0] * len(parts), declared.fusion, otherwise)
         case RerankSettings() as declared:
             first = await _build(declared.of, chunks, means, within)
             return await rerank(name, declared, first, chunks, means)
         case Bm25Settings() | DenseSettings() as declared:
             return await _search_chunks(declared, chunks, means)
+
+
+def _finds_chunks(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
+    """Return whether all that a retriever finds are chunks of the corpus: none of its parts is elsewhere."""
+    match known.get(name):
+        case Bm25Settings() | DenseSettings():
+            return True
+        case HybridSettings() as declared:
+            return all(_finds_chunks(part, known) for part in declared.of)
+        case RerankSettings() as declared:
+            return _finds_chunks(declared.of, known)
+        case _:
+            return False
 
 
 def _check_parts(name: str, declared: HybridSettings) -> None:

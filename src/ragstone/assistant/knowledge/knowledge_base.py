@@ -210,7 +210,7 @@ class KnowledgeBase:
         depth = max(k, FUSED_DEPTH)
         by_meaning = self._nearest(vector, depth, snapshot, subset)
         [by_words] = snapshot.by_words([asked], depth, subset)
-        fused = score_fusion([by_meaning, by_words], [1.0, 1.0], depth)
+        fused = score_fusion([by_meaning, by_words], [1.0, 1.0], [depth, depth])
         return [passage_of(snapshot, position, score) for position, score in fused[:k]]
 
     def _check_embedder(self, snapshot: Snapshot) -> None:
