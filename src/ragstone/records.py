@@ -125,11 +125,17 @@ class Context(Row, frozen=True, kw_only=True):
 
 
 class Usage(Row, frozen=True, kw_only=True):
-    """Tokens of one or more calls. `cached` is the part of `input` that the provider had in its cache."""
+    """Tokens of one or more calls.
+
+    cached: the part of `input` that the provider had in its cache; cache_written: the part that it put
+    there, where it charges for that. reasoning: the part of `output` that the model thought with.
+    """
 
     input: int = 0
     output: int = 0
     cached: int = 0
+    cache_written: int = 0
+    reasoning: int = 0
     calls: int = 1
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -137,6 +143,8 @@ class Usage(Row, frozen=True, kw_only=True):
             input=self.input + other.input,
             output=self.output + other.output,
             cached=self.cached + other.cached,
+            cache_written=self.cache_written + other.cache_written,
+            reasoning=self.reasoning + other.reasoning,
             calls=self.calls + other.calls,
         )
 

@@ -1,7 +1,10 @@
 """The door itself: ledger, re-ask, retries, joining, cancellation, statuses."""
 
 import asyncio
+import contextlib
+import json
 import logging
+import sqlite3
 import time
 from pathlib import Path
 
@@ -80,11 +83,18 @@ class TestReAsk:
         assert len(model.asked) == 2
         assert budget.failed == {"unparsable": 1}
 
-    async def test_a_reply_that_was_cut_off_is_asked_to_be_shorter(self, tmp_path: Path) -> None:
-        model = Model(Completion(text=verdict()[:40], finish_reason="length"), verdict(1))
+    async def test_a_reply_that_was_cut_off_is_asked_for_again_with_more_room_and_no_plea(
+        self, tmp_path: Path
+    ) -> None:
+        cut = Completion(text=verdict()[:40], finish_reason="length", usage=Usage(input=10, output=100))
+        model = Model(cut, verdict(1))
         with door_to(model.send, tmp_path) as door:
-            assert (await door.ask(prompt())).value.score == 1
-        assert "it reached the length limit, so be much shorter" in model.asked[1].messages[2].content
+            reply = await door.ask(prompt(max_tokens=100))
+        assert reply.value.score == 1
+        assert reply.usage == Usage(input=20, output=105, calls=2)
+        first, second = model.asked
+        assert second.messages == first.messages
+        assert (first.limit, second.limit) == (100, 400)  # four times as much: it did not think
 
     async def test_if_the_second_call_fails_the_first_is_still_paid_for_and_shown(
         self, tmp_path: Path
@@ -95,12 +105,47 @@ class TestReAsk:
         assert (failure.status, failure.raw) == ("timeout", "I would say 3.")
         assert failure.usage == Usage(input=10, output=5)
 
-    async def test_a_rerun_repeats_neither_the_ask_nor_the_re_ask(self, tmp_path: Path) -> None:
-        with door_to(Model("prose", "prose").send, tmp_path) as door:
-            await failure_of(door, prompt())
+    async def test_a_rerun_asks_anew_for_what_was_of_no_use_and_for_nothing_else(self, tmp_path: Path) -> None:
+        with door_to(Model("prose", "prose", verdict(2)).send, tmp_path) as door:
+            await failure_of(door, prompt("bad"))
+            await door.ask(prompt("good"))
+        mended = Model(verdict(3))
+        with door_to(mended.send, tmp_path) as door:
+            reply = await door.ask(prompt("bad"))
+            assert (reply.value.score, reply.usage.calls) == (3, 1)
+            assert (await door.ask(prompt("good"))).value.score == 2
+        assert [one.messages[0].content for one in mended.asked] == ["bad"]
         silent = Model(AssertionError("a call was repeated"))
         with door_to(silent.send, tmp_path) as door:
-            assert (await failure_of(door, prompt())).status == "unparsable"
+            assert (await door.ask(prompt("bad"))).value.score == 3
+
+    @pytest.mark.parametrize("how", [{"offline": True, "keep_failures": True}, {"keep_failures": True}])
+    async def test_failures_are_replayed_where_that_is_asked_for(self, how: dict, tmp_path: Path) -> None:
+        with door_to(Model("prose", "more prose").send, tmp_path) as door:
+            await failure_of(door, prompt())
+        silent = Model(AssertionError("a call was repeated"))
+        with door_to(silent.send, tmp_path, **how) as door:
+            failure = await failure_of(door, prompt())
+        assert (failure.status, failure.raw) == ("unparsable", "more prose")
+
+    async def test_one_command_asks_anew_once_however_often_the_prompt_comes(self, tmp_path: Path) -> None:
+        with door_to(Model("prose").send, tmp_path) as door:
+            await failure_of(door, prompt())
+        still_bad = Model("still prose")
+        with door_to(still_bad.send, tmp_path) as door:
+            fails = await asyncio.gather(*(failure_of(door, prompt()) for _ in range(3)))
+            fails.append(await failure_of(door, prompt()))
+        assert [one.status for one in fails] == ["unparsable"] * 4
+        assert len(still_bad.asked) == 2  # the reply, and the re-ask with what was wrong
+
+    async def test_what_gave_way_stays_in_the_ledger_as_evidence(self, tmp_path: Path) -> None:
+        for said in ("prose", verdict(1)):
+            with door_to(Model(said).send, tmp_path) as door, contextlib.suppress(CallFailed):
+                await door.ask(prompt())
+        with contextlib.closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as file:
+            rows = file.execute("SELECT length(key), response FROM responses ORDER BY created").fetchall()
+        assert sorted(length for length, _ in rows) == [16, 16, 24]  # re-ask, the new one, the old one
+        assert [json.loads(text)["text"] for length, text in rows if length == 24] == ["prose"]
 
     async def test_an_empty_reply_is_asked_for_again(self, tmp_path: Path) -> None:
         model = Model("", verdict(1))
@@ -128,7 +173,7 @@ class TestLedger:
         with door_to(Model().send, tmp_path) as door:
             first = await door.ask(prompt())
         with door_to(Model(AssertionError()).send, tmp_path, budget=budget) as door:
-            assert await door.ask(prompt()) == first
+            assert msgspec.structs.replace(await door.ask(prompt()), kept=False) == first
         assert (budget.made, budget.from_ledger, budget.usage) == (0, 1, first.usage)
 
     async def test_a_response_is_stored_before_it_is_used(self, tmp_path: Path) -> None:
@@ -178,7 +223,7 @@ class TestOffline:
         with door_to(Model().send, tmp_path) as door:
             first = await door.ask(prompt())
         with door_to(Model(AssertionError()).send, tmp_path, offline=True) as door:
-            assert await door.ask(prompt()) == first
+            assert msgspec.structs.replace(await door.ask(prompt()), kept=False) == first
 
     async def test_what_it_lacks_is_named(self, tmp_path: Path) -> None:
         with door_to(Model(AssertionError()).send, tmp_path, offline=True) as door:

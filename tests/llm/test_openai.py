@@ -226,7 +226,7 @@ class TestStops:
 
     async def test_a_server_that_speaks_html(self, fake_openai: FakeOpenAI, tmp_path: Path) -> None:
         for page, words in (
-            (html(), "does not speak the OpenAI protocol: <!doctype html>"),
+            (html(), "does not speak the OpenAI protocol: a web page, 'Welcome'"),
             (html(404), "404"),
         ):
             fake_openai.script = always(page)

@@ -28,7 +28,9 @@ async def door_of(folder: Path, settings: Settings, model: str) -> Door:
 def test_every_price_names_its_page_and_its_day_and_is_plausible(price) -> None:
     assert price.source.startswith("https://")
     assert datetime.date(2026, 1, 1) <= price.read <= datetime.date(2030, 1, 1)
-    assert 0 < price.cached < price.input < price.output < 1000  # dollars a million tokens, not cents or each
+    assert 0 < price.input <= price.output < 1000  # dollars a million tokens, not cents or each
+    assert price.cached is None or 0 < price.cached < price.input
+    assert price.cache_write is None or price.input < price.cache_write <= 2 * price.input
 
 
 def test_a_price_holds_at_its_own_endpoint_only() -> None:

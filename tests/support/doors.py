@@ -75,6 +75,7 @@ def door_to(
     caps: Caps | None = None,
     concurrency: int = 8,
     offline: bool = False,
+    keep_failures: bool = False,
     price: Price | None = None,
     settings: ModelSettings | None = None,
 ) -> Iterator[Door]:
@@ -82,6 +83,13 @@ def door_to(
     endpoint = Endpoint(identity="function/model", send=send, concurrency=concurrency, price=price)
     ledger = Ledger(folder / "ledger.sqlite")
     try:
-        yield Door(endpoint, settings or ModelSettings(), ledger, budget or Budget(caps), offline=offline)
+        yield Door(
+            endpoint,
+            settings or ModelSettings(),
+            ledger,
+            budget or Budget(caps),
+            offline=offline,
+            keep_failures=keep_failures,
+        )
     finally:
         ledger.close()

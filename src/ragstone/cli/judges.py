@@ -188,7 +188,7 @@ def _facts(judge: "Judge") -> list[str]:
         "measure": judge.measure or "",
         "prompts": ", ".join(judge.prompts),
         "examples": f"{len(judge.shown)} shown of {len(judge.examples)}" if judge.examples else "",
-        "samples": f"{judge.samples} at temperature {judge.temperature:g}" if judge.samples > 1 else "",
+        "samples": f"{judge.samples} at temperature {judge.temperature or 0:g}" if judge.samples > 1 else "",
         "source": judge.source,
         "fitted": f"with {judge.fitted_with}" if judge.fitted_with else "",
     }

@@ -14,7 +14,14 @@ from ragstone.config.build import BuildSection, FactsSection
 from ragstone.config.chunk import ChunkSection
 from ragstone.config.engine import EngineKind, EngineSection, LedgerSection
 from ragstone.config.library import library_names, read_library, read_named
-from ragstone.config.loading import choose, convert_section, declared_tables, load_settings, parse_toml
+from ragstone.config.loading import (
+    choose,
+    convert_section,
+    declared_tables,
+    load_settings,
+    parse_toml,
+    place_of_key,
+)
 from ragstone.config.monitor import MonitorSection
 from ragstone.config.retrievers import (
     Bm25Settings,
@@ -25,7 +32,7 @@ from ragstone.config.retrievers import (
     RetrieverSettings,
 )
 from ragstone.config.sample import SampleSection
-from ragstone.config.section import NotNegative, Positive, Price, Section
+from ragstone.config.section import NotNegative, Positive, Price, Sampling, Section, Temperature, sampling_of
 from ragstone.config.sections import (
     AgreeSection,
     AnswerSection,
@@ -92,11 +99,13 @@ __all__ = [
     "RetrieversBench",
     "RunSection",
     "SampleSection",
+    "Sampling",
     "Section",
     "ServeSection",
     "Settings",
     "SheetSystem",
     "SystemSettings",
+    "Temperature",
     "TranslateSection",
     "WeatherSection",
     "WorkbenchSection",
@@ -106,6 +115,8 @@ __all__ = [
     "library_names",
     "load_settings",
     "parse_toml",
+    "place_of_key",
     "read_library",
     "read_named",
+    "sampling_of",
 ]

@@ -27,7 +27,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ragstone.config.chunk import ChunkSection
-from ragstone.config.section import Positive, Section
+from ragstone.config.section import Positive, Section, Temperature
 
 
 class RetrieversBench(Section, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class JudgesBench(Section, frozen=True, kw_only=True):
     scales: list[str] = []
     shots: list[Annotated[int, msgspec.Meta(ge=0)]] = []
     prompts: list[str] = []
-    temperatures: list[Annotated[float, msgspec.Meta(ge=0, le=2)]] = []
+    temperatures: list[Temperature] = []
     repeats: Positive = 1
     thresholds: dict[str, float] = {}
     mapping: dict[str, Annotated[float, msgspec.Meta(ge=0, le=1)]] = {}
@@ -94,7 +94,8 @@ Condition = Literal["retrieved", "gold+distractors", "gold", "distractors", "non
 class AnswerersBench(Section, frozen=True, kw_only=True):
     """The grid of `ragstone bench answerers`: every model with every prompt under every condition.
 
-    models, prompts: default those of `[answer]`. systems: of `[systems]`, beside the grid, asked as they are.
+    models, prompts: default those of `[answer]`. temperatures: at which each model answers; default that of
+    `[answer]`. systems: of `[systems]`, beside the grid, asked as they are.
     conditions: what the model is given, see experiments/conditions.py. distractors: how many passages of BM25
     stand beside the reference document. tags: by which results are grouped; default all that questions
     have, as far as they have few values. race: questions are given out in rounds, and configurations that
@@ -104,6 +105,7 @@ class AnswerersBench(Section, frozen=True, kw_only=True):
 
     models: list[str] = []
     prompts: list[str] = []
+    temperatures: list[Temperature] = []
     systems: list[str] = []
     conditions: list[Condition] = msgspec.field(
         default_factory=lambda: ["retrieved", "gold+distractors", "gold", "none"]

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.config.section import Positive, Section
+from ragstone.config.section import Positive, Section, Temperature
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -48,11 +48,13 @@ class BuildSection(Section, frozen=True, kw_only=True):
     call. closed_book: what becomes of questions that the model answers without any document. negatives,
     multi_hop: questions of these kinds besides. fictional: a copy of the documents and questions with other
     names and numbers. planted: defects that measure the critics. test_share: of the documents whose questions
-    are set apart. passage: most characters shown in one call.
+    are set apart. passage: most characters shown in one call. temperature: at which the model writes; critics
+    are asked at that of their model.
     """
 
     model: str | None = None
     critic_model: str | None = None
+    temperature: Temperature | None = None
     audience: str = AUDIENCE
     per_document: Positive = 3
     count: Positive | None = None

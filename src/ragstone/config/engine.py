@@ -31,6 +31,8 @@ class LedgerSection(Section, frozen=True, kw_only=True):
 
     url: of a PostgreSQL database, e.g. `postgresql://user@host/name`, for who works on several machines; the
     password is taken from PGPASSWORD or ~/.pgpass. The file `.ragstone/ledger.sqlite` if absent.
+    keep_failures: replies that could not be used are taken as they are, and not asked for anew.
     """
 
     url: str | None = None
+    keep_failures: bool = False

@@ -13,6 +13,7 @@ from ragstone.config.sections import Settings
 from ragstone.errors import ConfigError, nearest
 
 DEFAULT_FILE = "ragstone.toml"
+OWN = {"root", "file"}  # what settings know of their file, and no table of it
 
 
 def load_settings(path: Path | str | None = None) -> Settings:
@@ -30,11 +31,21 @@ def load_settings(path: Path | str | None = None) -> Settings:
     except (OSError, UnicodeDecodeError) as mistake:
         raise ConfigError(f"{file}: cannot be read ({mistake}).") from None
     tables = parse_toml(text, file)
-    if "root" in tables:
+    for name in OWN & tables.keys():
         raise ConfigError(
-            f"{file}:{line_of(text, ['root'])}: unknown key 'root'. Paths are relative to this file."
+            f"{file}:{line_of(text, [name])}: unknown key {name!r}. Paths are relative to this file."
         )
-    return _with_model_of_run(convert_section({**tables, "root": str(file.parent)}, Settings, file, text))
+    where = {"root": str(file.parent), "file": str(file)}
+    return _with_model_of_run(convert_section({**tables, **where}, Settings, file, text))
+
+
+def place_of_key(settings: Settings, keys: list[str]) -> str:
+    """Return `ragstone.toml:12`, the line that goes furthest along these keys; without a file their path."""
+    try:
+        text = Path(settings.file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return ".".join(keys)
+    return f"{settings.file}:{line_of(text, keys)}"
 
 
 def declared_tables(path: Path | str | None = None) -> set[str]:
@@ -138,7 +149,7 @@ def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str
     if get_origin(kind) is Literal:
         return keys, list(get_args(kind))
     known = getattr(_member(kind, table), "__struct_fields__", ())
-    return keys, [name for name in known if name != "root"]
+    return keys, [name for name in known if name not in OWN]
 
 
 def _inner(kind: type[Any]) -> type[Any]:

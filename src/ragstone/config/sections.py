@@ -1,7 +1,8 @@
 """The tables of ragstone.toml, and what they mean."""
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -13,7 +14,7 @@ from ragstone.config.engine import EngineSection, LedgerSection
 from ragstone.config.monitor import MonitorSection
 from ragstone.config.retrievers import RetrieverSettings
 from ragstone.config.sample import SampleSection
-from ragstone.config.section import Positive, Price, Seconds, Section
+from ragstone.config.section import Positive, Price, Sampling, Seconds, Section, Temperature
 from ragstone.config.serve import ServeSection
 from ragstone.config.systems import SystemSettings
 from ragstone.config.translate import TranslateSection
@@ -29,12 +30,42 @@ DEFAULT_JUDGES = (
 )
 
 
+# What a request is made of beside the fields that a provider adds: `extra` does not name them.
+OURS = {
+    "model": "the model's name in the table's head",
+    "messages": "prompts",
+    "system": "prompts",
+    "stream": "the command",
+    "stream_options": "the command",
+    "response_format": "the judge's reply",
+    "tools": "the judge's reply",
+    "tool_choice": "the judge's reply",
+    "logprobs": "the judge's reply",
+    "top_logprobs": "the judge's reply",
+    "n": "samples of a judge",
+    "temperature": "the key temperature of this table",
+    "max_tokens": "max_tokens of the judge or prompt, and reasoning_tokens of this table",
+    "max_completion_tokens": "max_tokens of the judge or prompt, and reasoning_tokens of this table",
+}
+
+
 class ModelSettings(Section, frozen=True, kw_only=True):
-    """How one model is reached. What is absent has the default of its transport (see llm/)."""
+    """How one model is reached. What is absent has the default of its transport (see llm/).
+
+    api_version: of an Azure deployment. temperature: of calls that ask for none themselves. reasoning_tokens:
+    the room that the model has to think in, beside what the reply may take; learnt where it is absent. extra:
+    further fields of the request, as the provider names them. headers: further headers; `{key}` in one is
+    replaced by the key, which is then sent in no other.
+    """
 
     base_url: str | None = None
     api_key_env: str | None = None
     api_key_file: str | None = None
+    api_version: str | None = None
+    temperature: Temperature | None = None
+    reasoning_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    extra: dict[str, Any] = {}
+    headers: dict[str, str] = {}
     max_concurrency: Positive | None = None
     requests_per_minute: Positive | None = None
     tokens_per_minute: Positive | None = None
@@ -46,6 +77,16 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     dimensions: Positive | None = None
     query_prefix: str = ""
     passage_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        for name in self.extra:
+            if name in OURS:
+                raise ValueError(f"extra names {name!r}, which is set by {OURS[name]}. Leave it out of extra")
+        for name, value in self.headers.items():
+            if not value.strip():
+                raise ValueError(f"the header {name!r} has no value. Give it one, or leave it out")
+            if not re.fullmatch(r"[!#$%&'*+.^_`|~\w-]+", name, re.ASCII) or not value.isprintable():
+                raise ValueError(f"the header {name!r} is none: a name of letters and -, a value on one line")
 
 
 class RunSection(Section, frozen=True, kw_only=True):
@@ -98,11 +139,12 @@ class RetrieveSection(Section, frozen=True, kw_only=True):
     match: list[str] = []
 
 
-class AnswerSection(Section, frozen=True, kw_only=True):
+class AnswerSection(Sampling, frozen=True, kw_only=True):
     """`[answer]`: the built-in application (`model`, `prompt`), or a `sheet` of answers made elsewhere.
 
     system: one of `[systems]`, which answers in place of both. limit: only the first questions are answered
-    and judged; retrieval is measured on all of them.
+    and judged; retrieval is measured on all of them. temperature, top_p, max_tokens: of the built-in
+    application; 0, none, and as the prompt says if absent.
     """
 
     model: str | None = None
@@ -154,7 +196,7 @@ class BlameSection(Section, frozen=True, kw_only=True):
 
 
 class Settings(Section, frozen=True, kw_only=True):
-    """All of ragstone.toml. `root` is the folder that its paths are relative to."""
+    """All of ragstone.toml. root: the folder that its paths are relative to; file: its name, "" for none."""
 
     run: RunSection = RunSection()
     documents: DocumentsSection = DocumentsSection()
@@ -179,6 +221,7 @@ class Settings(Section, frozen=True, kw_only=True):
     workbench: WorkbenchSection = WorkbenchSection()
     models: dict[str, ModelSettings] = {}
     root: str = "."
+    file: str = ""
 
     def path(self, name: str) -> Path:
         """Return a path of the file as seen from here; a URL stays what it is, see tables/storage.py."""

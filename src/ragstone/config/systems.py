@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from ragstone.config.section import Positive, Price, Seconds, Section
+from ragstone.config.section import Positive, Price, Sampling, Seconds, Section
 
 
-class RagSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="rag"):
+class RagSystem(Sampling, frozen=True, kw_only=True, tag_field="kind", tag="rag"):
     """The built-in application; what is absent stands in `[retrieve]` and `[answer]`."""
 
     retriever: str | None = None
@@ -26,15 +26,15 @@ class RagSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="rag")
     model: str | None = None
 
 
-class ChatSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="chat"):
+class ChatSystem(Sampling, frozen=True, kw_only=True, tag_field="kind", tag="chat"):
     """An application that speaks the chat protocol of a model of the door: it is sent the question alone.
 
-    instructions: a system message before it. max_tokens: the longest answer. version: see HttpSystem.
+    instructions: a system message before it. temperature, top_p, max_tokens: none of them is sent if absent,
+    so that it answers as its users meet it. version: see HttpSystem.
     """
 
     model: str
     instructions: str = ""
-    max_tokens: Positive = 1024
     version: str = ""
 
 

@@ -113,7 +113,7 @@ def write_prompt(passage: Passage, audience: str, secret: bytes, sample: int, *,
         nonce=row_nonce(secret, ["negative", str(VERSION), told, *shown.values()]),
         max_tokens=MAX_TOKENS,
         sample=sample,
-        temperature=DRAWN_AT if sample else 0.0,
+        temperature=DRAWN_AT if sample else None,
     )
 
 

@@ -196,7 +196,7 @@ def write_prompt(
         nonce=row_nonce(secret, ["write", str(VERSION), *told, *shown, *shown.values()]),
         max_tokens=FRAME_TOKENS + TOKENS_A_QUESTION * n,
         sample=sample,
-        temperature=DRAWN_AT if sample else 0.0,
+        temperature=DRAWN_AT if sample else None,
     )
 
 

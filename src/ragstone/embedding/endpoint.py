@@ -16,6 +16,7 @@ from ragstone.llm import Budget, CallFailed
 from ragstone.llm.budget import TOKENS_A_MESSAGE, cost_usd
 from ragstone.llm.calling import Caller
 from ragstone.llm.limits import RUN, Patience
+from ragstone.llm.providers import Provider
 from ragstone.llm.transport import BadRequest
 from ragstone.records import Usage
 
@@ -32,6 +33,7 @@ LANDING_S = 5.0  # how long batches in flight may take to come home when the run
 
 
 def endpoint_model(
+    provider: Provider,
     name: str,
     settings: ModelSettings,
     price: Price | None,
@@ -40,8 +42,11 @@ def endpoint_model(
     identity: str,
     patience: Patience = RUN,
 ) -> EmbeddingModel:
-    """Return the model `name` of the endpoint that the settings give. Nothing is opened before it embeds."""
-    endpoint = _Endpoint(name, settings, price, budget, patience)
+    """Return the model `name` of a provider, or of the endpoint that the settings give.
+
+    Nothing is opened before it embeds.
+    """
+    endpoint = _Endpoint(provider, name, settings, price, budget, patience)
     return EmbeddingModel(
         identity=identity,
         embed=endpoint.embed,
@@ -82,8 +87,15 @@ class _Endpoint:
     """One endpoint: its connections and its limits live in a loop of their own, as long as it is open."""
 
     def __init__(
-        self, name: str, settings: ModelSettings, price: Price | None, budget: Budget, patience: Patience
+        self,
+        provider: Provider,
+        name: str,
+        settings: ModelSettings,
+        price: Price | None,
+        budget: Budget,
+        patience: Patience,
     ) -> None:
+        self._provider = provider
         self._name = name
         self._settings = settings
         self._budget = budget
@@ -143,7 +155,7 @@ class _Endpoint:
         if self._site is None:
             from ragstone.llm.site import open_site
 
-            opening = open_site(self._name, self._settings, self._concurrency)
+            opening = open_site(self._provider, self._name, self._settings, self._concurrency)
             self._site = await self._stack.enter_async_context(opening)
         return self._site
 

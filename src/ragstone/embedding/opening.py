@@ -17,8 +17,9 @@ from ragstone.llm import Budget
 from ragstone.llm.forecast import Forecaster
 from ragstone.llm.limits import RECOVERING, RUN, Patience
 from ragstone.llm.prices import list_price
+from ragstone.llm.providers import Provider, providers
 
-EMBEDDERS = ("packaged", "openai/MODEL", "sentence-transformers/NAME")
+EMBEDDERS = ("packaged", "openai/MODEL", "mistral/MODEL", "ollama/MODEL", "sentence-transformers/NAME")
 """What embedders are called; MODEL and NAME are the endpoint's and the package's to know."""
 
 
@@ -64,7 +65,8 @@ def _model(name: str, opening: _Opening) -> EmbeddingModel:
     if name == "packaged":
         return packaged_model()
     kind, _, model = name.partition("/")
-    if not model or kind not in ("openai", "sentence-transformers"):
+    speaking = {each.name: each for each in providers().values() if each.dialect in ("openai", "azure")}
+    if not model or (kind not in speaking and kind != "sentence-transformers"):
         raise ModelError(f"unknown embedder {name!r}. {nearest(name, EMBEDDERS)}")
     settings = opening.settings
     chosen = settings.models.get(name, ModelSettings())
@@ -72,19 +74,23 @@ def _model(name: str, opening: _Opening) -> EmbeddingModel:
         return transformer_model(model, settings.path(model), chosen)
     if chosen.api_key_file is not None:
         chosen = msgspec.structs.replace(chosen, api_key_file=str(settings.path(chosen.api_key_file)))
-    return _at_endpoint(model, chosen, opening)
+    return _at_endpoint(speaking[kind], model, chosen, opening)
 
 
-def _at_endpoint(model: str, settings: ModelSettings, opening: _Opening) -> EmbeddingModel:
-    from ragstone.llm.site import base_url_of, model_at  # aiohttp takes 0.15 s to import
+def _at_endpoint(
+    provider: Provider, model: str, settings: ModelSettings, opening: _Opening
+) -> EmbeddingModel:
+    from ragstone.llm.site import identity_of  # aiohttp takes 0.15 s to import
 
-    base_url = base_url_of(settings)
+    base_url = provider.address(settings)
     price = settings.price_usd_per_million or list_price(base_url, model)
-    identity = model_at(base_url, model) + (f"#{settings.dimensions}" if settings.dimensions else "")
+    identity = identity_of(provider, model, base_url) + (
+        f"#{settings.dimensions}" if settings.dimensions else ""
+    )
     if opening.forecaster is not None:
         return foreseen_model(opening.forecaster, settings, price, identity=identity)
     if opening.offline:
         return offline_model(settings, identity=identity)
     return endpoint_model(
-        model, settings, price, opening.budget, identity=identity, patience=opening.patience
+        provider, model, settings, price, opening.budget, identity=identity, patience=opening.patience
     )

@@ -6,7 +6,7 @@ from itertools import islice
 import msgspec
 
 from ragstone.agreement.bench.grid import LeftOut
-from ragstone.config import RagSystem, Settings
+from ragstone.config import RagSystem, Sampling, Settings
 from ragstone.engine.passages import gather_passages
 from ragstone.engine.session import Session
 from ragstone.engine.sheet import asked_questions
@@ -176,6 +176,7 @@ def _by_model(
         brought_by=cell.condition,
         model=cell.model,
         prompt=cell.prompt,
+        sampling=Sampling(temperature=cell.temperature),
     )
 
 

@@ -4,10 +4,12 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from ragstone.config import Sampling
 from ragstone.engine.mapping import RowWork, on_cluster
 from ragstone.engine.session import Session
 from ragstone.engine.systems import Asked, open_system, system_of
 from ragstone.errors import ConfigError
+from ragstone.llm.prompt import sampled
 from ragstone.records import Answer, Context, Question
 from ragstone.systems import answer_question, load_prompt
 from ragstone.systems.function import Callee, callee_of
@@ -21,9 +23,9 @@ class Given(msgspec.Struct, frozen=True, array_like=True):
 
 
 async def _built_in(
-    session: Session, *, model: str, prompt: str, system: str
+    session: Session, *, model: str, prompt: str, system: str, sampling: Sampling
 ) -> Callable[[Given], Awaitable[Answer]]:
-    ask, secret = await session.ask(model), session.secret()
+    ask, secret = sampled(await session.ask(model), sampling), session.secret()
     told = load_prompt(session.settings.named(prompt))
 
     async def work(given: Given) -> Answer:
@@ -38,7 +40,11 @@ async def _application(session: Session, *, system: str) -> Callable[[Question],
 
 
 BUILT_IN: RowWork[Given, Answer] = RowWork(
-    "answer", Given, Answer, {"model": str, "prompt": str, "system": str}, _built_in
+    "answer",
+    Given,
+    Answer,
+    {"model": str, "prompt": str, "system": str, "sampling": Sampling},
+    _built_in,
 )
 APPLICATION: RowWork[Question, Answer] = RowWork("ask", Question, Answer, {"system": str}, _application)
 

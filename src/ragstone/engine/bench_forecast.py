@@ -4,7 +4,7 @@ import contextlib
 
 from ragstone.config import Settings
 from ragstone.engine.bench import build_indexes, declared_retrievers, read_bench, retriever_of
-from ragstone.engine.bench_timing import ENDPOINT, Watch
+from ragstone.engine.bench_timing import Watch, is_paid
 from ragstone.engine.chunking import cut_documents
 from ragstone.engine.session import Session, forecast_of
 from ragstone.engine.study import check_retrievers, search_all
@@ -59,7 +59,7 @@ def forecast_study(settings: Settings) -> Forecast:
 
 
 def _asks(one: Configuration, settings: Settings, planned: list[Configuration]) -> bool:
-    embedder = (one.embedder or "").startswith(ENDPOINT) or one.chunker.embedder.startswith(ENDPOINT)
+    embedder = is_paid(one.embedder or "") or is_paid(one.chunker.embedder)
     return embedder or asks_a_model(retriever_of(one), declared_retrievers(settings, planned))
 
 
@@ -68,4 +68,4 @@ def _study_embeds(settings: Settings) -> bool:
     named = [settings.retrieve.embedder, settings.chunk.embedder]
     named += [getattr(one, "embedder", None) or "" for one in settings.retrievers.values()]
     asking = any(asks_a_model(name, settings.retrievers) for name in settings.bench.languages.retrievers)
-    return asking or any(name.startswith(ENDPOINT) for name in named)
+    return asking or any(is_paid(name) for name in named)

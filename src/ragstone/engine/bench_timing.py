@@ -17,7 +17,12 @@ from ragstone.retrieval import Search, SearchMeans, build_search
 from ragstone.retrieval.means import Out, one_by_one
 
 N_TIMED = 20  # questions that are asked one by one
-ENDPOINT = "openai/"  # what the names of embedders begin with that are paid each time
+UNPAID = ("packaged", "sentence-transformers/")  # what the names of embedders begin with that cost nothing
+
+
+def is_paid(name: str) -> bool:
+    """Return whether an embedder of this name is asked at an endpoint, each time."""
+    return bool(name) and not name.startswith(UNPAID)
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +85,7 @@ class Watch:
 
     def _unstored(self, name: str) -> Embedder | None:
         """Return the embedder without its store; None for an endpoint, which is paid each time."""
-        if self._session is None or name.startswith(ENDPOINT):
+        if self._session is None or is_paid(name):
             return None
         return open_embedder(name, settings=self._session.settings)
 

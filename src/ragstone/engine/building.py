@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ragstone.config import BuildSection, Settings
+from ragstone.config import BuildSection, Sampling, Settings
 from ragstone.dataset import Built, Candidate, CriticMeasured
 from ragstone.dataset.defects import measure_critics, plant_defects
 from ragstone.dataset.passages import Cut, cut_passages
@@ -21,6 +21,7 @@ from ragstone.engine.session import Session
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging.critic import load_critics
+from ragstone.llm.prompt import sampled
 
 SWEEPS = 4  # how often a document is asked, at most, until it has given what is wanted of it
 EVEN_SWEEPS = 2  # of them, those in which no document gives more than its share
@@ -99,7 +100,7 @@ async def open_tools(session: Session, forecasting: bool) -> Tools:
     return Tools(
         session=session,
         declared=declared,
-        write=await session.ask(model),
+        write=sampled(await session.ask(model), Sampling(temperature=declared.temperature)),
         criticise=await session.ask(critic_model),
         models=models,
         secret=session.secret(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ragstone.config import BuildSection
+from ragstone.config import BuildSection, Sampling
 from ragstone.config.build import Change
 from ragstone.dataset import Built, Candidate, Passage
 from ragstone.dataset.candidate import lose, noted
@@ -31,6 +31,7 @@ from ragstone.engine.session import Session
 from ragstone.engine.tagging import Taggable
 from ragstone.errors import ModelError
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
+from ragstone.llm.prompt import sampled
 
 
 class Tools(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +61,7 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
     tools = Tools(
         session=session,
         declared=declared,
-        ask=await session.ask(declared.model),
+        ask=sampled(await session.ask(declared.model), Sampling(temperature=declared.temperature)),
         secret=session.secret(),
         seed=session.settings.run.seed,
         forecasting=forecasting,

@@ -32,8 +32,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
     messages: list[dict[str, str]]
     schema: dict[str, Any] | None
-    temperature: float
-    max_tokens: int
+    temperature: float | None
+    max_tokens: int | None
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ def _shown(prompt: Prompt) -> Shown:
     return Shown(
         messages=[{"role": message.role, "content": message.content} for message in prompt.messages],
         schema=schema_of(prompt.reply, prompt.nonce is not None) if prompt.reply else None,
-        temperature=prompt.temperature,
+        temperature=prompt.default_temperature if prompt.temperature is None else prompt.temperature,
         max_tokens=prompt.max_tokens,
     )
 

@@ -72,6 +72,8 @@ def write_manifest(
 
 def digest_of(given: AnsweringPrompt | Judge) -> str:
     """Return what changes when an answering prompt or a judge does."""
+    if isinstance(given, Judge):  # as it was written before a temperature could be left to the model
+        given = msgspec.structs.replace(given, temperature=given.temperature or 0.0)
     return _digest(_encode(given))
 
 
@@ -93,19 +95,29 @@ def made_from(settings: Settings, stage: str, sources: Iterable[Place], *others:
 def _settings(settings: Settings) -> dict[str, Any]:
     """Return the settings as JSON has them, without those of other commands, their folder, and passwords."""
     found: dict[str, Any] = msgspec.json.decode(_encode(settings))
-    for name in ("root", *OTHERS):
+    for name in ("root", "file", *OTHERS):
         del found[name]
     for system in found["systems"].values():
         if system["kind"] == "http":  # a header may be a secret that somebody wrote there; its name is none
             system |= {"url": without_password(system["url"]), "headers": sorted(system["headers"])}
     for model in found["models"].values():
         model["base_url"] = model["base_url"] and without_password(model["base_url"])
+        model["headers"] = sorted(model["headers"])
     return found
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return the tables of ragstone.toml that differ."""
+    before, now = _declared(before), _declared(now)
     return sorted(f"[{name}]" for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+
+
+def _declared(settings: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return settings without what is absent or empty: an older manifest lacks keys that are newer."""
+    if not isinstance(settings, Mapping):
+        return settings
+    inner = {name: _declared(value) for name, value in settings.items()}
+    return {name: value for name, value in inner.items() if value not in (None, {}, [])}
 
 
 def _encode(value: object) -> bytes:

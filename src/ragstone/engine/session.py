@@ -81,6 +81,8 @@ class Session:
         self.processes: dict[str, Process] = {}  # what answers a model's rounds, if not vLLM on the workers
         self._stack = stack
         self.offline = offline
+        # A forecast asks nobody, and counts the calls that a run would make again.
+        self._keep_failures = settings.ledger.keep_failures or (offline and forecaster is None)
         self._forecaster = forecaster
         self._serving = serving
         self._ledger: AnyLedger | None = None if worker is None else worker.ledger
@@ -104,6 +106,7 @@ class Session:
                 self.budget,
                 offline=self.offline,
                 patience=SERVING if self._serving else RUN,
+                keep_failures=self._keep_failures,
             )
             opened = await self._stack.enter_async_context(door)
             if self._by_provider:
@@ -132,7 +135,14 @@ class Session:
         rounds.collecting = self._collecting
         self._batches.append(rounds)
         self._stack.callback(rounds.close)
-        door = Door(_unsent(model), limits, ledger, self.budget, offline=self.offline)
+        door = Door(
+            _unsent(model),
+            limits,
+            ledger,
+            self.budget,
+            offline=self.offline,
+            keep_failures=self._keep_failures,
+        )
         door.by_rounds(rounds)
         return door
 
@@ -169,7 +179,15 @@ class Session:
         if name not in self._doors:
             endpoint = await self._stack.enter_async_context(opened)
             ledger = self._opened_ledger()
-            self._doors[name] = Door(endpoint, limits, ledger, self.budget, offline=self.offline)
+            self._doors[name] = Door(
+                endpoint,
+                limits,
+                ledger,
+                self.budget,
+                offline=self.offline,
+                name=name,
+                keep_failures=self._keep_failures,
+            )
         return self._asking(name, self._doors[name], limits)
 
     def _asking(self, name: str, door: Door, limits: ModelSettings) -> Ask:

@@ -25,4 +25,5 @@ def calls_of(budget: Budget, list_prices: Mapping[str, str]) -> Calls:
         retries=budget.retries,
         late=budget.late,
         list_prices=dict(list_prices),
+        reasoning_cost_usd=budget.reasoning_usd if budget.usage.reasoning else None,
     )

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.config import ChatSystem, RagSystem, RetrieveSection, Settings, SheetSystem
+from ragstone.config import (
+    ChatSystem,
+    RagSystem,
+    RetrieveSection,
+    Sampling,
+    Settings,
+    SheetSystem,
+    sampling_of,
+)
 from ragstone.corpus import Corpus, Duplicate, IngestOptions, Skipped, read_corpus
 from ragstone.embedding import Embed
 from ragstone.engine.answering import APPLICATION, BUILT_IN, Given, check_importable
@@ -129,6 +137,7 @@ def _built_in_rows(
     documents: Iterable[Document] = (),
     model: str | None = None,
     prompt: str | None = None,
+    sampling: Sampling | None = None,
 ) -> AsyncIterator[Answer]:
     texts = {document.id: document for document in documents}
     by_question = {ranking.question_id: ranking for ranking in rankings}
@@ -140,7 +149,8 @@ def _built_in_rows(
         return contexts_of(ranking, by_id, texts) if ranking else []
 
     def rows() -> AsyncIterator[Answer]:
-        return answer_given(questions, contexts, session, brought_by=retriever, model=model, prompt=prompt)
+        how = {"model": model, "prompt": prompt}
+        return answer_given(questions, contexts, session, brought_by=retriever, sampling=sampling, **how)
 
     return in_rounds(rows, session, asking=rows)
 
@@ -198,7 +208,14 @@ async def _rag_rows(
         rankings = await rank_questions(questions, chunks, session, documents=documents, declared=wanted)
     model = declared.model or session.settings.answer.model or session.settings.run.model
     made = _built_in_rows(
-        questions, rankings, chunks, session, documents=documents, model=model, prompt=declared.prompt
+        questions,
+        rankings,
+        chunks,
+        session,
+        documents=documents,
+        model=model,
+        prompt=declared.prompt,
+        sampling=declared,
     )
     async for answer in made:
         yield msgspec.structs.replace(answer, system=name)
@@ -233,11 +250,12 @@ async def answer_given(
     brought_by: str,
     model: str | None = None,
     prompt: str | None = None,
+    sampling: Sampling | None = None,
 ) -> AsyncIterator[Answer]:
     """Yield a model's answer to every question from the contexts that it is given, in order.
 
     brought_by: what brought the contexts, the first part of the name of the system. model, prompt: in place
-    of those of `[answer]`. Raises ModelError if no model is named.
+    of those of `[answer]`; sampling: what it says goes before them. Raises ModelError if no model is named.
     """
     declared = session.settings.answer
     model = model or declared.model
@@ -254,7 +272,14 @@ async def answer_given(
 
     with session.progress("answer", len(questions), session.state) as advance:
         made = map_rows(
-            BUILT_IN, rows, session, n_rows=len(questions), model=model, prompt=prompt, system=system
+            BUILT_IN,
+            rows,
+            session,
+            n_rows=len(questions),
+            model=model,
+            prompt=prompt,
+            system=system,
+            sampling=sampling_of(sampling or Sampling(), declared),
         )
         async for answer, heard in made:
             advance()

@@ -12,6 +12,7 @@ from ragstone.config import (
 from ragstone.engine.session import open_session
 from ragstone.errors import ModelError
 from ragstone.llm.json_service import check_key, reach
+from ragstone.llm.providers import provider_of
 from ragstone.records import Answer
 from ragstone.report.wording import plural
 from ragstone.systems import load_callee, load_prompt, open_http_system
@@ -50,8 +51,6 @@ async def _reach_model(model: str, settings: Settings) -> str:
     """Return what was found of a model that is an application."""
     async with open_session(settings) as session:
         await session.door(model)
-    if not model.startswith("openai/"):
-        return f"{model} can be opened"
-    from ragstone.llm.site import base_url_of
-
-    return await reach(base_url_of(settings.models.get(model, ModelSettings())))
+    provider, _name = provider_of(model)
+    address = provider.address(settings.models.get(model, ModelSettings()))
+    return await reach(address) if address else f"{model} can be opened"

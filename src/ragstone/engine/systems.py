@@ -13,6 +13,7 @@ from ragstone.config import (
     RagSystem,
     Settings,
     SystemSettings,
+    sampling_of,
 )
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, nearest
@@ -100,6 +101,7 @@ def with_system(settings: Settings) -> Settings:
             answer,
             model=declared.model or answer.model or settings.run.model,
             prompt=declared.prompt or answer.prompt,
+            **msgspec.structs.asdict(sampling_of(declared, answer)),
         ),
     )
 
@@ -147,6 +149,9 @@ async def _open_chat(name: str, declared: ChatSystem, session: Session) -> Syste
         prompt = Prompt(
             messages=(*before, Message("user", question.question)),
             max_tokens=declared.max_tokens,
+            temperature=declared.temperature,
+            default_temperature=None,
+            top_p=declared.top_p,
             version=declared.version,
         )
         return await answer_by(ask, prompt, question, system=name, read=lambda reply: Said(answer=reply.text))

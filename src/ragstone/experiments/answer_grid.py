@@ -16,9 +16,10 @@ CLOSED_BOOK = "closed_book"  # the prompt that ships for the condition `none`
 class AnswerCell(msgspec.Struct, frozen=True, kw_only=True):
     """One way to answer: a model with a prompt under a condition, or a system as it is.
 
-    name: what tells it from the others of its grid: model, prompt and condition, without those that all have
-    in common; of a system its name. It is the `system` of its answers and judgements. prompt: as
-    ragstone.toml names it. model, prompt: None for a system; condition: of a system `retrieved`, for it
+    name: what tells it from the others of its grid: model, prompt, temperature and condition, without those
+    that all have in common; of a system its name. It is the `system` of its answers and judgements. prompt:
+    as ragstone.toml names it. model, prompt: None for a system; temperature: None for that of `[answer]`.
+    condition: of a system `retrieved`, for it
     brings its passages itself.
     """
 
@@ -27,6 +28,7 @@ class AnswerCell(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str | None
     condition: Condition
     told: str = ""
+    temperature: float | None = None
 
     @property
     def label(self) -> str:
@@ -97,10 +99,18 @@ def plan_answerers(settings: Settings) -> AnswerGrid:
     opened = [name for name in prompts if name not in closed]
     _check_prompts(closed, opened, conditions)
     cells = [
-        AnswerCell(name="", model=model, prompt=prompt, condition=condition, told=_told(prompt, prompts))
+        AnswerCell(
+            name="",
+            model=model,
+            prompt=prompt,
+            condition=condition,
+            told=_told(prompt, prompts),
+            temperature=temperature,
+        )
         for condition in conditions
         for model in models
         for prompt in ((closed or [CLOSED_BOOK]) if condition == "none" else opened)
+        for temperature in dict.fromkeys([*declared.temperatures] or (None,))
     ]
     cells = _named(cells)
     systems = [
@@ -192,6 +202,7 @@ def _named(cells: Sequence[AnswerCell]) -> list[AnswerCell]:
         is_none: len({cell.prompt for cell in cells if (cell.condition == "none") == is_none})
         for is_none in (True, False)
     }
+    several = len({cell.temperature for cell in cells}) > 1
     return [
         msgspec.structs.replace(
             cell,
@@ -199,6 +210,7 @@ def _named(cells: Sequence[AnswerCell]) -> list[AnswerCell]:
                 [
                     *([told[cell.model or ""]] if len(models) > 1 else []),
                     *([cell.told] if n_prompts[cell.condition == "none"] > 1 else []),
+                    *([f"temperature {cell.temperature:g}"] if several else []),
                     cell.condition,
                 ]
             ),

@@ -266,5 +266,6 @@ def _paired(
             if (one.cell.condition, other.cell.condition) != (first, second):
                 continue
             same = one.cell.prompt == other.cell.prompt or "none" in (first, second)
-            if one.cell.model == other.cell.model and same:
+            asked = [(cell.cell.model, cell.cell.temperature) for cell in (one, other)]
+            if asked[0] == asked[1] and same:
                 yield one, other

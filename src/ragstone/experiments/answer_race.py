@@ -158,9 +158,8 @@ def _alike(cell: AnswerCell, racing: AnswerCell) -> bool:
     if cell.is_system or racing.is_system:
         return cell.name == racing.name
     same_prompt = cell.prompt == racing.prompt or "none" in {cell.condition, racing.condition}
-    return cell.model == racing.model and (
-        same_prompt if cell.condition != racing.condition else cell == racing
-    )
+    same_model = (cell.model, cell.temperature) == (racing.model, racing.temperature)
+    return same_model and (same_prompt if cell.condition != racing.condition else cell == racing)
 
 
 def _saved(name: str, rows: AnswerRows, n_given: int, n_questions: int) -> Saved:

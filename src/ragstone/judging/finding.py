@@ -91,4 +91,17 @@ def add_costs(replies: Sequence[Reply]) -> Spent:
 
 def unparsable(message: str, replies: Sequence[Reply]) -> CallFailed:
     """Return the failure of a judge whose replies were well-formed, yet do not make a judgement."""
-    return CallFailed("unparsable", message, raw=replies[-1].text, usage=add_costs(replies).usage)
+    kept = all(reply.kept for reply in replies)
+    return CallFailed("unparsable", message, raw=replies[-1].text, usage=add_costs(replies).usage, kept=kept)
+
+
+def renewing(means: Means) -> Means:
+    """Return the means with which a judge is asked anew, and takes no reply of an earlier command."""
+
+    def renewed(ask: Ask) -> Ask:
+        return lambda prompt: ask(msgspec.structs.replace(prompt, renew=True))
+
+    others = {model: renewed(ask) for model, ask in means.others.items()}
+    return msgspec.structs.replace(
+        means, ask=None if means.ask is None else renewed(means.ask), others=others
+    )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.config import Section, convert_section, library_names, parse_toml, read_named
+from ragstone.config import Section, Temperature, convert_section, library_names, parse_toml, read_named
 from ragstone.config.loading import line_of
 from ragstone.errors import ConfigError
 from ragstone.judging.checking.problems import key_and_problem
@@ -81,10 +81,11 @@ class Judge(Section, frozen=True, kw_only=True):
     criteria and aggregate: for `rubric`; the score is the weighted mean of the criteria, or that mean
     rounded to the nearest whole number, halves up. examples and shots: rows with the right reply, and how
     many of them the model is shown (default: all). members: for `jury` and `cascade`. combine: for
-    `jury`. measure and separator: for `lexical`, see lexical.py. temperature, samples: how it is asked;
-    the score of several samples is their mean. reply: `token` reads the score from the probabilities of a
-    single token. tuned_on: digests of the questions that prompt or thresholds were fitted on (see
-    tuned.py). fitted_with: the model that thresholds were fitted with; see was_fitted_with.
+    `jury`. measure and separator: for `lexical`, see lexical.py. temperature, samples: how it is asked
+    (default: at the temperature of the model's settings, else at 0); the score of several samples is their
+    mean. reply: `token` reads the score from the probabilities of a single token. tuned_on: digests of the
+    questions that prompt or thresholds were fitted on (see tuned.py). fitted_with: the model that
+    thresholds were fitted with; see was_fitted_with.
     """
 
     name: Name
@@ -108,7 +109,7 @@ class Judge(Section, frozen=True, kw_only=True):
     measure: str | None = None
     separator: str | None = None
     reply: Literal["reasoned", "token"] = "reasoned"
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
+    temperature: Temperature | None = None
     samples: Annotated[int, msgspec.Meta(ge=1)] = 1
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 512
     tuned_on: list[str] = []

@@ -1,7 +1,7 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
 from ragstone.judging.combined.members import model_name
-from ragstone.judging.finding import Finding, FindingOf, Means, Part, lacks
+from ragstone.judging.finding import Finding, FindingOf, Means, Part, lacks, renewing
 from ragstone.judging.judge import Judge
 from ragstone.judging.kinds import find
 from ragstone.judging.render import gather_inputs
@@ -34,7 +34,7 @@ async def judge_by(way: FindingOf, judge: Judge, answer: Answer, means: Means) -
         missing = Finding(score=None, status="not_applicable", rationale=lacks(inputs))
         return judgements_of(judge, answer, means, missing)
     try:
-        finding = await way(judge, answer, inputs, means)
+        finding = await _find(way, judge, answer, inputs, means)
     except CallFailed as failure:
         failed = Finding(
             score=None,
@@ -44,6 +44,18 @@ async def judge_by(way: FindingOf, judge: Judge, answer: Answer, means: Means) -
         )
         return judgements_of(judge, answer, means, failed, error=str(failure))
     return judgements_of(judge, answer, means, finding)
+
+
+async def _find(
+    way: FindingOf, judge: Judge, answer: Answer, inputs: dict[str, str], means: Means
+) -> Finding:
+    """Return the finding; replies of an earlier command that do not make one are asked for anew."""
+    try:
+        return await way(judge, answer, inputs, means)
+    except CallFailed as failure:
+        if not failure.kept:
+            raise
+    return await way(judge, answer, inputs, renewing(means))
 
 
 def failed_judgements(

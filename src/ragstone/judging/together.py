@@ -33,7 +33,7 @@ def can_join(judge: Judge) -> bool:
     `boolean` that reads contexts takes several calls where they are long.
     """
     one_call = judge.kind in ONE_CALL and not (judge.kind == "boolean" and "contexts" in judge.inputs)
-    return one_call and judge.reply == "reasoned" and judge.samples == 1 and judge.temperature == 0
+    return one_call and judge.reply == "reasoned" and judge.samples == 1 and not judge.temperature
 
 
 def joined(judges: Sequence[Judge]) -> list[Judge]:

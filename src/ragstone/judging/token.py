@@ -121,7 +121,7 @@ def render_token_prompt(judge: Judge, answer: Answer, inputs: Mapping[str, str],
         messages.append(Message("assistant", _word_of(judge, options, example)))
     shown = dict(inputs) | _reference(judge, answer, inputs)
     messages.append(Message("user", _fenced(judge, {name: shown[name] for name in named}, secret)))
-    return Prompt(messages=tuple(messages), max_tokens=MOST_TOKENS, top_logprobs=TOP)
+    return Prompt(messages=tuple(messages), max_tokens=MOST_TOKENS, temperature=0.0, top_logprobs=TOP)
 
 
 def _told(judge: Judge, options: Sequence[Option]) -> Iterator[str]:

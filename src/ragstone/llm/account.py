@@ -10,6 +10,7 @@ from ragstone.config import Price, Settings
 from ragstone.llm.budget import cost_usd
 from ragstone.llm.ledger import DAY_S
 from ragstone.llm.prices import list_price
+from ragstone.llm.providers import providers
 from ragstone.llm.shelf import Place, existing_shelf, size_on_disk
 from ragstone.records import Usage
 
@@ -143,11 +144,10 @@ def price_of(identity: str, settings: Settings) -> Price | None:
     transport, _, model = name.partition("/")
     if transport == "llamacpp":
         return Price(input=0, output=0)
-    if transport == "openai":
-        from ragstone.llm.site import DEFAULT_BASE_URL  # it imports aiohttp, which takes 0.15 s
-
-        return list_price(f"https://{where}" if where else DEFAULT_BASE_URL, model)
-    return None
+    provider = providers().get(transport)
+    if provider is None:
+        return None
+    return list_price(f"https://{where}" if where else provider.base_url, model)
 
 
 class _Used(msgspec.Struct):

@@ -20,9 +20,13 @@ SHOWN_LINES = 10
 
 
 class StoredResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of an export. key: 32 hexadecimal digits. response: a Completion, as the ledger has it."""
+    """A line of an export.
 
-    key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+    key: 32 hexadecimal digits, 16 more where it gave way to a newer response. response: a Completion, as the
+    ledger has it.
+    """
+
+    key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}([0-9a-f]{16})?$")]
     model: Annotated[str, msgspec.Meta(min_length=1)]
     created: Annotated[datetime.datetime, msgspec.Meta(tz=True)]
     response: msgspec.Raw

@@ -31,7 +31,7 @@ AT_ONCE = 1_000  # results committed to the ledger together
 UNUSED = Usage(calls=0)
 PUT_OFF = "put off until its batch is finished"
 
-Fly = Callable[[bytes, Prompt], Awaitable[Completion]]
+Fly = Callable[..., Awaitable[Completion]]
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 
 
@@ -84,6 +84,9 @@ class Batches:
         self._reserved: dict[bytes, int] = {}
         self._failures: dict[bytes, CallFailed] = {}
         self._fresh: set[bytes] = set()  # paid for by this command, and not yet used
+        self._answered: set[bytes] = set()  # paid for by this command
+        self._renewed: set[bytes] = set()  # those of them that were cut off, and asked for once more
+        self._stale: set[bytes] = set()  # whose response in the ledger gives way to a new one
         self._scout = asyncio.Lock()
         self._scouted = False
 
@@ -101,12 +104,19 @@ class Batches:
                 self._journal.note(entry)
             self._keep(Sent(entry, read_calls(path)))
 
-    async def complete(self, key: bytes, prompt: Prompt) -> Completion:
-        """Return the completion that the ledger has. Raises CallFailed where it has none (yet)."""
+    async def complete(self, key: bytes, prompt: Prompt, *, renew: bool) -> tuple[Completion, bool]:
+        """Return the completion that the ledger has, and whether this command has paid for it.
+
+        renew: what the ledger has is of no use: another one is asked for, once. Raises CallFailed where there
+        is none (yet).
+        """
         fresh = key in self._fresh
         completion = await self._ledger.find(key, saved=not (fresh or self.collecting))
+        if renew and completion is not None and self._is_stale(key):
+            completion = None
         if self.collecting:
-            return await self._collect(key, prompt) if completion is None else completion
+            completion = await self._collect(key, prompt) if completion is None else completion
+            return completion, key in self._answered
         if completion is None:
             self._budget.check_time()
             raise _again(self._failures.get(key) or CallFailed("error", "no batch has answered this call"))
@@ -115,7 +125,16 @@ class Batches:
         else:
             self._budget.from_ledger += 1
         self._budget.count(completion, self._price)
-        return completion
+        return completion, key in self._answered
+
+    def _is_stale(self, key: bytes) -> bool:
+        """Return whether the ledger's response gives way: it is of an earlier command, or was cut off."""
+        if key in self._answered:
+            if not self.collecting or key in self._renewed:
+                return False
+            self._renewed.add(key)
+        self._stale.add(key)
+        return True
 
     async def round(self) -> bool:
         """Submit what was collected and wait for it, and for what was found on its way.
@@ -168,7 +187,8 @@ class Batches:
             if self._scouted:
                 return await self._ledger.find(key, saved=False)
             try:
-                completion = await self._fly(key, prompt)
+                completion = await self._fly(key, prompt, renew=key in self._stale)
+                self._answered.add(key)
             except CallFailed as failure:
                 self._failures[key] = failure
                 raise
@@ -245,7 +265,9 @@ class Batches:
             self._failures[key] = failure
             return
         completion = msgspec.structs.replace(completion, discount=self._discount)
-        await self._ledger.put(key, self._identity, completion)
+        await self._ledger.put(key, self._identity, completion, renewed=key in self._stale)
+        self._stale.discard(key)
+        self._answered.add(key)
         self._failures.pop(key, None)
         reservation = self._reserved.pop(key, None)
         if reservation is not None:

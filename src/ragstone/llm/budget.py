@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Each message costs a few tokens beside its text; a byte-level tokeniser never makes more tokens than bytes.
 TOKENS_A_MESSAGE = 8
+# Taken for a reply without a limit, to pace calls by; under a cap such a call is not made.
+UNLIMITED = 4096
 # What the error of a row begins with that the deadline of the run kept from being finished.
 DEADLINE = "the deadline of the run"
 SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
@@ -67,8 +69,12 @@ def cost_usd(usage: Usage, price: Price | None) -> float | None:
     if price is None:
         return None
     cached = price.input if price.cached is None else price.cached
-    fresh = usage.input - usage.cached
-    return (fresh * price.input + usage.cached * cached + usage.output * price.output) / 1e6
+    written = price.input if price.cache_write is None else price.cache_write
+    thought = price.output if price.reasoning is None else price.reasoning
+    cost = (usage.input - usage.cached - usage.cache_written) * price.input
+    cost += usage.cached * cached + usage.cache_written * written
+    cost += (usage.output - usage.reasoning) * price.output + usage.reasoning * thought
+    return cost / 1e6
 
 
 def cost_of(completions: Sequence[Completion], price: Price | None) -> float | None:
@@ -85,8 +91,9 @@ def discounted(price: Price | None, discount: float) -> Price | None:
     """Return the price less a share of it; an unknown one stays unknown."""
     if price is None or not discount:
         return price
-    cached = None if price.cached is None else price.cached * (1 - discount)
-    return Price(input=price.input * (1 - discount), output=price.output * (1 - discount), cached=cached)
+    given = msgspec.structs.asdict(price)
+    left = {name: given[name] for name in Price.__struct_fields__ if given[name] is not None}
+    return Price(**{name: amount * (1 - discount) for name, amount in left.items()})
 
 
 def most_tokens(prompt: Prompt) -> Usage:
@@ -94,7 +101,7 @@ def most_tokens(prompt: Prompt) -> Usage:
     n_bytes = sum(len(message.content.encode("utf-8", "replace")) for message in prompt.messages)
     if prompt.reply is not None:
         n_bytes += len(encoded_schema(prompt.reply, prompt.nonce is not None))
-    return Usage(input=n_bytes + TOKENS_A_MESSAGE * len(prompt.messages), output=prompt.max_tokens)
+    return Usage(input=n_bytes + TOKENS_A_MESSAGE * len(prompt.messages), output=prompt.limit or UNLIMITED)
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +115,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     failed: dict[Status, int] = {}
     usage: Usage = Usage(calls=0)
     usd: float | None = 0.0
+    reasoning_usd: float | None = 0.0
     tokens_most: int = 0
     usd_most: float = 0.0
 
@@ -131,6 +139,7 @@ class Budget:
         self.failed: Counter[Status] = Counter()
         self.usage = Usage(calls=0)
         self.usd: float | None = 0.0
+        self.reasoning_usd: float | None = 0.0
         # On the clock of time.monotonic, which is the event loop's.
         self.ends = None if self.caps.seconds is None else time.monotonic() + self.caps.seconds
         self._spent = (0, 0.0)  # tokens and money of the calls made now, without those from the ledger
@@ -144,6 +153,11 @@ class Budget:
     def in_flight(self) -> int:
         """How many calls are reserved and not settled."""
         return len(self._reserved) + self._elsewhere
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether a call must say what it can cost at most."""
+        return self.caps.tokens is not None or self.caps.usd is not None
 
     @property
     def spent_usd(self) -> float | None:
@@ -284,6 +298,7 @@ class Budget:
                 failed=dict(self.failed),
                 usage=self.usage,
                 usd=self.usd,
+                reasoning_usd=self.reasoning_usd,
                 tokens_most=self._spent[0],
                 usd_most=self._spent[1],
             )
@@ -294,19 +309,23 @@ class Budget:
             self.made, self.from_ledger = spent.made, spent.from_ledger
             self.retries, self.late = spent.retries, spent.late
             self.failed = Counter(spent.failed)
-            self.usage, self.usd = spent.usage, spent.usd
+            self.usage, self.usd, self.reasoning_usd = spent.usage, spent.usd, spent.reasoning_usd
             self._spent = (spent.tokens_most, spent.usd_most)
             self._elsewhere = spent.in_flight
 
     def count(self, completion: Completion, price: Price | None) -> None:
         """Count a completion that is used, made now or found in the ledger."""
-        self.count_used(completion.usage, cost_of([completion], price))
+        thought = Usage(output=completion.usage.reasoning, reasoning=completion.usage.reasoning)
+        reasoning_usd = cost_usd(thought, discounted(price, completion.discount)) if thought.output else 0.0
+        self.count_used(completion.usage, cost_of([completion], price), reasoning_usd)
 
-    def count_used(self, usage: Usage, usd: float | None) -> None:
-        """Count tokens that were used, and what they cost; None where that is unknown."""
+    def count_used(self, usage: Usage, usd: float | None, reasoning_usd: float | None = 0.0) -> None:
+        """Count tokens that were used, and what they cost, those of reasoning also apart; None: unknown."""
         with self._lock:
             self.usage += usage
             self.usd = None if usd is None or self.usd is None else self.usd + usd
+            known = reasoning_usd is not None and self.reasoning_usd is not None
+            self.reasoning_usd = (self.reasoning_usd or 0.0) + (reasoning_usd or 0.0) if known else None
 
     def _exceeded(self, wanted: tuple[int, float], held: tuple[int, float]) -> str | None:
         """Return the cap that would be exceeded, in words, or None."""

@@ -3,14 +3,15 @@
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ragstone.config import ModelSettings, Price, Settings
-from ragstone.errors import ModelError, nearest
+from ragstone.config import ModelSettings, Price, Settings, place_of_key
+from ragstone.errors import ConfigError
 from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.calling import Caller
@@ -19,21 +20,50 @@ from ragstone.llm.limits import RUN, Patience
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.overheard import Conversation
-from ragstone.llm.prompt import CallFailed, Completion, Message, OnText, Prompt, Reply
+from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message, OnText, Prompt, Reply
+from ragstone.llm.providers import Dialect, Provider, is_reasoner, provider_of
+from ragstone.llm.reasoning import Room, cut_words, declared_room, was_cut
 from ragstone.llm.rounds import Rounds
 from ragstone.llm.schema import ReplyError, encoded_schema
 from ragstone.llm.speaking import Habit, Telling
-from ragstone.llm.structured import parse_reply
-from ragstone.llm.transport import BrokenOff, Endpoint
+from ragstone.llm.structured import parse_reply, without_thought
+from ragstone.llm.transport import BrokenOff, Endpoint, Where
 
 
-def _open_openai(model: str, settings: ModelSettings) -> AbstractAsyncContextManager[Endpoint]:
+def _open_openai(
+    provider: Provider, model: str, settings: ModelSettings, where: Where
+) -> AbstractAsyncContextManager[Endpoint]:
     from ragstone.llm.openai import open_openai  # aiohttp takes 0.15 s to import, and a baseline needs none
 
-    return open_openai(model, settings)
+    return open_openai(provider, model, settings, where)
 
 
-TRANSPORTS = {"openai": _open_openai, "llamacpp": open_llamacpp, "litellm": open_litellm}
+def _open_anthropic(
+    provider: Provider, model: str, settings: ModelSettings, where: Where
+) -> AbstractAsyncContextManager[Endpoint]:
+    from ragstone.llm.anthropic import open_anthropic  # as above
+
+    return open_anthropic(provider, model, settings, where)
+
+
+TRANSPORTS: dict[Dialect, Callable[..., AbstractAsyncContextManager[Endpoint]]] = {
+    "openai": _open_openai,
+    "azure": _open_openai,
+    "anthropic": _open_anthropic,
+    "litellm": open_litellm,
+    "llamacpp": open_llamacpp,
+}
+
+
+class _KeptFailure(Exception):
+    """All that the ledger has for a prompt are replies of an earlier command that were of no use."""
+
+
+class _Got(NamedTuple):
+    """A completion, and whether it was made now."""
+
+    completion: Completion
+    made: bool
 
 
 class NotInLedger(CallFailed):
@@ -56,8 +86,16 @@ class Door:
         *,
         offline: bool,
         patience: Patience = RUN,
+        name: str = "",
+        keep_failures: bool = False,
     ) -> None:
+        """Make the door to an endpoint.
+
+        name: of the model, as ragstone.toml has it. keep_failures: replies of earlier commands that were of
+        no use are taken as they are; else they are asked for anew.
+        """
         self.endpoint = endpoint
+        self._name = name or endpoint.identity
         self.from_ledger = 0  # calls that the ledger answered
         self.price: Price | None = settings.price_usd_per_million or endpoint.price
         self._ledger = ledger
@@ -68,6 +106,9 @@ class Door:
         self._settings = settings
         self._batches: Batches | Rounds | None = None
         self._habit = Habit()
+        self._room = Room(declared_room(settings), likely=is_reasoner(endpoint.identity))
+        self._keep_failures = keep_failures
+        self._tried: set[bytes] = set()  # asked anew, or of no use now: this door does not ask again
         self._caller = Caller(
             endpoint.concurrency, settings, budget, self.price, patience, endpoint=endpoint.identity
         )
@@ -136,76 +177,162 @@ class Door:
                 raise
             raise self._budget.too_late() from None
 
+    def key_of(self, prompt: Prompt) -> bytes:
+        """Return the content address of a call: what the ledger keeps its response under."""
+        return self._key(self._settled(prompt))
+
+    def _key(self, settled: Prompt) -> bytes:
+        return prompt_key(self.endpoint.identity, settled, self._settings.extra)
+
+    def _settled(self, prompt: Prompt) -> Prompt:
+        """Return the prompt with what the model's settings decide."""
+        temperature, asked = prompt.temperature, prompt.default_temperature
+        if temperature is None and self._settings.temperature is not None:
+            temperature = self._settings.temperature
+        if temperature is None:
+            temperature = asked
+        else:
+            asked = None  # somebody wants this one: whoever cannot have it is told so
+        return msgspec.structs.replace(
+            prompt, temperature=temperature, default_temperature=asked, room=self._room.tokens
+        )
+
     async def _ask(self, prompt: Prompt) -> Reply:
-        heard = Conversation(self.endpoint.identity, prompt.messages)
-        first = await self._complete(prompt)
-        heard.said(prompt.messages, first.refusal or first.text)
         try:
-            return self._reply(prompt, [first])
+            return await self._converse(self._settled(prompt), renew=prompt.renew)
+        except _KeptFailure:  # from which the room to think in was learnt
+            return await self._converse(self._settled(prompt), renew=True)
+
+    async def _converse(self, prompt: Prompt, *, renew: bool) -> Reply:
+        """Return the reply, asked for once more where it cannot be read.
+
+        renew: the responses of earlier commands are not looked at.
+        """
+        heard = Conversation(self.endpoint.identity, prompt.messages)
+        key = self._key(prompt)
+        if renew and self._batches is None:  # which see to it themselves that nothing is asked a third time
+            renew = key not in self._tried
+            self._tried.add(key)
+        first, made = await self._complete(key, prompt, renew=renew)
+        heard.said(prompt.messages, first.refusal or first.text)
+        kept = not (made or self._keep_failures or key in self._tried)
+        try:
+            return self._reply(prompt, [first], kept=kept)
         except ReplyError as mistake:
+            if was_cut(prompt, first):
+                raise self._useless(
+                    key, prompt, [first], cut_words(prompt, first, self._name), made
+                ) from None
             again = _ask_again(prompt, first, str(mistake))
         try:
-            second = await self._complete(again)
+            second, made_too = await self._complete(self._key(again), again, renew=renew)
         except CallFailed as failure:  # the first reply was paid for, and is all there is to show
             failure.usage, failure.raw = first.usage, first.text
             raise
         heard.said(again.messages, second.refusal or second.text)
         try:
-            return self._reply(prompt, [first, second])
+            return self._reply(prompt, [first, second], kept=kept and not made_too)
         except ReplyError as mistake:
-            usage = first.usage + second.usage
-            raise CallFailed("unparsable", str(mistake), raw=second.text, usage=usage) from None
+            words = cut_words(prompt, second, self._name) if was_cut(prompt, second) else str(mistake)
+            raise self._useless(key, prompt, [first, second], words, made or made_too) from None
+
+    def _useless(
+        self, key: bytes, prompt: Prompt, said: list[Completion], words: str, made: bool
+    ) -> Exception:
+        """Return the failure of a conversation: of no use now, or _KeptFailure if that was so before."""
+        self._room.learn(prompt, said[-1])
+        if not (made or self._keep_failures or key in self._tried):
+            return _KeptFailure()
+        self._tried.add(key)
+        usage = sum((one.usage for one in said[1:]), said[0].usage)
+        return CallFailed("unparsable", words, raw=said[-1].text, usage=usage)
 
     async def _stream(self, prompt: Prompt, on_text: OnText) -> Reply:
-        heard = Conversation(self.endpoint.identity, prompt.messages)
         telling = Telling(self.endpoint, on_text, self._habit)
-        completion = await self._complete(prompt, telling)
+        try:
+            return await self._hear(self._settled(prompt), telling, renew=False)
+        except _KeptFailure:
+            return await self._hear(self._settled(prompt), telling, renew=True)
+
+    async def _hear(self, prompt: Prompt, telling: Telling, *, renew: bool) -> Reply:
+        heard = Conversation(self.endpoint.identity, prompt.messages)
+        key = self._key(prompt)
+        completion, made = await self._complete(key, prompt, telling, renew=renew)
         heard.said(prompt.messages, completion.refusal or completion.text)
-        reply = self._reply(prompt, [completion])
+        try:
+            reply = self._reply(prompt, [completion])
+        except ReplyError:
+            raise self._useless(
+                key, prompt, [completion], cut_words(prompt, completion, self._name), made
+            ) from None
         return msgspec.structs.replace(reply, text=telling.whole(completion.text))
 
-    def _reply(self, prompt: Prompt, completions: list[Completion]) -> Reply:
+    def _reply(self, prompt: Prompt, completions: list[Completion], *, kept: bool = False) -> Reply:
         """Return the last completion as a reply with the cost of all. Raises ReplyError and CallFailed."""
         last, usage = completions[-1], completions[0].usage
         timed = [one.latency_s for one in completions if one.latency_s is not None]
         for completion in completions[1:]:
             usage += completion.usage
         if last.refusal is not None:
-            raise CallFailed("refused", f"the model refused: {last.refusal}", raw=last.refusal, usage=usage)
+            # Before it had a name, a refusal of the filter was kept as `filtered`.
+            by_filter = last.refusal in (CONTENT_FILTER, "filtered")
+            words = f"cut off by {CONTENT_FILTER}" if by_filter else f"the model refused: {last.refusal}"
+            raise CallFailed("refused", words, raw=last.refusal, usage=usage)
+        if prompt.reply is None and was_cut(prompt, last):
+            raise ReplyError("the reply was cut off before it began")
         return Reply(
-            text=last.text,
+            text=last.text if prompt.reply is not None else without_thought(last.text),
             value=None if prompt.reply is None else parse_reply(last.text, prompt.reply, prompt.nonce),
             usage=usage,
             latency_s=sum(timed) if len(timed) == len(completions) else None,
             cost_usd=cost_of(completions, self.price),
             logprobs=last.logprobs,
+            kept=kept,
         )
 
-    async def _complete(self, prompt: Prompt, telling: Telling | None = None) -> Completion:
-        """Return the ledger's completion, or one that is in flight, or a new one."""
-        key = prompt_key(self.endpoint.identity, prompt)
+    async def _complete(
+        self, key: bytes, prompt: Prompt, telling: Telling | None = None, *, renew: bool
+    ) -> _Got:
+        """Return the ledger's completion, or one that is in flight, or a new one.
+
+        renew: what the ledger has is of no use, and gives way to a new one.
+        """
         if self._batches is not None:
-            return await self._batches.complete(key, prompt)
+            return await self._complete_later(self._batches, key, prompt, renew=renew)
+        made = False
         while True:
-            completion = await self._ledger.find(key)
+            completion = None if renew or key in self._flying else await self._ledger.find(key)
             if completion is None:
                 flight = self._flying.get(key)
                 if flight is None:
-                    completion = await self._fly(key, prompt, telling)
+                    completion, made = await self._fly(key, prompt, telling, renew=renew), True
                     break
-                completion = await asyncio.shield(flight)
+                completion, made = await asyncio.shield(flight), True
             if completion is not None:
                 self._budget.from_ledger += 1
                 self.from_ledger += 1
                 break
         self._budget.count(completion, self.price)
-        return completion
+        return _Got(completion, made)
 
-    async def _fly(self, key: bytes, prompt: Prompt, telling: Telling | None = None) -> Completion:
+    async def _complete_later(
+        self, batches: Batches | Rounds, key: bytes, prompt: Prompt, *, renew: bool
+    ) -> _Got:
+        """Return what came with a batch; a reply that was cut off goes into the next one, with more room."""
+        completion, made = await batches.complete(key, prompt, renew=renew)
+        self._room.learn(prompt, completion)
+        wider = self._room.wider(prompt, completion) if made and batches.collecting else None
+        if wider is not None:
+            completion, made = await batches.complete(key, wider, renew=True)
+        return _Got(completion, made)
+
+    async def _fly(
+        self, key: bytes, prompt: Prompt, telling: Telling | None = None, *, renew: bool = False
+    ) -> Completion:
         """Make the call while identical ones wait for it, and commit the response before it is used."""
         flight = self._flying[key] = asyncio.get_running_loop().create_future()
         try:
-            completion = await self._pay(key, prompt, telling)
+            completion = await self._pay(key, prompt, telling, renew=renew)
         except BrokenOff:
             flight.set_result(None)  # whoever waits has heard nothing yet: a call of their own may go well
             raise
@@ -221,27 +348,47 @@ class Door:
             if not flight.done():
                 flight.set_result(None)
 
-    async def _pay(self, key: bytes, prompt: Prompt, telling: Telling | None) -> Completion:
+    async def _pay(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
         """Make the call, unless another machine is making it: then wait for its response."""
-        if self._claiming is None:
-            return await self._kept(key, prompt, telling)
+        if self._claiming is None or renew:
+            return await self._kept(key, prompt, telling, renew=renew)
         async with self._claiming.claim(key) as completion:
             if completion is None:
-                return await self._kept(key, prompt, telling)
+                return await self._kept(key, prompt, telling, renew=renew)
         self._budget.from_ledger += 1
         self.from_ledger += 1
         return completion
 
-    async def _kept(self, key: bytes, prompt: Prompt, telling: Telling | None) -> Completion:
+    async def _kept(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
         completion = await self._call(prompt, telling)
-        await self._ledger.put(key, self.endpoint.identity, completion)
+        await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
         return completion
 
     async def _call(self, prompt: Prompt, telling: Telling | None) -> Completion:
+        """Make the call; a reply that was cut off is asked for once more, with more room to think."""
+        first = await self._send(prompt, telling)
+        wider = self._room.wider(prompt, first)
+        if wider is None or (telling is not None and not telling.silent):
+            return first
+        try:
+            second = await self._send(wider, telling)
+        except CallFailed as failure:  # the first reply was paid for, and is all there is to show
+            failure.usage, failure.raw = first.usage, first.text
+            raise
+        return _both(first, second)
+
+    async def _send(self, prompt: Prompt, telling: Telling | None) -> Completion:
         if self._offline:
             raise NotInLedger(prompt)
+        if prompt.limit is None and self._budget.is_capped:
+            raise ConfigError(
+                f"--budget in tokens or usd needs a longest reply, and nobody limits those of {self._name}. "
+                "Give max_tokens in its table of [systems], or the budget in calls."
+            )
         send = self.endpoint.send if telling is None else telling.send
-        return await self._caller.call(lambda: send(prompt), most_tokens(prompt))
+        completion = await self._caller.call(lambda: send(prompt), most_tokens(prompt))
+        self._room.learn(prompt, completion)
+        return completion
 
 
 @contextlib.asynccontextmanager
@@ -253,33 +400,50 @@ async def open_door(
     *,
     offline: bool = False,
     patience: Patience = RUN,
+    keep_failures: bool = False,
 ) -> AsyncIterator[Door]:
     """Give the door to a model named `transport/model`; `recorded/...` answers from the ledger alone.
 
-    patience: how long an endpoint that fails is tried. Raises ModelError for a name or a transport that does
-    not exist.
+    patience: how long an endpoint that fails is tried. keep_failures: see Door. Raises ModelError for a name
+    or a transport that does not exist.
     """
     if model.startswith("recorded/"):
-        model, offline = model.removeprefix("recorded/"), True
-    transport, _, name = model.partition("/")
-    if not name or transport not in TRANSPORTS:
-        raise ModelError(
-            f"unknown model {model!r}: models are named transport/model, e.g. openai/gpt-4o-mini or "
-            f"llamacpp/smollm2-135m. {nearest(transport, [*TRANSPORTS, 'recorded'])}"
-        )
+        model, offline, keep_failures = model.removeprefix("recorded/"), True, True
+    provider, name = provider_of(model)
     chosen = settings.models.get(model, ModelSettings())
     if chosen.api_key_file is not None:
         chosen = msgspec.structs.replace(chosen, api_key_file=str(settings.path(chosen.api_key_file)))
-    async with TRANSPORTS[transport](name, chosen) as endpoint:
-        yield Door(endpoint, chosen, ledger, budget or Budget(), offline=offline, patience=patience)
+
+    def where(*keys: str) -> str:
+        return place_of_key(settings, ["models", model, *keys])
+
+    async with TRANSPORTS[provider.dialect](provider, name, chosen, where) as endpoint:
+        yield Door(
+            endpoint,
+            chosen,
+            ledger,
+            budget or Budget(),
+            offline=offline,
+            patience=patience,
+            name=model,
+            keep_failures=keep_failures,
+        )
 
 
-def prompt_key(identity: str, prompt: Prompt) -> bytes:
-    """Return the content address of a call: model, messages, parameters, schema, sample number."""
+def prompt_key(identity: str, prompt: Prompt, extra: Mapping[str, Any] = {}) -> bytes:
+    """Return the content address of a call: model, messages, parameters, schema, sample number.
+
+    extra: further fields of the request. What is newer counts where it is set only: the keys of calls without
+    it stay what they were.
+    """
     schema = b"" if prompt.reply is None else encoded_schema(prompt.reply, prompt.nonce is not None)
-    parameters: tuple[float, ...] = (prompt.max_tokens, prompt.temperature, prompt.sample)
-    if prompt.top_logprobs is not None:  # set or not: the keys of calls without it stay what they were
+    temperature = prompt.default_temperature if prompt.temperature is None else prompt.temperature
+    parameters: tuple[Any, ...] = (prompt.max_tokens, temperature, prompt.sample)
+    if prompt.top_logprobs is not None:
         parameters += (prompt.top_logprobs,)
+    if prompt.top_p is not None or extra:
+        further = msgspec.json.encode({"top_p": prompt.top_p, "extra": extra}, order="deterministic")
+        parameters += (msgspec.Raw(further),)
     if prompt.version:
         identity = f"{identity}@{prompt.version}"
     content = msgspec.json.encode(
@@ -288,10 +452,20 @@ def prompt_key(identity: str, prompt: Prompt) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
+def _both(first: Completion, second: Completion) -> Completion:
+    """Return the second reply, which took the place of the first, with what both took."""
+    known = first.latency_s is not None and second.latency_s is not None
+    told = first.cost_usd is not None and second.cost_usd is not None
+    return msgspec.structs.replace(
+        second,
+        usage=first.usage + second.usage,
+        latency_s=round((first.latency_s or 0.0) + (second.latency_s or 0.0), 4) if known else None,
+        cost_usd=(first.cost_usd or 0.0) + (second.cost_usd or 0.0) if told else None,
+    )
+
+
 def _ask_again(prompt: Prompt, said: Completion, mistake: str) -> Prompt:
     """Return the prompt with the model's unusable reply and what was wrong with it."""
-    if said.finish_reason == "length":
-        mistake += "; it reached the length limit, so be much shorter"
     words = f"That reply cannot be used: {mistake}. Reply again, with one JSON object of the form asked for."
     more = (Message("assistant", said.text or "(nothing)"), Message("user", words))
     return msgspec.structs.replace(prompt, messages=prompt.messages + more)

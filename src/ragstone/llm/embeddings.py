@@ -54,7 +54,7 @@ async def post_texts(site: Site, model: str, texts: Sequence[str], dimensions: i
         body["dimensions"] = dimensions
     response, content = await exchange(site, "POST", "/embeddings", data=_encode(body))
     if response.status != 200:
-        raise_for(site, response.status, response.headers.get("Retry-After"), content)
+        raise_for(site, response.status, response.headers, content)
     try:
         decoded = DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError):

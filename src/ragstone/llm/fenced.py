@@ -20,7 +20,7 @@ def fenced_prompt(
     nonce: str,
     max_tokens: int,
     sample: int = 0,
-    temperature: float = 0.0,
+    temperature: float | None = None,
 ) -> Prompt:
     """Return the call that shows texts from outside, each between tags of its name.
 

@@ -10,16 +10,19 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from ragstone.config import ModelSettings, Price
-from ragstone.llm.budget import cost_usd, most_tokens
-from ragstone.llm.door import Door, NotInLedger, prompt_key
+from ragstone.llm.budget import UNLIMITED, cost_usd, most_tokens
+from ragstone.llm.door import Door, NotInLedger
 from ragstone.llm.madeup import made_up_reply
 from ragstone.llm.prices import ListPrice
 from ragstone.llm.prompt import Ask, Completion, Prompt, Reply
+from ragstone.llm.providers import is_reasoner
 from ragstone.records import Usage
 
-# Without any earlier call: four bytes a token, and replies that use a third of what they may.
+# Without any earlier call: four bytes a token, and replies that use a third of what they may, after 1,000
+# tokens of thought where the model's name says that it thinks.
 TOKENS_A_BYTE = 0.25
 SHARE_OF_LIMIT = 1 / 3
+THOUGHT = 1000.0
 
 Earlier = Callable[[str], Sequence[Completion]]
 """A model, as the ledger knows it -> some of its earlier responses."""
@@ -28,7 +31,8 @@ Earlier = Callable[[str], Sequence[Completion]]
 class ModelForecast(msgspec.Struct, frozen=True, kw_only=True):
     """What will be asked of one model.
 
-    calls: not in the ledger; from_ledger: answered by it. input, output: tokens of `calls`. cost_usd: None
+    calls: not in the ledger; from_ledger: answered by it. input, output: tokens of `calls`; cached,
+    reasoning: the parts of them that the provider's cache has, and that the model thinks with. cost_usd: None
     where the price is unknown; list_price_read: the day of a price that ships. duration_s: None where no
     call was ever made. n_earlier: calls that the lengths of replies are taken from, 0 where they are assumed.
     """
@@ -42,6 +46,8 @@ class ModelForecast(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: float | None
     n_earlier: int
     list_price_read: str | None = None
+    cached: int = 0
+    reasoning: int = 0
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +61,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: float | None
     models: list[ModelForecast]
     assumptions: list[str] = []
+    cached: int = 0
+    reasoning: int = 0
 
 
 class _Kind:
@@ -74,7 +82,7 @@ class _Listened:
     def __init__(self, door: Door, limits: ModelSettings) -> None:
         self.door = door
         self.limits = limits
-        self.kinds: dict[tuple[str, int], _Kind] = {}
+        self.kinds: dict[tuple[str, int | None], _Kind] = {}
 
 
 class Forecaster:
@@ -105,7 +113,7 @@ class Forecaster:
                     raise NotInLedger(prompt)
                 reply = await door.ask(prompt)
             except NotInLedger:
-                key = prompt_key(door.endpoint.identity, prompt)
+                key = door.key_of(prompt)
                 if self.guessing or key not in self._heard:  # the same call twice is made once
                     self._heard.add(key)
                     kind.n_missing += self.weight
@@ -141,6 +149,8 @@ class Forecaster:
             duration_s=_sum(times),
             models=models,
             assumptions=list(self.assumptions),
+            cached=sum(model.cached for model in models),
+            reasoning=sum(model.reasoning for model in models),
         )
 
 
@@ -157,10 +167,17 @@ def _forecast(name: str, listened: _Listened, earlier: Earlier) -> ModelForecast
     tokens_a_byte = known.input / known_bytes if known.input else TOKENS_A_BYTE
     n_calls = sum(kind.n_missing for kind in kinds.values())
     n_input = sum(kind.missing_bytes for kind in kinds.values()) * tokens_a_byte
-    n_output = sum(
-        kind.n_missing * _reply_tokens(kind, limit, past) for (_form, limit), kind in kinds.items()
+    thinks = is_reasoner(door.endpoint.identity)
+    said = [
+        (kind.n_missing, *_reply_tokens(kind, limit, past, thinks=thinks))
+        for (_form, limit), kind in kinds.items()
+    ]
+    usage = Usage(
+        input=round(n_input),
+        output=round(sum(n * output for n, output, _thought in said)),
+        cached=round(n_input * _cached_share(known, past)),
+        reasoning=round(sum(n * thought for n, _output, thought in said)),
     )
-    usage = Usage(input=round(n_input), output=round(n_output))
     price = door.price
     return ModelForecast(
         model=name,
@@ -168,6 +185,8 @@ def _forecast(name: str, listened: _Listened, earlier: Earlier) -> ModelForecast
         from_ledger=round(sum(kind.n_known for kind in kinds.values())),
         input=usage.input,
         output=usage.output,
+        cached=usage.cached,
+        reasoning=usage.reasoning,
         cost_usd=cost_usd(usage, price),
         duration_s=_duration_s(listened, n_calls, usage, past),
         n_earlier=known.calls or len(past),
@@ -190,12 +209,31 @@ def _forecast_embedding(name: str, n_calls: float, n_bytes: float, price: Price 
     )
 
 
-def _reply_tokens(kind: _Kind, limit: int, past: Sequence[Completion]) -> float:
-    """Return the tokens of a reply: as in this run's calls of the kind, else as in the model's others."""
-    if kind.known.output:
-        return kind.known.output / kind.known.calls
-    lengths = [min(limit, completion.usage.output) for completion in past if completion.usage.output]
-    return sum(lengths) / len(lengths) if lengths else limit * SHARE_OF_LIMIT
+def _reply_tokens(
+    kind: _Kind, limit: int | None, past: Sequence[Completion], *, thinks: bool
+) -> tuple[float, float]:
+    """Return the tokens of a reply, and those of thought among them.
+
+    As in this run's calls of the kind, else as in the model's others. thinks: whether the model is known to.
+    """
+    known = kind.known
+    if known.output:
+        return known.output / known.calls, known.reasoning / known.calls
+    most = UNLIMITED if limit is None else limit
+    used = [one.usage for one in past if one.usage.output]
+    if not used:
+        thought = THOUGHT if thinks else 0.0
+        return most * SHARE_OF_LIMIT + thought, thought
+    n_calls = sum(usage.calls for usage in used)
+    thought = sum(usage.reasoning for usage in used) / n_calls
+    said = sum(min(most * usage.calls, usage.output - usage.reasoning) for usage in used) / n_calls
+    return said + thought, thought
+
+
+def _cached_share(known: Usage, past: Sequence[Completion]) -> float:
+    """Return the share of what is sent that the provider's cache will have, as in earlier calls."""
+    used = known if known.input else sum((one.usage for one in past), Usage(calls=0))
+    return used.cached / used.input if used.input else 0.0
 
 
 def _duration_s(

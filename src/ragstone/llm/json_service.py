@@ -184,7 +184,7 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
         raise ModelError(f"{where} {site.name}: HTTP {response.status}: {site.excerpt(content)}. Check url.")
     if response.status >= 400:
         try:
-            raise_for(site, response.status, response.headers.get("Retry-After"), content)
+            raise_for(site, response.status, response.headers, content)
         except BadRequest as words:
             raise CallFailed("error", f"{site.name} refuses the text: {words}") from None
     try:

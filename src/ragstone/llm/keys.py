@@ -21,13 +21,14 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 LOG = logging.getLogger(__name__)
 
 
-def find_key(settings: ModelSettings) -> tuple[str, str]:
+def find_key(settings: ModelSettings, default: str = DEFAULT_VARIABLE) -> tuple[str, str]:
     """Return the key that the settings name, empty where there is none, and what to do about that.
 
-    A file that others may read is warned about. Raises ConfigError where the settings name two places.
+    default: the variable that holds it where they name none. A file that others may read is warned about.
+    Raises ConfigError where the settings name two places.
     """
     if settings.api_key_file is None:
-        variable = settings.api_key_env or DEFAULT_VARIABLE
+        variable = settings.api_key_env or default
         key, place = os.environ.get(variable, "").strip(), f"the environment variable {variable}"
         remedy = f"Set {place}"
     elif settings.api_key_env is not None:

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import queue
 import sqlite3
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -44,6 +45,7 @@ class _Entry(NamedTuple):
     """A response on its way into the file, and who waits for it."""
 
     row: tuple[bytes, str, bytes, float]
+    renewed: bool
     loop: asyncio.AbstractEventLoop
     done: asyncio.Future[None]
 
@@ -104,16 +106,17 @@ class Ledger:
         except (sqlite3.Error, msgspec.DecodeError) as mistake:
             raise DataError(explain(self.path, mistake)) from None
 
-    async def put(self, key: bytes, model: str, completion: Completion) -> None:
+    async def put(self, key: bytes, model: str, completion: Completion, *, renewed: bool = False) -> None:
         """Store a response; returns when it is committed. Raises DataError when it cannot be.
 
-        Cancelling the caller does not take the response back: it was paid for.
+        renewed: see AnyLedger. Cancelling the caller does not take the response back: it was paid for.
         """
         if self._closed:
             raise DataError(f"{self.path}: the ledger is closed. Open it again to ask more.")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
-        self._waiting.put(_Entry((key, model, self._encode(completion), time.time()), loop, done))
+        row = (key, model, self._encode(completion), time.time())
+        self._waiting.put(_Entry(row, renewed, loop, done))
         await done
 
     def close(self) -> None:
@@ -143,7 +146,18 @@ class Ledger:
 
     def _commit(self, batch: list[_Entry], hits: dict[str, list[int]]) -> None:
         day = int(time.time() // DAY_S)
+        renewed = [(superseded_key(entry.row), entry.row) for entry in batch if entry.renewed]
         with self._writer:
+            for older, (key, model, response, created) in renewed:
+                self._writer.execute(
+                    "INSERT OR IGNORE INTO responses (key, model, response, created)"
+                    " SELECT ?, model, response, created FROM responses WHERE key = ? AND created < ?",
+                    (older, key, created),
+                )
+                self._writer.execute(
+                    "INSERT OR REPLACE INTO responses (key, model, response, created) VALUES (?, ?, ?, ?)",
+                    (key, model, response, created),
+                )
             # The first response wins: another process may have asked the same at the same time.
             self._writer.executemany(
                 "INSERT OR IGNORE INTO responses (key, model, response, created) VALUES (?, ?, ?, ?)",
@@ -171,6 +185,11 @@ class Ledger:
             else:
                 yield batch
                 return
+
+
+def superseded_key(row: tuple[bytes, str, bytes, float]) -> bytes:
+    """Return the key under which the response is kept whose place a new one takes; nobody asks for it."""
+    return row[0] + struct.pack(">d", row[3])
 
 
 class Hits:

@@ -16,8 +16,11 @@ class AnyLedger(Protocol):
     async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:
         """Return the response stored under the key, or None; saved: count it as a call that was saved."""
 
-    async def put(self, key: bytes, model: str, completion: Completion) -> None:
-        """Store a response, unless there is one; it is stored when this returns."""
+    async def put(self, key: bytes, model: str, completion: Completion, *, renewed: bool = False) -> None:
+        """Store a response, unless there is one; it is stored when this returns.
+
+        renewed: it takes the place of one that was of no use, which is kept as evidence under a longer key.
+        """
 
     def earlier(self, model: str, most: int = 200) -> list[Completion]:
         """Return some responses of a model."""

@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import email.utils
 import random
+import re
 import time
 from collections import deque
+from collections.abc import Mapping
 from types import TracebackType
 
 import msgspec
@@ -20,6 +22,11 @@ GROWTH = 2.0  # calls at once that a whole round of accepted ones adds
 SPREAD_S = 1.0  # the longest time over which callers come back after a pause
 SLACK = 1.02  # permits are a little further apart than they may be, for timers are not exact
 HANGING = 8  # timeouts before the first answer that mean: nobody will ever answer
+# `"retryDelay": "13s"` (Google), `try again in 1m2.5s` (OpenAI, Groq), `retry after 45 seconds` (Azure).
+SPAN = r"(?:(\d{1,4})m)?(\d{1,6}(?:\.\d{1,6})?)(ms|s)\b"
+IN_BODY = re.compile(
+    rf'(?:"retryDelay":\s*"|(?:try again in|retry in) ){SPAN}|retry after (\d{{1,6}}) seconds'
+)
 LOST_IN_A_ROW = 30  # calls lost after all their attempts, and none answered between them
 
 
@@ -251,15 +258,33 @@ def backoff_s(attempt: int, draw: random.Random) -> float:
     return draw.uniform(0, min(BACKOFF_CAP_S, BACKOFF_S * 2**attempt))
 
 
-def retry_after_s_of(header: str | None) -> float | None:
-    """Return the seconds that a Retry-After header asks for, given as seconds or as a date."""
-    if not header:
-        return None
-    try:
-        seconds = float(header)
-        return max(0.0, seconds) if seconds == seconds else None  # NaN differs from itself
-    except ValueError:
-        try:
+def retry_after_s_of(headers: Mapping[str, str], body: str = "") -> float | None:
+    """Return the seconds that an endpoint asks to be left alone for; None where it does not say.
+
+    Told in a header, as milliseconds, seconds or a date, or else in the body of the error.
+    """
+    millis = _number(headers.get("retry-after-ms"))
+    if millis is not None:
+        return millis / 1000
+    header = headers.get("Retry-After")
+    if header:
+        seconds = _number(header)
+        if seconds is not None:
+            return seconds
+        with contextlib.suppress(ValueError):
             return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-        except ValueError:
-            return None
+        return None
+    said = IN_BODY.search(body)
+    if said is None:
+        return None
+    minutes, amount, unit, alone = said.groups()
+    return 60 * float(minutes or 0) + float(amount or alone) / (1000 if unit == "ms" else 1)
+
+
+def _number(text: str | None) -> float | None:
+    """Return a number that is not negative; None for anything else."""
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return max(0.0, number) if number == number else None  # NaN differs from itself

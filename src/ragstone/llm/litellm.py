@@ -15,10 +15,13 @@ import msgspec
 
 from ragstone.config import ModelSettings
 from ragstone.errors import MissingExtra, ModelError
+from ragstone.llm.dialect import refused_extra
 from ragstone.llm.logprobs import read_logprobs
-from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Prompt
+from ragstone.llm.providers import Provider
+from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.llm.transport import Endpoint, Rephrase, Unreachable
+from ragstone.llm.transport import Endpoint, Rephrase, Unreachable, Where
 from ragstone.records import Usage
 
 DEFAULT_CONCURRENCY = 32  # litellm takes some ms of processor time a call: more at once gain nothing
@@ -52,13 +55,16 @@ class _Form:
 
 
 @contextlib.asynccontextmanager
-async def open_litellm(model: str, settings: ModelSettings) -> AsyncIterator[Endpoint]:
+async def open_litellm(
+    provider: Provider, model: str, settings: ModelSettings, where: Where
+) -> AsyncIterator[Endpoint]:
     """Give the endpoint of a model named as litellm does, e.g. `anthropic/claude-sonnet-4-5`.
 
     The package is imported when the first call is made, so that a run which the ledger answers needs it
     not: then MissingExtra without it. The key is in the provider's own variable, or in the one that the
     settings name.
     """
+    model, identity = f"{provider.prefix}{model}", f"{provider.name}/{model}"
     timeout_s = settings.timeout_s or DEFAULT_TIMEOUT_S
     key = os.environ.get(settings.api_key_env, "").strip() if settings.api_key_env else ""
     form = _Form()
@@ -66,13 +72,15 @@ async def open_litellm(model: str, settings: ModelSettings) -> AsyncIterator[End
 
     async def send(prompt: Prompt) -> Completion:
         if settings.api_key_env and not key:
-            raise ModelError(f"litellm/{model}: no key. Set the environment variable {settings.api_key_env}.")
+            raise ModelError(f"{identity}: no key. Set the environment variable {settings.api_key_env}.")
         if not loaded:
             loaded.append(await asyncio.to_thread(_load, model))
         litellm, asked = loaded[0], form.mode
         body = _body(prompt, MODES[asked]) | {"model": model, "timeout": timeout_s, "num_retries": 0}
         body |= {"api_key": key} if key else {}
         body |= {"api_base": settings.base_url} if settings.base_url else {}
+        body |= {"extra_headers": _headers(settings, key)} if settings.headers else {}
+        body |= settings.extra
         started = time.perf_counter()
         try:
             async with asyncio.timeout(timeout_s):
@@ -81,8 +89,13 @@ async def open_litellm(model: str, settings: ModelSettings) -> AsyncIterator[End
             raise CallFailed("timeout", f"litellm/{model} did not answer in time", retryable=True) from None
         except litellm.exceptions.openai.OpenAIError as mistake:
             failure = _failure(model, mistake, key)
-            if isinstance(failure, _Refused) and form.learn(asked, prompt):
-                raise Rephrase(str(failure)) from None
+            if isinstance(failure, _Refused):
+                field = refused_extra(str(failure), settings.extra)
+                if field is not None:
+                    words = f"{where('extra', field)}: {field!r} of extra was refused. {failure}"
+                    raise ModelError(words) from None
+                if form.learn(asked, prompt):
+                    raise Rephrase(str(failure)) from None
             raise failure from None
         form.proven = form.proven or prompt.reply is not None
         return _completion(reply, prompt.top_logprobs, time.perf_counter() - started)
@@ -90,7 +103,7 @@ async def open_litellm(model: str, settings: ModelSettings) -> AsyncIterator[End
     address = f"@{re.sub(r'^https?://([^/@]*@)?', '', settings.base_url)}" if settings.base_url else ""
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
     try:
-        yield Endpoint(identity=f"litellm/{model}{address}", send=send, concurrency=concurrency, price=None)
+        yield Endpoint(identity=f"{identity}{address}", send=send, concurrency=concurrency, price=None)
     finally:
         for litellm in loaded:
             await litellm.close_litellm_async_clients()
@@ -124,9 +137,9 @@ def _load(model: str) -> ModuleType:
 def _body(prompt: Prompt, mode: str) -> dict[str, Any]:
     body: dict[str, Any] = {
         "messages": msgspec.to_builtins(prompt.messages),
-        "max_tokens": prompt.max_tokens,
-        "temperature": prompt.temperature,
     }
+    given = {"max_tokens": prompt.limit, "temperature": prompt.temperature, "top_p": prompt.top_p}
+    body |= {name: value for name, value in given.items() if value is not None}
     if prompt.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
     if prompt.reply is None or mode == "text":
@@ -139,6 +152,10 @@ def _body(prompt: Prompt, mode: str) -> dict[str, Any]:
     return body | {"response_format": {"type": "json_schema", "json_schema": asked}}
 
 
+def _headers(settings: ModelSettings, key: str) -> dict[str, str]:
+    return {name: value.replace("{key}", key) for name, value in settings.headers.items()}
+
+
 def _completion(reply: Any, top_logprobs: int | None, latency_s: float) -> Completion:
     """Return what litellm's reply holds: an object whose optional fields are often not there at all."""
     if not reply.choices:
@@ -146,20 +163,25 @@ def _completion(reply: Any, top_logprobs: int | None, latency_s: float) -> Compl
     choice = reply.choices[0]
     usage = getattr(reply, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
+    thought = getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
+    text, reasoning = choice.message.content or "", getattr(choice.message, "reasoning_content", None)
     refusal = (getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal")
-    filtered = "filtered" if choice.finish_reason == "content_filter" else None
+    filtered = CONTENT_FILTER if choice.finish_reason == "content_filter" else None
     found = None
     if top_logprobs is not None:
         found = read_logprobs(getattr(choice, "logprobs", None), top_logprobs)
+    used = Usage(
+        input=getattr(usage, "prompt_tokens", 0) or 0,
+        output=getattr(usage, "completion_tokens", 0) or 0,
+        cached=getattr(details, "cached_tokens", 0) or 0,
+        reasoning=thought or 0,
+    )
     return Completion(
-        text=choice.message.content or "",
+        text=text,
+        reasoning=reasoning,
         finish_reason=choice.finish_reason,
         refusal=refusal or filtered,
-        usage=Usage(
-            input=getattr(usage, "prompt_tokens", 0) or 0,
-            output=getattr(usage, "completion_tokens", 0) or 0,
-            cached=getattr(details, "cached_tokens", 0) or 0,
-        ),
+        usage=with_reasoning(used, text, reasoning),
         latency_s=round(latency_s, 4),
         logprobs=found,
     )

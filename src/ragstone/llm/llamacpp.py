@@ -18,8 +18,10 @@ from ragstone.errors import MissingExtra, ModelError
 from ragstone.llm.gguf import fingerprint, resolve_gguf
 from ragstone.llm.logprobs import read_logprobs
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
+from ragstone.llm.providers import Provider
+from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.llm.transport import Endpoint
+from ragstone.llm.transport import Endpoint, Where
 from ragstone.records import Usage
 
 # One call at a time: on two cores, more slots share the same arithmetic and lose each other's prompt
@@ -34,7 +36,9 @@ OnChunk = Callable[[dict[str, Any]], bool]
 
 
 @contextlib.asynccontextmanager
-async def open_llamacpp(model: str, settings: ModelSettings) -> AsyncIterator[Endpoint]:
+async def open_llamacpp(
+    _provider: Provider, model: str, settings: ModelSettings, _where: Where
+) -> AsyncIterator[Endpoint]:
     """Give the endpoint of a GGUF model; it is loaded when the first call is made, so that a run which
     the ledger answers never loads it.
 
@@ -57,7 +61,7 @@ async def open_llamacpp(model: str, settings: ModelSettings) -> AsyncIterator[En
 
     async def stream(prompt: Prompt, hear: OnText) -> Completion:
         started = time.perf_counter()
-        generating = functools.partial(call, _body(prompt))
+        generating = functools.partial(call, _body(prompt) | settings.extra)
         try:
             async with asyncio.timeout(timeout_s):
                 reply = await _gather(pool, generating, hear)
@@ -105,6 +109,7 @@ async def _gather(
     running = loop.run_in_executor(pool, generating, on_chunk, stopped)
     running.add_done_callback(lambda _running: chunks.put_nowait(None))
     pieces: list[str] = []
+    thought: list[str] = []
     logprobs: list[Any] = []
     reply: dict[str, Any] = {"choices": [{"message": {}}]}
     choice = reply["choices"][0]
@@ -114,6 +119,7 @@ async def _gather(
             for part in chunk.get("choices", ()):
                 choice["finish_reason"] = part.get("finish_reason") or choice.get("finish_reason")
                 logprobs += (part.get("logprobs") or {}).get("content") or []
+                thought.append(part["delta"].get("reasoning_content") or "")
                 if piece := part["delta"].get("content"):
                     pieces.append(piece)
                     hear(piece)
@@ -121,7 +127,7 @@ async def _gather(
     finally:
         stopped.set()
         running.cancel()
-    choice["message"]["content"] = "".join(pieces)
+    choice["message"] = {"content": "".join(pieces), "reasoning_content": "".join(thought)}
     choice["logprobs"] = {"content": logprobs} if logprobs else None
     return reply
 
@@ -154,13 +160,13 @@ def _load(path: Path, slots: int, context_tokens: int) -> Any:
 def _body(prompt: Prompt) -> dict[str, Any]:
     body: dict[str, Any] = {
         "messages": msgspec.to_builtins(prompt.messages),
-        "max_tokens": prompt.max_tokens,
-        "temperature": prompt.temperature,
         "seed": prompt.sample,
         "cache_prompt": True,
         "stream": True,
         "stream_options": {"include_usage": True},
     }
+    given = {"max_tokens": prompt.limit, "temperature": prompt.temperature, "top_p": prompt.top_p}
+    body |= {name: value for name, value in given.items() if value is not None}
     if prompt.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": max(1, prompt.top_logprobs)}  # 0 would give none at all
     if prompt.reply is not None:
@@ -199,14 +205,17 @@ def _completion(
             hint = f" Raise context_tokens (now {context}) in the model's table, or give fewer contexts."
         raise CallFailed("error", f"{path.name}: {error.get('message')}.{hint}")
     choice, usage = reply["choices"][0], reply.get("usage", {})
+    text, thought = choice["message"]["content"], choice["message"]["reasoning_content"] or None
+    used = Usage(
+        input=usage.get("prompt_tokens", 0),
+        output=usage.get("completion_tokens", 0),
+        cached=usage.get("prompt_tokens_details", {}).get("cached_tokens", 0),
+    )
     return Completion(
-        text=choice["message"].get("content") or "",
+        text=text,
+        reasoning=thought,
         finish_reason=choice.get("finish_reason"),
-        usage=Usage(
-            input=usage.get("prompt_tokens", 0),
-            output=usage.get("completion_tokens", 0),
-            cached=usage.get("prompt_tokens_details", {}).get("cached_tokens", 0),
-        ),
+        usage=with_reasoning(used, text, thought),
         latency_s=round(latency_s, 4),
         logprobs=None if top_logprobs is None else read_logprobs(choice.get("logprobs"), top_logprobs),
     )

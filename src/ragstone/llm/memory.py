@@ -26,7 +26,7 @@ class MemoryLedger:
         """Return nothing: it is not known which model said what."""
         return []
 
-    async def put(self, key: bytes, model: str, completion: Completion) -> None:  # noqa: ARG002
+    async def put(self, key: bytes, model: str, completion: Completion, *, renewed: bool = False) -> None:  # noqa: ARG002
         """Keep a response in place of the one that was used least recently; a very long one is not kept."""
         if len(completion.text) > MOST_CHARACTERS or completion.logprobs is not None:
             return

@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible endpoint, over aiohttp: hosted providers, vLLM, Ollama, llama.cpp's server."""
+"""Any OpenAI-compatible endpoint, over aiohttp: hosted providers, Azure, vLLM, Ollama, llama.cpp's server."""
 
 import contextlib
 import functools
@@ -12,91 +12,45 @@ import aiohttp
 import msgspec
 
 from ragstone.config import ModelSettings
+from ragstone.errors import ModelError
+from ragstone.llm.dialect import Dialect, refused_extra
 from ragstone.llm.openai_reply import read_reply
-from ragstone.llm.openai_stream import post_stream
+from ragstone.llm.openai_stream import StreamedReply, post_stream
 from ragstone.llm.prices import list_price
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
+from ragstone.llm.providers import Provider, is_reasoner
 from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, model_at, open_site
-from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Wire
+from ragstone.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site
+from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Where, Wire
 
 DEFAULT_CONCURRENCY = 64
 FILE_S = 300.0  # the longest silence while a file of calls or results is on its way
-# Ways to ask for JSON, the strictest first; an endpoint that refuses one is asked by the next.
-MODES = ("json_schema", "tool", "json_object", "text")
-
-
-class _Dialect:
-    """What this endpoint has been found to understand; learnt from its refusals."""
-
-    def __init__(self) -> None:
-        self.mode = 0
-        self.proven_mode: int | None = None
-        self.tokens_field = "max_tokens"
-        self.temperature = True
-        self.logprobs = True
-        self.streams = True
-        self.stream_usage = True
-
-    def learn(self, message: str, asked: "_Dialect", prompt: Prompt) -> bool:
-        """Return whether the request may be sent again in another form, after a refusal of this one."""
-        text = message.casefold()
-        if "max_completion_tokens" in text and asked.tokens_field == "max_tokens":
-            self.tokens_field = "max_completion_tokens"
-            return True
-        if "logprob" in text and asked.logprobs and prompt.top_logprobs is not None:
-            self.logprobs = False
-            return True
-        if "temperature" in text and asked.temperature:
-            self.temperature = False
-            return True
-        # Once a way of asking has worked, a refusal is about this request (a long prompt, say).
-        structured = prompt.reply is not None
-        unproven = structured and asked.mode != self.proven_mode and asked.mode < len(MODES) - 1
-        words = ("response_format", "json_schema", "schema", "tool", "json_object", "json mode", "grammar")
-        if unproven and any(word in text for word in words):
-            self.mode = max(self.mode, asked.mode + 1)
-            return True
-        return False
-
-    def learn_stream(self, message: str, asked: "_Dialect") -> bool:
-        """Return whether a stream may be asked for again in another form, after a refusal of this one."""
-        text = message.casefold()
-        if asked.stream_usage and ("stream_options" in text or "include_usage" in text):
-            self.stream_usage = False
-            return True
-        if asked.streams and "stream" in text:
-            self.streams = False
-            return True
-        return False
-
-    def copy(self) -> "_Dialect":
-        twin = _Dialect()
-        twin.mode, twin.tokens_field, twin.temperature = self.mode, self.tokens_field, self.temperature
-        twin.logprobs, twin.streams, twin.stream_usage = self.logprobs, self.streams, self.stream_usage
-        return twin
+PATH = "/chat/completions"
 
 
 @contextlib.asynccontextmanager
-async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endpoint]:
+async def open_openai(
+    provider: Provider, model: str, settings: ModelSettings, where: Where
+) -> AsyncIterator[Endpoint]:
     """Give the endpoint of a model; its connections are closed at the end of the block.
 
     Where its key is missing (see site.py), the first call that the ledger lacks raises ModelError.
     """
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
     silence_s = settings.timeout_s or DEFAULT_TIMEOUT_S
-    dialect = _Dialect()
-    async with open_site(model, settings, concurrency) as site:
+    dialect = _first_dialect(provider, model, settings)
+    async with open_site(provider, model, settings, concurrency) as site:
+        line = _Line(site, model, settings.extra, tells_cost=provider.tells_cost)
 
         async def send(prompt: Prompt) -> Completion:
             site.check_key()
             asked = dialect.copy()
             try:
-                completion = await _post(site, _body(model, prompt, asked), prompt.top_logprobs)
+                completion = await _post(line, line.body(prompt, asked), prompt.top_logprobs)
             except BadRequest as refusal:
-                if dialect.learn(str(refusal), asked, prompt):
+                if dialect.learn(refusal.raw, asked, prompt):
                     raise Rephrase(str(refusal)) from None
-                raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
+                raise refused(site, refusal, settings, where) from None
             if prompt.reply is not None:
                 dialect.proven_mode = asked.mode
             return completion
@@ -109,73 +63,118 @@ async def open_openai(model: str, settings: ModelSettings) -> AsyncIterator[Endp
                 return completion
             site.check_key()
             try:
-                return await post_stream(site, _body(model, prompt, asked, stream=True), hear, silence_s)
+                body = line.body(prompt, asked, stream=True)
+                return await post_stream(site, PATH, body, StreamedReply(site, hear), silence_s)
             except BadRequest as refusal:
-                if dialect.learn_stream(str(refusal), asked) or dialect.learn(str(refusal), asked, prompt):
+                if dialect.learn_stream(refusal.raw, asked) or dialect.learn(refusal.raw, asked, prompt):
                     raise Rephrase(str(refusal)) from None
-                raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
+                raise refused(site, refusal, settings, where) from None
 
-        price = list_price(site.base_url, model)
-        identity = model_at(site.base_url, model)
+        base_url = provider.address(settings)
         yield Endpoint(
-            identity=identity,
+            identity=identity_of(provider, model, base_url),
             send=send,
             stream=stream,
             concurrency=concurrency,
-            price=price,
-            wire=_wire(site, model, dialect),
+            price=list_price(base_url, model),
+            wire=_wire(line, dialect) if "batch" in provider.can else None,
         )
 
 
-def _wire(site: Site, model: str, dialect: _Dialect) -> Wire:
-    def decode(status: int, content: bytes, top_logprobs: int | None) -> Completion:
-        try:
-            return read_reply(site, status, content, top_logprobs)
-        except BadRequest as refusal:
-            raise CallFailed("error", f"{site.name} refused the request: {refusal}") from None
+def refused(site: Site, refusal: BadRequest, settings: ModelSettings, where: Where) -> ModelError:
+    """Return what a refusal means that no other form of the request can help.
 
-    return Wire(
-        name=site.name,
-        encode=lambda prompt: _body(model, prompt, dialect),
-        decode=decode,
-        exchange=functools.partial(_send_file_or_body, site),
+    A field of `extra` that the endpoint does not know is refused in every call.
+    """
+    field = refused_extra(refusal.raw, settings.extra)
+    if field is None:
+        return CallFailed("error", f"{site.name} refused the request: {refusal}")
+    return ModelError(
+        f"{where('extra', field)}: {site.name} refused {field!r} of extra: {refusal}. Change it, or take "
+        "it out."
     )
 
 
-def _body(model: str, prompt: Prompt, dialect: _Dialect, *, stream: bool = False) -> bytes:
-    body: dict[str, Any] = {
-        "model": model,
-        "messages": prompt.messages,
-        dialect.tokens_field: prompt.max_tokens,
-    }
+def _first_dialect(provider: Provider, model: str, settings: ModelSettings) -> Dialect:
+    """Return what an endpoint is taken to understand: OpenAI's own reasoning models know one limit only."""
+    official = provider.dialect == "azure" or provider.address(settings) == "https://api.openai.com/v1"
+    if official and is_reasoner(model):
+        return Dialect(tokens_field="max_completion_tokens")
+    return Dialect()
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """What all requests to one model share."""
+
+    site: Site
+    model: str
+    extra: dict[str, Any]
+    tells_cost: bool
+
+    def body(self, prompt: Prompt, dialect: Dialect, *, stream: bool = False) -> bytes:
+        """Return the body of a request."""
+        return msgspec.json.encode(_body(self.model, prompt, dialect, stream=stream) | self.extra)
+
+
+def _wire(line: _Line, dialect: Dialect) -> Wire:
+    def decode(status: int, content: bytes, top_logprobs: int | None) -> Completion:
+        try:
+            return read_reply(line.site, status, content, top_logprobs)
+        except BadRequest as refusal:
+            raise CallFailed("error", f"{line.site.name} refused the request: {refusal}") from None
+
+    return Wire(
+        name=line.site.name,
+        encode=lambda prompt: line.body(prompt, dialect),
+        decode=decode,
+        exchange=functools.partial(_send_file_or_body, line.site),
+    )
+
+
+def _body(model: str, prompt: Prompt, dialect: Dialect, *, stream: bool) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": model, "messages": prompt.messages}
+    limit = dialect.limit(prompt)
+    if limit is not None:
+        body[dialect.tokens_field] = limit
     if stream:
         body["stream"] = True
         if dialect.stream_usage:
             body["stream_options"] = {"include_usage": True}
-    if dialect.temperature:
+    if dialect.temperature and prompt.temperature is not None:
         body["temperature"] = prompt.temperature
+    if dialect.top_p and prompt.top_p is not None:
+        body["top_p"] = prompt.top_p
     if prompt.top_logprobs is not None and dialect.logprobs:
         body |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
     if prompt.reply is not None:
-        schema = msgspec.Raw(fill_nonce(encoded_schema(prompt.reply, prompt.nonce is not None), prompt.nonce))
-        name = re.sub(r"[^\w-]", "_", prompt.reply.__name__, flags=re.ASCII)[:64]
-        match MODES[dialect.mode]:
-            case "json_schema":
-                form = {"name": name, "strict": True, "schema": schema}
-                body["response_format"] = {"type": "json_schema", "json_schema": form}
-            case "tool":
-                body["tools"] = [{"type": "function", "function": {"name": name, "parameters": schema}}]
-                body["tool_choice"] = {"type": "function", "function": {"name": name}}
-            case "json_object":
-                body["response_format"] = {"type": "json_object"}
-    return msgspec.json.encode(body)
+        body |= _reply_form(prompt, prompt.reply, dialect.way)
+    return body
 
 
-async def _post(site: Site, body: bytes, top_logprobs: int | None) -> Completion:
+def _reply_form(prompt: Prompt, reply: type, mode: str) -> dict[str, Any]:
+    """Return the fields that ask for a reply of this type."""
+    schema = msgspec.Raw(fill_nonce(encoded_schema(reply, prompt.nonce is not None), prompt.nonce))
+    name = re.sub(r"[^\w-]", "_", reply.__name__, flags=re.ASCII)[:64]
+    match mode:
+        case "json_schema":
+            form = {"name": name, "strict": True, "schema": schema}
+            return {"response_format": {"type": "json_schema", "json_schema": form}}
+        case "tool":
+            return {
+                "tools": [{"type": "function", "function": {"name": name, "parameters": schema}}],
+                "tool_choice": {"type": "function", "function": {"name": name}},
+            }
+        case "json_object":
+            return {"response_format": {"type": "json_object"}}
+    return {}
+
+
+async def _post(line: _Line, body: bytes, top_logprobs: int | None) -> Completion:
     started = time.perf_counter()
-    response, content = await exchange(site, "POST", "/chat/completions", data=body)
-    retry_after = response.headers.get("Retry-After")
-    completion = read_reply(site, response.status, content, top_logprobs, retry_after)
+    response, content = await exchange(line.site, "POST", PATH, data=body)
+    completion = read_reply(
+        line.site, response.status, content, top_logprobs, response.headers, tells_cost=line.tells_cost
+    )
     return msgspec.structs.replace(completion, latency_s=round(time.perf_counter() - started, 4))
 
 

@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import time
-from typing import Any, NoReturn
+from typing import Protocol
 
 import aiohttp
 import msgspec
 
-from ragstone.llm.openai_reply import TokenCounts, read_reply, usage_of
-from ragstone.llm.prompt import CallFailed, Completion, OnText
+from ragstone.llm.openai_reply import Parts, TokenCounts, raise_error, read_parts, read_reply, usage_of
+from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, OnText
+from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.site import CONNECT_S, Site, failures_of, raise_for
 
 MOST_BYTES = 1_000_000  # of one event: a piece of text is some hundred
@@ -18,8 +19,10 @@ EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 class _Delta(msgspec.Struct):
-    content: str | None = None
+    content: Parts = None
     refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -37,8 +40,22 @@ class _Chunk(msgspec.Struct):
 DECODER = msgspec.json.Decoder(_Chunk)
 
 
-async def post_stream(site: Site, body: bytes, hear: OnText, silence_s: float) -> Completion:
-    """Return the completion, whose text was passed on to `hear` piece by piece, or whole if it came whole.
+class Streamed(Protocol):
+    """A reply while it comes in. over: the endpoint has said that nothing follows."""
+
+    over: bool
+
+    def take(self, part: bytes) -> bool:
+        """Take some bytes of the body; return whether an event came to its end. Raises its error."""
+        ...
+
+    def completion(self) -> Completion:
+        """Return what came, without its latency. Raises CallFailed where the end is missing."""
+        ...
+
+
+async def post_stream(site: Site, path: str, body: bytes, reply: Streamed, silence_s: float) -> Completion:
+    """Return the completion, which `reply` has passed on piece by piece, or whole if it came whole.
 
     silence_s: the longest time without an event; comments that only keep the connection open do not count.
     Raises what errors mean, also in the middle of the reply (`hear` knows how far it came), and BadRequest.
@@ -46,15 +63,13 @@ async def post_stream(site: Site, body: bytes, hear: OnText, silence_s: float) -
     started = time.perf_counter()
     clock = asyncio.get_running_loop().time
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S)
-    reply = _Streamed(site, hear)
-    url = f"{site.base_url}/chat/completions"
     with failures_of(site):
         async with (
             asyncio.timeout(silence_s) as silence,
-            site.session.post(url, data=body, timeout=timeout) as response,
+            site.session.post(site.url(path), data=body, timeout=timeout, allow_redirects=False) as response,
         ):
             if response.status != 200:
-                raise_for(site, response.status, response.headers.get("Retry-After"), await response.read())
+                raise_for(site, response.status, response.headers, await response.read())
             async for part in response.content.iter_any():
                 if reply.take(part):
                     silence.reschedule(clock() + silence_s)
@@ -71,8 +86,8 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
                 await response.content.readany()
 
 
-class _Streamed:
-    """A reply while it comes in. over: the endpoint has said that nothing follows."""
+class StreamedReply:
+    """A reply of the OpenAI protocol while it comes in, see Streamed; `hear` is told what is said."""
 
     def __init__(self, site: Site, hear: OnText) -> None:
         self.over = False
@@ -81,12 +96,13 @@ class _Streamed:
         self._events = Events()
         self._whole: bytearray | None = None  # the body of an endpoint that does not stream
         self._pieces: list[str] = []
+        self._thought = ""
         self._refusal = ""
         self._finish_reason: str | None = None
         self._usage: TokenCounts | None = None
 
     def take(self, part: bytes) -> bool:
-        """Take some bytes of the body; return whether an event came to its end. Raises its error."""
+        """See Streamed."""
         if self._whole is not None:
             self._whole += part
             return True
@@ -100,7 +116,7 @@ class _Streamed:
         return bool(found)
 
     def completion(self) -> Completion:
-        """Return what came, without its latency. Raises CallFailed where the end is missing."""
+        """See Streamed."""
         if self._whole is None:
             try:
                 for data in self._events.end():
@@ -114,11 +130,14 @@ class _Streamed:
             return completion
         if not self.over and self._finish_reason is None:
             raise CallFailed("error", f"{self._site.name}: the reply broke off", retryable=True)
+        text, thought = "".join(self._pieces), self._thought or None
+        filtered = CONTENT_FILTER if self._finish_reason == "content_filter" else None
         return Completion(
-            text="".join(self._pieces),
+            text=text,
+            reasoning=thought,
             finish_reason=self._finish_reason,
-            refusal=self._refusal or ("filtered" if self._finish_reason == "content_filter" else None),
-            usage=usage_of(self._usage),
+            refusal=self._refusal or filtered,
+            usage=with_reasoning(usage_of(self._usage), text, thought),
             latency_s=None,
         )
 
@@ -132,7 +151,7 @@ class _Streamed:
             told = f"{self._site.name}: an event that cannot be read: {self._site.excerpt(data)}"
             raise CallFailed("error", told, retryable=True) from None
         if bytes(chunk.error) != b"null" or chunk.object == "error":
-            _raise_error(self._site, data)
+            raise_error(self._site, data)
         self._usage = chunk.usage or self._usage
         for choice in chunk.choices or ():
             self._finish_reason = choice.finish_reason or self._finish_reason
@@ -141,19 +160,11 @@ class _Streamed:
 
     def _say(self, delta: _Delta) -> None:
         self._refusal += delta.refusal or ""
-        if delta.content:
-            self._pieces.append(delta.content)
-            self._hear(delta.content)
-
-
-def _raise_error(site: Site, data: bytes) -> NoReturn:
-    """Raise what an error means that came in place of a piece: by its HTTP status, where it names one."""
-    found: Any = msgspec.json.decode(data)
-    error = found.get("error") or found
-    code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, int | str) and str(code).isdecimal() and 400 <= int(code) < 600:
-        raise_for(site, int(code), None, data)
-    raise CallFailed("error", f"{site.name}: {site.excerpt(data)}", retryable=True)
+        said, thought = read_parts(delta.content)
+        self._thought += delta.reasoning_content or delta.reasoning or thought
+        if said:
+            self._pieces.append(said)
+            self._hear(said)
 
 
 class NotEvents(Exception):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.llm.ledger import DAY_S, HITS_S, Hits
+from ragstone.llm.ledger import DAY_S, HITS_S, Hits, superseded_key
 from ragstone.llm.postgres_database import Database, damaged, import_psycopg, opened
 from ragstone.llm.postgres_lane import Lane
 from ragstone.llm.prompt import Completion
@@ -40,6 +40,17 @@ STORE = (
     " SELECT key, model, response, created"
     " FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::float8[])"
     " WITH ORDINALITY AS t (key, model, response, created, n) ORDER BY key, n ON CONFLICT DO NOTHING"
+)
+# A response that gives way is kept under a longer key; done again after a lost answer, both change nothing.
+SET_ASIDE = (
+    "INSERT INTO ragstone_responses (key, model, response, created)"
+    " SELECT %s, model, response, created FROM ragstone_responses WHERE key = %s AND created < %s"
+    " ON CONFLICT DO NOTHING"
+)
+RENEW = (
+    "INSERT INTO ragstone_responses (key, model, response, created) VALUES (%s, %s, %s, %s)"
+    " ON CONFLICT (key) DO UPDATE SET model = excluded.model, response = excluded.response,"
+    " created = excluded.created"
 )
 COUNT = (
     "INSERT INTO ragstone_hits AS h VALUES (%s, %s, %s, %s, %s, %s, %s)"
@@ -101,6 +112,7 @@ class _Row(NamedTuple):
     model: str
     response: bytes
     created: float
+    renewed: bool = False
 
 
 class PostgresLedger:
@@ -150,12 +162,12 @@ class PostgresLedger:
             )
             return [self._decode(row[0]) for row in rows]
 
-    async def put(self, key: bytes, model: str, completion: Completion) -> None:
+    async def put(self, key: bytes, model: str, completion: Completion, *, renewed: bool = False) -> None:
         """Store a response; returns when it is committed. Raises DataError when it cannot be.
 
-        Cancelling the caller does not take the response back: it was paid for.
+        renewed: see AnyLedger. Cancelling the caller does not take the response back: it was paid for.
         """
-        await self._storing.post(_Row(key, model, self._encode(completion), time.time()))
+        await self._storing.post(_Row(key, model, self._encode(completion), time.time(), renewed))
 
     @contextlib.asynccontextmanager
     async def claim(self, key: bytes) -> AsyncIterator[Completion | None]:
@@ -240,8 +252,14 @@ class PostgresLedger:
 
     def _store(self, connection: "Connection", rows: list[_Row]) -> list[None]:
         """Commit responses and, now and then, hits; in the second thread."""
+        for row in rows:
+            if row.renewed:
+                older = superseded_key(row[:4])
+                connection.execute(SET_ASIDE, (older, row.key, row.created), binary=True)
+                connection.execute(RENEW, (row.key, row.model, row.response, row.created), binary=True)
         if rows:
-            connection.execute(STORE, tuple(map(list, zip(*rows, strict=True))), binary=True)
+            plain = [row[:4] for row in rows]
+            connection.execute(STORE, tuple(map(list, zip(*plain, strict=True))), binary=True)
         if self._closing or time.monotonic() >= self._hits_due:
             self._write_hits(connection)
         return [None] * len(rows)
@@ -267,7 +285,7 @@ class PostgresLedger:
         try:
             self._rescued.parent.mkdir(parents=True, exist_ok=True)
             with self._rescued.open("ab") as file:
-                file.write(b"".join(export_lines(rows)))
+                file.write(b"".join(export_lines(row[:4] for row in rows)))
         except OSError as mistake:
             return f"{len(rows)} responses are lost: {self._rescued} cannot be written ({mistake.strerror})."
         return (

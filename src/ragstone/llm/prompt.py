@@ -5,9 +5,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from ragstone.config import Sampling
 from ragstone.errors import ModelError
 from ragstone.llm.logprobs import MOST_TOP, Token
 from ragstone.records import Status, Usage
+
+CONTENT_FILTER = "the provider's content filter"
+"""The `refusal` of a completion that the provider cut off, and not the model."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -26,30 +30,47 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     several times at a temperature above 0. top_logprobs: if given, how many of the likeliest tokens the
     reply lists for each of its places, 0 to 20; ValueError for more. version: of the application that is
     asked, where somebody gave it one: another one makes another call of it.
+
+    max_tokens: of the reply itself; None for no limit. temperature: None for that of the model's settings,
+    and where they have none default_temperature; None there too: the provider's own, none is sent.
+
+    No part of what decides a reply: room, tokens to think in beside it, which the door fills in; renew, that
+    a response of an earlier command is not taken.
     """
 
     messages: tuple[Message, ...]
     reply: type | None = None
     nonce: str | None = None
-    max_tokens: int = 1024
-    temperature: float = 0.0
+    max_tokens: int | None = 1024
+    temperature: float | None = None
+    default_temperature: float | None = 0.0
+    top_p: float | None = None
     sample: int = 0
     top_logprobs: int | None = None
     version: str = ""
+    room: int = 0
+    renew: bool = False
 
     def __post_init__(self) -> None:
         if self.top_logprobs is not None and not 0 <= self.top_logprobs <= MOST_TOP:
             raise ValueError(f"top_logprobs {self.top_logprobs}: endpoints list 0 to {MOST_TOP} of them")
 
+    @property
+    def limit(self) -> int | None:
+        """The most tokens that the model may say and think; None for no limit."""
+        return None if self.max_tokens is None else self.max_tokens + self.room
+
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a transport brings back and the ledger keeps. `refusal` is the provider's own refusal.
 
-    latency_s: None for a call of a batch, which nobody timed. discount: the share of the model's price
-    that such a call did not cost. cost_usd: where the endpoint itself told it.
+    reasoning: what the model thought, where the endpoint tells it apart from what it says. latency_s: None
+    for a call of a batch, which nobody timed. discount: the share of the model's price that such a call did
+    not cost. cost_usd: where the endpoint itself told it.
     """
 
     text: str
+    reasoning: str | None = None
     finish_reason: str | None = None
     refusal: str | None = None
     usage: Usage = msgspec.field(default_factory=Usage)
@@ -65,7 +86,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     value: the validated reply, of type `prompt.reply` (None for free text). usage, latency_s and
     cost_usd are of all the calls that it took; cost_usd is None where the price is unknown, latency_s where
     a batch made a call. logprobs: the tokens of `text`; None where the prompt did not ask for them or the
-    endpoint has none.
+    endpoint has none. kept: whether it is of an earlier command, and may be asked for anew (Prompt.renew) by
+    who finds it of no use.
     """
 
     text: str
@@ -74,9 +96,24 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: float | None
     cost_usd: float | None
     logprobs: tuple[Token, ...] | None = None
+    kept: bool = False
 
 
 Ask = Callable[[Prompt], Awaitable[Reply]]
+
+
+def sampled(ask: Ask, sampling: Sampling) -> Ask:
+    """Return an Ask that draws replies so; a prompt that asks for a temperature itself keeps its own."""
+    declared = {name: value for name, value in msgspec.structs.asdict(sampling).items() if value is not None}
+    if not declared:
+        return ask
+
+    async def draw(prompt: Prompt) -> Reply:
+        own = {} if prompt.temperature is None else {"temperature": prompt.temperature}
+        return await ask(msgspec.structs.replace(prompt, **declared | own))
+
+    return draw
+
 
 OnText = Callable[[str], None]
 Stream = Callable[[Prompt, OnText], Awaitable[Reply]]
@@ -86,7 +123,8 @@ Stream = Callable[[Prompt, OnText], Awaitable[Reply]]
 class CallFailed(ModelError):
     """One call ended without a usable reply: the row gets `status`, and the run goes on.
 
-    raw: what the model said, if it said something that could not be used. retry_after_s: how long the
+    raw: what the model said, if it said something that could not be used. kept: whether all that it said is
+    of an earlier command, see Reply. retry_after_s: how long the
     endpoint asked to be left alone. retryable: whether the same call may go through later.
     """
 
@@ -99,8 +137,10 @@ class CallFailed(ModelError):
         usage: Usage | None = None,
         retryable: bool = False,
         retry_after_s: float | None = None,
+        kept: bool = False,
     ) -> None:
         super().__init__(message)
+        self.kept = kept
         self.status: Status = status
         self.raw = raw
         self.usage = usage

@@ -1,9 +1,10 @@
-"""An endpoint of the OpenAI protocol: its address, its key, its connections, and what its errors mean."""
+"""An endpoint over HTTP: its address, its key, its connections, and what its errors mean."""
 
 import contextlib
 import os
+import re
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -15,27 +16,51 @@ from ragstone.errors import ModelError
 from ragstone.llm.keys import find_key, passwords_in, without_password
 from ragstone.llm.limits import retry_after_s_of
 from ragstone.llm.prompt import CallFailed
+from ragstone.llm.providers import Provider
 from ragstone.llm.transport import BadRequest, Unreachable
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_TIMEOUT_S = 60.0
 CONNECT_S = 10.0
 # Who asks to be left alone for longer than this has no quota left for today: the row is given up.
 PATIENCE_S = 120.0
-RETRYABLE = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+# 498: no capacity (Groq); 499: the request was cancelled on its way; 5xx: gateways have numbers of their own.
+RETRYABLE = {408, 409, 425, 429, 498, 499, *range(500, 600)} - {501, 505}
+SHORT = 8  # a shorter secret may be a part of common words, and is hidden where it stands alone
+AZURE_VERSION = "2024-10-21"
+AZURE_VERSION_VARIABLE = "OPENAI_API_VERSION"
+FILTERED = (
+    "(content_filter)",
+    "(ResponsibleAIPolicyViolation)",
+    "flagged_input",
+    "content management policy",
+)
+WRONG_KEY = ("API_KEY_INVALID", "API key not valid", "invalid x-api-key")
+NO_MODEL = ("model_decommissioned", "model_not_found", "invalid_model")
+NO_QUOTA = ("insufficient_quota", "credit balance is too low", "Insufficient Balance")
 
 
 class Site:
     """An endpoint's address, and what must not be shown of it: the key, and a password in the address.
 
-    name: the address, fit to be shown.
+    name: the address, fit to be shown. query: what follows every path. key_name: what the key is read from.
     """
 
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, key: str, no_key: str | None) -> None:
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        base_url: str,
+        key: str,
+        no_key: str | None,
+        *,
+        query: str = "",
+        key_name: str = "the key's environment variable",
+    ) -> None:
         self.session = session
         self.base_url = base_url
         self.name = without_password(base_url)
-        self._secrets = [secret for secret in (key, *passwords_in(base_url)) if secret]
+        self.key_name = key_name
+        self._query = query
+        self._secrets = [_hiding(secret) for secret in (key, *passwords_in(base_url)) if secret]
         self._no_key = no_key
 
     def check_key(self) -> None:
@@ -43,51 +68,93 @@ class Site:
         if self._no_key is not None:
             raise ModelError(self._no_key)
 
+    def url(self, path: str) -> str:
+        """Return the address of a path."""
+        return f"{self.base_url}{path}{self._query}"
+
+    def shown(self, words: str) -> str:
+        """Return words of the endpoint as they may be shown: without the key and the password."""
+        for secret in self._secrets:
+            words = secret.sub("[the key]", words)
+        return words
+
     def excerpt(self, content: bytes) -> str:
-        """Return the message of an error body, or its first words, without the key and the password."""
-        for secret in self._secrets:  # before the words are cut, for half a key is too much
-            content = content.replace(secret.encode(), b"[the key]")
-        return _excerpt(content)
+        """Return the message of an error body, or its first words, as they may be shown."""
+        # Hidden before the words are cut, for half a key is too much.
+        return self.shown(message_of(content))[:400]
 
 
-def base_url_of(settings: ModelSettings) -> str:
-    """Return the address that the settings name, else the environment, else OpenAI's own."""
-    return (settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
+def _hiding(secret: str) -> re.Pattern[str]:
+    alone = rf"(?<![\w-]){re.escape(secret)}(?![\w-])"
+    return re.compile(alone if len(secret) < SHORT else re.escape(secret))
 
 
-def model_at(base_url: str, model: str) -> str:
-    """Return what a model at this address is known by.
+def identity_of(provider: Provider, model: str, base_url: str) -> str:
+    """Return what the ledger knows a model at this address by.
 
     Two servers may both call their model `default`: one must not be taken for the other.
     """
-    where = "" if base_url == DEFAULT_BASE_URL else f"@{without_password(base_url).partition('//')[2]}"
-    return f"openai/{model}{where}"
+    where = "" if base_url == provider.base_url else f"@{without_password(base_url).partition('//')[2]}"
+    return f"{provider.name}/{model}{where}"
 
 
 @contextlib.asynccontextmanager
-async def open_site(model: str, settings: ModelSettings, concurrency: int) -> AsyncIterator[Site]:
+async def open_site(
+    provider: Provider, model: str, settings: ModelSettings, concurrency: int
+) -> AsyncIterator[Site]:
     """Give the endpoint of a model; its connections are closed at the end of the block.
 
-    The key is read from where the settings name, else from OPENAI_API_KEY (see keys.py); only OpenAI's own
-    address demands one.
+    The key is read from where the settings name, else from the provider's variable (see keys.py). Only the
+    provider's own address demands one: behind another there may be a proxy that has it. Raises ModelError
+    for a provider that has no address of its own, where none is given.
     """
-    base_url = base_url_of(settings)
-    key, remedy = find_key(settings)
+    base_url = provider.address(settings)
+    if not base_url:
+        raise ModelError(
+            f"{provider.name}/{model}: no address. Set the environment variable {provider.base_url_env[0]}, "
+            f'or base_url in [models."{provider.name}/{model}"] of ragstone.toml.'
+        )
+    key, remedy = find_key(settings, provider.key_variable or next(iter(provider.keys), ""))
     named = settings.api_key_env is not None or settings.api_key_file is not None
-    no_key = (
-        f"openai/{model}: no key. {remedy}, or point base_url (or OPENAI_BASE_URL) at an endpoint that needs "
-        "none, such as Ollama or vLLM."
-    )
-    demanded = not key and (named or base_url == DEFAULT_BASE_URL)
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    wanted = any("{key}" in value for value in settings.headers.values())
+    elsewhere = ", or point base_url at an endpoint that needs none, such as Ollama or vLLM"
+    no_key = f"{provider.name}/{model}: no key. {remedy}{elsewhere if provider.name == 'openai' else ''}."
+    by_header = any(name.casefold() == "authorization" for name in settings.headers)
+    own = provider.dialect == "azure" or (provider.needs_key and base_url == provider.base_url)
+    demanded = not key and (named or wanted or (own and not by_header))
+    base_url, query = _azure(base_url, model, settings) if provider.dialect == "azure" else (base_url, "")
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=concurrency, keepalive_timeout=60),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=settings.timeout_s or DEFAULT_TIMEOUT_S, sock_connect=CONNECT_S),
-        headers=headers,
+        headers=_headers(provider, settings, key),
         trust_env=behind_proxy(base_url),
     ) as session:
-        yield Site(session, base_url, key, no_key if demanded else None)
+        key_name = settings.api_key_file or settings.api_key_env or provider.key_variable or "the key"
+        yield Site(session, base_url, key, no_key if demanded else None, query=query, key_name=key_name)
+
+
+def _headers(provider: Provider, settings: ModelSettings, key: str) -> dict[str, str]:
+    """Return what every request carries; a header of the settings goes before one of the provider."""
+    given = {name: value.replace("{key}", key) for name, value in settings.headers.items()}
+    usual = {"Content-Type": "application/json"}
+    if key and not any("{key}" in value for value in settings.headers.values()):
+        usual |= {provider.key_header: key} if provider.key_header else {"Authorization": f"Bearer {key}"}
+    if provider.dialect == "anthropic":
+        usual["anthropic-version"] = "2023-06-01"
+    known = {name.casefold() for name in given}
+    return {name: value for name, value in usual.items() if name.casefold() not in known} | given
+
+
+def _azure(base_url: str, model: str, settings: ModelSettings) -> tuple[str, str]:
+    """Return the address of a deployment, and the query that every request to it has.
+
+    An address that ends in /openai/v1 is that of the newer interface, which needs neither.
+    """
+    if base_url.endswith("/v1"):
+        return base_url, ""
+    version = settings.api_version or os.environ.get(AZURE_VERSION_VARIABLE) or AZURE_VERSION
+    return f"{base_url.removesuffix('/openai')}/openai/deployments/{model}", f"?api-version={version}"
 
 
 def behind_proxy(base_url: str) -> bool:
@@ -110,8 +177,10 @@ async def exchange(
 
     most_bytes: of the body; of a longer one the rest is not read, and it is a CallFailed. None: any length.
     """
+    # A POST that is redirected loses its body or, elsewhere, tells a stranger the texts.
+    request = {"allow_redirects": False} | request
     with failures_of(site):
-        async with site.session.request(method, site.base_url + path, **request) as response:
+        async with site.session.request(method, site.url(path), **request) as response:
             body = bytearray()
             async for part in response.content.iter_any():
                 body += part
@@ -144,42 +213,68 @@ def failures_of(site: Site) -> Iterator[None]:
         ) from None
 
 
-def raise_for(site: Site, status: int, retry_after: str | None, content: bytes) -> NoReturn:
+def raise_for(site: Site, status: int, headers: Mapping[str, str], content: bytes) -> NoReturn:
     """Raise what an HTTP error means: stop everything, try again, or give up this row."""
+    raw = content.decode("utf-8", "replace")
     words = site.excerpt(content)
-    if status in (400, 413, 422):
-        if "(content_filter)" in words:
-            raise CallFailed("refused", f"{site.name} refused the text: {words}", raw=words)
-        raise BadRequest(words)
-    if status in (401, 403):
+
+    def says(*signs: str) -> bool:
+        return any(sign in raw or sign in words for sign in signs)
+
+    if 300 <= status < 400:
+        target = without_password(headers.get("Location", "nowhere"))
         raise ModelError(
-            f"{site.name} refused the key (HTTP {status}): {words}. Check the key's environment variable."
+            f"{site.name} redirects (HTTP {status}) to {target}, which is not followed. Write the address "
+            "that answers as base_url."
         )
-    if status in (404, 405):
+    if status in (400, 403, 413, 422) and says(*FILTERED):
+        raise CallFailed("refused", f"{site.name}'s content filter refused the text: {words}", raw=words)
+    if status in (401, 403) or (status == 400 and says(*WRONG_KEY)):
+        raise ModelError(f"{site.name} refused the key (HTTP {status}): {words}. Check {site.key_name}.")
+    if status == 402 or (status in (400, 429) and says(*NO_QUOTA)):
+        raise ModelError(f"{site.name}: the account has no quota left: {words}")
+    if status in (400, 413, 422) and not says(*NO_MODEL):
+        raise BadRequest(words, raw=message_of(content))
+    if status in (400, 404, 405, 413, 422):
         raise ModelError(
             f"{site.name}: HTTP {status}: {words}. Check the model's name and base_url (usually .../v1)."
         )
-    if status == 402 or (status == 429 and "insufficient_quota" in words):
-        raise ModelError(f"{site.name}: the account has no quota left: {words}")
-    retry_after_s = retry_after_s_of(retry_after)
+    retry_after_s = retry_after_s_of(headers, raw)
     patient = retry_after_s is None or retry_after_s <= PATIENCE_S
     raise CallFailed(
-        "rate_limited" if status == 429 else "error",
+        "rate_limited" if status in (429, 498) else "error",
         f"{site.name}: HTTP {status}: {words}" + ("" if patient else f" (wait {retry_after_s:.0f} s)"),
         retryable=patient and status in RETRYABLE,
         retry_after_s=retry_after_s if patient else None,
     )
 
 
-def _excerpt(content: bytes) -> str:
-    """Return the message of an error body, or its first words."""
+def message_of(content: bytes) -> str:
+    """Return the message of an error body, in whichever form, with its code; else its first words."""
     try:
-        error = msgspec.json.decode(content)
-        error = error.get("error", error.get("detail", error))
+        found = msgspec.json.decode(content)
+        while isinstance(found, list) and found:  # Gemini gives a list of one error
+            found = found[0]
+        error = found.get("error", found.get("detail", found))
+        if isinstance(error, list):  # FastAPI's: where and what, for each field
+            return "; ".join(_field_message(one) for one in error[:3])
         text = error.get("message") if isinstance(error, dict) else error
+        if isinstance(text, dict | list):  # Mistral's: a list of fields, or an object around one
+            return message_of(
+                msgspec.json.encode({"error": text.get("detail") if isinstance(text, dict) else text})
+            )
         code = f" ({error['code']})" if isinstance(error, dict) and error.get("code") else ""
         if text is not None:
-            return f"{text}{code}"[:400]
+            return f"{text}{code}"
     except (msgspec.DecodeError, UnicodeDecodeError, AttributeError, RecursionError):
         pass
-    return " ".join(content[:200].decode("utf-8", "replace").split()) or "an empty reply"
+    text = content[:2000].decode("utf-8", "replace")
+    page = re.search(r"<title>([^<]{1,200})", text, re.IGNORECASE)
+    return " ".join((f"a web page, {page[1].strip()!r}" if page else text[:200]).split()) or "an empty reply"
+
+
+def _field_message(one: object) -> str:
+    if not isinstance(one, dict):
+        return str(one)
+    place = ".".join(str(part) for part in one.get("loc", ()) if part != "body")
+    return f"{place}: {one.get('msg', one)}" if place else str(one.get("msg", one))

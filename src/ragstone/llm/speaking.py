@@ -4,7 +4,7 @@ import re
 
 from ragstone.errors import ModelError
 from ragstone.llm.prompt import Completion, OnText, Prompt
-from ragstone.llm.structured import THINK, UNOPENED_THINK
+from ragstone.llm.structured import without_thought
 from ragstone.llm.transport import BrokenOff, Endpoint
 
 _TAG = re.compile(r"</?think(?:ing)?>")
@@ -92,11 +92,16 @@ class Telling:
                 raise
             raise BrokenOff(failure, speaking.heard) from None
 
+    @property
+    def silent(self) -> bool:
+        """Whether nothing of the reply was passed on yet."""
+        return self._speaking is None or not self._speaking.text
+
     def whole(self, text: str) -> str:
         """Pass on what of the reply was not yet passed on; return what was said, without thoughts."""
         if self._speaking is not None:
             return self._speaking.end()
-        said = UNOPENED_THINK.sub("", THINK.sub("", text)).lstrip()
+        said = without_thought(text)
         if said:
             self._on_text(said)
         return said

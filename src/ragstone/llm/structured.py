@@ -27,7 +27,11 @@ def parse_reply(text: str, reply: type, nonce: str | None) -> Any:
     whole = _whole(text)
     if whole is not None:
         return validate(whole, reply, nonce)
-    spoken = UNOPENED_THINK.sub("", THINK.sub("", text))
+    spoken = without_thought(text)
+    if not spoken:
+        raise ReplyError(
+            "the reply is all thought and says nothing" if text.strip() else "the reply is empty"
+        )
     found = list(_objects(spoken, nonce))
     if nonce is not None:
         # Only what carries the nonce is the model speaking; all of it must be whole.
@@ -36,6 +40,11 @@ def parse_reply(text: str, reply: type, nonce: str | None) -> Any:
         if len(claims) > len(found):
             raise ReplyError("the reply holds a JSON object that is broken or cut off; give exactly one")
     return _the_one(found, text, reply, nonce)
+
+
+def without_thought(text: str) -> str:
+    """Return what a model says, without the `<think>` blocks in it."""
+    return (UNOPENED_THINK.sub("", THINK.sub("", text)) if "think" in text else text).strip()
 
 
 def _the_one(found: list[dict[str, Any]], text: str, reply: type, nonce: str | None) -> Any:

@@ -10,6 +10,9 @@ from ragstone.errors import ModelError
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 
 Send = Callable[[Prompt], Awaitable[Completion]]
+Where = Callable[..., str]
+"""Keys of a model's table in ragstone.toml -> where they stand, `ragstone.toml:12`."""
+
 StreamSend = Callable[[Prompt, OnText], Awaitable[Completion]]
 
 
@@ -40,7 +43,11 @@ class Rephrase(CallFailed):
 
 
 class BadRequest(Exception):
-    """HTTP 400, 413 or 422 with the provider's words."""
+    """HTTP 400, 413 or 422 with the provider's words; raw: the same before the key was hidden in them."""
+
+    def __init__(self, words: str, *, raw: str = "") -> None:
+        super().__init__(words)
+        self.raw = raw or words
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True):

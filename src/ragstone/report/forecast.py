@@ -12,13 +12,17 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     beside = f" (and {kept})" if forecast.from_ledger else ""
     told = [
         f"about {plural(forecast.calls, 'call')}{beside}",
-        f"{count(forecast.input)} tokens in",
-        f"{count(forecast.output)} out",
+        f"{count(forecast.input)} tokens in{_part(forecast.cached, 'cached')}",
+        f"{count(forecast.output)} out{_part(forecast.reasoning, 'reasoning')}",
         "cost unknown" if forecast.cost_usd is None else usd(forecast.cost_usd),
         "time unknown" if forecast.duration_s is None else duration(forecast.duration_s),
     ]
     models = [_grounds(model) for model in forecast.models if model.calls]
     return [f"Forecast: {', '.join(told)}.", *models, *(f"  {each}" for each in forecast.assumptions)]
+
+
+def _part(n_tokens: int, what: str) -> str:
+    return f" ({count(n_tokens)} {what})" if n_tokens else ""
 
 
 def _grounds(model: ModelForecast) -> str:

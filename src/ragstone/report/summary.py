@@ -19,8 +19,9 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
 
     made: sent to a model now, retries among them; from_ledger: answered from the ledger; failed: by status,
     after retries; late: cut off by the deadline of the run. usage and cost_usd are of all of them, as the
-    ledger recorded it; cost_usd is None where a price is unknown. list_prices: model -> the day on which its
-    price was read, where that is one of the list that ships.
+    ledger recorded it; cost_usd is None where a price is unknown; reasoning_cost_usd, a part of it, also
+    where no model reasoned. list_prices: model -> the day on which its price was read, where that is one of
+    the list that ships.
     """
 
     made: int = 0
@@ -31,6 +32,7 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     retries: int = 0
     late: int = 0
     list_prices: dict[str, str] = {}
+    reasoning_cost_usd: float | None = None
 
 
 class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):

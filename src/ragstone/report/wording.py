@@ -181,7 +181,16 @@ def asked_line(calls: Calls) -> str:
     """Return what a command asked and what it cost, as a sentence."""
     if not calls.made + calls.from_ledger:
         return "No model was called."
-    return f"Calls: {calls_line(calls)}. Cost: {cost(calls)}."
+    return f"Calls: {calls_line(calls)}. Cost: {cost(calls)}{reasoning_words(calls)}."
+
+
+def reasoning_words(calls: Calls) -> str:
+    """Return what a sentence on costs says of reasoning, nothing where no model reasoned."""
+    tokens = calls.usage.reasoning
+    if not tokens:
+        return ""
+    price = "" if calls.reasoning_cost_usd is None else f"{usd(calls.reasoning_cost_usd)} of it for "
+    return f", {price}{plural(tokens, 'token')} of reasoning"
 
 
 def end_line(summary: RunSummary) -> str:
@@ -198,7 +207,8 @@ def end_line(summary: RunSummary) -> str:
 def tokens_line(calls: Calls) -> str:
     """Return the tokens in and out."""
     cached = f" ({count(calls.usage.cached)} cached)" if calls.usage.cached else ""
-    return f"{count(calls.usage.input)} in{cached}, {count(calls.usage.output)} out"
+    thought = f" ({count(calls.usage.reasoning)} reasoning)" if calls.usage.reasoning else ""
+    return f"{count(calls.usage.input)} in{cached}, {count(calls.usage.output)} out{thought}"
 
 
 def usd(amount: float) -> str:

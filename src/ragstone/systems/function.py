@@ -23,7 +23,7 @@ from ragstone.errors import ConfigError, DataError
 from ragstone.llm import CallFailed, Message, Prompt
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import AppFailed, Endpoint
-from ragstone.records import Answer, Question, Usage
+from ragstone.records import Answer, Question
 from ragstone.systems.said import Said, completion_of
 from ragstone.tables.reading import parse_row
 
@@ -240,7 +240,7 @@ def _completion(returned: object, seconds: float, where: str) -> Completion:
         raise AppFailed("error", f"{where} says: {row.error}")
     return completion_of(
         Said(answer=row.answer, contexts=row.contexts, metadata=row.metadata),
-        usage=row.usage and Usage(input=row.usage.input, output=row.usage.output, cached=row.usage.cached),
+        usage=row.usage and msgspec.structs.replace(row.usage, calls=1),
         latency_s=seconds if row.latency_s is None or row.latency_s < 0 else row.latency_s,
         cost_usd=row.cost_usd,
     )

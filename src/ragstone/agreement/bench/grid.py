@@ -129,7 +129,10 @@ def _variants(
             )
             continue
         try:
-            yield file, load_judge(varied)
+            judge = load_judge(varied)
+            if "temperature" in ways and judge.temperature is None and not file.members:
+                judge = msgspec.structs.replace(judge, temperature=0.0)  # whatever the model's settings say
+            yield file, judge
         except ConfigError as mistake:
             if options == fixed:  # what the user named cannot be had: no matter of the grid
                 raise
@@ -146,7 +149,7 @@ def _is_own(file: Judge, key: str, value: str) -> bool:
         case "prompt":
             return value == OWN
         case _:
-            return float(value) == file.temperature
+            return float(value) == (file.temperature or 0.0)
 
 
 def _shown(judge: Judge) -> int:
@@ -211,7 +214,7 @@ def _cell(
         scale=judge.scale,
         shots=_shown(judge),
         prompt=options.get("prompt", OWN),
-        temperature=judge.temperature,
+        temperature=judge.temperature or 0.0,
         others=",".join(others),
         threshold=thresholds.get(
             judge.name, thresholds.get(file.name) if judge.scale == file.scale else None

@@ -118,7 +118,9 @@ async def _heard(stream: Stream, prompt: Prompt, lang: str) -> AsyncGenerator[Se
             for sentence in sentences.feed(piece):
                 yield sentence
         reply = asking.result()
-        for sentence in sentences.end(whole=reply.usage.output < prompt.max_tokens):
+        for sentence in sentences.end(
+            whole=reply.usage.output - reply.usage.reasoning < (prompt.max_tokens or 0)
+        ):
             yield sentence
         yield reply
     finally:

@@ -301,7 +301,7 @@ class Desk:
         if self._ledger is None:
             raise ValueError("this desk has no ledger: its workers have one of their own")
         try:
-            await self._ledger.put(kept.key, kept.model, kept.completion)
+            await self._ledger.put(kept.key, kept.model, kept.completion, renewed=kept.renewed)
         except DataError as mistake:
             self._answer(worker, Wrong(kept.n, "DataError", str(mistake)))
             return

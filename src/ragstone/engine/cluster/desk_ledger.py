@@ -27,9 +27,9 @@ class DeskLedger:
             self._claimed.add(key)
         return completion
 
-    async def put(self, key: bytes, model: str, completion: Completion) -> None:
+    async def put(self, key: bytes, model: str, completion: Completion, *, renewed: bool = False) -> None:
         """Store a response; returns when it is committed. Raises DataError when it cannot be."""
-        await self._line.ask(lambda n: Put(n, key, model, completion))
+        await self._line.ask(lambda n: Put(n, key, model, completion, renewed))
         self._claimed.discard(key)
 
     @contextlib.asynccontextmanager

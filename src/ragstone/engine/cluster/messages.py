@@ -26,12 +26,13 @@ class Find(_Message, frozen=True):
 
 
 class Put(_Message, frozen=True):
-    """Keep a response; who waits for it is given it."""
+    """Keep a response, in place of another one where it is `renewed`; who waits for it is given it."""
 
     n: int
     key: bytes
     model: str
     completion: Completion
+    renewed: bool = False
 
 
 class Release(_Message, frozen=True):

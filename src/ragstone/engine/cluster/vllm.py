@@ -78,8 +78,12 @@ def _processor(model: str, engine: EngineSection, n_gpus: int) -> Any:  # noqa: 
 
 def row_of(place: int, prompt: Prompt) -> Row:
     """Return a prompt as the processor takes it; the reply is held to the schema of its type."""
-    sampling: Row = {"temperature": prompt.temperature, "max_tokens": prompt.max_tokens}
-    if prompt.temperature > 0:
+    sampling: Row = {} if prompt.max_tokens is None else {"max_tokens": prompt.max_tokens + prompt.room}
+    if prompt.temperature is not None:
+        sampling["temperature"] = prompt.temperature
+    if prompt.top_p is not None:
+        sampling["top_p"] = prompt.top_p
+    if prompt.temperature != 0:
         sampling["seed"] = prompt.sample
     if prompt.top_logprobs is not None:
         sampling["logprobs"] = prompt.top_logprobs

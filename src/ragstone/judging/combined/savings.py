@@ -134,6 +134,8 @@ def _savings(judge: str, rows: _Rows) -> CascadeSavings:
             input=round(usage.input * share),
             output=round(usage.output * share),
             cached=round(usage.cached * share),
+            cache_written=round(usage.cache_written * share),
+            reasoning=round(usage.reasoning * share),
             calls=round(usage.calls * share),
         ),
         last_alone_usd=None if share is None or last.cost_usd is None else last.cost_usd * share,

@@ -15,7 +15,7 @@ from ragstone.errors import ConfigError
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.combined.members import asks_default
 from ragstone.llm import Caps, parse_caps
-from ragstone.llm.door import TRANSPORTS
+from ragstone.llm.providers import providers
 
 LINE = re.compile(r"\.toml:(\d+):|\bline (\d+)")
 
@@ -86,7 +86,7 @@ def settings_of(settings: Settings, asked: Asked) -> Settings:
 def models_of(settings: Settings) -> list[str]:
     """Return the models that may be asked: the judge's own first, then those with a table, if any can be."""
     own = [settings.judge.model] if settings.judge.model else []
-    known = [name for name in settings.models if name.partition("/")[0] in TRANSPORTS]
+    known = [name for name in settings.models if name.partition("/")[0] in providers()]
     return list(dict.fromkeys([*own, *known]))
 
 

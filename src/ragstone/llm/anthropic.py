@@ -1,0 +1,311 @@
+"""Anthropic's own protocol: the messages API, replies as a tool's arguments, what prompts share cached.
+
+Written to https://docs.anthropic.com/en/api/messages (read 2026-11-22).
+"""
+
+import contextlib
+import functools
+import re
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from ragstone.config import ModelSettings
+from ragstone.llm.dialect import Dialect
+from ragstone.llm.openai import DEFAULT_CONCURRENCY, refused
+from ragstone.llm.openai_stream import Events, NotEvents, post_stream
+from ragstone.llm.prices import list_price
+from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
+from ragstone.llm.providers import Provider
+from ragstone.llm.reasoning import with_reasoning
+from ragstone.llm.schema import schema_of
+from ragstone.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site, raise_for
+from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Unreachable, Where
+from ragstone.records import Usage
+
+PATH = "/v1/messages"
+# With thinking on no tool may be forced,
+# and so it is for models that are newer than Opus 5: they are held to a schema.
+MODES = ("tool", "schema", "offered tool", "text")
+LEAST_KNOWN_LIMIT = 4096  # a limit is demanded: as high as every model takes it, where nobody names one
+STOPS = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "stop",
+}
+CACHED = {"type": "ephemeral"}
+STATUS_OF_ERROR = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504}
+
+
+class _Details(msgspec.Struct):
+    thinking_tokens: int | None = None
+
+
+class _Tokens(msgspec.Struct):
+    """`usage`: input_tokens are those that the cache neither had nor took up."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    output_tokens_details: _Details | None = None
+
+
+class _Block(msgspec.Struct):
+    type: str
+    text: str = ""
+    thinking: str = ""
+    input: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Message(msgspec.Struct):
+    content: list[_Block]
+    stop_reason: str | None = None
+    usage: _Tokens | None = None
+
+
+DECODER = msgspec.json.Decoder(_Message)
+
+
+@contextlib.asynccontextmanager
+async def open_anthropic(
+    provider: Provider, model: str, settings: ModelSettings, where: Where
+) -> AsyncIterator[Endpoint]:
+    """Give the endpoint of a model; its connections are closed at the end of the block."""
+    concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
+    silence_s = settings.timeout_s or DEFAULT_TIMEOUT_S
+    thinks = (settings.extra.get("thinking") or {}).get("type", "disabled") != "disabled"
+    dialect = Dialect(modes=MODES, mode=int(thinks), temperature=not thinks)
+    async with open_site(provider, model, settings, concurrency) as site:
+
+        async def call(prompt: Prompt, hear: OnText | None) -> Completion:
+            site.check_key()
+            asked = dialect.copy()
+            body = _joined(_body(model, prompt, asked), settings.extra)
+            if hear is not None:
+                body["stream"] = True
+            try:
+                if hear is None:
+                    completion = await _post(site, msgspec.json.encode(body))
+                else:
+                    reply = _Streamed(site, hear)
+                    completion = await post_stream(site, PATH, msgspec.json.encode(body), reply, silence_s)
+            except BadRequest as refusal:
+                if dialect.learn(refusal.raw, asked, prompt):
+                    raise Rephrase(str(refusal)) from None
+                raise refused(site, refusal, settings, where) from None
+            if prompt.reply is not None:
+                dialect.proven_mode = asked.mode
+            return completion
+
+        base_url = provider.address(settings)
+        yield Endpoint(
+            identity=identity_of(provider, model, base_url),
+            send=functools.partial(call, hear=None),
+            stream=call,
+            concurrency=concurrency,
+            price=list_price(base_url, model),
+        )
+
+
+def _body(model: str, prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
+    """Return a request; what all rows share is marked, so that the provider keeps it in its cache."""
+    told = [{"type": "text", "text": one.content} for one in prompt.messages if one.role == "system"]
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": dialect.limit(prompt) or LEAST_KNOWN_LIMIT,
+        "messages": [one for one in prompt.messages if one.role != "system"],
+    }
+    if told:
+        body["system"] = [*told[:-1], told[-1] | {"cache_control": CACHED}]
+    if dialect.temperature and prompt.temperature is not None:
+        body["temperature"] = prompt.temperature
+    if dialect.top_p and prompt.top_p is not None:
+        body["top_p"] = prompt.top_p
+    return body if prompt.reply is None else body | _reply_form(prompt, prompt.reply, dialect.way)
+
+
+def _reply_form(prompt: Prompt, reply: type, way: str) -> dict[str, Any]:
+    """Return the fields that ask for a reply of this type."""
+    tool = _tool(reply, prompt.nonce is not None)
+    match way:
+        case "tool":
+            forced = {"type": "tool", "name": tool["name"], "disable_parallel_tool_use": True}
+            return {"tools": [tool], "tool_choice": forced}
+        case "offered tool":
+            return {"tools": [tool], "tool_choice": {"type": "auto"}}
+        case "schema":
+            return {"output_config": {"format": {"type": "json_schema", "schema": tool["input_schema"]}}}
+    return {}
+
+
+def _joined(body: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+    """Return the request with the fields of `extra`; what both say of one object stands together."""
+    both = {
+        name: body[name] | extra[name] for name in body.keys() & extra.keys() if isinstance(extra[name], dict)
+    }
+    return body | extra | both
+
+
+@functools.lru_cache(maxsize=256)
+def _tool(reply: type, with_nonce: bool) -> dict[str, Any]:
+    """Return the tool whose arguments are the reply.
+
+    The row's nonce is no part of it, as it is of other schemas: tools stand before the system message, so
+    that one which differs from row to row would keep all of the prompt out of the cache. The nonce is told
+    in the prompt, and checked in the reply.
+    """
+    schema = dict(schema_of(reply, False))
+    if with_nonce:
+        schema["properties"] = {"nonce": {"type": "string"}, **schema["properties"]}
+        schema["required"] = ["nonce", *schema["required"]]
+    name = re.sub(r"[^\w-]", "_", reply.__name__, flags=re.ASCII)[:64]
+    return {"name": name, "description": "Give the reply.", "input_schema": schema}
+
+
+async def _post(site: Site, body: bytes) -> Completion:
+    started = time.perf_counter()
+    response, content = await exchange(site, "POST", PATH, data=body)
+    if response.status != 200:
+        raise_for(site, response.status, response.headers, content)
+    try:
+        message = DECODER.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise _no_protocol(site, content) from None
+    return _completion(message, latency_s=round(time.perf_counter() - started, 4))
+
+
+def _completion(message: _Message, latency_s: float | None) -> Completion:
+    tools = [block for block in message.content if block.type == "tool_use"]
+    said = "".join(block.text for block in message.content if block.type == "text")
+    thought = "".join(block.thinking for block in message.content if block.type == "thinking") or None
+    text = bytes(tools[0].input).decode() if tools else said
+    refusal = (said or "it ended its turn with `refusal`") if message.stop_reason == "refusal" else None
+    return Completion(
+        text=text,
+        reasoning=thought,
+        finish_reason=STOPS.get(message.stop_reason or "", message.stop_reason),
+        refusal=refusal,
+        usage=with_reasoning(_usage(message.usage), text, thought),
+        latency_s=latency_s,
+    )
+
+
+def _usage(given: _Tokens | None) -> Usage:
+    if given is None:
+        return Usage()
+    cached, written = given.cache_read_input_tokens or 0, given.cache_creation_input_tokens or 0
+    return Usage(
+        input=(given.input_tokens or 0) + cached + written,
+        output=given.output_tokens or 0,
+        cached=cached,
+        cache_written=written,
+        reasoning=(given.output_tokens_details.thinking_tokens if given.output_tokens_details else None) or 0,
+    )
+
+
+def _no_protocol(site: Site, content: bytes) -> Unreachable:
+    return Unreachable(
+        f"{site.name} does not speak the protocol of Anthropic: {site.excerpt(content)}. base_url is the "
+        "address before /v1/messages."
+    )
+
+
+class _Event(msgspec.Struct):
+    type: str
+    message: msgspec.Raw = msgspec.Raw(b"null")
+    content_block: msgspec.Raw = msgspec.Raw(b"null")
+    delta: msgspec.Raw = msgspec.Raw(b"null")
+    usage: _Tokens | None = None
+    error: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Start(msgspec.Struct):
+    usage: _Tokens | None = None
+
+
+class _Delta(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    stop_reason: str | None = None
+
+
+class _Failure(msgspec.Struct):
+    type: str = ""
+    message: str = ""
+
+
+class _Streamed:
+    """A reply of free text while it comes in, see Streamed."""
+
+    def __init__(self, site: Site, hear: OnText) -> None:
+        self.over = False
+        self._site, self._hear = site, hear
+        self._events = Events()
+        self._said: list[str] = []
+        self._thought: list[str] = []
+        self._tokens = _Tokens()
+        self._stop: str | None = None
+
+    def take(self, part: bytes) -> bool:
+        """See Streamed."""
+        try:
+            found = self._events.feed(part)
+        except NotEvents as others:
+            raise _no_protocol(self._site, others.body) from None
+        for data in found:
+            self._event(data)
+        return bool(found)
+
+    def completion(self) -> Completion:
+        """See Streamed."""
+        if not self.over and self._stop is None:
+            raise CallFailed("error", f"{self._site.name}: the reply broke off", retryable=True)
+        blocks = [
+            _Block("thinking", thinking="".join(self._thought)),
+            _Block("text", text="".join(self._said)),
+        ]
+        return _completion(_Message(blocks, self._stop, self._tokens), latency_s=None)
+
+    def _event(self, data: bytes) -> None:
+        try:
+            event = msgspec.json.decode(data, type=_Event)
+            self._read(event)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            told = f"{self._site.name}: an event that cannot be read: {self._site.excerpt(data)}"
+            raise CallFailed("error", told, retryable=True) from None
+
+    def _read(self, event: _Event) -> None:
+        match event.type:
+            case "message_start":
+                self._count(msgspec.json.decode(event.message, type=_Start).usage)
+            case "content_block_delta":
+                delta = msgspec.json.decode(event.delta, type=_Delta)
+                if delta.text:
+                    self._said.append(delta.text)
+                    self._hear(delta.text)
+                self._thought.append(delta.thinking)
+            case "message_delta":
+                self._stop = msgspec.json.decode(event.delta, type=_Delta).stop_reason or self._stop
+                self._count(event.usage)
+            case "message_stop":
+                self.over = True
+            case "error":
+                failure = msgspec.json.decode(event.error, type=_Failure)
+                raise_for(
+                    self._site,
+                    STATUS_OF_ERROR.get(failure.type, 500),
+                    {},
+                    msgspec.json.encode({"error": failure}),
+                )
+
+    def _count(self, tokens: _Tokens | None) -> None:
+        """Take over the counts that an event tells; the last one counts the whole reply."""
+        if tokens is not None:
+            told = {name: n for name, n in msgspec.structs.asdict(tokens).items() if n is not None}
+            self._tokens = msgspec.structs.replace(self._tokens, **told)

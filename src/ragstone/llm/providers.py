@@ -1,0 +1,85 @@
+"""The providers that models can be named by: a table of data, see providers.toml."""
+
+import functools
+import os
+import re
+import tomllib
+from importlib import resources
+from typing import Literal
+
+import msgspec
+
+from ragstone.config import ModelSettings, Section
+from ragstone.errors import ModelError, nearest
+
+Dialect = Literal["openai", "azure", "anthropic", "litellm", "llamacpp"]
+Can = Literal["schema", "tools", "logprobs", "batch", "caching", "reasoning"]
+CAN: dict[Can, str] = {
+    "schema": "replies held to a JSON schema",
+    "tools": "replies as the arguments of a tool",
+    "logprobs": "probabilities of tokens",
+    "batch": "batches of calls (--batch)",
+    "caching": "a cheaper price for what prompts have in common",
+    "reasoning": "models that think before they reply",
+}
+# Parts of names of models that think before they reply; others are found out by their first replies.
+REASONERS = re.compile(
+    r"(^|[/:@-])(o[134]([-.]|$)|gpt-5(?!.*chat)|gpt-oss|deepseek-(r\d|reasoner|flash|v[4-9])|qwq|qwen3.*thinking|magistral"
+    r"|gemini-(2\.5|[3-9])|grok-(3-mini|[4-9])|kimi-k2-thinking|glm-(4\.[5-9]|[5-9]))|(-|_)(r1|thinking|reasoner)\b",
+    re.IGNORECASE,
+)
+
+
+class Provider(Section, frozen=True, kw_only=True):
+    """One provider; what the fields mean stands at the head of providers.toml."""
+
+    name: str
+    title: str
+    dialect: Dialect
+    can: tuple[Can, ...]
+    source: str
+    base_url: str = ""
+    base_url_env: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    key_header: str = ""
+    needs_key: bool = True
+    prefix: str = ""
+    tells_cost: bool = False
+
+    @property
+    def key_variable(self) -> str | None:
+        """The first of its keys' variables that is set, None where none is."""
+        return next((name for name in self.keys if os.environ.get(name, "").strip()), None)
+
+    def address(self, settings: ModelSettings) -> str:
+        """Return the address of the settings, else of the environment, else its own; empty for none."""
+        given = [settings.base_url, *(os.environ.get(name) for name in self.base_url_env), self.base_url]
+        return next((url for url in given if url), "").rstrip("/")
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    provider: list[Provider]
+
+
+@functools.cache
+def providers() -> dict[str, Provider]:
+    """Return all providers by name, in the order of the table."""
+    text = (resources.files("ragstone.llm") / "providers.toml").read_text(encoding="utf-8")
+    return {row.name: row for row in msgspec.convert(tomllib.loads(text), _Table).provider}
+
+
+def provider_of(model: str) -> tuple[Provider, str]:
+    """Return who answers for a model named `transport/model`, and its name there. Raises ModelError."""
+    transport, _, name = model.partition("/")
+    known = providers()
+    if not name or transport not in known:
+        raise ModelError(
+            f"unknown model {model!r}: models are named transport/model, e.g. openai/gpt-4o-mini or "
+            f"llamacpp/smollm2-135m. {nearest(transport, [*known, 'recorded'])} See them: ragstone models"
+        )
+    return known[transport], name
+
+
+def is_reasoner(model: str) -> bool:
+    """Return whether a model's name says that it thinks before it replies."""
+    return REASONERS.search(model) is not None
