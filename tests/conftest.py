@@ -24,6 +24,8 @@ from tests.support.fake_openai import FakeOpenAI, serving  # noqa: E402
 from tests.support.postgres import PostgresServer, serving_postgres  # noqa: E402
 from tests.support.ray import started_ray  # noqa: E402
 
+from ragstone.llm.providers import providers  # noqa: E402
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs the development data where there is none."""
@@ -38,8 +40,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _no_real_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test finds a key, an endpoint or a proxy in the environment of whoever runs it."""
+    ours = {name for one in providers().values() for name in (*one.keys, *one.base_url_env)}
     for name in list(os.environ):
-        if name.startswith("OPENAI_") or name.casefold().endswith("_proxy"):
+        if name in ours or name.startswith("OPENAI_") or name.casefold().endswith("_proxy"):
             monkeypatch.delenv(name)
 
 

@@ -87,11 +87,12 @@ class TestReAsk:
         self, tmp_path: Path
     ) -> None:
         cut = Completion(text=verdict()[:40], finish_reason="length", usage=Usage(input=10, output=100))
-        model = Model(cut, verdict(1))
-        with door_to(model.send, tmp_path) as door:
+        model, budget = Model(cut, verdict(1)), Budget()
+        with door_to(model.send, tmp_path, budget=budget) as door:
             reply = await door.ask(prompt(max_tokens=100))
         assert reply.value.score == 1
-        assert reply.usage == Usage(input=20, output=105, calls=2)
+        assert reply.usage == Usage(input=10, output=5)  # rows do not tell when the room was learnt
+        assert budget.usage == Usage(input=20, output=105, calls=2)
         first, second = model.asked
         assert second.messages == first.messages
         assert (first.limit, second.limit) == (100, 400)  # four times as much: it did not think

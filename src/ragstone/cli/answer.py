@@ -17,6 +17,7 @@ from ragstone.cli.options import (
     Engine,
     Force,
     ForecastOnly,
+    KeepFailures,
     Limit,
     Model,
     Offline,
@@ -49,6 +50,7 @@ def answer(
     yes: Yes = False,
     batch: ByBatch = False,
     offline: Offline = False,
+    keep_failures: KeepFailures = False,
     engine: Engine = None,
     config: Config = None,
     force: Force = False,
@@ -62,7 +64,7 @@ def answer(
     from ragstone.tables.storage import absolute
 
     caps = parse_caps(budget, deadline)
-    settings = load_for(config, engine)
+    settings = load_for(config, engine, keep_failures=keep_failures)
     settings = choose(settings, "questions", path=questions and absolute(questions), limit=limit)
     settings = choose(settings, "documents", paths=documents and [absolute(path) for path in documents])
     settings = choose(settings, "retrieve", retriever=retriever, k=k)

@@ -22,11 +22,20 @@ MOST_CALLS = 1000
 MOST_UNPRICED_CALLS = 100
 
 
-def load_for(config: "Path | None", engine: "EngineKind | None") -> "Settings":
-    """Return the settings of a file, in which stages run where the command says."""
+def load_for(
+    config: "Path | None", engine: "EngineKind | None", *, keep_failures: bool = False
+) -> "Settings":
+    """Return the settings of a file, in which stages run where and as the command says."""
     from ragstone.config import choose, load_settings
 
-    return choose(load_settings(config), "engine", kind=engine)
+    return replaying(choose(load_settings(config), "engine", kind=engine), keep_failures)
+
+
+def replaying(settings: "Settings", keep_failures: bool) -> "Settings":
+    """Return the settings in which replies that could not be used are taken as they are, if that is asked."""
+    from ragstone.config import choose
+
+    return choose(settings, "ledger", keep_failures=keep_failures or None)
 
 
 def tell_forecast(forecast: "Forecast", *, only: bool, yes: bool, json: bool) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ragstone.cli.asking import cut_off, leave, tell_forecast
+from ragstone.cli.asking import cut_off, leave, replaying, tell_forecast
 from ragstone.cli.bars import bars
 from ragstone.cli.console import UNSCORED, say, show, show_json, told_plainly
 from ragstone.cli.options import (
@@ -15,6 +15,7 @@ from ragstone.cli.options import (
     Deadline,
     Force,
     ForecastOnly,
+    KeepFailures,
     Limit,
     Model,
     Offline,
@@ -116,6 +117,7 @@ def judges(
     forecast: ForecastOnly = False,
     yes: Yes = False,
     offline: Offline = False,
+    keep_failures: KeepFailures = False,
     force: Force = False,
     strict: Strict = False,
     json: AsJson = False,
@@ -128,6 +130,7 @@ def judges(
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = limit_sheet(choose(load_settings(config), "run", seed=seed), limit)
+    settings = replaying(settings, keep_failures)
     if forecast or not offline:
         tell_forecast(forecast_judge_bench(settings), only=forecast, yes=yes, json=json)
     summary = bench_judges(
@@ -155,6 +158,7 @@ def answerers(
     forecast: ForecastOnly = False,
     yes: Yes = False,
     offline: Offline = False,
+    keep_failures: KeepFailures = False,
     force: Force = False,
     strict: Strict = False,
     json: AsJson = False,
@@ -167,6 +171,7 @@ def answerers(
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = limit_questions(choose(load_settings(config), "run", seed=seed), limit, race)
+    settings = replaying(settings, keep_failures)
     if forecast or not offline:
         tell_forecast(forecast_answer_bench(settings), only=forecast, yes=yes, json=json)
     summary = bench_answerers(

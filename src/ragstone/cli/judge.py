@@ -17,6 +17,7 @@ from ragstone.cli.options import (
     Engine,
     Force,
     ForecastOnly,
+    KeepFailures,
     Limit,
     Model,
     Offline,
@@ -56,6 +57,7 @@ def judge(
     yes: Yes = False,
     batch: ByBatch = False,
     offline: Offline = False,
+    keep_failures: KeepFailures = False,
     engine: Engine = None,
     config: Config = None,
     force: Force = False,
@@ -69,7 +71,8 @@ def judge(
     from ragstone.tables import check_output
 
     caps = parse_caps(budget, deadline)
-    settings = choose(load_for(config, engine), "judge", model=model, one_call=one_call)
+    settings = load_for(config, engine, keep_failures=keep_failures)
+    settings = choose(settings, "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
     if forecast or not offline:
         if not forecast:

@@ -11,6 +11,12 @@ Config = Annotated[
     Path | None, typer.Option("--config", help="Settings; default ragstone.toml, if there is one here.")
 ]
 Offline = Annotated[bool, typer.Option("--offline", help="Answer from the ledger alone; call no model.")]
+KeepFailures = Annotated[
+    bool,
+    typer.Option(
+        "--keep-failures", help="Take unusable replies of earlier runs as they are; ask for none anew."
+    ),
+]
 ByBatch = Annotated[
     bool, typer.Option("--batch", help="By the provider's batch API: cheaper, and takes up to a day.")
 ]

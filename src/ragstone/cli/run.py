@@ -16,6 +16,7 @@ from ragstone.cli.options import (
     Engine,
     Force,
     ForecastOnly,
+    KeepFailures,
     Limit,
     Model,
     Offline,
@@ -37,6 +38,7 @@ def run(
     batch: ByBatch = False,
     engine: Engine = None,
     offline: Offline = False,
+    keep_failures: KeepFailures = False,
     force: Force = False,
     strict: Strict = False,
     json: AsJson = False,
@@ -47,7 +49,7 @@ def run(
     from ragstone.llm import parse_caps
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
-    settings = load_for(file or Path("ragstone.toml"), engine)
+    settings = load_for(file or Path("ragstone.toml"), engine, keep_failures=keep_failures)
     settings = choose(settings, "answer", model=model, limit=limit)
     settings = choose(settings, "judge", model=model)
     if forecast or not offline:

@@ -227,7 +227,7 @@ def _n_failed(metric: MetricSummary) -> int:
 def _failed(metric: MetricSummary) -> str:
     return (
         f"{metric.judge} of {metric.system}: {_n_failed(metric)} of {metric.n_rows} judgements failed, and "
-        "the mean leaves them out; the field `error` says why. Run again to retry calls that got no answer."
+        "the mean leaves them out; the field `error` says why. Run again, and they alone are asked anew."
     )
 
 

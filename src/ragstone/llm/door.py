@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from ragstone.errors import ConfigError
 from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.calling import Caller
+from ragstone.llm.ledger import superseded_key
 from ragstone.llm.ledgers import AnyLedger, ClaimingLedger
 from ragstone.llm.limits import RUN, Patience
 from ragstone.llm.litellm import open_litellm
@@ -220,20 +222,19 @@ class Door:
             return self._reply(prompt, [first], kept=kept)
         except ReplyError as mistake:
             if was_cut(prompt, first):
-                raise self._useless(
-                    key, prompt, [first], cut_words(prompt, first, self._name), made
-                ) from None
+                raise self._useless(key, prompt, [first], cut_words(first, self._name), made) from None
             again = _ask_again(prompt, first, str(mistake))
         try:
             second, made_too = await self._complete(self._key(again), again, renew=renew)
         except CallFailed as failure:  # the first reply was paid for, and is all there is to show
+            self._count([first])
             failure.usage, failure.raw = first.usage, first.text
             raise
         heard.said(again.messages, second.refusal or second.text)
         try:
             return self._reply(prompt, [first, second], kept=kept and not made_too)
         except ReplyError as mistake:
-            words = cut_words(prompt, second, self._name) if was_cut(prompt, second) else str(mistake)
+            words = cut_words(second, self._name) if was_cut(prompt, second) else str(mistake)
             raise self._useless(key, prompt, [first, second], words, made or made_too) from None
 
     def _useless(
@@ -242,8 +243,12 @@ class Door:
         """Return the failure of a conversation: of no use now, or _KeptFailure if that was so before."""
         self._room.learn(prompt, said[-1])
         if not (made or self._keep_failures or key in self._tried):
+            if self._batches is None:  # else they were not counted yet
+                self._budget.from_ledger -= len(said)
+                self.from_ledger -= len(said)
             return _KeptFailure()
         self._tried.add(key)
+        self._count(said)
         usage = sum((one.usage for one in said[1:]), said[0].usage)
         return CallFailed("unparsable", words, raw=said[-1].text, usage=usage)
 
@@ -262,9 +267,7 @@ class Door:
         try:
             reply = self._reply(prompt, [completion])
         except ReplyError:
-            raise self._useless(
-                key, prompt, [completion], cut_words(prompt, completion, self._name), made
-            ) from None
+            raise self._useless(key, prompt, [completion], cut_words(completion, self._name), made) from None
         return msgspec.structs.replace(reply, text=telling.whole(completion.text))
 
     def _reply(self, prompt: Prompt, completions: list[Completion], *, kept: bool = False) -> Reply:
@@ -277,18 +280,27 @@ class Door:
             # Before it had a name, a refusal of the filter was kept as `filtered`.
             by_filter = last.refusal in (CONTENT_FILTER, "filtered")
             words = f"cut off by {CONTENT_FILTER}" if by_filter else f"the model refused: {last.refusal}"
+            self._count(completions)
             raise CallFailed("refused", words, raw=last.refusal, usage=usage)
         if prompt.reply is None and was_cut(prompt, last):
             raise ReplyError("the reply was cut off before it began")
+        value = None if prompt.reply is None else parse_reply(last.text, prompt.reply, prompt.nonce)
+        self._count(completions)
         return Reply(
             text=last.text if prompt.reply is not None else without_thought(last.text),
-            value=None if prompt.reply is None else parse_reply(last.text, prompt.reply, prompt.nonce),
+            value=value,
             usage=usage,
             latency_s=sum(timed) if len(timed) == len(completions) else None,
             cost_usd=cost_of(completions, self.price),
             logprobs=last.logprobs,
             kept=kept,
         )
+
+    def _count(self, completions: Sequence[Completion]) -> None:
+        """Count responses that are used; those of batches are counted where they are found."""
+        if self._batches is None:
+            for completion in completions:
+                self._budget.count(completion, self.price)
 
     async def _complete(
         self, key: bytes, prompt: Prompt, telling: Telling | None = None, *, renew: bool
@@ -307,12 +319,12 @@ class Door:
                 if flight is None:
                     completion, made = await self._fly(key, prompt, telling, renew=renew), True
                     break
-                completion, made = await asyncio.shield(flight), True
+                completion = await asyncio.shield(flight)
+                made = completion is not None
             if completion is not None:
                 self._budget.from_ledger += 1
                 self.from_ledger += 1
                 break
-        self._budget.count(completion, self.price)
         return _Got(completion, made)
 
     async def _complete_later(
@@ -360,22 +372,28 @@ class Door:
         return completion
 
     async def _kept(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
-        completion = await self._call(prompt, telling)
+        completion = await self._call(key, prompt, telling)
         await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
         return completion
 
-    async def _call(self, prompt: Prompt, telling: Telling | None) -> Completion:
-        """Make the call; a reply that was cut off is asked for once more, with more room to think."""
+    async def _call(self, key: bytes, prompt: Prompt, telling: Telling | None) -> Completion:
+        """Make the call; a reply that was cut off is asked for once more, with more room to think.
+
+        The first one is kept as evidence and counted as spent; in the row stands what the second took, so
+        that rows do not depend on when the room was learnt.
+        """
         first = await self._send(prompt, telling)
         wider = self._room.wider(prompt, first)
         if wider is None or (telling is not None and not telling.silent):
             return first
+        row = (key, self.endpoint.identity, b"", time.time())
+        await self._ledger.put(superseded_key(row), self.endpoint.identity, first)
+        self._budget.count(first, self.price)
         try:
-            second = await self._send(wider, telling)
+            return await self._send(wider, telling)
         except CallFailed as failure:  # the first reply was paid for, and is all there is to show
             failure.usage, failure.raw = first.usage, first.text
             raise
-        return _both(first, second)
 
     async def _send(self, prompt: Prompt, telling: Telling | None) -> Completion:
         if self._offline:
@@ -450,18 +468,6 @@ def prompt_key(identity: str, prompt: Prompt, extra: Mapping[str, Any] = {}) -> 
         (identity, prompt.messages, prompt.nonce, parameters, msgspec.Raw(schema or b"null"))
     )
     return hashlib.blake2b(content, digest_size=16).digest()
-
-
-def _both(first: Completion, second: Completion) -> Completion:
-    """Return the second reply, which took the place of the first, with what both took."""
-    known = first.latency_s is not None and second.latency_s is not None
-    told = first.cost_usd is not None and second.cost_usd is not None
-    return msgspec.structs.replace(
-        second,
-        usage=first.usage + second.usage,
-        latency_s=round((first.latency_s or 0.0) + (second.latency_s or 0.0), 4) if known else None,
-        cost_usd=(first.cost_usd or 0.0) + (second.cost_usd or 0.0) if told else None,
-    )
 
 
 def _ask_again(prompt: Prompt, said: Completion, mistake: str) -> Prompt:

@@ -82,15 +82,19 @@ class Room:
         return None if room <= prompt.room else msgspec.structs.replace(prompt, room=room)
 
 
-def cut_words(prompt: Prompt, completion: Completion, model: str) -> str:
-    """Return why a reply that was cut off is of no use, and what to change. model: as it is named."""
+def cut_words(completion: Completion, model: str) -> str:
+    """Return why a reply that was cut off is of no use, and what to change. model: as it is named.
+
+    It rests on the response alone, so that a replay says the same.
+    """
     usage = completion.usage
-    limit = usage.output or prompt.limit
-    where = f"at {limit:,} tokens" if limit else "by the provider's own limit"
-    if not (usage.reasoning or prompt.room):
-        return f"the reply was cut off {where}. Raise max_tokens in the file of the judge or prompt."
-    thought = f", of which {usage.reasoning:,} were reasoning" if usage.reasoning else ""
+    told = f"the reply was cut off at {usage.output:,} tokens" if usage.output else "the reply was cut off"
+    if usage.reasoning:
+        told += f", of which {usage.reasoning:,} were reasoning"
+    elif without_thought(completion.text):
+        return f"{told}. Raise max_tokens in the file of the judge or prompt."
+    room = GROWTH * max(START, usage.output)
     return (
-        f"the reply was cut off {where}{thought}. Give the model more room to think: "
-        f'reasoning_tokens = {GROWTH * max(START, prompt.room)} in [models."{model}"] of ragstone.toml.'
+        f'{told}. Give the model more room to think, e.g. reasoning_tokens = {room} in [models."{model}"] of '
+        "ragstone.toml, and look whether the endpoint has a limit of its own."
     )
