@@ -167,7 +167,7 @@ MISTAKES = {
     ),
     "an unknown key of a price": (
         '[models."openai/a"]\ntimeout_s = 1\nprice_usd_per_million = { inptu = 1, output = 2 }\n',
-        ":3: unknown key 'inptu'. Did you mean 'input'? All: cached, input, output.",
+        ":3: unknown key 'inptu'. Did you mean 'input'? All: cache_write, cached, input, output, reasoning.",
     ),
     "a price without its half": (
         '[models."openai/a"]\nprice_usd_per_million = { output = 2 }\n',

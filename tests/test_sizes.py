@@ -4,11 +4,9 @@ import ast
 from pathlib import Path
 from statistics import median
 
-import pytest
-
 PACKAGE = Path(__file__).parent.parent / "src" / "ragstone"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-MODULE_LINES = 400
+MODULE_LINES = 600  # a class that is cut in two to obey a number is worse than a long file
 MEDIAN_LINES = 120
 FUNCTION_LINES = 50  # without its docstring
 PARAMETERS = 6  # those after `*` are named where they are used, and do not count
@@ -27,20 +25,21 @@ def n_lines(function: Function) -> int:
     return (function.end_lineno or function.lineno) - function.lineno + 1 - described
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_and_its_functions_are_not_too_long(module):
-    assert len(module.read_text(encoding="utf-8").splitlines()) <= MODULE_LINES
-    functions = functions_of(module)
-    assert {one.name: n_lines(one) for one in functions if n_lines(one) > FUNCTION_LINES} == {}
-    crowded = {one.name for one in functions if len(one.args.posonlyargs) + len(one.args.args) > PARAMETERS}
-    assert crowded == set()
+def test_modules_and_their_functions_are_not_too_long():
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {path: n for path, n in lengths.items() if n > MODULE_LINES} == {}
+    functions = [(path, one) for path in MODULES for one in functions_of(path)]
+    assert {(path, one.name) for path, one in functions if n_lines(one) > FUNCTION_LINES} == set()
+    crowded = [one for one in functions if len(one[1].args.posonlyargs + one[1].args.args) > PARAMETERS]
+    assert {(path, one.name) for path, one in crowded} == set()
 
 
 def test_half_of_the_modules_are_short():
     assert median(len(module.read_text(encoding="utf-8").splitlines()) for module in MODULES) <= MEDIAN_LINES
 
 
-@pytest.mark.parametrize("module", [path for path in MODULES if path.name == "__init__.py"], ids=str)
-def test_an_init_file_holds_no_logic(module):
+def test_an_init_file_holds_no_logic():
     allowed = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr)
-    assert all(isinstance(node, allowed) for node in ast.parse(module.read_text(encoding="utf-8")).body)
+    for module in (path for path in MODULES if path.name == "__init__.py"):
+        body = ast.parse(module.read_text(encoding="utf-8")).body
+        assert all(isinstance(node, allowed) for node in body), module

@@ -187,6 +187,8 @@ def test_killed_and_run_again_no_finished_call_is_repeated_and_the_files_are_the
         killed, quiet = tmp_path / "killed", tmp_path / "quiet"
         for folder in (killed, quiet):
             make_project(folder, base_url)
+            with (folder / "ragstone.toml").open("a") as file:
+                file.write("[ledger]\nkeep_failures = true\n")  # else replies of no use are asked for anew
         command = [sys.executable, "-m", "ragstone", *COMMAND]
         first = subprocess.Popen(command, cwd=killed, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         wait_for_requests(base_url, N_DOCUMENTS + 30)  # in the midst of the false statements

@@ -167,7 +167,7 @@ async def test_a_model_of_its_own_can_look_for_the_answer():
     assert (len(ask.prompts), len(check.prompts)) == (1, 1)
 
 
-@pytest.mark.parametrize(("sample", "temperature"), [(0, 0.0), (2, 0.7)])
+@pytest.mark.parametrize(("sample", "temperature"), [(0, None), (2, 0.7)])
 async def test_another_sample_is_another_call(sample, temperature):
     _, ask = await written(said(), UNANSWERED, sample=sample)
     assert (ask.prompts[0].sample, ask.prompts[0].temperature) == (sample, temperature)

@@ -229,7 +229,7 @@ def test_questions_asked_already_are_shown_as_material():
 
 
 def test_another_sample_is_drawn_at_a_temperature():
-    assert (prompt().sample, prompt().temperature) == (0, 0.0)
+    assert (prompt().sample, prompt().temperature) == (0, None)
     assert (prompt(sample=2).sample, prompt(sample=2).temperature) == (2, 0.7)
 
 

@@ -39,7 +39,7 @@ def test_rows_of_one_judge_share_one_type_of_reply(name):
 
 
 def test_a_judge_is_asked_at_its_temperature():
-    assert prompt_of("relevance").temperature == 0
+    assert prompt_of("relevance").temperature is None  # that of the model's settings, else 0
     assert prompt_of("relevance@temperature=0.5").temperature == 0.5
 
 

@@ -16,6 +16,8 @@ import msgspec
 from tests.support.scripted_writer import fenced
 from tests.support.scripts import Body, Script, fit_schema, prompt_of, say, schema_in
 
+from ragstone.dataset.factual.facts import TOKENS_A_FACT
+
 SENTENCE = re.compile(r"[^.!?।。؟\n]{20,280}[.!?।。؟]?")
 TWIN = "The same thing is said every time."
 VERDICT = "false"
@@ -25,7 +27,9 @@ SWAPS = {"entity": (r"\b[A-Z]\w{2,}|\b\w{6,}", "Borneo"), "relation": (r"\b(?:is
 def facts_writer(
     *, prose: float = 0.0, twins: float = 0.0, malformed: float = 0.0, verdict: str = VERDICT
 ) -> Script:
-    """Return the script. The shares of texts whose writer chats, repeats one statement, is cut off once."""
+    """Return the script. The shares of texts whose writer chats, repeats one statement, is cut off where it
+    has no more room than at first.
+    """
 
     def script(body: Body) -> object:
         fields = (schema_in(body) or {}).get("properties", {})
@@ -35,9 +39,9 @@ def facts_writer(
         if "facts" in fields:
             if drawn < prose:
                 return "Certainly! Here are some facts for you."
-            if drawn < prose + malformed and len(body["messages"]) == 2:
-                return say('{"nonce": "0", "facts": [{"quo', finish_reason="length")
             n = fields["facts"].get("maxItems", 1)
+            if drawn < prose + malformed and body["max_tokens"] <= TOKENS_A_FACT * n + 60:
+                return say('{"nonce": "0", "facts": [{"quo', finish_reason="length")
             return _said(body, facts=_facts(text, n, repeated=drawn > 1 - twins))
         if "now" in fields:
             return _said(body, **_change(fenced("statement", prompt), prompt))

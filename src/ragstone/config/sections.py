@@ -229,6 +229,13 @@ class Settings(Section, frozen=True, kw_only=True):
             return Path(name)
         return Path(self.root) / Path(name).expanduser()
 
+    def model(self, name: str) -> ModelSettings:
+        """Return how a model is reached, with the path of its key's file as seen from here."""
+        table = self.models.get(name, ModelSettings())
+        if table.api_key_file is None:
+            return table
+        return msgspec.structs.replace(table, api_key_file=str(self.path(table.api_key_file)))
+
     def named(self, name: str) -> str | Path:
         """Return the name of something that ships, or the path of a .toml file as seen from here.
 

@@ -36,9 +36,9 @@ def endpoint_model(
     provider: Provider,
     name: str,
     settings: ModelSettings,
+    *,
     price: Price | None,
     budget: Budget,
-    *,
     identity: str,
     patience: Patience = RUN,
 ) -> EmbeddingModel:
@@ -46,7 +46,7 @@ def endpoint_model(
 
     Nothing is opened before it embeds.
     """
-    endpoint = _Endpoint(provider, name, settings, price, budget, patience)
+    endpoint = _Endpoint(provider, name, settings, price=price, budget=budget, patience=patience)
     return EmbeddingModel(
         identity=identity,
         embed=endpoint.embed,
@@ -91,6 +91,7 @@ class _Endpoint:
         provider: Provider,
         name: str,
         settings: ModelSettings,
+        *,
         price: Price | None,
         budget: Budget,
         patience: Patience,

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from ragstone.config import ModelSettings, Settings
 from ragstone.embedding.embedder import STORE, Embedder
 from ragstone.embedding.endpoint import endpoint_model
@@ -69,11 +67,9 @@ def _model(name: str, opening: _Opening) -> EmbeddingModel:
     if not model or (kind not in speaking and kind != "sentence-transformers"):
         raise ModelError(f"unknown embedder {name!r}. {nearest(name, EMBEDDERS)}")
     settings = opening.settings
-    chosen = settings.models.get(name, ModelSettings())
+    chosen = settings.model(name)
     if kind == "sentence-transformers":
         return transformer_model(model, settings.path(model), chosen)
-    if chosen.api_key_file is not None:
-        chosen = msgspec.structs.replace(chosen, api_key_file=str(settings.path(chosen.api_key_file)))
     return _at_endpoint(speaking[kind], model, chosen, opening)
 
 
@@ -92,5 +88,11 @@ def _at_endpoint(
     if opening.offline:
         return offline_model(settings, identity=identity)
     return endpoint_model(
-        provider, model, settings, price, opening.budget, identity=identity, patience=opening.patience
+        provider,
+        model,
+        settings,
+        price=price,
+        budget=opening.budget,
+        identity=identity,
+        patience=opening.patience,
     )

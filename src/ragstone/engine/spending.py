@@ -26,4 +26,6 @@ def calls_of(budget: Budget, list_prices: Mapping[str, str]) -> Calls:
         late=budget.late,
         list_prices=dict(list_prices),
         reasoning_cost_usd=budget.reasoning_usd if budget.usage.reasoning else None,
+        cut_off=budget.cut_off,
+        cut_off_cost_usd=budget.cut_off_usd if budget.cut_off.calls else None,
     )

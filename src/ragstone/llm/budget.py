@@ -116,6 +116,8 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage(calls=0)
     usd: float | None = 0.0
     reasoning_usd: float | None = 0.0
+    cut_off: Usage = Usage(calls=0)
+    cut_off_usd: float | None = 0.0
     tokens_most: int = 0
     usd_most: float = 0.0
 
@@ -140,6 +142,9 @@ class Budget:
         self.usage = Usage(calls=0)
         self.usd: float | None = 0.0
         self.reasoning_usd: float | None = 0.0
+        # Replies that were cut off, and asked for again: in no row, and in no sum that a replay repeats.
+        self.cut_off = Usage(calls=0)
+        self.cut_off_usd: float | None = 0.0
         # On the clock of time.monotonic, which is the event loop's.
         self.ends = None if self.caps.seconds is None else time.monotonic() + self.caps.seconds
         self._spent = (0, 0.0)  # tokens and money of the calls made now, without those from the ledger
@@ -299,6 +304,8 @@ class Budget:
                 usage=self.usage,
                 usd=self.usd,
                 reasoning_usd=self.reasoning_usd,
+                cut_off=self.cut_off,
+                cut_off_usd=self.cut_off_usd,
                 tokens_most=self._spent[0],
                 usd_most=self._spent[1],
             )
@@ -310,6 +317,7 @@ class Budget:
             self.retries, self.late = spent.retries, spent.late
             self.failed = Counter(spent.failed)
             self.usage, self.usd, self.reasoning_usd = spent.usage, spent.usd, spent.reasoning_usd
+            self.cut_off, self.cut_off_usd = spent.cut_off, spent.cut_off_usd
             self._spent = (spent.tokens_most, spent.usd_most)
             self._elsewhere = spent.in_flight
 
@@ -318,6 +326,13 @@ class Budget:
         thought = Usage(output=completion.usage.reasoning, reasoning=completion.usage.reasoning)
         reasoning_usd = cost_usd(thought, discounted(price, completion.discount)) if thought.output else 0.0
         self.count_used(completion.usage, cost_of([completion], price), reasoning_usd)
+
+    def discard(self, completion: Completion, price: Price | None) -> None:
+        """Count a response that was paid for, and that another one takes the place of at once."""
+        with self._lock:
+            cost = cost_of([completion], price)
+            self.cut_off += completion.usage
+            self.cut_off_usd = None if cost is None or self.cut_off_usd is None else self.cut_off_usd + cost
 
     def count_used(self, usage: Usage, usd: float | None, reasoning_usd: float | None = 0.0) -> None:
         """Count tokens that were used, and what they cost, those of reasoning also apart; None: unknown."""

@@ -388,7 +388,7 @@ class Door:
             return first
         row = (key, self.endpoint.identity, b"", time.time())
         await self._ledger.put(superseded_key(row), self.endpoint.identity, first)
-        self._budget.count(first, self.price)
+        self._budget.discard(first, self.price)
         try:
             return await self._send(wider, telling)
         except CallFailed as failure:  # the first reply was paid for, and is all there is to show
@@ -428,9 +428,7 @@ async def open_door(
     if model.startswith("recorded/"):
         model, offline, keep_failures = model.removeprefix("recorded/"), True, True
     provider, name = provider_of(model)
-    chosen = settings.models.get(model, ModelSettings())
-    if chosen.api_key_file is not None:
-        chosen = msgspec.structs.replace(chosen, api_key_file=str(settings.path(chosen.api_key_file)))
+    chosen = settings.model(model)
 
     def where(*keys: str) -> str:
         return place_of_key(settings, ["models", model, *keys])

@@ -21,7 +21,8 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     after retries; late: cut off by the deadline of the run. usage and cost_usd are of all of them, as the
     ledger recorded it; cost_usd is None where a price is unknown; reasoning_cost_usd, a part of it, also
     where no model reasoned. list_prices: model -> the day on which its price was read, where that is one of
-    the list that ships.
+    the list that ships. cut_off, cut_off_cost_usd: replies of this command that were cut off and asked for
+    again, beside all of these.
     """
 
     made: int = 0
@@ -33,6 +34,8 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     late: int = 0
     list_prices: dict[str, str] = {}
     reasoning_cost_usd: float | None = None
+    cut_off: Usage = Usage(calls=0)
+    cut_off_cost_usd: float | None = None
 
 
 class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):

@@ -181,7 +181,17 @@ def asked_line(calls: Calls) -> str:
     """Return what a command asked and what it cost, as a sentence."""
     if not calls.made + calls.from_ledger:
         return "No model was called."
-    return f"Calls: {calls_line(calls)}. Cost: {cost(calls)}{reasoning_words(calls)}."
+    return f"Calls: {calls_line(calls)}. Cost: {cost(calls)}{reasoning_words(calls)}.{cut_off_words(calls)}"
+
+
+def cut_off_words(calls: Calls) -> str:
+    """Return a sentence on replies that were asked for again with more room; nothing for none."""
+    if not calls.cut_off.calls:
+        return ""
+    price = "" if calls.cut_off_cost_usd is None else f", {usd(calls.cut_off_cost_usd)}"
+    tokens = plural(calls.cut_off.input + calls.cut_off.output, "token")
+    noun = "reply" if calls.cut_off.calls == 1 else "replies"
+    return f" Beside that {count(calls.cut_off.calls)} cut-off {noun}, asked for again: {tokens}{price}."
 
 
 def reasoning_words(calls: Calls) -> str:

@@ -30,6 +30,7 @@ ASKED = Prompt(
     reply=Verdict,
     nonce="n-17",
     max_tokens=50,
+    temperature=0.0,
     top_logprobs=2,
 )
 

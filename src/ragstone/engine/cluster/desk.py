@@ -41,6 +41,7 @@ from ragstone.engine.cluster.messages import (
 )
 from ragstone.errors import DataError
 from ragstone.llm import AnyLedger
+from ragstone.llm.account import sum_usd
 from ragstone.llm.budget import Budget, Caps, Spent
 from ragstone.llm.prompt import CallFailed
 from ragstone.records import Status
@@ -162,12 +163,9 @@ class Desk:
 
     def spent(self) -> Spent:
         """Return what all have counted, and what those before them had."""
-        own, told, usd = self._before, list(self._counted.values()), self._before.usd
+        own, told = self._before, list(self._counted.values())
         failed: dict[Status, int] = dict(own.failed)
-        usage = own.usage
         for one in told:
-            usage += one.usage
-            usd = None if usd is None or one.usd is None else usd + one.usd
             for status, n in one.failed.items():
                 failed[status] = failed.get(status, 0) + n
         budget = self.budget.spent()
@@ -180,8 +178,11 @@ class Desk:
             retries=own.retries + sum(one.retries for one in told),
             late=own.late + sum(one.late for one in told),
             failed=failed,
-            usage=usage,
-            usd=usd,
+            usage=sum((one.usage for one in told), own.usage),
+            usd=sum_usd(one.usd for one in (own, *told)),
+            reasoning_usd=sum_usd(one.reasoning_usd for one in (own, *told)),
+            cut_off=sum((one.cut_off for one in told), own.cut_off),
+            cut_off_usd=sum_usd(one.cut_off_usd for one in (own, *told)),
         )
 
     def close(self) -> None:
