@@ -275,6 +275,7 @@ HEADINGS = {
     "monitor": "Watching an application",
     "report": "Runs and reports",
     "statistics": "Statistics",
+    "llm": "Models",
     "config": "Settings",
     "records": "Rows",
     "errors": "Errors",

@@ -21,6 +21,7 @@ from ragstone.cli.judge import judge
 from ragstone.cli.judges import judges
 from ragstone.cli.label import label
 from ragstone.cli.ledger import ledger
+from ragstone.cli.models import models
 from ragstone.cli.new import new
 from ragstone.cli.people import people
 from ragstone.cli.report import report
@@ -65,6 +66,7 @@ for command in (
     watch,
     serve,
     export,
+    models,
     doctor,
 ):
     app.command()(told_plainly(command))

@@ -45,15 +45,18 @@ def doctor(
     config: Config = None,
     json: AsJson = False,
 ) -> None:
-    """Look at packages, settings and models, and say how to mend what does not work."""
+    """Look at packages, settings and models, and say how to mend what does not work.
+
+    A model is asked three times, and what it can do is kept for `ragstone models`.
+    """
     from ragstone.config import load_settings
+    from ragstone.llm.catalogue import models_named
 
     settings = load_settings(config)
-    named = {settings.answer.model, settings.judge.model} - {None}
-    models = model or sorted(name for name in named if name)
+    models = model or models_named(settings)
     checks = [_package(name, *told) for name, told in OPTIONAL.items()]
     checks += [_writable(settings.path(".ragstone")), *_shared(settings)]
-    checks += [_answers(name, settings) for name in models]
+    checks += [_answers(name, settings) for name in models] if models else _keys_without_model()
     checks += [_embeds(name, settings) for name in _embedders(settings)]
     checks += [_system(name, settings) for name in settings.systems]
     if json:
@@ -119,27 +122,33 @@ def _cluster(settings: Settings) -> Check:
 
 
 def _answers(model: str, settings: Settings) -> Check:
-    """Ask the model for one word, past the ledger's memory of it."""
-    import tempfile
-
+    """Find out what the model does, past the ledger's memory of it, and keep that."""
     from ragstone.engine import run_sync
     from ragstone.errors import RagstoneError
-    from ragstone.llm import Ledger, Message, Prompt, open_door
+    from ragstone.llm import open_door
+    from ragstone.llm.memory import MemoryLedger
+    from ragstone.llm.probe import ModelProbe, keep_probe, probe_model
 
-    async def ask() -> float:
-        with tempfile.TemporaryDirectory() as folder:
-            ledger = Ledger(Path(folder) / "ledger.sqlite")
-            try:
-                async with open_door(model, settings, ledger) as door:
-                    prompt = Prompt(messages=(Message("user", "Reply with the word yes."),), max_tokens=8)
-                    return (await door.ask(prompt)).latency_s or 0.0
-            finally:
-                ledger.close()
+    async def ask() -> ModelProbe:
+        async with open_door(model, settings, MemoryLedger()) as door:
+            probe = await probe_model(model, door, settings)
+            keep_probe(settings.path(".ragstone"), door.endpoint.identity, probe)
+            return probe
 
     try:
-        return Check(model, True, f"answered in {run_sync(ask()):.1f} s", needed=True)
+        probe = run_sync(ask())
     except RagstoneError as mistake:
         return Check(model, False, str(mistake), needed=True)
+    return Check(model, True, f"answered in {probe.latency_s:.1f} s; {probe.findings}", needed=True)
+
+
+def _keys_without_model() -> list[Check]:
+    """Say that there are keys, and nothing to ask by them."""
+    from ragstone.llm.providers import providers
+
+    keys = [f"{one.name} ({one.key_variable})" for one in providers().values() if one.key_variable]
+    found = f"none is named, so none was asked; there are keys of {', '.join(keys)}"
+    return [Check("models", False, found, "name one in [run] model, or with --model")] if keys else []
 
 
 def _embedders(settings: Settings) -> list[str]:

@@ -15,6 +15,7 @@ import msgspec
 
 from ragstone.config import ModelSettings, Price
 from ragstone.errors import MissingExtra, ModelError
+from ragstone.llm.dialect import Dialect
 from ragstone.llm.gguf import fingerprint, resolve_gguf
 from ragstone.llm.logprobs import read_logprobs
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
@@ -80,6 +81,7 @@ async def open_llamacpp(
             stream=stream,
             concurrency=concurrency,
             price=Price(input=0, output=0),
+            dialect=Dialect,  # it takes all that is asked for
         )
         in_order = True
     finally:

@@ -78,6 +78,7 @@ async def open_openai(
             concurrency=concurrency,
             price=list_price(base_url, model),
             wire=_wire(line, dialect) if "batch" in provider.can else None,
+            dialect=dialect.copy,
         )
 
 

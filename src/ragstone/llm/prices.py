@@ -33,6 +33,11 @@ def list_price(base_url: str, model: str) -> ListPrice | None:
     return _list_prices().get((base_url.rstrip("/"), model))
 
 
+def list_prices(base_url: str) -> tuple[ListPrice, ...]:
+    """Return all list prices at this address, in the order of the table."""
+    return tuple(price for price in _list_prices().values() if price.base_url == base_url.rstrip("/"))
+
+
 @functools.cache
 def _list_prices() -> dict[tuple[str, str], ListPrice]:
     text = (resources.files("ragstone.llm") / "prices.toml").read_text(encoding="utf-8")

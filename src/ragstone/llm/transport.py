@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.config import Price
 from ragstone.errors import ModelError
+from ragstone.llm.dialect import Dialect
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 
 Send = Callable[[Prompt], Awaitable[Completion]]
@@ -71,7 +72,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     for this call, ModelError when no call can succeed. stream: does the same for free text, whose pieces it
     passes on as they come; what it passed on is, put together, the completion's text, or the beginning of it
     where an error ends it. None for a transport that cannot. price: what the transport knows of it. wire:
-    None for a transport that has no batch API.
+    None for a transport that has no batch API. dialect: gives what has been learnt of how it is asked, up to
+    now; None for a transport that learns nothing of that kind.
     """
 
     identity: str
@@ -80,3 +82,4 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None
     stream: StreamSend | None = None
     wire: Wire | None = None
+    dialect: Callable[[], Dialect] | None = None

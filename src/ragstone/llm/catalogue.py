@@ -1,0 +1,154 @@
+"""The models that can be named here: providers, models of ragstone.toml, GGUF files; nobody is asked."""
+
+import msgspec
+
+from ragstone.config import ModelSettings, Price, Settings, load_settings
+from ragstone.errors import ModelError
+from ragstone.llm.gguf import PACKAGED, cached_models, resolve_gguf
+from ragstone.llm.keys import find_key, without_password
+from ragstone.llm.prices import ListPrice, list_price, list_prices
+from ragstone.llm.probe import ModelProbe, read_probes
+from ragstone.llm.providers import Can, Provider, providers
+
+
+class ProviderEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider, whose models are named `name/MODEL`.
+
+    can: what its documentation (`source`) says it can do; what is missing is unknown. key: the variable that
+    is set and holds its key, None for none; keys: those that may hold it. address: where its models are asked
+    unless their settings say otherwise, None where there is none; address_variables: those that say it.
+    prices: the list prices of its models at its own address.
+    """
+
+    name: str
+    title: str
+    can: tuple[Can, ...]
+    source: str
+    needs_key: bool
+    key: str | None
+    keys: tuple[str, ...]
+    address: str | None
+    address_variables: tuple[str, ...]
+    prices: tuple[ListPrice, ...]
+
+
+class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that ragstone.toml names.
+
+    address: where it is asked, without a password; None where its transport knows. key: the variable or file
+    of its key, None where none is needed; key_found: whether it holds one. temperature, reasoning_tokens:
+    as its settings say. price: the settings' own, else the list price; None: unknown. probe: what
+    `ragstone doctor` found at this address, None where it has not looked.
+    """
+
+    model: str
+    address: str | None
+    key: str | None
+    key_found: bool
+    temperature: float | None
+    reasoning_tokens: int | None
+    price: Price | None
+    probe: ModelProbe | None
+
+
+class GgufEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A GGUF model for this process. path, n_bytes: of its file, None where `install` brings it first."""
+
+    model: str
+    path: str | None
+    n_bytes: int | None
+    install: str | None = None
+
+
+class ModelCatalogue(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be named as a model: by provider, in ragstone.toml, as a file of this machine."""
+
+    providers: tuple[ProviderEntry, ...]
+    models: tuple[ModelEntry, ...]
+    gguf: tuple[GgufEntry, ...]
+
+
+def list_models(settings: Settings | None = None) -> ModelCatalogue:
+    """Return the models that can be named, whose key is there, and what each is known to do.
+
+    settings: default ragstone.toml, if there is one here. Nobody is asked, and no key is in what is returned.
+    Raises ConfigError for wrong settings, DataError for a damaged `.ragstone/models.json`.
+    """
+    settings = settings or load_settings()
+    # Of a file that was replaced there may be two probes: the later one counts.
+    probes = {(one.model, one.address): one for one in read_probes(settings.path(".ragstone")).values()}
+    named = dict.fromkeys([*settings.models, *models_named(settings)])
+    return ModelCatalogue(
+        providers=tuple(_provider(one) for one in providers().values()),
+        models=tuple(_model(name, settings.model(name), probes) for name in named),
+        gguf=tuple(_gguf_models()),
+    )
+
+
+def models_named(settings: Settings) -> list[str]:
+    """Return the models that the stages of ragstone.toml would ask, by name."""
+    bench, build, blame = settings.bench, settings.build, settings.blame
+    named = {
+        *(settings.run.model, settings.answer.model, settings.judge.model, settings.assistant.model),
+        *(build.model, build.critic_model, blame.model, blame.second_model),
+        *(settings.monitor.model, settings.monitor.gap_model),
+        *(*bench.judges.models, *bench.answerers.models),
+    }
+    return sorted(name for name in named if name)
+
+
+def _provider(provider: Provider) -> ProviderEntry:
+    address = without_password(provider.address(ModelSettings()))
+    return ProviderEntry(
+        name=provider.name,
+        title=provider.title,
+        can=provider.can,
+        source=provider.source,
+        needs_key=provider.needs_key,
+        key=provider.key_variable,
+        keys=provider.keys,
+        address=address or None,
+        address_variables=provider.base_url_env,
+        prices=list_prices(provider.base_url),
+    )
+
+
+def _model(model: str, table: ModelSettings, probes: dict[tuple[str, str], ModelProbe]) -> ModelEntry:
+    # A table may be of a model that is none of the door's: an embedder, one that runs on a cluster.
+    name, _, rest = model.partition("/")
+    provider = providers().get(name)
+    url = provider.address(table) if provider else table.base_url or ""
+    place = table.api_key_file or table.api_key_env or (_key_variable(provider, url) if provider else None)
+    local = provider is not None and provider.dialect == "llamacpp"
+    return ModelEntry(
+        model=model,
+        address=without_password(url) or None,
+        key=place,
+        key_found=place is not None and bool(find_key(table, place)[0]),
+        temperature=table.temperature,
+        reasoning_tokens=table.reasoning_tokens,
+        price=table.price_usd_per_million or (Price(input=0, output=0) if local else list_price(url, rest)),
+        probe=probes.get((model, without_password(url))),
+    )
+
+
+def _key_variable(provider: Provider, url: str) -> str | None:
+    """Return the variable of a key that is there, or that this address demands; None where it needs none."""
+    demanded = provider.needs_key and provider.base_url in ("", url)  # elsewhere there may be a proxy with it
+    return provider.key_variable or (next(iter(provider.keys), None) if demanded else None)
+
+
+def _gguf_models() -> list[GgufEntry]:
+    """Return the models that come in packages, and those in the cache."""
+    found = [
+        GgufEntry(model=f"llamacpp/{path.stem}", path=str(path), n_bytes=path.stat().st_size)
+        for path in cached_models()
+    ]
+    for name, (_, _, command) in PACKAGED.items():
+        try:
+            path = resolve_gguf(name)
+        except ModelError:
+            found.append(GgufEntry(model=f"llamacpp/{name}", path=None, n_bytes=None, install=command))
+        else:
+            found.append(GgufEntry(model=f"llamacpp/{name}", path=str(path), n_bytes=path.stat().st_size))
+    return found
