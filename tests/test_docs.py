@@ -37,6 +37,8 @@ from ragstone.judging.critic import parse_critic
 from ragstone.judging.judge import parse_judge
 from ragstone.llm import door
 from ragstone.llm.openai import open_openai
+from ragstone.llm.providers import Provider, providers
+from ragstone.llm.transport import Where
 from ragstone.systems import load_prompt
 from ragstone.tables import read_rows, write_rows
 from ragstone.tables.reading import parse_row
@@ -76,9 +78,9 @@ def blocks_of(page: str) -> Iterator[Block]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI) -> Path:
     """A reader's folder: the starter files, a sheet of answers, people's labels of it, and some manuals."""
 
-    def open_fake(model: str, settings: ModelSettings) -> object:
+    def open_fake(provider: Provider, model: str, settings: ModelSettings, where: Where) -> object:
         there = msgspec.structs.replace(settings, base_url=fake_openai.base_url, api_key_env=None)
-        return open_openai(model, there)
+        return open_openai(providers()["openai"], model, there, where)
 
     for transport in door.TRANSPORTS:
         monkeypatch.setitem(door.TRANSPORTS, transport, open_fake)

@@ -142,7 +142,7 @@ class TestReal:
         first = await door.ask(WORD)
         ledger, budget = Ledger(tmp_path / "ledger.sqlite"), Budget()
         async with open_door(MODEL, Settings(), ledger, budget, offline=True) as again:
-            assert await again.ask(WORD) == first
+            assert msgspec.structs.replace(await again.ask(WORD), kept=False) == first
         ledger.close()
         assert (budget.made, budget.from_ledger) == (0, 1)
 
