@@ -18,15 +18,18 @@ EPOCH = datetime.date(1970, 1, 1)
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """A number of calls and their tokens; `cached` is part of `input`.
+    """A number of calls and their tokens.
 
-    uncounted: those of the calls whose endpoint gave no token counts.
+    cached, cache_written: parts of `input`; reasoning: a part of `output`. The latter two are unknown of
+    hits, and 0. uncounted: those of the calls whose endpoint gave no token counts.
     """
 
     calls: int = 0
     input: int = 0
     output: int = 0
     cached: int = 0
+    cache_written: int = 0
+    reasoning: int = 0
     uncounted: int = 0
 
     def __add__(self, other: "Tally") -> "Tally":
@@ -35,6 +38,8 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
             input=self.input + other.input,
             output=self.output + other.output,
             cached=self.cached + other.cached,
+            cache_written=self.cache_written + other.cache_written,
+            reasoning=self.reasoning + other.reasoning,
             uncounted=self.uncounted + other.uncounted,
         )
 
@@ -113,12 +118,14 @@ def tally_responses(responses: Iterable[tuple[str, float, bytes]]) -> dict[tuple
     for model, created, response in responses:
         used = decode(response)
         usage = used.usage
-        found = counts.setdefault((int(created // DAY_S), model, used.discount), [0, 0, 0, 0, 0])
+        found = counts.setdefault((int(created // DAY_S), model, used.discount), [0] * 7)
         found[0] += 1
         found[1] += usage.input
         found[2] += usage.output
         found[3] += usage.cached
         found[4] += not usage.input + usage.output
+        found[5] += usage.cache_written
+        found[6] += usage.reasoning
     return {place: _tally(found) for place, found in counts.items()}
 
 
@@ -131,7 +138,14 @@ def tally_usd(tally: Tally, price: Price | None, discount: float = 0.0) -> float
         return 0.0
     if price is None or (tally.uncounted and price.input + price.output > 0):
         return None
-    cost = cost_usd(Usage(input=tally.input, output=tally.output, cached=tally.cached), price)
+    used = Usage(
+        input=tally.input,
+        output=tally.output,
+        cached=tally.cached,
+        cache_written=tally.cache_written,
+        reasoning=tally.reasoning,
+    )
+    cost = cost_usd(used, price)
     return None if cost is None else (1 - discount) * cost
 
 
@@ -166,8 +180,18 @@ def _identity(model: str) -> str:
 
 
 def _tally(counts: list[int]) -> Tally:
-    calls, tokens_in, tokens_out, cached, uncounted = counts
-    return Tally(calls=calls, input=tokens_in, output=tokens_out, cached=cached, uncounted=uncounted)
+    """Return counts in the order in which hits are stored, and behind them what is known of calls alone."""
+    calls, tokens_in, tokens_out, cached, uncounted, *more = counts
+    cache_written, reasoning = more or (0, 0)
+    return Tally(
+        calls=calls,
+        input=tokens_in,
+        output=tokens_out,
+        cached=cached,
+        cache_written=cache_written,
+        reasoning=reasoning,
+        uncounted=uncounted,
+    )
 
 
 def _line(day: int, model: str, price: Price | None, *, made: dict[float, Tally], hits: Tally) -> Line:

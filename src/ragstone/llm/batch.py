@@ -64,8 +64,8 @@ class Batches:
         """fly: makes one call at once, into the ledger. Raises ModelError where there is no batch API."""
         if endpoint.wire is None:
             raise ModelError(
-                f"{endpoint.identity} has no batch API: only models named openai/... have one. Leave "
-                "--batch away."
+                f"{endpoint.identity} has no batch API that Ragstone speaks: openai/... and groq/... have "
+                "one. Leave --batch away."
             )
         self.collecting = False
         self._identity = endpoint.identity

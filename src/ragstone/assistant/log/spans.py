@@ -163,6 +163,7 @@ def _model(row: Answer, usage: Usage) -> Attributes:
         "llm.token_count.completion": usage.output,
         "llm.token_count.total": usage.input + usage.output,
         "llm.token_count.prompt_details.cache_read": usage.cached,
+        "llm.token_count.completion_details.reasoning": usage.reasoning,
         "metadata": _json({"calls": usage.calls}),
     }
     if row.tags and "model" in row.tags:
