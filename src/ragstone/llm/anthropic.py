@@ -15,6 +15,7 @@ import msgspec
 from ragstone.config import ModelSettings
 from ragstone.llm.dialect import Dialect
 from ragstone.llm.openai import DEFAULT_CONCURRENCY, refused
+from ragstone.llm.openai_reply import unreadable
 from ragstone.llm.openai_stream import Events, NotEvents, post_stream
 from ragstone.llm.prices import list_price
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
@@ -22,10 +23,11 @@ from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.schema import schema_of
 from ragstone.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site, raise_for
-from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Unreachable, Where
+from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Where
 from ragstone.records import Usage
 
 PATH = "/v1/messages"
+PROTOCOL = "the protocol of Anthropic"
 # With thinking on no tool may be forced,
 # and so it is for models that are newer than Opus 5: they are held to a schema.
 MODES = ("tool", "schema", "offered tool", "text")
@@ -175,8 +177,8 @@ async def _post(site: Site, body: bytes) -> Completion:
         raise_for(site, response.status, response.headers, content)
     try:
         message = DECODER.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise _no_protocol(site, content) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
+        raise unreadable(site, content, mistake, PROTOCOL) from None
     return _completion(message, latency_s=round(time.perf_counter() - started, 4))
 
 
@@ -206,13 +208,6 @@ def _usage(given: _Tokens | None) -> Usage:
         cached=cached,
         cache_written=written,
         reasoning=(given.output_tokens_details.thinking_tokens if given.output_tokens_details else None) or 0,
-    )
-
-
-def _no_protocol(site: Site, content: bytes) -> Unreachable:
-    return Unreachable(
-        f"{site.name} does not speak the protocol of Anthropic: {site.excerpt(content)}. base_url is the "
-        "address before /v1/messages."
     )
 
 
@@ -258,7 +253,7 @@ class _Streamed:
         try:
             found = self._events.feed(part)
         except NotEvents as others:
-            raise _no_protocol(self._site, others.body) from None
+            raise unreadable(self._site, others.body, None, PROTOCOL) from None
         for data in found:
             self._event(data)
         return bool(found)

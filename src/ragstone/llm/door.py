@@ -110,7 +110,7 @@ class Door:
         self._habit = Habit()
         self._room = Room(declared_room(settings), likely=is_reasoner(endpoint.identity))
         self._keep_failures = keep_failures
-        self._tried: set[bytes] = set()  # asked anew, or of no use now: this door does not ask again
+        self._tried: set[bytes] = set()  # answered for this command, which does not ask for them again
         self._caller = Caller(
             endpoint.concurrency, settings, budget, self.price, patience, endpoint=endpoint.identity
         )
@@ -374,6 +374,7 @@ class Door:
     async def _kept(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
         completion = await self._call(key, prompt, telling)
         await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
+        self._tried.add(key)
         return completion
 
     async def _call(self, key: bytes, prompt: Prompt, telling: Telling | None) -> Completion:

@@ -22,10 +22,11 @@ GROWTH = 2.0  # calls at once that a whole round of accepted ones adds
 SPREAD_S = 1.0  # the longest time over which callers come back after a pause
 SLACK = 1.02  # permits are a little further apart than they may be, for timers are not exact
 HANGING = 8  # timeouts before the first answer that mean: nobody will ever answer
-# `"retryDelay": "13s"` (Google), `try again in 1m2.5s` (OpenAI, Groq), `retry after 45 seconds` (Azure).
-SPAN = r"(?:(\d{1,4})m)?(\d{1,6}(?:\.\d{1,6})?)(ms|s)\b"
+# `"retryDelay": "13s"` (Google; quoted by who stands before it), `try again in 1h1m2.5s` (OpenAI, Groq),
+# `retry after 45 seconds` (Azure).
+SPAN = r"(?:(\d{1,3})h)?(?:(\d{1,4})m)?(\d{1,6}(?:\.\d{1,9})?)(ms|s)\b"
 IN_BODY = re.compile(
-    rf'(?:"retryDelay":\s*"|(?:try again in|retry in) ){SPAN}|retry after (\d{{1,6}}) seconds'
+    rf'(?:"retryDelay\\*":\s*\\*"|(?:try again in|retry in) ){SPAN}|retry after (\d{{1,6}}) seconds'
 )
 LOST_IN_A_ROW = 30  # calls lost after all their attempts, and none answered between them
 
@@ -277,8 +278,12 @@ def retry_after_s_of(headers: Mapping[str, str], body: str = "") -> float | None
     said = IN_BODY.search(body)
     if said is None:
         return None
-    minutes, amount, unit, alone = said.groups()
-    return 60 * float(minutes or 0) + float(amount or alone) / (1000 if unit == "ms" else 1)
+    hours, minutes, amount, unit, alone = said.groups()
+    return (
+        3600 * float(hours or 0)
+        + 60 * float(minutes or 0)
+        + float(amount or alone) / (1000 if unit == "ms" else 1)
+    )
 
 
 def _number(text: str | None) -> float | None:

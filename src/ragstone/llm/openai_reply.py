@@ -55,19 +55,20 @@ class _Message(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
-    message: _Message = msgspec.field(default_factory=_Message)
+    message: _Message | None = None
     finish_reason: str | None = None
     logprobs: msgspec.Raw = msgspec.Raw(b"null")  # read only where they were asked for
     error: Any = None
 
 
 class _Response(msgspec.Struct):
-    choices: list[_Choice] | None = None
+    choices: list[_Choice] | msgspec.UnsetType | None = msgspec.UNSET
     usage: TokenCounts | None = None
     error: Any = None
 
 
 DECODER = msgspec.json.Decoder(_Response)
+FILTERS = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii")
 
 
 def read_reply(
@@ -90,30 +91,27 @@ def read_reply(
         raise_for(site, status, headers, content)
     try:
         decoded = DECODER.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        if content.lstrip().startswith(b'{"') and not content.rstrip().endswith(b"}"):
-            told = f"{site.name}: the reply is cut off: {site.excerpt(content)}"
-            raise CallFailed("error", told, retryable=True) from None
-        raise _no_protocol(site, content) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
+        raise unreadable(site, content, mistake, "the OpenAI protocol") from None
     if decoded.error is not None:
         raise_error(site, content)
-    if decoded.choices is None:
-        raise _no_protocol(site, content)
+    if decoded.choices is msgspec.UNSET:
+        raise unreadable(site, content, None, "the OpenAI protocol")
     if not decoded.choices:
         raise CallFailed("error", f"{site.name}: a reply without choices", retryable=True)
     choice = decoded.choices[0]
     if choice.error is not None:
         raise_error(site, msgspec.json.encode({"error": choice.error}))
-    message = choice.message
+    message = choice.message or _Message()
     said, thought = read_parts(message.content)
     reasoning = message.reasoning_content or message.reasoning or thought or None
     text = _arguments(message.tool_calls[0]) if message.tool_calls else said
-    filtered = (choice.finish_reason or "").startswith("content_filter")
+    ended = ended_by(choice.finish_reason)
     return Completion(
         text=text,
         reasoning=reasoning,
-        finish_reason=choice.finish_reason,
-        refusal=message.refusal or (CONTENT_FILTER if filtered else None),
+        finish_reason=ended,
+        refusal=message.refusal or (CONTENT_FILTER if ended == "content_filter" else None),
         usage=with_reasoning(usage_of(decoded.usage), text, reasoning),
         latency_s=None,
         logprobs=None if top_logprobs is None else read_logprobs(choice.logprobs, top_logprobs),
@@ -137,6 +135,12 @@ def read_parts(content: Parts) -> tuple[str, str]:
                 inner = part.get("thinking") or part.get("text") or part.get("summary")
                 thought.append(read_parts(inner if isinstance(inner, str | list) else None)[0])
     return "".join(said), "".join(thought)
+
+
+def ended_by(reason: str | None) -> str | None:
+    """Return the finish_reason in the words of OpenAI; Gemini passes its own on, in capitals."""
+    known = (reason or "").casefold().partition(":")[0]
+    return "content_filter" if known in FILTERS else "length" if known == "max_tokens" else reason
 
 
 def usage_of(given: TokenCounts | None) -> Usage:
@@ -186,8 +190,11 @@ def _failed_generation(content: bytes) -> Completion | None:
         return None
 
 
-def _no_protocol(site: Site, content: bytes) -> Unreachable:
+def unreadable(site: Site, content: bytes, mistake: Exception | None, protocol: str) -> CallFailed:
+    """Return what a body means that is no reply: the beginning of one, or of somebody else."""
+    if content.lstrip().startswith(b"{") and "truncated" in str(mistake):  # as msgspec says it
+        told = f"{site.name}: the reply is cut off: {site.excerpt(content)}"
+        return CallFailed("error", told, retryable=True)
     return Unreachable(
-        f"{site.name} does not speak the OpenAI protocol: {site.excerpt(content)}. "
-        "base_url usually ends in /v1."
+        f"{site.name} does not speak {protocol}: {site.excerpt(content)}. Check base_url ({site.hint})."
     )

@@ -8,7 +8,15 @@ from typing import Protocol
 import aiohttp
 import msgspec
 
-from ragstone.llm.openai_reply import Parts, TokenCounts, raise_error, read_parts, read_reply, usage_of
+from ragstone.llm.openai_reply import (
+    Parts,
+    TokenCounts,
+    ended_by,
+    raise_error,
+    read_parts,
+    read_reply,
+    usage_of,
+)
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, OnText
 from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.site import CONNECT_S, Site, failures_of, raise_for
@@ -154,7 +162,7 @@ class StreamedReply:
             raise_error(self._site, data)
         self._usage = chunk.usage or self._usage
         for choice in chunk.choices or ():
-            self._finish_reason = choice.finish_reason or self._finish_reason
+            self._finish_reason = ended_by(choice.finish_reason) or self._finish_reason
             if choice.delta is not None:
                 self._say(choice.delta)
 

@@ -46,6 +46,16 @@ def was_cut(prompt: Prompt, completion: Completion) -> bool:
     return usage.reasoning > 0 and usage.output - usage.reasoning < 0.9 * (prompt.max_tokens or 0)
 
 
+def _began(prompt: Prompt, completion: Completion) -> bool:
+    """Return whether a reply that was cut off had begun.
+
+    Where a chat template opens the block of thought, what is cut off within it looks like words: of a reply
+    that has a type there would be a brace.
+    """
+    said = without_thought(completion.text)
+    return bool(said) if prompt.reply is None else "{" in said
+
+
 def declared_room(settings: ModelSettings) -> int | None:
     """Return the room to think in that the settings name, by our own key or in the words of Anthropic."""
     thinking = settings.extra.get("thinking")
@@ -66,9 +76,7 @@ class Room:
     def learn(self, prompt: Prompt, completion: Completion) -> None:
         """Take note of how much a reply took for thought."""
         thought = completion.usage.reasoning
-        silent = (
-            completion.finish_reason == "length" and not without_thought(completion.text) and prompt.limit
-        )
+        silent = completion.finish_reason == "length" and not _began(prompt, completion) and prompt.limit
         if self._learns and (thought or silent):
             self.tokens = min(MOST, max(self.tokens, START, 2 * thought))
 
@@ -77,7 +85,7 @@ class Room:
         if prompt.max_tokens is None or not was_cut(prompt, completion):
             return None
         # A reply that was too long without any thought gets so much more as it may take, and no more.
-        first = START if completion.usage.reasoning or not without_thought(completion.text) else 0
+        first = START if completion.usage.reasoning or not _began(prompt, completion) else 0
         room = min(MOST, max(self.tokens, first, GROWTH * prompt.room, (GROWTH - 1) * prompt.max_tokens))
         return None if room <= prompt.room else msgspec.structs.replace(prompt, room=room)
 
@@ -91,7 +99,7 @@ def cut_words(completion: Completion, model: str) -> str:
     told = f"the reply was cut off at {usage.output:,} tokens" if usage.output else "the reply was cut off"
     if usage.reasoning:
         told += f", of which {usage.reasoning:,} were reasoning"
-    elif without_thought(completion.text):
+    elif "{" in without_thought(completion.text):
         return f"{told}. Raise max_tokens in the file of the judge or prompt."
     room = GROWTH * max(START, usage.output)
     return (

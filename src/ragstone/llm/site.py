@@ -37,12 +37,19 @@ FILTERED = (
 WRONG_KEY = ("API_KEY_INVALID", "API key not valid", "invalid x-api-key")
 NO_MODEL = ("model_decommissioned", "model_not_found", "invalid_model")
 NO_QUOTA = ("insufficient_quota", "credit balance is too low", "Insufficient Balance")
+# Requests that are refused for their form or length under another status: by Together, and by OpenRouter.
+REFUSED = {
+    403: ("max_tokens",),
+    404: ("No endpoints found that support", "No endpoints found that can handle"),
+}
+ADDRESS_HINTS = {"azure": "azure/DEPLOYMENT and the resource's address", "anthropic": "it ends before /v1"}
 
 
 class Site:
     """An endpoint's address, and what must not be shown of it: the key, and a password in the address.
 
     name: the address, fit to be shown. query: what follows every path. key_name: what the key is read from.
+    hint: what model's name and base_url usually are.
     """
 
     def __init__(
@@ -54,11 +61,13 @@ class Site:
         *,
         query: str = "",
         key_name: str = "the key's environment variable",
+        hint: str = "usually .../v1",
     ) -> None:
         self.session = session
         self.base_url = base_url
         self.name = without_password(base_url)
         self.key_name = key_name
+        self.hint = hint
         self._query = query
         self._secrets = [_hiding(secret) for secret in (key, *passwords_in(base_url)) if secret]
         self._no_key = no_key
@@ -131,7 +140,10 @@ async def open_site(
         trust_env=behind_proxy(base_url),
     ) as session:
         key_name = settings.api_key_file or settings.api_key_env or provider.key_variable or "the key"
-        yield Site(session, base_url, key, no_key if demanded else None, query=query, key_name=key_name)
+        hint = ADDRESS_HINTS.get(provider.dialect, "usually .../v1")
+        yield Site(
+            session, base_url, key, no_key if demanded else None, query=query, key_name=key_name, hint=hint
+        )
 
 
 def _headers(provider: Provider, settings: ModelSettings, key: str) -> dict[str, str]:
@@ -229,15 +241,20 @@ def raise_for(site: Site, status: int, headers: Mapping[str, str], content: byte
         )
     if status in (400, 403, 413, 422) and says(*FILTERED):
         raise CallFailed("refused", f"{site.name}'s content filter refused the text: {words}", raw=words)
+    if says(*REFUSED.get(status, ())):
+        raise BadRequest(words, raw=message_of(content))
     if status in (401, 403) or (status == 400 and says(*WRONG_KEY)):
-        raise ModelError(f"{site.name} refused the key (HTTP {status}): {words}. Check {site.key_name}.")
+        account = ", and what its account may use" if status == 403 else ""
+        raise ModelError(
+            f"{site.name} refused the key (HTTP {status}): {words}. Check {site.key_name}{account}."
+        )
     if status == 402 or (status in (400, 429) and says(*NO_QUOTA)):
         raise ModelError(f"{site.name}: the account has no quota left: {words}")
     if status in (400, 413, 422) and not says(*NO_MODEL):
         raise BadRequest(words, raw=message_of(content))
     if status in (400, 404, 405, 413, 422):
         raise ModelError(
-            f"{site.name}: HTTP {status}: {words}. Check the model's name and base_url (usually .../v1)."
+            f"{site.name}: HTTP {status}: {words}. Check the model's name and base_url ({site.hint})."
         )
     retry_after_s = retry_after_s_of(headers, raw)
     patient = retry_after_s is None or retry_after_s <= PATIENCE_S
@@ -265,12 +282,25 @@ def message_of(content: bytes) -> str:
             )
         code = f" ({error['code']})" if isinstance(error, dict) and error.get("code") else ""
         if text is not None:
-            return f"{text}{code}"
+            return f"{text}{code}{_cause(error)}"
     except (msgspec.DecodeError, UnicodeDecodeError, AttributeError, RecursionError):
         pass
     text = content[:2000].decode("utf-8", "replace")
     page = re.search(r"<title>([^<]{1,200})", text, re.IGNORECASE)
     return " ".join((f"a web page, {page[1].strip()!r}" if page else text[:200]).split()) or "an empty reply"
+
+
+def _cause(error: object) -> str:
+    """Return what an error says beside its message: OpenRouter what its provider said, a relay the reason."""
+    if not isinstance(error, dict):
+        return ""
+    beside = error.get("metadata")
+    raw = beside.get("raw") if isinstance(beside, dict) else None
+    told = [message_of(raw.encode())] if isinstance(raw, str) and raw else []
+    param = error.get("param")
+    if isinstance(param, str) and " " in param:
+        told.append(param)
+    return f": {'; '.join(told)}" if told else ""
 
 
 def _field_message(one: object) -> str:
