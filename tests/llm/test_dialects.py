@@ -3,55 +3,19 @@
 And what to change, in the message; and nothing is paid twice, neither now nor when the command is run again.
 """
 
-import contextlib
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 from tests.support.dialects import BY_NAME, DIALECTS
-from tests.support.dialects.server import (
-    KEY,
-    Bench,
-    Dialect,
-    Request,
-    serving_dialects,
-)
+from tests.support.dialects.server import Bench, Dialect, Request, limit_of
 from tests.support.doors import Verdict, prompt
 
-from ragstone.config import Settings
 from ragstone.errors import ModelError
-from ragstone.llm import Budget, CallFailed, Door, Ledger, Message, Prompt, open_door
+from ragstone.llm import CallFailed, Door, Message, Prompt
 from ragstone.llm.providers import providers
 
 GOOD, ODD = "row one", "the odd row"
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries come at once, and every provider has its key."""
-    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
-    for provider in providers().values():
-        for name in provider.keys[:1]:
-            monkeypatch.setenv(name, KEY)
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[Bench]:
-    with serving_dialects() as bench:
-        yield bench
-
-
-@contextlib.asynccontextmanager
-async def opened(
-    dialect: Dialect, settings: Settings, folder: Path, budget: Budget | None = None
-) -> AsyncIterator[Door]:
-    ledger = Ledger(folder / "ledger.sqlite")
-    try:
-        async with open_door(dialect.model, settings, ledger, budget) as door:
-            yield door
-    finally:
-        ledger.close()
 
 
 def prompt_for(dialect: Dialect, row: str) -> Prompt:
@@ -79,32 +43,32 @@ async def outcome(door: Door, asked: Prompt) -> tuple[str, str]:
 
 async def command(dialect: Dialect, bench: Bench, folder: Path) -> dict[str, tuple[str, str]]:
     """Judge both rows; what became of each."""
-    async with opened(dialect, bench.settings(dialect), folder) as door:
+    async with bench.door(dialect, folder) as door:
         return {row: await outcome(door, prompt_for(dialect, row)) for row in (GOOD, ODD)}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 async def test_every_row_has_its_true_status_and_nothing_is_paid_twice(
-    dialect: Dialect, served: Bench, tmp_path: Path
+    dialect: Dialect, bench: Bench, tmp_path: Path
 ) -> None:
-    served.begin(dialect)
-    rows = await command(dialect, served, tmp_path)
+    bench.begin(dialect)
+    rows = await command(dialect, bench, tmp_path)
     status, words = rows[ODD]
     assert status == dialect.status, words
     assert dialect.says in words
     assert rows[GOOD][0] == ("stops" if dialect.n_calls == 0 else "scored"), rows[GOOD][1]
-    assert len(requests_for(ODD, served)) == dialect.n_calls
+    assert len(requests_for(ODD, bench)) == dialect.n_calls
 
-    served.requests.clear()
-    assert statuses(await command(dialect, served, tmp_path)) == statuses(rows)
-    assert {row for row in rows if requests_for(row, served)} <= unscored(rows)
+    bench.requests.clear()
+    assert statuses(await command(dialect, bench, tmp_path)) == statuses(rows)
+    assert {row for row in rows if requests_for(row, bench)} <= unscored(rows)
 
-    served.begin(dialect)
-    served.mended = True
-    again = await command(dialect, served, tmp_path)
+    bench.begin(dialect)
+    bench.mended = True
+    again = await command(dialect, bench, tmp_path)
     # A refusal of the model is its answer, and stays; all else is asked anew, once.
     anew = {row for row in unscored(rows) if not said_no(rows[row])}
-    assert {row: len(requests_for(row, served)) for row in rows} == {row: int(row in anew) for row in rows}
+    assert {row: len(requests_for(row, bench)) for row in rows} == {row: int(row in anew) for row in rows}
     assert all(again[row][0] == "scored" for row in anew)
 
 
@@ -129,3 +93,62 @@ def test_the_bench_has_every_provider_that_is_asked_over_http() -> None:
     assert asked == {one.provider.name for one in DIALECTS}
     assert len(BY_NAME) == len(DIALECTS)
     assert all(one.source.startswith("https://") for one in DIALECTS)
+
+
+async def test_a_prompt_beside_which_there_is_less_room_narrows_no_other(
+    bench: Bench, tmp_path: Path
+) -> None:
+    dialect = BY_NAME["vllm-new-window-full"]
+    bench.begin(dialect)
+    async with bench.door(dialect, tmp_path) as door:
+        for row in ("row one", "the odd row", "row two"):
+            await door.ask(prompt(f"Judge {row}."))
+    limits = [limit_of(one) for one in bench.requests]
+    assert limits == [4100, 4100, 2050, 1025, 512, 4100]  # 4,000 to think in, and 100 to reply
+
+
+async def test_the_limit_of_a_model_is_learnt_once_for_all_rows(bench: Bench, tmp_path: Path) -> None:
+    dialect = BY_NAME["openai-limit-of-the-model"]
+    bench.begin(dialect)
+    async with bench.door(dialect, tmp_path) as door:
+        for row in ("row one", "row two"):
+            await door.ask(prompt(f"Judge {row}."))
+    assert [limit_of(one) for one in bench.requests] == [20_100, 16_384, 16_384]
+
+
+async def test_a_form_that_is_refused_is_not_tried_again(bench: Bench, tmp_path: Path) -> None:
+    dialect = BY_NAME["openai-reasoner"]
+    bench.begin(dialect)
+    async with bench.door(dialect, tmp_path) as door:
+        replies = [await door.ask(prompt(f"Judge {row}.")) for row in ("row one", "row two")]
+    first, *refused, last = (
+        {"max_tokens", "max_completion_tokens", "temperature"} & one.body.keys() for one in bench.requests
+    )
+    assert first == {"max_tokens", "temperature"}
+    assert refused == [{"max_completion_tokens", "temperature"}, {"max_completion_tokens"}]
+    assert last == {"max_completion_tokens"}
+    assert [reply.usage.reasoning for reply in replies] == [700, 700]
+
+
+@pytest.mark.parametrize(
+    ("name", "n_thought"),
+    [
+        ("openai-reasoner", 700),  # told in completion_tokens_details
+        ("gemini", 700),  # in total_tokens alone
+        ("together-reasoner", 700),  # beside them
+        # Not told: the share in the characters, of which the thought has 480 and the verdict 65.
+        ("ollama-thinker", 634),  # 720 * 480 / 545
+        ("vllm-reasoning", 2660),  # 3020 * 480 / 545
+        ("mistral-content-in-parts", 634),
+        ("groq-raw-thought", 2671),  # 3020 * 497 / 562: tags and empty lines are of the thought
+    ],
+)
+async def test_tokens_of_thought_are_counted_wherever_they_are_told(
+    name: str, n_thought: int, bench: Bench, tmp_path: Path
+) -> None:
+    bench.begin(BY_NAME[name])
+    async with bench.door(BY_NAME[name], tmp_path) as door:
+        reply = await door.ask(prompt("Judge row one."))
+    n_all = 3020 if n_thought > 1000 else 720
+    assert (reply.usage.input, reply.usage.output) == (50, n_all)
+    assert reply.usage.reasoning == n_thought

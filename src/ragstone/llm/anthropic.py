@@ -99,9 +99,8 @@ async def open_anthropic(
             except BadRequest as refusal:
                 if dialect.learn(refusal.raw, asked, prompt):
                     raise Rephrase(str(refusal)) from None
-                raise refused(site, refusal, settings, where) from None
-            if prompt.reply is not None:
-                dialect.proven_mode = asked.mode
+                raise refused(site, refusal, asked.untried(settings.extra), where) from None
+            dialect.took(asked, prompt)
             return completion
 
         base_url = provider.address(settings)

@@ -1,8 +1,11 @@
 """What an endpoint of the OpenAI protocol has been found to understand; learnt from its refusals."""
 
-import dataclasses
+import copy
 import logging
 import re
+from typing import Any
+
+import msgspec
 
 from ragstone.llm.prompt import Message, Prompt
 
@@ -23,12 +26,12 @@ MODEL_LIMIT = re.compile(
 LOG = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass
-class Dialect:
+class Dialect(msgspec.Struct):
     """How one endpoint is asked.
 
-    most_tokens: the highest limit that the model takes. narrowed: messages of a prompt so long that beside it
-    there is less room -> the limit that was left.
+    answered: it took a request, and with it the fields of `extra`. most_tokens: the highest limit that the
+    model takes. narrowed: messages of a prompt so long that beside it there is less room -> the limit that
+    was left.
     """
 
     modes: tuple[str, ...] = MODES
@@ -40,8 +43,9 @@ class Dialect:
     logprobs: bool = True
     streams: bool = True
     stream_usage: bool = True
+    answered: bool = False
     most_tokens: int | None = None
-    narrowed: dict[tuple[Message, ...], int] = dataclasses.field(default_factory=dict)
+    narrowed: dict[tuple[Message, ...], int] = {}
 
     @property
     def way(self) -> str:
@@ -50,7 +54,7 @@ class Dialect:
 
     def copy(self) -> "Dialect":
         """Return it as it is now: calls that are in flight learn each from its own refusal."""
-        return dataclasses.replace(self, narrowed=dict(self.narrowed))
+        return copy.copy(self)
 
     def limit(self, prompt: Prompt) -> int | None:
         """Return the most tokens that the model may say and think, None where nobody limits it."""
@@ -59,12 +63,22 @@ class Dialect:
             return limit
         return min(limit, self.most_tokens or limit, self.narrowed.get(prompt.messages, limit))
 
+    def took(self, asked: "Dialect", prompt: Prompt) -> None:
+        """Note that a request in the form of `asked` was answered."""
+        self.answered = True
+        if prompt.reply is not None:
+            self.proven_mode = asked.mode
+
+    def untried(self, extra: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of `extra` that may be what is refused: none once they were taken."""
+        return {} if self.answered else extra
+
     def learn(self, message: str, asked: "Dialect", prompt: Prompt) -> bool:
         """Return whether the request may be sent again in another form, after a refusal of this one."""
         text = message.casefold()
         return (
             self._learn_limit(text, asked, prompt)
-            or self._learn_sampling(text, asked, prompt)
+            or self._learn_sampling(message, asked, prompt)
             or self._learn_mode(text, asked, prompt)
         )
 
@@ -97,17 +111,20 @@ class Dialect:
             return True
         return False
 
-    def _learn_sampling(self, text: str, asked: "Dialect", prompt: Prompt) -> bool:
+    def _learn_sampling(self, message: str, asked: "Dialect", prompt: Prompt) -> bool:
+        text = message.casefold()
         if "logprob" in text and asked.logprobs and prompt.top_logprobs is not None:
             self.logprobs = False
             return True
         if re.search(r"\btop_?p\b", text) and asked.top_p and prompt.top_p is not None:
             self.top_p = False
-            LOG.warning("the endpoint refuses top_p, and is sent none: %s", message_end(text))
+            LOG.warning("the endpoint refuses top_p, and is sent none: %s", _beginning(message))
             return True
         if "temperature" in text and asked.temperature and prompt.temperature is not None:
             if self.temperature and prompt.default_temperature is None:  # somebody asked for this one
-                LOG.warning("the model takes no temperature, and is asked at its own: %s", message_end(text))
+                LOG.warning(
+                    "the model takes no temperature, and is asked at its own: %s", _beginning(message)
+                )
             self.temperature = False
             return True
         return False
@@ -122,9 +139,8 @@ class Dialect:
         return False
 
 
-def message_end(text: str) -> str:
-    """Return the first words of a refusal, for a warning."""
-    return text if len(text) <= 160 else f"{text[:157]}..."
+def _beginning(message: str) -> str:
+    return message if len(message) <= 160 else f"{message[:157]}..."
 
 
 def refused_extra(message: str, extra: dict[str, object]) -> str | None:

@@ -50,9 +50,8 @@ async def open_openai(
             except BadRequest as refusal:
                 if dialect.learn(refusal.raw, asked, prompt):
                     raise Rephrase(str(refusal)) from None
-                raise refused(site, refusal, settings, where) from None
-            if prompt.reply is not None:
-                dialect.proven_mode = asked.mode
+                raise refused(site, refusal, asked.untried(settings.extra), where) from None
+            dialect.took(asked, prompt)
             return completion
 
         async def stream(prompt: Prompt, hear: OnText) -> Completion:
@@ -64,11 +63,13 @@ async def open_openai(
             site.check_key()
             try:
                 body = line.body(prompt, asked, stream=True)
-                return await post_stream(site, PATH, body, StreamedReply(site, hear), silence_s)
+                completion = await post_stream(site, PATH, body, StreamedReply(site, hear), silence_s)
             except BadRequest as refusal:
                 if dialect.learn_stream(refusal.raw, asked) or dialect.learn(refusal.raw, asked, prompt):
                     raise Rephrase(str(refusal)) from None
-                raise refused(site, refusal, settings, where) from None
+                raise refused(site, refusal, asked.untried(settings.extra), where) from None
+            dialect.took(asked, prompt)
+            return completion
 
         base_url = provider.address(settings)
         yield Endpoint(
@@ -82,12 +83,12 @@ async def open_openai(
         )
 
 
-def refused(site: Site, refusal: BadRequest, settings: ModelSettings, where: Where) -> ModelError:
+def refused(site: Site, refusal: BadRequest, extra: dict[str, Any], where: Where) -> ModelError:
     """Return what a refusal means that no other form of the request can help.
 
-    A field of `extra` that the endpoint does not know is refused in every call.
+    A field of `extra` that the endpoint does not know is refused in every call. extra: those not yet taken.
     """
-    field = refused_extra(refusal.raw, settings.extra)
+    field = refused_extra(refusal.raw, extra)
     if field is None:
         return CallFailed("error", f"{site.name} refused the request: {refusal}")
     return ModelError(

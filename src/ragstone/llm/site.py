@@ -126,8 +126,9 @@ async def open_site(
     key, remedy = find_key(settings, provider.key_variable or next(iter(provider.keys), ""))
     named = settings.api_key_env is not None or settings.api_key_file is not None
     wanted = any("{key}" in value for value in settings.headers.values())
-    elsewhere = ", or point base_url at an endpoint that needs none, such as Ollama or vLLM"
-    no_key = f"{provider.name}/{model}: no key. {remedy}{elsewhere if provider.name == 'openai' else ''}."
+    others = ", or point base_url at an endpoint that needs none, such as Ollama or vLLM"
+    elsewhere = others if provider.name == "openai" else ""
+    no_key = f"{provider.name}/{model}: no key. {remedy}{'' if named or wanted else elsewhere}."
     by_header = any(name.casefold() == "authorization" for name in settings.headers)
     own = provider.dialect == "azure" or (provider.needs_key and base_url == provider.base_url)
     demanded = not key and (named or wanted or (own and not by_header))
@@ -287,7 +288,10 @@ def message_of(content: bytes) -> str:
         pass
     text = content[:2000].decode("utf-8", "replace")
     page = re.search(r"<title>([^<]{1,200})", text, re.IGNORECASE)
-    return " ".join((f"a web page, {page[1].strip()!r}" if page else text[:200]).split()) or "an empty reply"
+    return (
+        " ".join((f"a web page, {' '.join(page[1].split())!r}" if page else text[:200]).split())
+        or "an empty reply"
+    )
 
 
 def _cause(error: object) -> str:

@@ -1,11 +1,12 @@
 """A local server that answers as many kinds of endpoint as there are dialects, each below a path of its own.
 
-What the dialects are stands in the other files of this folder. In a test:
+What the dialects are stands in the other files of this folder. In a test, take the fixture `bench`
+(tests/llm/conftest.py):
 
-    bench = serving_dialects(...)                # once for a session
-    bench.begin(dialect)                         # forgets what was asked of it
-    settings = bench.settings(dialect)           # in which its model has this address
-    assert [one.row for one in bench.requests] == ["odd"]
+    bench.begin(dialect)                         # forgets what was asked before
+    async with bench.door(dialect, tmp_path) as door:
+        await door.ask(prompt("Judge the odd row."))
+    assert bench.requests[0].odd
 
 A row whose words hold "odd" meets the oddity, every other row is answered as by a healthy endpoint: so a test
 sees that one row's trouble is no other's.
@@ -15,8 +16,9 @@ import asyncio
 import contextlib
 import email.utils
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -26,6 +28,7 @@ from tests.support.in_thread import in_thread
 from tests.support.scripts import Body
 
 from ragstone.config import ModelSettings, Settings
+from ragstone.llm import Budget, Door, Ledger, open_door
 from ragstone.llm.providers import Provider, provider_of
 
 KEY = "key-of-the-bench-0123456789"
@@ -133,6 +136,18 @@ class Bench:
     def settings(self, dialect: Dialect, **further: object) -> Settings:
         """Return the settings in which the dialect's model is this server."""
         return Settings(models={dialect.model: self.model(dialect, **further)})
+
+    @contextlib.asynccontextmanager
+    async def door(
+        self, dialect: Dialect, folder: Path, budget: Budget | None = None, **further: object
+    ) -> AsyncIterator[Door]:
+        """Give the door to the dialect's model, its ledger in the folder: one command."""
+        ledger = Ledger(folder / "ledger.sqlite")
+        try:
+            async with open_door(dialect.model, self.settings(dialect, **further), ledger, budget) as door:
+                yield door
+        finally:
+            ledger.close()
 
     async def respond(self, asked: web.BaseRequest) -> web.StreamResponse:
         """Answer as the dialect that is tried."""

@@ -1,0 +1,252 @@
+"""Addresses, keys and headers of endpoints, and what their errors mean."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support.dialects import BY_NAME
+from tests.support.dialects.server import KEY, Bench
+from tests.support.doors import prompt
+
+from ragstone.config import ModelSettings, Settings, load_settings
+from ragstone.errors import ConfigError, ModelError
+from ragstone.llm import Ledger, open_door
+from ragstone.llm.providers import provider_of, providers
+from ragstone.llm.site import AZURE_VERSION, identity_of, message_of
+
+HOSTED = [
+    one for one in providers().values() if one.needs_key and one.dialect in ("openai", "azure", "anthropic")
+]
+
+
+async def ask(model: str, settings: Settings, folder: Path) -> str:
+    """Ask once; return the message of the error that stops the run."""
+    ledger = Ledger(folder / "ledger.sqlite")
+    try:
+        async with open_door(model, settings, ledger) as door:
+            await door.ask(prompt("Judge row one."))
+    except ModelError as stopped:
+        return str(stopped)
+    finally:
+        ledger.close()
+    return ""
+
+
+class TestKey:
+    @pytest.mark.parametrize("provider", HOSTED, ids=lambda one: one.name)
+    async def test_a_preset_without_its_key_names_the_variable(
+        self, provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in provider.base_url_env:  # whose own address demands no key, but for Azure's
+            monkeypatch.setenv(name, provider.base_url or "http://127.0.0.1:9")
+        words = await ask(f"{provider.name}/x", Settings(), tmp_path)
+        assert f"{provider.name}/x: no key. Set the environment variable {provider.keys[0]}" in words
+
+    async def test_the_first_of_its_variables_that_is_set_is_taken(
+        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("GEMINI_API_KEY")
+        monkeypatch.setenv("GOOGLE_API_KEY", KEY)
+        gemini = BY_NAME["gemini"]
+        bench.begin(gemini)
+        assert await ask(gemini.model, bench.settings(gemini), tmp_path) == ""
+
+    async def test_a_refused_key_is_named_by_where_it_was_read(
+        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        azure = BY_NAME["azure-deployment"]
+        bench.begin(azure)
+        monkeypatch.delenv("AZURE_OPENAI_API_KEY")
+        monkeypatch.setenv("AZURE_API_KEY", "wrong-key-0123456789")
+        words = await ask(azure.model, bench.settings(azure), tmp_path)
+        assert "refused the key (HTTP 401): the key is not in the header api-key" in words
+        assert words.endswith("Check AZURE_API_KEY.")
+
+
+class TestHeaders:
+    async def test_the_key_stands_where_a_header_wants_it_and_nowhere_else(
+        self, bench: Bench, tmp_path: Path
+    ) -> None:
+        openai = BY_NAME["reply-in-parts"]
+        bench.begin(openai)
+        headers = {"X-Gateway-Key": "Key {key}", "X-Team": "evaluation"}
+        await ask(openai.model, bench.settings(openai, headers=headers), tmp_path)
+        sent = bench.requests[0].headers
+        assert (sent["X-Gateway-Key"], sent["X-Team"]) == (f"Key {KEY}", "evaluation")
+        assert "Authorization" not in sent
+
+    async def test_a_header_without_the_key_stands_beside_the_providers(
+        self, bench: Bench, tmp_path: Path
+    ) -> None:
+        claude = BY_NAME["anthropic"]
+        bench.begin(claude)
+        headers = {"anthropic-beta": "context-1m", "Anthropic-Version": "2023-06-01"}
+        assert await ask(claude.model, bench.settings(claude, headers=headers), tmp_path) == ""
+        sent = bench.requests[0].headers
+        assert (sent["x-api-key"], sent["anthropic-beta"]) == (KEY, "context-1m")
+        assert [name.casefold() for name in sent].count("anthropic-version") == 1
+
+    async def test_a_header_that_wants_a_key_demands_one(self, tmp_path: Path) -> None:
+        table = ModelSettings(base_url="http://127.0.0.1:9/v1", headers={"X-Key": "{key}"})
+        words = await ask("groq/x", Settings(models={"groq/x": table}), tmp_path)
+        assert "groq/x: no key. Set the environment variable GROQ_API_KEY" in words
+
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            ('headers = { X-Key = "" }', "headers: 'X-Key' has no value. Give it one, or leave it out"),
+            ('headers = { "X Key" = "a" }', "headers: 'X Key' is none"),
+            (
+                "extra = { temperature = 1 }",
+                "extra names 'temperature', which is set by the key temperature of this table",
+            ),
+            (
+                "extra = { max_tokens = 9 }",
+                "extra names 'max_tokens', which is set by max_tokens of the judge or prompt",
+            ),
+            ("extra = { n = 2 }", "extra names 'n', which is set by samples of a judge"),
+        ],
+    )
+    def test_what_cannot_be_sent_is_told_when_the_file_is_read(
+        self, line: str, words: str, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "ragstone.toml"
+        file.write_text(f'[run]\nname = "a"\n\n[models."groq/x"]\ntimeout_s = 9\n{line}\n')
+        with pytest.raises(ConfigError) as caught:
+            load_settings(file)
+        assert words in str(caught.value)
+        assert str(caught.value).startswith(f"{file}:6: ")
+
+    async def test_a_refused_field_of_extra_is_told_with_its_line(self, bench: Bench, tmp_path: Path) -> None:
+        openai = BY_NAME["openai-unknown-field"]
+        bench.begin(openai)
+        file = tmp_path / "ragstone.toml"
+        base_url = bench.model(openai).base_url
+        file.write_text(
+            f'[models."{openai.model}"]\nbase_url = "{base_url}"\n'
+            '[models."openai/gpt-4.1".extra]\nverbosity = "low"\nthinking = "on"\n'
+        )
+        words = await ask(openai.model, load_settings(file), tmp_path)
+        assert words.startswith(f"{file}:5: ")
+        assert "refused 'thinking' of extra: Unrecognized request argument supplied: thinking." in words
+
+    async def test_a_field_that_was_taken_before_is_not_to_blame_for_one_row(
+        self, bench: Bench, tmp_path: Path
+    ) -> None:
+        from tests.support.dialects.server import Dialect, always, error
+
+        from ragstone.llm import CallFailed
+
+        words = "messages.0: for 'role:user' the content is too long"
+        openai = Dialect("x", "openai/x", "", always(error(400, words)), settings={"extra": {"user": "me"}})
+        bench.begin(openai)
+        async with bench.door(openai, tmp_path) as door:
+            await door.ask(prompt("Judge row one."))
+            with pytest.raises(CallFailed, match="the content is too long"):
+                await door.ask(prompt("Judge the odd row."))
+            await door.ask(prompt("Judge row two."))  # the run goes on
+
+
+class TestAzure:
+    async def test_a_deployment_is_in_the_path_and_the_version_in_the_query(
+        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        azure = BY_NAME["azure-deployment"]
+        for how, version in (
+            (None, AZURE_VERSION),
+            ("OPENAI_API_VERSION", "2025-01-01"),
+            ("api_version", "2025-02-02"),
+        ):
+            further = {"api_version": version} if how == "api_version" else {}
+            if how == "OPENAI_API_VERSION":
+                monkeypatch.setenv(how, version)
+            bench.begin(azure)
+            assert await ask(azure.model, bench.settings(azure, **further), tmp_path / version) == ""
+            (request,) = bench.requests
+            assert request.path == "/openai/deployments/my-deployment/chat/completions"
+            assert request.query == {"api-version": version}
+            assert request.headers["api-key"] == KEY
+            assert "Authorization" not in request.headers
+
+    async def test_the_newer_interface_takes_the_deployment_as_the_model(
+        self, bench: Bench, tmp_path: Path
+    ) -> None:
+        azure = BY_NAME["azure-v1"]
+        bench.begin(azure)
+        assert await ask(azure.model, bench.settings(azure), tmp_path) == ""
+        (request,) = bench.requests
+        assert (request.path, request.query) == ("/openai/v1/chat/completions", {})
+
+    async def test_the_address_is_the_resources_own_in_the_environment(
+        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        azure = BY_NAME["azure-deployment"]
+        bench.begin(azure)
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{bench.model(azure).base_url}/")
+        assert await ask(azure.model, Settings(), tmp_path) == ""
+
+    async def test_without_an_address_it_says_what_to_set(self, tmp_path: Path) -> None:
+        words = await ask("azure/mine", Settings(), tmp_path)
+        assert words.startswith(
+            "azure/mine: no address. Set the environment variable AZURE_OPENAI_ENDPOINT, or base_url"
+        )
+
+    async def test_a_deployment_that_does_not_exist_stops_the_run_and_loses_nothing(
+        self, bench: Bench, tmp_path: Path
+    ) -> None:
+        azure = BY_NAME["azure-no-such-deployment"]
+        bench.begin(azure)
+        async with bench.door(azure, tmp_path) as door:
+            await door.ask(prompt("Judge row one."))
+            with pytest.raises(ModelError, match=r"\(azure/DEPLOYMENT and the resource's address\)"):
+                await door.ask(prompt("Judge the odd row."))
+        bench.begin(azure)
+        async with bench.door(azure, tmp_path) as door:
+            assert (await door.ask(prompt("Judge row one."))).value.score == 2
+        assert bench.requests == []
+
+
+def test_the_ledger_tells_two_servers_of_one_model_apart() -> None:
+    groq, _model = provider_of("groq/x")
+    assert identity_of(groq, "x", groq.base_url) == "groq/x"
+    assert identity_of(groq, "x", "http://me:secret@10.0.0.1/v1") == "groq/x@10.0.0.1/v1"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": {"message": "slow down", "code": "429"}}, "slow down (429)"),
+        ({"error": "model 'x' not found"}, "model 'x' not found"),  # Ollama, LM Studio
+        ([{"error": {"message": "no quota"}}], "no quota"),  # Gemini
+        ({"object": "error", "message": "too long", "code": 400}, "too long (400)"),  # vLLM, Mistral
+        (
+            {"detail": [{"loc": ["body", "a", 0], "msg": "bad"}, {"msg": "worse"}]},
+            "a.0: bad; worse",
+        ),  # FastAPI
+        ({"message": {"detail": [{"loc": ["body", "a"], "msg": "bad"}]}}, "a: bad"),  # Mistral
+        (
+            {"error": {"message": "Provider returned error", "metadata": {"raw": '{"error": "no"}'}}},
+            "Provider returned error: no",
+        ),
+        (
+            {"error": {"message": "Param Incorrect", "param": "it is too large"}},
+            "Param Incorrect: it is too large",
+        ),
+        ({"error": {"message": "bad", "param": "max_tokens"}}, "bad"),
+    ],
+)
+def test_the_words_of_an_error_are_found_in_every_form(body: object, words: str) -> None:
+    assert message_of(json.dumps(body).encode()) == words
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"<html><TITLE>502 Bad\n Gateway</TITLE>", "a web page, '502 Bad Gateway'"),
+        (b"upstream connect error", "upstream connect error"),
+        (b"", "an empty reply"),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+    ],
+)
+def test_of_another_body_the_title_or_the_first_words_are_shown(content: bytes, words: str) -> None:
+    assert message_of(content) == words
