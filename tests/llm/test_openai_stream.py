@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,7 +66,7 @@ async def test_the_ledger_answers_in_one_piece_and_serves_ask_too(
     async with opened(fake_openai.settings(), tmp_path) as door:
         first = await door.stream(ASKED, lambda _piece: None)
         assert await door.stream(ASKED, heard.append) == first
-        assert await door.ask(ASKED) == first
+        assert msgspec.structs.replace(await door.ask(ASKED), kept=False) == first
     assert heard == [TEXT]
     assert (fake_openai.n_requests, door.from_ledger) == (1, 2)
 

@@ -118,6 +118,8 @@ def convert_section(table: dict[str, Any], kind: type[SectionT], file: Path, tex
         elif message.startswith(("Invalid value '", "Invalid enum value '")) and known:
             value = message.split("'")[1]
             message = f"unknown {keys[-1]} {value!r}. {nearest(value, known)}"
+        elif (first := re.match(r"[a-z_]+", message)) and first[0] in known and message.endswith("."):
+            keys.append(first[0])  # a section's own check of one of its keys: a sentence that begins with it
         elif keys:
             message = message.replace("Expected `object`", "Expected a table").replace(*PLAIN_NAME)
             message += f" (key {'.'.join(keys)!r})"

@@ -81,12 +81,12 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in self.extra:
             if name in OURS:
-                raise ValueError(f"extra names {name!r}, which is set by {OURS[name]}. Leave it out of extra")
+                raise ValueError(f"extra names {name!r}, which is set by {OURS[name]}. Leave it out.")
         for name, value in self.headers.items():
             if not value.strip():
-                raise ValueError(f"the header {name!r} has no value. Give it one, or leave it out")
+                raise ValueError(f"headers: {name!r} has no value. Give it one, or leave it out.")
             if not re.fullmatch(r"[!#$%&'*+.^_`|~\w-]+", name, re.ASCII) or not value.isprintable():
-                raise ValueError(f"the header {name!r} is none: a name of letters and -, a value on one line")
+                raise ValueError(f"headers: {name!r} is none. A name has letters and -, a value one line.")
 
 
 class RunSection(Section, frozen=True, kw_only=True):

@@ -110,7 +110,7 @@ class Door:
         self._habit = Habit()
         self._room = Room(declared_room(settings), likely=is_reasoner(endpoint.identity))
         self._keep_failures = keep_failures
-        self._tried: set[bytes] = set()  # answered for this command, which does not ask for them again
+        self._opened_at = time.time()
         self._caller = Caller(
             endpoint.concurrency, settings, budget, self.price, patience, endpoint=endpoint.identity
         )
@@ -213,11 +213,10 @@ class Door:
         heard = Conversation(self.endpoint.identity, prompt.messages)
         key = self._key(prompt)
         if renew and self._batches is None:  # which see to it themselves that nothing is asked a third time
-            renew = key not in self._tried
-            self._tried.add(key)
+            renew = self._is_earlier(key)
         first, made = await self._complete(key, prompt, renew=renew)
         heard.said(prompt.messages, first.refusal or first.text)
-        kept = not (made or self._keep_failures or key in self._tried)
+        kept = not (made or self._keep_failures)
         try:
             return self._reply(prompt, [first], kept=kept)
         except ReplyError as mistake:
@@ -242,12 +241,11 @@ class Door:
     ) -> Exception:
         """Return the failure of a conversation: of no use now, or _KeptFailure if that was so before."""
         self._room.learn(prompt, said[-1])
-        if not (made or self._keep_failures or key in self._tried):
+        if not (made or self._keep_failures) and self._is_earlier(key):
             if self._batches is None:  # else they were not counted yet
                 self._budget.from_ledger -= len(said)
                 self.from_ledger -= len(said)
             return _KeptFailure()
-        self._tried.add(key)
         self._count(said)
         usage = sum((one.usage for one in said[1:]), said[0].usage)
         return CallFailed("unparsable", words, raw=said[-1].text, usage=usage)
@@ -295,6 +293,11 @@ class Door:
             logprobs=last.logprobs,
             kept=kept,
         )
+
+    def _is_earlier(self, key: bytes) -> bool:
+        """Return whether a response is of an earlier command: this one does not ask for its own anew."""
+        stored_at = self._ledger.stored_at(key)
+        return stored_at is None or stored_at < self._opened_at
 
     def _count(self, completions: Sequence[Completion]) -> None:
         """Count responses that are used; those of batches are counted where they are found."""
@@ -374,7 +377,6 @@ class Door:
     async def _kept(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
         completion = await self._call(key, prompt, telling)
         await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
-        self._tried.add(key)
         return completion
 
     async def _call(self, key: bytes, prompt: Prompt, telling: Telling | None) -> Completion:

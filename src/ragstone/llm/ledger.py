@@ -93,6 +93,14 @@ class Ledger:
             self._hits.add(found[1], completion.usage)
         return completion
 
+    def stored_at(self, key: bytes) -> float | None:
+        """See AnyLedger. Raises DataError if the file is damaged."""
+        try:
+            found = self._reader.execute("SELECT created FROM responses WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as mistake:
+            raise DataError(explain(self.path, mistake)) from None
+        return None if found is None else float(found[0])
+
     def earlier(self, model: str, most: int = 200) -> list[Completion]:
         """Return some responses of a model, as good as drawn at random: they come in the order of digests.
 

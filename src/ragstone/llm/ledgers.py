@@ -22,6 +22,9 @@ class AnyLedger(Protocol):
         renewed: it takes the place of one that was of no use, which is kept as evidence under a longer key.
         """
 
+    def stored_at(self, key: bytes) -> float | None:
+        """Return when a response was stored, in seconds since 1970; None where that is unknown."""
+
     def earlier(self, model: str, most: int = 200) -> list[Completion]:
         """Return some responses of a model."""
 

@@ -1,5 +1,6 @@
 """A ledger in memory: of a session that serves people, whose words shall stay on no disk."""
 
+import math
 from collections import OrderedDict
 
 from ragstone.llm.prompt import Completion
@@ -21,6 +22,10 @@ class MemoryLedger:
         if found is not None:
             self._kept.move_to_end(key)
         return found
+
+    def stored_at(self, key: bytes) -> float | None:  # noqa: ARG002 - as Ledger.stored_at
+        """Return infinity: what is here is of this session."""
+        return math.inf
 
     def earlier(self, model: str, most: int = 200) -> list[Completion]:  # noqa: ARG002 - as Ledger.earlier
         """Return nothing: it is not known which model said what."""

@@ -34,6 +34,7 @@ FIRST_LOOK_S, LONGEST_LOOK_S = 0.05, 1.0  # how often one who waits looks whethe
 RESCUED = "unstored.jsonl"
 
 ROWS = "SELECT key, model, response FROM ragstone_responses WHERE key = ANY(%s)"
+WHEN = "SELECT created FROM ragstone_responses WHERE key = %s"
 STORE = (
     # The first response wins. In the order of keys, so that no two processes wait for each other.
     "INSERT INTO ragstone_responses (key, model, response, created)"
@@ -148,6 +149,12 @@ class PostgresLedger:
         away for long.
         """
         return self._read(await self._asking.post(_Wish("find", key)), saved)
+
+    def stored_at(self, key: bytes) -> float | None:
+        """See AnyLedger. Raises DataError."""
+        with opened(self.database) as connection:
+            found = connection.execute(WHEN, (key,), binary=True).fetchone()
+        return None if found is None else float(found[0])
 
     def earlier(self, model: str, most: int = 200) -> list[Completion]:
         """Return some responses of a model, as good as drawn at random: they come in the order of digests.

@@ -43,6 +43,10 @@ class DeskLedger:
                 self._claimed.discard(key)
                 self._line.tell(Release(key), hurry=True)
 
+    def stored_at(self, key: bytes) -> float | None:  # noqa: ARG002 - as Ledger.stored_at
+        """Return None: only the desk knows."""
+        return None
+
     def earlier(self, model: str, most: int = 200) -> list[Completion]:  # noqa: ARG002 - as Ledger.earlier
         """Return nothing: forecasts are made where the ledger is."""
         return []
