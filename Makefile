@@ -45,6 +45,7 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/judges.py
 	$(BIN)/python -m benchmarks.monitor_alarms
 	$(BIN)/python benchmarks/races.py
+	$(BIN)/python benchmarks/reasoning.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python -m pip install -q numba tantivy  # to measure beside them
 	$(BIN)/python benchmarks/search_speed.py

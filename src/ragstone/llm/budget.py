@@ -323,8 +323,10 @@ class Budget:
 
     def count(self, completion: Completion, price: Price | None) -> None:
         """Count a completion that is used, made now or found in the ledger."""
-        thought = Usage(output=completion.usage.reasoning, reasoning=completion.usage.reasoning)
-        reasoning_usd = cost_usd(thought, discounted(price, completion.discount)) if thought.output else 0.0
+        reasoning_usd: float | None = 0.0
+        if n_thought := completion.usage.reasoning:
+            thought = Usage(output=n_thought, reasoning=n_thought)
+            reasoning_usd = cost_usd(thought, discounted(price, completion.discount))
         self.count_used(completion.usage, cost_of([completion], price), reasoning_usd)
 
     def discard(self, completion: Completion, price: Price | None) -> None:

@@ -121,7 +121,8 @@ class Dialect(msgspec.Struct):
             LOG.warning("the endpoint refuses top_p, and is sent none: %s", _beginning(message))
             return True
         if "temperature" in text and asked.temperature and prompt.temperature is not None:
-            if self.temperature and prompt.default_temperature is None:  # somebody asked for this one
+            if self.temperature and prompt.temperature and prompt.default_temperature is None:
+                # Somebody asked for this one; nobody is told about the usual 0.
                 LOG.warning(
                     "the model takes no temperature, and is asked at its own: %s", _beginning(message)
                 )

@@ -115,7 +115,8 @@ class _Line(msgspec.Struct, frozen=True):
 
     def body(self, prompt: Prompt, dialect: Dialect, *, stream: bool = False) -> bytes:
         """Return the body of a request."""
-        return msgspec.json.encode(_body(self.model, prompt, dialect, stream=stream) | self.extra)
+        body = _body(self.model, prompt, dialect, stream=stream)
+        return msgspec.json.encode(body | self.extra if self.extra else body)
 
 
 def _wire(line: _Line, dialect: Dialect) -> Wire:
