@@ -295,3 +295,58 @@ def test_a_price_is_known_to_the_cent_after_the_discount():
 
     assert discounted(Price(input=2, output=4, cached=1), 0.5) == Price(input=1, output=2, cached=0.5)
     assert discounted(None, 0.5) is None
+
+
+def cut_below(n_needed):
+    """Says a verdict where there is so much room, and is cut off where there is less."""
+
+    def script(body):
+        limit = body["max_tokens"]
+        if limit < n_needed:
+            thought = {"reasoning_tokens": limit}
+            usage = {"prompt_tokens": 9, "completion_tokens": limit, "completion_tokens_details": thought}
+            return say("", finish_reason="length", usage=usage)
+        return verdict(2)
+
+    return script
+
+
+def limits_of(upload):
+    return [call["max_tokens"] for call in calls_in(upload)]
+
+
+async def test_a_reply_that_was_cut_off_goes_into_the_next_batch_with_more_room_under_its_key(
+    command, fake_openai
+):
+    fake_openai.script = cut_below(2_000)
+    async with command(ahead=False) as now:
+        replies = await now.ask(*words(1, 2))
+    assert [reply.value.score for reply in replies] == [2, 2]
+    first, second = fake_openai.batches.made
+    assert [limits_of(upload) for upload in fake_openai.batches.uploads] == [[100, 100], [4196, 4196]]
+    assert sorted(first.keys) == sorted(second.keys)
+
+
+async def test_one_that_is_cut_off_again_is_told_and_not_submitted_a_third_time(command, fake_openai):
+    fake_openai.script = cut_below(10**9)
+    async with command(ahead=False) as now:
+        (failure,) = await now.ask(*words(1))
+    assert failure.status == "unparsable"
+    assert "cut off at 4,196 tokens, of which 4,196 were reasoning" in str(failure)
+    assert [limits_of(upload) for upload in fake_openai.batches.uploads] == [[100], [4196]]
+
+
+async def test_what_failed_in_an_earlier_command_is_asked_anew_through_the_batch(command, fake_openai):
+    fake_openai.script = lambda body: verdict(1) if "number 1" in str(body) else "no verdict"
+    async with command(ahead=False) as earlier:
+        replies = await earlier.ask(*words(1, 2))
+    assert replies[0].value.score == 1
+    assert replies[1].status == "unparsable"
+    n_before = len(fake_openai.batches.made)
+    fake_openai.script = always(verdict(2))
+    async with command(ahead=False) as now:
+        replies = await now.ask(*words(1, 2))
+    assert [reply.value.score for reply in replies] == [1, 2]
+    (batch,) = fake_openai.batches.made[n_before:]
+    assert len(batch.calls) == 1  # the one that failed
+    assert fake_openai.n_requests == 0

@@ -1,6 +1,7 @@
 """How fast an endpoint is asked, and when it is given up."""
 
 import asyncio
+import email.utils
 import random
 import time
 
@@ -8,7 +9,16 @@ import pytest
 
 from ragstone.errors import ModelError
 from ragstone.llm import CallFailed
-from ragstone.llm.limits import HANGING, LOST_IN_A_ROW, Circuit, GivenUp, Pace, Slots, backoff_s
+from ragstone.llm.limits import (
+    HANGING,
+    LOST_IN_A_ROW,
+    Circuit,
+    GivenUp,
+    Pace,
+    Slots,
+    backoff_s,
+    retry_after_s_of,
+)
 from ragstone.llm.transport import AppFailed, Unreachable
 
 
@@ -245,3 +255,52 @@ def test_who_hangs_or_went_away_is_given_up_and_nobody_there_is_not_called_that(
     with pytest.raises(ModelError) as failure:
         circuit.call_lost(Unreachable("http://x cannot be reached"))
     assert not isinstance(failure.value, GivenUp)
+
+
+class TestRetryAfter:
+    @pytest.mark.parametrize(
+        ("headers", "seconds"),
+        [
+            ({}, None),
+            ({"Retry-After": "7"}, 7),
+            ({"Retry-After": "0.5"}, 0.5),
+            ({"Retry-After": "-5"}, 0),
+            ({"Retry-After": "soon"}, None),
+            ({"Retry-After": "nan"}, None),
+            ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),  # long past
+            ({"retry-after-ms": "1500"}, 1.5),
+            ({"retry-after-ms": "60", "Retry-After": "1"}, 0.06),  # the finer one
+            ({"retry-after-ms": "", "Retry-After": "1"}, 1),
+        ],
+    )
+    def test_headers_tell_it_in_seconds_milliseconds_or_as_a_date(
+        self, headers: dict[str, str], seconds: float | None
+    ) -> None:
+        assert retry_after_s_of(headers) == seconds
+
+    def test_a_date_to_come_is_so_far_away(self) -> None:
+        date = email.utils.formatdate(time.time() + 100, usegmt=True)
+        assert retry_after_s_of({"Retry-After": date}) == pytest.approx(100, abs=2)
+
+    @pytest.mark.parametrize(
+        ("body", "seconds"),
+        [
+            ('{"details": [{"retryDelay": "34.4s"}]}', 34.4),  # Google
+            (r'{"message": "{\"retryDelay\": \"13s\"}"}', 13),  # Google, in the words of who stands before it
+            ("Please try again in 20s.", 20),  # OpenAI
+            ("Please try again in 860ms.", 0.86),
+            ("Please try again in 6m0s.", 360),
+            ("Please try again in 9m38.016s. Need more tokens?", 578.016),  # Groq: 9 * 60 + 38.016
+            ("Please try again in 1h1m2s.", 3662),  # 3,600 + 60 + 2
+            ("Please try again in 1.984999999s.", 1.984999999),
+            ("Please retry after 45 seconds.", 45),  # Azure
+            ("Please retry in 2.5s.", 2.5),
+            ("Please try again later.", None),
+            ("You asked for 30s of audio.", None),
+        ],
+    )
+    def test_without_a_header_the_body_tells_it(self, body: str, seconds: float | None) -> None:
+        assert retry_after_s_of({}, body) == (None if seconds is None else pytest.approx(seconds))
+
+    def test_a_header_goes_before_the_body(self) -> None:
+        assert retry_after_s_of({"Retry-After": "1"}, "Please try again in 20s.") == 1

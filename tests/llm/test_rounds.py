@@ -1,11 +1,16 @@
 """Calls that are put off, answered many at a time, and found in the ledger."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import pytest
+from tests.support.doors import prompt as judged
+from tests.support.doors import verdict
 
+from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
-from ragstone.llm import Budget, Caps
+from ragstone.llm import AnyLedger, Budget, Caps, Ledger, Reply
 from ragstone.llm.door import Door
 from ragstone.llm.memory import MemoryLedger
 from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt
@@ -38,8 +43,6 @@ def door_of(
 ) -> tuple[Door, Rounds]:
     budget, ledger = budget or Budget(Caps()), ledger or MemoryLedger()
     endpoint = Endpoint(identity="vllm/me/mine", send=_send, concurrency=1, price=None)
-    from ragstone.config import ModelSettings
-
     door = Door(endpoint, ModelSettings(), ledger, budget, offline=offline)
     rounds = Rounds("vllm/me/mine", upper, ledger, budget, price=None, offline=offline)
     door.by_rounds(rounds)
@@ -99,3 +102,66 @@ async def test_a_command_that_does_not_collect_is_told_what_does() -> None:
     with pytest.raises(ModelError, match="for judge, answer and run") as caught:
         await door.ask(prompt("a"))
     assert not isinstance(caught.value, CallFailed)
+
+
+class Answering:
+    """Rounds of a model whose replies are a function of the prompt; the prompts of each round are noted."""
+
+    def __init__(self, say: Callable[[Prompt], Completion]) -> None:
+        self.rounds: list[list[Prompt]] = []
+        self._say = say
+
+    def process(self, prompts: Sequence[Prompt]) -> Iterable[Answered]:
+        self.rounds.append(list(prompts))
+        for place, one in enumerate(prompts):
+            yield Answered(place=place, completion=self._say(one))
+
+
+async def run(model: Answering, ledger: AnyLedger, *prompts: Prompt) -> list[Reply | BaseException]:
+    """One command: rounds until none is left, and the pass that gives the rows."""
+    budget = Budget(Caps())
+    endpoint = Endpoint(identity="vllm/me/mine", send=_send, concurrency=1, price=None)
+    door = Door(endpoint, ModelSettings(), ledger, budget, offline=False)
+    rounds = Rounds("vllm/me/mine", model.process, ledger, budget, price=None, offline=False)
+    door.by_rounds(rounds)
+    rounds.collecting = True
+    while True:
+        await asyncio.gather(*(door.ask(one) for one in prompts), return_exceptions=True)
+        if not await rounds.round():
+            break
+    rounds.collecting = False
+    return await asyncio.gather(*(door.ask(one) for one in prompts), return_exceptions=True)
+
+
+def thinks(n_thought: int) -> Callable[[Prompt], Completion]:
+    def say(asked: Prompt) -> Completion:
+        limit = asked.limit or 0
+        if limit < n_thought:
+            return Completion(text="", finish_reason="length", usage=Usage(output=limit, reasoning=limit))
+        return Completion(text=verdict(2), usage=Usage(output=n_thought + 20, reasoning=n_thought))
+
+    return say
+
+
+async def test_a_reply_that_was_cut_off_goes_into_the_next_round_with_more_room_once() -> None:
+    for n_thought, statuses in ((2_000, ["scored"]), (10**9, ["unparsable"])):
+        model = Answering(thinks(n_thought))
+        ends = await run(model, MemoryLedger(), judged("row"))
+        assert [getattr(end, "status", "scored") for end in ends] == statuses
+        assert [[one.limit for one in asked] for asked in model.rounds] == [[100], [4196]]
+
+
+async def test_what_failed_in_an_earlier_command_is_asked_anew_in_a_round(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+
+    def partly(asked: Prompt) -> Completion:
+        return Completion(text=verdict(1) if "good" in asked.messages[0].content else "no verdict")
+
+    _, failed = await run(Answering(partly), ledger, judged("good"), judged("odd"))
+    assert isinstance(failed, CallFailed)
+    assert failed.status == "unparsable"
+    mended = Answering(lambda asked: Completion(text=verdict(2)))
+    ends = await run(mended, ledger, judged("good"), judged("odd"))
+    assert [end.value.score for end in ends if isinstance(end, Reply)] == [1, 2]
+    assert [[one.messages[0].content for one in asked] for asked in mended.rounds] == [["odd"]]
+    ledger.close()

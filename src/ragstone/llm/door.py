@@ -336,7 +336,14 @@ class Door:
         """Return what came with a batch; a reply that was cut off goes into the next one, with more room."""
         completion, made = await batches.complete(key, prompt, renew=renew)
         self._room.learn(prompt, completion)
-        wider = self._room.wider(prompt, completion) if made and batches.collecting else None
+        wider = None
+        if made and batches.collecting:
+            # Since it was sent, other replies may have taught more room: what it had shows in what it took.
+            had = (
+                completion.usage.output - (prompt.max_tokens or 0) if completion.usage.output else prompt.room
+            )
+            sent = msgspec.structs.replace(prompt, room=max(0, min(prompt.room, had)))
+            wider = self._room.wider(sent, completion)
         if wider is not None:
             completion, made = await batches.complete(key, wider, renew=True)
         return _Got(completion, made)

@@ -25,7 +25,7 @@ CAN: dict[Can, str] = {
 # Parts of names of models that think before they reply; others are found out by their first replies.
 REASONERS = re.compile(
     r"(^|[/:@-])(o[134]\b|gpt-5(?!.*chat)|gpt-oss|deepseek-(r\d|reasoner|flash|v[4-9])|qwq|qwen3.*thinking|magistral"
-    r"|gemini-(2\.5|[3-9])|grok-(3-mini|[4-9])|kimi-k2-thinking|glm-(4\.[5-9]|[5-9]))|(-|_)(r1|thinking|reasoner)\b",
+    r"|gemini-(2\.5|[3-9])|grok-(3-mini|[4-9])|kimi-k2-thinking|glm-(4\.[5-9]|[5-9]))|[-_:](r1|thinking|reasoner)\b",
     re.IGNORECASE,
 )
 
