@@ -537,3 +537,10 @@ def test_labelled_sheet_decides_which_judge_is_gone_by(settings, tmp_path, fake_
     assert forecast_answer_bench(grid).calls == 80
     [role] = bench_answerers(grid).board.roles
     assert (role.judge, role.instead_of) == ("containment", ["correctness"])
+
+
+def test_each_cell_answers_at_its_temperature(settings, fake_openai):
+    grid = with_grid(settings, models=["openai/good"], conditions=["gold"], temperatures=[0, 0.1], limit=3)
+    rows = placed(bench_answerers(grid))
+    assert list(rows) == ["temperature 0 · gold", "temperature 0.1 · gold"]
+    assert sorted(body["temperature"] for body in fake_openai.bodies) == [0.0] * 3 + [0.1] * 3

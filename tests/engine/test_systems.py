@@ -471,6 +471,29 @@ async def test_asked_in_parts_a_system_is_opened_once_and_counted_over_all(fake,
     assert (session.kept["mine"], len(fake.asked)) == (4, 4)
 
 
+async def test_chat_is_sent_nothing_that_nobody_asked_for(fake_openai, root):
+    fake_openai.script = always("It is so.")
+    settings = settings_of(
+        root,
+        mine=ChatSystem(model="openai/fake"),
+        drawn=ChatSystem(model="openai/fake", temperature=0.1, top_p=0.9, max_tokens=50),
+    )
+    settings = msgspec.structs.replace(settings, models=fake_openai.settings().models)
+    await made(settings)
+    assert {key for body in fake_openai.bodies for key in body} == {"model", "messages"}
+    await made(settings, "drawn")
+    sent = fake_openai.bodies[-1]
+    assert (sent["temperature"], sent["top_p"], sent["max_tokens"]) == (0.1, 0.9, 50)
+
+
+async def test_a_cap_in_tokens_needs_a_longest_answer_of_a_chat(fake_openai, root):
+    settings = settings_of(root, mine=ChatSystem(model="openai/fake"))
+    settings = msgspec.structs.replace(settings, models=fake_openai.settings().models)
+    with pytest.raises(ConfigError, match=r"nobody limits those of openai/fake. Give max_tokens"):
+        await made(settings, caps=Caps(tokens=1000))
+    assert fake_openai.n_requests == 0
+
+
 async def test_chat_can_be_asked_by_batch(fake_openai, root):
     fake_openai.script = always("It is so.")
     settings = settings_of(root, mine=ChatSystem(model="openai/fake"))

@@ -99,3 +99,11 @@ def test_rows_of_rounds_are_put_one_after_the_other():
     one = AnswerRows(answers=[Answer(question_id="1", answer="a")])
     other = AnswerRows(answers=[Answer(question_id="2", answer="b")])
     assert [row.question_id for row in (one + other).answers] == ["1", "2"]
+
+
+def test_temperatures_are_one_more_axis_and_are_named_where_there_are_several():
+    grid = planned(models=["openai/a"], prompts=["bare"], conditions=["gold"], temperatures=[0, 0.1])
+    assert names(grid) == ["temperature 0 · gold", "temperature 0.1 · gold"]
+    assert [cell.temperature for cell in grid.cells] == [0, 0.1]
+    alone = planned(models=["openai/a"], prompts=["bare"], conditions=["gold"], temperatures=[0.1])
+    assert (names(alone), alone.cells[0].temperature) == (["gold"], 0.1)
