@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.support.dialects import BY_NAME, DIALECTS
-from tests.support.dialects.server import Bench, Dialect, Request, limit_of
+from tests.support.dialects.server import Bench, Dialect, Request, chat, limit_of
 from tests.support.doors import Verdict, prompt
 
 from ragstone.errors import ModelError
@@ -152,3 +152,32 @@ async def test_tokens_of_thought_are_counted_wherever_they_are_told(
     n_all = 3020 if n_thought > 1000 else 720
     assert (reply.usage.input, reply.usage.output) == (50, n_all)
     assert reply.usage.reasoning == n_thought
+
+
+async def test_other_fields_make_another_call_and_other_headers_the_same(
+    bench: Bench, tmp_path: Path
+) -> None:
+    dialect = BY_NAME["reply-in-parts"]
+    bench.begin(dialect)
+    n_asked = []
+    for further in (
+        {},
+        {"extra": {"seed": 1}},
+        {"extra": {"seed": 2}},
+        {"extra": {"seed": 1}},
+        {"headers": {"X-Team": "a"}},
+    ):
+        async with bench.door(dialect, tmp_path, **further) as door:
+            await door.ask(prompt("Judge row one."))
+        n_asked.append(len(bench.requests))
+    assert n_asked == [1, 2, 3, 3, 3]
+    assert [one.body.get("seed") for one in bench.requests] == [None, 1, 2]
+
+
+async def test_what_the_endpoint_says_a_call_cost_is_its_cost(bench: Bench, tmp_path: Path) -> None:
+    # OpenRouter tells it: https://openrouter.ai/docs/use-cases/usage-accounting
+    usage = {"prompt_tokens": 50, "completion_tokens": 20, "total_tokens": 70, "cost": 0.00042}
+    dialect = Dialect("router", "openrouter/meta/llama-x", "", lambda request: chat(request, usage=usage))
+    bench.begin(dialect)
+    async with bench.door(dialect, tmp_path) as door:
+        assert (await door.ask(prompt("Judge row one."))).cost_usd == 0.00042

@@ -77,7 +77,7 @@ GATEWAYS = (
         status="timeout",
         says="did not answer in time",
         n_calls=3,
-        settings={"timeout_s": 0.15},
+        settings={"timeout_s": 0.3},
     ),
     Dialect(
         "proxy-retry-after-a-date",

@@ -32,7 +32,7 @@ from ragstone.llm import Budget, Door, Ledger, open_door
 from ragstone.llm.providers import Provider, provider_of
 
 KEY = "key-of-the-bench-0123456789"
-HANG_S = 3.0
+HANG_S = 1.0
 USAGE = {"prompt_tokens": 50, "completion_tokens": 20, "total_tokens": 70}
 
 
