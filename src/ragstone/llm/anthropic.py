@@ -28,8 +28,8 @@ from ragstone.records import Usage
 
 PATH = "/v1/messages"
 PROTOCOL = "the protocol of Anthropic"
-# With thinking on no tool may be forced,
-# and so it is for models that are newer than Opus 5: they are held to a schema.
+# Ways to ask for JSON, the strictest first. With thinking on no tool may be forced, nor at models that are
+# newer than Opus 5: they are held to a schema.
 MODES = ("tool", "schema", "offered tool", "text")
 LEAST_KNOWN_LIMIT = 4096  # a limit is demanded: as high as every model takes it, where nobody names one
 STOPS = {
@@ -43,34 +43,34 @@ CACHED = {"type": "ephemeral"}
 STATUS_OF_ERROR = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504}
 
 
-class _Details(msgspec.Struct):
+class _TokenDetails(msgspec.Struct):
     thinking_tokens: int | None = None
 
 
-class _Tokens(msgspec.Struct):
+class _TokenUsage(msgspec.Struct):
     """`usage`: input_tokens are those that the cache neither had nor took up."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
-    output_tokens_details: _Details | None = None
+    output_tokens_details: _TokenDetails | None = None
 
 
-class _Block(msgspec.Struct):
+class _ContentBlock(msgspec.Struct):
     type: str
     text: str = ""
     thinking: str = ""
     input: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Message(msgspec.Struct):
-    content: list[_Block]
+class _MessageReply(msgspec.Struct):
+    content: list[_ContentBlock]
     stop_reason: str | None = None
-    usage: _Tokens | None = None
+    usage: _TokenUsage | None = None
 
 
-DECODER = msgspec.json.Decoder(_Message)
+DECODER = msgspec.json.Decoder(_MessageReply)
 
 
 @contextlib.asynccontextmanager
@@ -80,7 +80,8 @@ async def open_anthropic(
     """Give the endpoint of a model; its connections are closed at the end of the block."""
     concurrency = settings.max_concurrency or DEFAULT_CONCURRENCY
     silence_s = settings.timeout_s or DEFAULT_TIMEOUT_S
-    thinks = (settings.extra.get("thinking") or {}).get("type", "disabled") != "disabled"
+    thinking = settings.extra.get("thinking")
+    thinks = isinstance(thinking, dict) and thinking.get("type") != "disabled"
     dialect = Dialect(modes=MODES, mode=int(thinks), temperature=not thinks)
     async with open_site(provider, model, settings, concurrency) as site:
 
@@ -94,7 +95,7 @@ async def open_anthropic(
                 if hear is None:
                     completion = await _post(site, msgspec.json.encode(body))
                 else:
-                    reply = _Streamed(site, hear)
+                    reply = _StreamedMessage(site, hear)
                     completion = await post_stream(site, PATH, msgspec.json.encode(body), reply, silence_s)
             except BadRequest as refusal:
                 if dialect.learn(refusal.raw, asked, prompt):
@@ -181,7 +182,7 @@ async def _post(site: Site, body: bytes) -> Completion:
     return _completion(message, latency_s=round(time.perf_counter() - started, 4))
 
 
-def _completion(message: _Message, latency_s: float | None) -> Completion:
+def _completion(message: _MessageReply, latency_s: float | None) -> Completion:
     tools = [block for block in message.content if block.type == "tool_use"]
     said = "".join(block.text for block in message.content if block.type == "text")
     thought = "".join(block.thinking for block in message.content if block.type == "thinking") or None
@@ -197,7 +198,7 @@ def _completion(message: _Message, latency_s: float | None) -> Completion:
     )
 
 
-def _usage(given: _Tokens | None) -> Usage:
+def _usage(given: _TokenUsage | None) -> Usage:
     if given is None:
         return Usage()
     cached, written = given.cache_read_input_tokens or 0, given.cache_creation_input_tokens or 0
@@ -210,32 +211,32 @@ def _usage(given: _Tokens | None) -> Usage:
     )
 
 
-class _Event(msgspec.Struct):
+class _StreamEvent(msgspec.Struct):
     type: str
     message: msgspec.Raw = msgspec.Raw(b"null")
     content_block: msgspec.Raw = msgspec.Raw(b"null")
     delta: msgspec.Raw = msgspec.Raw(b"null")
-    usage: _Tokens | None = None
+    usage: _TokenUsage | None = None
     error: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Start(msgspec.Struct):
-    usage: _Tokens | None = None
+class _StreamStart(msgspec.Struct):
+    usage: _TokenUsage | None = None
 
 
-class _Delta(msgspec.Struct):
+class _StreamDelta(msgspec.Struct):
     type: str = ""
     text: str = ""
     thinking: str = ""
     stop_reason: str | None = None
 
 
-class _Failure(msgspec.Struct):
+class _StreamFailure(msgspec.Struct):
     type: str = ""
     message: str = ""
 
 
-class _Streamed:
+class _StreamedMessage:
     """A reply of free text while it comes in, see Streamed."""
 
     def __init__(self, site: Site, hear: OnText) -> None:
@@ -244,7 +245,7 @@ class _Streamed:
         self._events = Events()
         self._said: list[str] = []
         self._thought: list[str] = []
-        self._tokens = _Tokens()
+        self._tokens = _TokenUsage()
         self._stop: str | None = None
 
     def take(self, part: bytes) -> bool:
@@ -262,36 +263,36 @@ class _Streamed:
         if not self.over and self._stop is None:
             raise CallFailed("error", f"{self._site.name}: the reply broke off", retryable=True)
         blocks = [
-            _Block("thinking", thinking="".join(self._thought)),
-            _Block("text", text="".join(self._said)),
+            _ContentBlock("thinking", thinking="".join(self._thought)),
+            _ContentBlock("text", text="".join(self._said)),
         ]
-        return _completion(_Message(blocks, self._stop, self._tokens), latency_s=None)
+        return _completion(_MessageReply(blocks, self._stop, self._tokens), latency_s=None)
 
     def _event(self, data: bytes) -> None:
         try:
-            event = msgspec.json.decode(data, type=_Event)
+            event = msgspec.json.decode(data, type=_StreamEvent)
             self._read(event)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             told = f"{self._site.name}: an event that cannot be read: {self._site.excerpt(data)}"
             raise CallFailed("error", told, retryable=True) from None
 
-    def _read(self, event: _Event) -> None:
+    def _read(self, event: _StreamEvent) -> None:
         match event.type:
             case "message_start":
-                self._count(msgspec.json.decode(event.message, type=_Start).usage)
+                self._count(msgspec.json.decode(event.message, type=_StreamStart).usage)
             case "content_block_delta":
-                delta = msgspec.json.decode(event.delta, type=_Delta)
+                delta = msgspec.json.decode(event.delta, type=_StreamDelta)
                 if delta.text:
                     self._said.append(delta.text)
                     self._hear(delta.text)
                 self._thought.append(delta.thinking)
             case "message_delta":
-                self._stop = msgspec.json.decode(event.delta, type=_Delta).stop_reason or self._stop
+                self._stop = msgspec.json.decode(event.delta, type=_StreamDelta).stop_reason or self._stop
                 self._count(event.usage)
             case "message_stop":
                 self.over = True
             case "error":
-                failure = msgspec.json.decode(event.error, type=_Failure)
+                failure = msgspec.json.decode(event.error, type=_StreamFailure)
                 raise_for(
                     self._site,
                     STATUS_OF_ERROR.get(failure.type, 500),
@@ -299,7 +300,7 @@ class _Streamed:
                     msgspec.json.encode({"error": failure}),
                 )
 
-    def _count(self, tokens: _Tokens | None) -> None:
+    def _count(self, tokens: _TokenUsage | None) -> None:
         """Take over the counts that an event tells; the last one counts the whole reply."""
         if tokens is not None:
             told = {name: n for name, n in msgspec.structs.asdict(tokens).items() if n is not None}

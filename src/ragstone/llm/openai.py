@@ -40,13 +40,13 @@ async def open_openai(
     silence_s = settings.timeout_s or DEFAULT_TIMEOUT_S
     dialect = _first_dialect(provider, model, settings)
     async with open_site(provider, model, settings, concurrency) as site:
-        line = _Line(site, model, settings.extra, tells_cost=provider.tells_cost)
+        chat = _ChatModel(site, model, settings.extra, tells_cost=provider.tells_cost)
 
         async def send(prompt: Prompt) -> Completion:
             site.check_key()
             asked = dialect.copy()
             try:
-                completion = await _post(line, line.body(prompt, asked), prompt.top_logprobs)
+                completion = await _post(chat, chat.body(prompt, asked), prompt.top_logprobs)
             except BadRequest as refusal:
                 if dialect.learn(refusal.raw, asked, prompt):
                     raise Rephrase(str(refusal)) from None
@@ -62,7 +62,7 @@ async def open_openai(
                 return completion
             site.check_key()
             try:
-                body = line.body(prompt, asked, stream=True)
+                body = chat.body(prompt, asked, stream=True)
                 completion = await post_stream(site, PATH, body, StreamedReply(site, hear), silence_s)
             except BadRequest as refusal:
                 if dialect.learn_stream(refusal.raw, asked) or dialect.learn(refusal.raw, asked, prompt):
@@ -78,7 +78,7 @@ async def open_openai(
             stream=stream,
             concurrency=concurrency,
             price=list_price(base_url, model),
-            wire=_wire(line, dialect) if "batch" in provider.can else None,
+            wire=_wire(chat, dialect) if "batch" in provider.can else None,
             dialect=dialect.copy,
         )
 
@@ -105,7 +105,7 @@ def _first_dialect(provider: Provider, model: str, settings: ModelSettings) -> D
     return Dialect()
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _ChatModel(msgspec.Struct, frozen=True):
     """What all requests to one model share."""
 
     site: Site
@@ -119,18 +119,18 @@ class _Line(msgspec.Struct, frozen=True):
         return msgspec.json.encode(body | self.extra if self.extra else body)
 
 
-def _wire(line: _Line, dialect: Dialect) -> Wire:
+def _wire(chat: _ChatModel, dialect: Dialect) -> Wire:
     def decode(status: int, content: bytes, top_logprobs: int | None) -> Completion:
         try:
-            return read_reply(line.site, status, content, top_logprobs)
+            return read_reply(chat.site, status, content, top_logprobs)
         except BadRequest as refusal:
-            raise CallFailed("error", f"{line.site.name} refused the request: {refusal}") from None
+            raise CallFailed("error", f"{chat.site.name} refused the request: {refusal}") from None
 
     return Wire(
-        name=line.site.name,
-        encode=lambda prompt: line.body(prompt, dialect),
+        name=chat.site.name,
+        encode=lambda prompt: chat.body(prompt, dialect),
         decode=decode,
-        exchange=functools.partial(_send_file_or_body, line.site),
+        exchange=functools.partial(_send_file_or_body, chat.site),
     )
 
 
@@ -172,11 +172,11 @@ def _reply_form(prompt: Prompt, reply: type, mode: str) -> dict[str, Any]:
     return {}
 
 
-async def _post(line: _Line, body: bytes, top_logprobs: int | None) -> Completion:
+async def _post(chat: _ChatModel, body: bytes, top_logprobs: int | None) -> Completion:
     started = time.perf_counter()
-    response, content = await exchange(line.site, "POST", PATH, data=body)
+    response, content = await exchange(chat.site, "POST", PATH, data=body)
     completion = read_reply(
-        line.site, response.status, content, top_logprobs, response.headers, tells_cost=line.tells_cost
+        chat.site, response.status, content, top_logprobs, response.headers, tells_cost=chat.tells_cost
     )
     return msgspec.structs.replace(completion, latency_s=round(time.perf_counter() - started, 4))
 

@@ -57,7 +57,7 @@ class Provider(Section, frozen=True, kw_only=True):
         return next((url for url in given if url), "").rstrip("/")
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ProviderTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     provider: list[Provider]
 
 
@@ -65,7 +65,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def providers() -> dict[str, Provider]:
     """Return all providers by name, in the order of the table."""
     text = (resources.files("ragstone.llm") / "providers.toml").read_text(encoding="utf-8")
-    return {row.name: row for row in msgspec.convert(tomllib.loads(text), _Table).provider}
+    return {row.name: row for row in msgspec.convert(tomllib.loads(text), _ProviderTable).provider}
 
 
 def provider_of(model: str) -> tuple[Provider, str]:
