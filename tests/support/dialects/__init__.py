@@ -1,7 +1,8 @@
 """The dialects: one row for each kind of endpoint that people have, as its provider documents it.
 
-Bodies are those of the pages and threads that `source` names (2026-11-22); ids are left out, and waits are
-shorter than in life. How a row is served stands in server.py.
+Bodies are those of the pages and threads that `source` names (2026-11-22); ids are left out, numbers fit the
+test, and waits are shorter than in life. Where a page tells the status or the rule and no body, the words are
+ours, and a comment says so. How a row is served stands in server.py.
 """
 
 from tests.support.dialects.anthropic import ANTHROPIC

@@ -136,7 +136,7 @@ ANTHROPIC = (
         settings={"extra": {"thinking": {"type": "enabled", "budget_tokens": 512}}},
         base="",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "anthropic-unknown-field",
         "anthropic/claude-sonnet-4-5",
         "https://github.com/immersive-translate/immersive-translate/issues/3971",

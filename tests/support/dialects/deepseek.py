@@ -77,7 +77,7 @@ DEEPSEEK = (
         status="stops",
         says="the account has no quota left: Insufficient Balance",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "deepseek-no-logprobs",
         "deepseek/deepseek-reasoner",
         "https://apifox.com/apidoc/docs-site/5435161",

@@ -63,7 +63,7 @@ GROQ = (
         n_calls=2,
         base="/openai/v1",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "groq-no-schema",
         "groq/llama-x",
         "https://github.com/vercel/ai/issues/7808 and https://github.com/vercel/ai/issues/7303",
@@ -99,7 +99,7 @@ GROQ = (
         ask={"top_logprobs": 5},
         base="/openai/v1",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "groq-unknown-field",
         "groq/llama-x",
         "https://github.com/ServiceStack/llms/issues/17",
@@ -193,7 +193,7 @@ GROQ = (
         n_calls=2,
         base="/openai/v1",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "groq-flex-is-full",
         "groq/llama-x",
         "https://console.groq.com/docs/flex-processing",
@@ -202,7 +202,7 @@ GROQ = (
         settings={"extra": {"service_tier": "flex"}},
         base="/openai/v1",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "groq-flex-is-full-for-good",
         "groq/llama-x",
         "https://www.developersdigest.tech/errors/api/groq-api/498-flex-tier-capacity-exceeded",
@@ -212,7 +212,7 @@ GROQ = (
         n_calls=6,
         base="/openai/v1",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "groq-cancelled-on-its-way",
         "groq/llama-x",
         "https://www.developersdigest.tech/errors/api/groq-api",

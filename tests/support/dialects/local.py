@@ -34,7 +34,7 @@ LOCAL = (
         status="stops",
         says="HTTP 404: model 'nonesuch' not found. Check the model's name",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "ollama-error-is-a-text",
         "ollama/gemma4",
         "https://github.com/ollama/ollama/blob/main/server/routes.go",
@@ -44,7 +44,7 @@ LOCAL = (
         n_calls=0,
         settings={"extra": {"think": True}},
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "lmstudio-no-schema",
         "lmstudio/qwen-x",
         (

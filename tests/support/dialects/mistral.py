@@ -72,7 +72,7 @@ MISTRAL = (
         n_calls=0,
         settings={"extra": {"verbosity": "low"}},
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "mistral-wrong-value",
         "mistral/mistral-small-latest",
         "https://github.com/mistralai/platform-docs-public/blob/main/openapi-public-doc.yaml",

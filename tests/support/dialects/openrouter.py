@@ -74,7 +74,7 @@ OPENROUTER = (
         says="content filter refused the text: Input was flagged",
         base="/api/v1",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "openrouter-no-endpoint-with-tools",
         "openrouter/meta/llama-x",
         "https://github.com/musistudio/claude-code-router/issues/251",
@@ -113,7 +113,7 @@ OPENROUTER = (
         n_calls=2,
         base="/api/v1",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "openrouter-error-in-a-choice",
         "openrouter/meta/llama-x",
         ROUTER_ERRORS,
@@ -174,7 +174,7 @@ OPENROUTER = (
         ),
         base="/api/v1",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "openrouter-overloaded",
         "openrouter/meta/llama-x",
         ROUTER_ERRORS,

@@ -24,7 +24,7 @@ TOGETHER = (
         "https://github.com/vllm-project/vllm/pull/27752",
         thinks(700, where="both", counted="nowhere"),
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "together-too-long-by-403",
         "together/meta-llama/x",
         TOGETHER_ERRORS,
@@ -58,7 +58,7 @@ TOGETHER = (
         status="error",
         says="must be <= 4097. Given: 4215",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "together-no-money",
         "together/meta-llama/x",
         TOGETHER_ERRORS,
@@ -66,7 +66,7 @@ TOGETHER = (
         status="stops",
         says="no quota left: The account linked with the API key has reached its spending limit.",
     ),
-    Dialect(
+    Dialect(  # the words are ours
         "together-overloaded",
         "together/meta-llama/x",
         TOGETHER_ERRORS,
