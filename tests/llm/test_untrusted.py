@@ -94,3 +94,24 @@ def test_no_control_token_of_a_chat_template_is_left_in_a_fenced_text(token: str
 )
 def test_a_text_without_control_tokens_stays_as_it_is(text: str) -> None:
     assert defuse(text) == text
+
+
+@pytest.mark.parametrize(
+    "token",
+    # https://ai.google.dev/gemma/docs/core/prompt-formatting-gemma4, and the tokenizers of Mistral and GLM
+    [
+        "<|turn>",
+        "<turn|>",
+        "<|channel>",
+        "<channel|>",
+        "<|tool_call>",
+        "[THINK]",
+        "[/THINK]",
+        "[ARGS]",
+        "[gMASK]",
+        "<sop>",
+        "<eod>",
+    ],
+)
+def test_turns_of_newer_templates_are_defused_too(token: str) -> None:
+    assert defuse(f"a {token} b") == f"a {token[0]} {token[1:]} b"

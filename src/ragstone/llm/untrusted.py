@@ -20,9 +20,11 @@ SECRET_BYTES = 32
 # How chat templates mark turns and ends. llama.cpp and others read them as such wherever they stand, so a
 # text that holds them could end its own turn and speak as the system or the assistant.
 CONTROL = re.compile(
-    r"""<\s*[|｜][^|｜<>\n]{1,60}[|｜]\s*>   # <|im_end|> <|eot_id|> <｜User｜>
-    | </?(?:s|bos|eos|pad|unk|(?:start|end)_of_turn|turn)>   # Llama, Gemma
-    | \[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\]   # Mistral
+    r"""<\s*[|｜][^|｜<>\n]{1,60}[|｜]?\s*>   # <|im_end|> <|eot_id|> <｜User｜>; Gemma 4: <|turn>
+    | <[^|｜<>\s]{1,60}[|｜]>   # and <turn|>
+    | </?(?:s|bos|eos|pad|unk|sop|eop|eod|(?:start|end)_of_turn|turn)>   # Llama, Gemma, GLM
+    | \[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|THINK)\]   # Mistral
+    | \[(?:[gs]?MASK|BOS|EOS|CLS|SEP|IMG|IMG_BREAK|IMG_END)\]
     | <</?SYS>>""",
     re.VERBOSE | re.IGNORECASE,
 )

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.dataset.masking import mask_personal_data, mask_texts, own_words
+from ragstone.dataset.masking.network import find_emails
 from ragstone.dataset.masking.span import folded
 from ragstone.errors import ConfigError
 
@@ -128,3 +129,9 @@ def test_no_question_of_the_packs_is_taken_for_personal_data(pack, shared_data):
 def test_every_decimal_digit_of_unicode_is_known():
     digits = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isdecimal()]
     assert all(folded(digit).isascii() for digit in digits)
+
+
+def test_a_run_of_signs_before_an_at_is_read_in_linear_time():
+    # Quadratic, this took hours: each of the 200,000 signs was the start of a search to the end.
+    assert list(find_emails("{" * 200_000 + "Z@ z")) == []
+    assert [one.value for one in find_emails("{" * 200_000 + " ann@example.org")] == ["ann@example.org"]

@@ -28,7 +28,8 @@ FOUND = 0.5  # of an outline's entries; one that fits the text less is left asid
 
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _OTHER = re.compile(r"[\W_]+")
-_NUMBERING = re.compile(r"^(?:[\divxlcIVXLC]+\.?)+\s+")
+# Possessive: a title of nothing but digits would else be tried in each of its 2^n partitions.
+_NUMBERING = re.compile(r"^(?:[\divxlcIVXLC]++\.?+)++\s+")
 _FILE_NAME = re.compile(
     r"\.(?:docx?|dotx?|exe|pdf|indd|qxd|tex|dvi|pptx?|xlsx?|pmd?|p65|rtf|odt|txt|ps|eps)$", re.IGNORECASE
 )

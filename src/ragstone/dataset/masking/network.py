@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from ragstone.dataset.masking.span import BLANK, ENDS, WORD, Span, load_words
 
+# What stands before the @ has a longest length (RFC 5321 allows 64): else each sign of a run is read from
+# each other one.
 _EMAIL = re.compile(
-    rf"(?<![.%+-])(?<!{WORD})(?:{WORD}|[.!#$%&'*+/=?^`{{|}}~-])*{WORD}@(?!\d+\.\d)"
+    rf"(?<![.%+-])(?<!{WORD})(?:{WORD}|[.!#$%&'*+/=?^`{{|}}~-]){{0,128}}{WORD}@(?!\d+\.\d)"
     rf"(?:{WORD}(?:(?:{WORD}|-)*{WORD})?\.)+(?:(?!\d){WORD}){{2,}}{ENDS}(?!@)"
 )
 _SPELLED_EMAIL = re.compile(
