@@ -360,3 +360,10 @@ def test_killed_and_run_again_nothing_that_landed_is_paid_twice(tmp_path, how):
         # Four batches were in flight; after Ctrl-C they come home.
         most = 4 * BATCH if how == signal.SIGKILL else 0
         assert stats(base_url)["n_embedded_again"] <= most
+
+
+def test_a_provider_that_speaks_the_protocol_embeds_by_its_name(fake_openai, opened):
+    assert opened(name="mistral/mistral-embed")(["two words"], "query").shape == (1, 64)
+    assert fake_openai.bodies[0]["model"] == "mistral-embed"
+    with pytest.raises(ModelError, match="unknown embedder 'anthropic/x'"):
+        opened(name="anthropic/x")
