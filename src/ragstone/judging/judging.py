@@ -34,7 +34,13 @@ async def judge_by(way: FindingOf, judge: Judge, answer: Answer, means: Means) -
         missing = Finding(score=None, status="not_applicable", rationale=lacks(inputs))
         return judgements_of(judge, answer, means, missing)
     try:
-        finding = await _find(way, judge, answer, inputs, means)
+        try:
+            finding = await way(judge, answer, inputs, means)
+        except CallFailed as failure:
+            if not failure.kept:
+                raise
+            # Replies of an earlier command that make no finding are asked for anew.
+            finding = await way(judge, answer, inputs, renewing(means))
     except CallFailed as failure:
         failed = Finding(
             score=None,
@@ -44,18 +50,6 @@ async def judge_by(way: FindingOf, judge: Judge, answer: Answer, means: Means) -
         )
         return judgements_of(judge, answer, means, failed, error=str(failure))
     return judgements_of(judge, answer, means, finding)
-
-
-async def _find(
-    way: FindingOf, judge: Judge, answer: Answer, inputs: dict[str, str], means: Means
-) -> Finding:
-    """Return the finding; replies of an earlier command that do not make one are asked for anew."""
-    try:
-        return await way(judge, answer, inputs, means)
-    except CallFailed as failure:
-        if not failure.kept:
-            raise
-    return await way(judge, answer, inputs, renewing(means))
 
 
 def failed_judgements(

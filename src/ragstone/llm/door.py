@@ -373,37 +373,35 @@ class Door:
     async def _pay(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
         """Make the call, unless another machine is making it: then wait for its response."""
         if self._claiming is None or renew:
-            return await self._kept(key, prompt, telling, renew=renew)
+            return await self._call(key, prompt, telling, renew=renew)
         async with self._claiming.claim(key) as completion:
             if completion is None:
-                return await self._kept(key, prompt, telling, renew=renew)
+                return await self._call(key, prompt, telling, renew=renew)
         self._budget.from_ledger += 1
         self.from_ledger += 1
         return completion
 
-    async def _kept(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
-        completion = await self._call(key, prompt, telling)
+    async def _call(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
+        """Make the call, and commit its response.
+
+        A reply that was cut off is asked for once more, with more room to think. The first one is kept as
+        evidence and counted as spent; in the row stands what the second took, so that rows do not depend on
+        when the room was learnt.
+        """
+        completion = await self._send(prompt, telling)
+        wider = self._room.wider(prompt, completion)
+        if wider is not None and (telling is None or telling.silent):
+            first = completion
+            aside = superseded_key((key, self.endpoint.identity, b"", time.time()))
+            await self._ledger.put(aside, self.endpoint.identity, first)
+            self._budget.discard(first, self.price)
+            try:
+                completion = await self._send(wider, telling)
+            except CallFailed as failure:  # the first reply was paid for, and is all there is to show
+                failure.usage, failure.raw = first.usage, first.text
+                raise
         await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
         return completion
-
-    async def _call(self, key: bytes, prompt: Prompt, telling: Telling | None) -> Completion:
-        """Make the call; a reply that was cut off is asked for once more, with more room to think.
-
-        The first one is kept as evidence and counted as spent; in the row stands what the second took, so
-        that rows do not depend on when the room was learnt.
-        """
-        first = await self._send(prompt, telling)
-        wider = self._room.wider(prompt, first)
-        if wider is None or (telling is not None and not telling.silent):
-            return first
-        row = (key, self.endpoint.identity, b"", time.time())
-        await self._ledger.put(superseded_key(row), self.endpoint.identity, first)
-        self._budget.discard(first, self.price)
-        try:
-            return await self._send(wider, telling)
-        except CallFailed as failure:  # the first reply was paid for, and is all there is to show
-            failure.usage, failure.raw = first.usage, first.text
-            raise
 
     async def _send(self, prompt: Prompt, telling: Telling | None) -> Completion:
         if self._offline:
