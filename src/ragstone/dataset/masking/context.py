@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from ragstone.dataset.masking.span import load_words
+from ragstone.dataset.masking.span import BLANK, load_words
 
 BEFORE, AFTER = 40, 25  # characters that are looked at
 
@@ -32,15 +32,16 @@ def _patterns() -> _Patterns:
     )
 
 
+REACH = 400  # characters in which those are found, claimed ones among them
+_CLAIMED = re.compile(f"{BLANK}+")
 _HAN = re.compile("[\u4e00-\u9fff]")
 _INDIC = re.compile("[\u0900-\u0dff]")
 
 
 def says_phone(text: str, start: int, end: int) -> bool:
     """Return whether a word beside text[start:end] says that it is a telephone number."""
-    return _last(_patterns().phone, text, start) >= 0 or bool(
-        _patterns().phone.search(text[end : end + AFTER])
-    )
+    after = _CLAIMED.sub(BLANK, text[end : end + REACH])[:AFTER]
+    return _last(_patterns().phone, text, start) >= 0 or bool(_patterns().phone.search(after))
 
 
 def says_other(text: str, start: int) -> bool:
@@ -50,8 +51,13 @@ def says_other(text: str, start: int) -> bool:
 
 
 def _last(words: re.Pattern[str], text: str, start: int) -> int:
-    """Return where the last such word in the BEFORE characters ends, -1 without one."""
-    ends = [match.end() for match in words.finditer(text[max(0, start - BEFORE) : start])]
+    """Return where the last such word in the BEFORE characters ends, -1 without one.
+
+    What was claimed counts as one character: a text that is masked once more has the same words beside a
+    number, however long its placeholders are.
+    """
+    before = _CLAIMED.sub(BLANK, text[max(0, start - REACH) : start])[-BEFORE:]
+    ends = [match.end() for match in words.finditer(before)]
     return ends[-1] if ends else -1
 
 
