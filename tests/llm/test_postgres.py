@@ -121,6 +121,21 @@ async def test_the_first_response_wins(postgres: PostgresServer, name: str, tmp_
         ledger.close()
 
 
+async def test_a_renewed_response_takes_the_place_of_one_that_is_kept_as_evidence(
+    postgres: PostgresServer, name: str, tmp_path: Path
+) -> None:
+    with both(postgres, name, tmp_path) as ledgers:
+        for ledger in ledgers:
+            assert ledger.stored_at(key(1)) is None
+            await ledger.put(key(1), "a", USED)
+            first_at = ledger.stored_at(key(1))
+            await ledger.put(key(1), "a", SAID, renewed=True)
+            await ledger.put(key(1), "a", USED)  # without it the first one that is there wins
+            assert await ledger.find(key(1)) == SAID
+            assert ledger.stored_at(key(1)) > first_at
+            assert sorted(one.text for one in ledger.earlier("a")) == sorted([USED.text, SAID.text])
+
+
 async def test_a_response_is_committed_when_put_returns(
     postgres: PostgresServer, name: str, tmp_path: Path
 ) -> None:
