@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.llm.prompt import Message, Prompt
+from ragstone.llm.prompt import Prompt
 
 # Ways to ask for JSON, the strictest first; an endpoint that refuses one is asked by the next.
 MODES = ("json_schema", "tool", "json_object", "text")
@@ -30,8 +30,8 @@ class Dialect(msgspec.Struct):
     """How one endpoint is asked.
 
     answered: it took a request, and with it the fields of `extra`. most_tokens: the highest limit that the
-    model takes. narrowed: messages of a prompt so long that beside it there is less room -> the limit that
-    was left.
+    model takes. narrowed: digest of a prompt under way, so long that beside it there is less room -> the
+    limit that was left.
     """
 
     modes: tuple[str, ...] = MODES
@@ -45,7 +45,7 @@ class Dialect(msgspec.Struct):
     stream_usage: bool = True
     answered: bool = False
     most_tokens: int | None = None
-    narrowed: dict[tuple[Message, ...], int] = {}
+    narrowed: dict[int, int] = {}
 
     @property
     def way(self) -> str:
@@ -61,11 +61,13 @@ class Dialect(msgspec.Struct):
         limit = prompt.limit
         if limit is None or not (self.most_tokens or self.narrowed):
             return limit
-        return min(limit, self.most_tokens or limit, self.narrowed.get(prompt.messages, limit))
+        return min(limit, self.most_tokens or limit, self.narrowed.get(hash(prompt.messages), limit))
 
     def took(self, asked: "Dialect", prompt: Prompt) -> None:
         """Note that a request in the form of `asked` was answered."""
         self.answered = True
+        if self.narrowed:
+            self.narrowed.pop(hash(prompt.messages), None)
         if prompt.reply is not None:
             self.proven_mode = asked.mode
 
@@ -107,7 +109,7 @@ class Dialect(msgspec.Struct):
             return True
         less = max(limit // 2, prompt.max_tokens or 0)
         if less < limit:  # room to think gives way, what the reply may take does not
-            self.narrowed[prompt.messages] = less
+            self.narrowed[hash(prompt.messages)] = less
             return True
         return False
 
