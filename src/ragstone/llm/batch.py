@@ -42,6 +42,37 @@ class Sent(msgspec.Struct, frozen=True):
     calls: dict[bytes, int | None]
 
 
+class Renewals:
+    """Which responses of the ledger give way to new ones, while calls are collected and answered later."""
+
+    def __init__(self) -> None:
+        self._answered: set[bytes] = set()  # paid for by this command
+        self._cut: set[bytes] = set()  # those of them that were cut off, and asked for once more
+        self._awaited: set[bytes] = set()  # whose new response is not there yet
+
+    def is_stale(self, key: bytes, *, collecting: bool) -> bool:
+        """Return whether a response gives way: of an earlier command, or cut off for the first time."""
+        if key in self._answered:
+            if not collecting or key in self._cut:
+                return False
+            self._cut.add(key)
+        self._awaited.add(key)
+        return True
+
+    def is_awaited(self, key: bytes) -> bool:
+        """Return whether the response that comes now takes the place of another one."""
+        return key in self._awaited
+
+    def answered(self, key: bytes) -> None:
+        """Note that this command has a response."""
+        self._awaited.discard(key)
+        self._answered.add(key)
+
+    def has_answered(self, key: bytes) -> bool:
+        """Return whether this command has paid for the response."""
+        return key in self._answered
+
+
 class Batches:
     """The calls of one model, on their way through batches; a door that has one completes calls by it.
 
@@ -84,9 +115,7 @@ class Batches:
         self._reserved: dict[bytes, int] = {}
         self._failures: dict[bytes, CallFailed] = {}
         self._fresh: set[bytes] = set()  # paid for by this command, and not yet used
-        self._answered: set[bytes] = set()  # paid for by this command
-        self._renewed: set[bytes] = set()  # those of them that were cut off, and asked for once more
-        self._stale: set[bytes] = set()  # whose response in the ledger gives way to a new one
+        self._renewals = Renewals()
         self._scout = asyncio.Lock()
         self._scouted = False
 
@@ -112,11 +141,11 @@ class Batches:
         """
         fresh = key in self._fresh
         completion = await self._ledger.find(key, saved=not (fresh or self.collecting))
-        if renew and completion is not None and self._is_stale(key):
+        if renew and completion is not None and self._renewals.is_stale(key, collecting=self.collecting):
             completion = None
         if self.collecting:
             completion = await self._collect(key, prompt) if completion is None else completion
-            return completion, key in self._answered
+            return completion, self._renewals.has_answered(key)
         if completion is None:
             self._budget.check_time()
             raise _again(self._failures.get(key) or CallFailed("error", "no batch has answered this call"))
@@ -125,16 +154,7 @@ class Batches:
         else:
             self._budget.from_ledger += 1
         self._budget.count(completion, self._price)
-        return completion, key in self._answered
-
-    def _is_stale(self, key: bytes) -> bool:
-        """Return whether the ledger's response gives way: it is of an earlier command, or was cut off."""
-        if key in self._answered:
-            if not self.collecting or key in self._renewed:
-                return False
-            self._renewed.add(key)
-        self._stale.add(key)
-        return True
+        return completion, self._renewals.has_answered(key)
 
     async def round(self) -> bool:
         """Submit what was collected and wait for it, and for what was found on its way.
@@ -187,8 +207,8 @@ class Batches:
             if self._scouted:
                 return await self._ledger.find(key, saved=False)
             try:
-                completion = await self._fly(key, prompt, renew=key in self._stale)
-                self._answered.add(key)
+                completion = await self._fly(key, prompt, renew=self._renewals.is_awaited(key))
+                self._renewals.answered(key)
             except CallFailed as failure:
                 self._failures[key] = failure
                 raise
@@ -265,9 +285,8 @@ class Batches:
             self._failures[key] = failure
             return
         completion = msgspec.structs.replace(completion, discount=self._discount)
-        await self._ledger.put(key, self._identity, completion, renewed=key in self._stale)
-        self._stale.discard(key)
-        self._answered.add(key)
+        await self._ledger.put(key, self._identity, completion, renewed=self._renewals.is_awaited(key))
+        self._renewals.answered(key)
         self._failures.pop(key, None)
         reservation = self._reserved.pop(key, None)
         if reservation is not None:

@@ -12,7 +12,7 @@ import msgspec
 
 from ragstone.config import Price
 from ragstone.errors import ModelError
-from ragstone.llm.batch import PUT_OFF, UNUSED
+from ragstone.llm.batch import PUT_OFF, UNUSED, Renewals
 from ragstone.llm.budget import Budget, most_tokens
 from ragstone.llm.ledgers import AnyLedger
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
@@ -49,9 +49,7 @@ class Rounds:
         self._waiting: dict[bytes, tuple[Prompt, int]] = {}
         self._failures: dict[bytes, CallFailed] = {}
         self._fresh: set[bytes] = set()  # answered for this command, and not yet used
-        self._answered: set[bytes] = set()  # answered for this command
-        self._renewed: set[bytes] = set()  # those of them that were cut off, and asked once more
-        self._stale: set[bytes] = set()  # whose response in the ledger gives way to a new one
+        self._renewals = Renewals()
 
     async def load(self) -> None:
         """Nothing is on its way from an earlier command."""
@@ -60,25 +58,16 @@ class Rounds:
         """Return the completion that the ledger has, and whether this command has made it; see Batches."""
         fresh = key in self._fresh
         completion = await self._ledger.find(key, saved=not (fresh or self.collecting))
-        if completion is None or (renew and self._is_stale(key)):
+        if completion is None or (renew and self._renewals.is_stale(key, collecting=self.collecting)):
             raise self._put_off(key, prompt) if self.collecting else self._lacking(key)
         if self.collecting:
-            return completion, key in self._answered
+            return completion, self._renewals.has_answered(key)
         if fresh:
             self._fresh.discard(key)
         else:
             self._budget.from_ledger += 1
         self._budget.count(completion, self._price)
-        return completion, key in self._answered
-
-    def _is_stale(self, key: bytes) -> bool:
-        """Return whether the ledger's response gives way: it is of an earlier command, or was cut off."""
-        if key in self._answered:
-            if not self.collecting or key in self._renewed:
-                return False
-            self._renewed.add(key)
-        self._stale.add(key)
-        return True
+        return completion, self._renewals.has_answered(key)
 
     async def round(self) -> bool:
         """Answer what was put off; return whether there was any. Raises ModelError."""
@@ -96,9 +85,10 @@ class Rounds:
                 self._failures[key] = CallFailed("error", one.error)
                 self._budget.settle(number, UNUSED, self._price)
                 continue
-            await self._ledger.put(key, self._identity, one.completion, renewed=key in self._stale)
-            self._stale.discard(key)
-            self._answered.add(key)
+            await self._ledger.put(
+                key, self._identity, one.completion, renewed=self._renewals.is_awaited(key)
+            )
+            self._renewals.answered(key)
             self._budget.settle(number, one.completion.usage, self._price)
             self._fresh.add(key)
         for key, (_prompt, number) in waiting.items():
