@@ -227,7 +227,8 @@ def _n_failed(metric: MetricSummary) -> int:
 def _failed(metric: MetricSummary) -> str:
     return (
         f"{metric.judge} of {metric.system}: {_n_failed(metric)} of {metric.n_rows} judgements failed, and "
-        "the mean leaves them out; the field `error` says why. Run again, and they alone are asked anew."
+        "the mean leaves them out; the field `error` says why. Run again (a file that exists needs --force): "
+        "they alone are asked anew."
     )
 
 
