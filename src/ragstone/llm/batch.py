@@ -21,6 +21,7 @@ from ragstone.llm.batch_journal import Draft, Entry, Journal, call_line, read_ca
 from ragstone.llm.budget import Budget, discounted, most_tokens
 from ragstone.llm.ledgers import AnyLedger
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.llm.providers import providers
 from ragstone.llm.transport import Endpoint, Wire
 from ragstone.records import Usage
 
@@ -94,9 +95,10 @@ class Batches:
     ) -> None:
         """fly: makes one call at once, into the ledger. Raises ModelError where there is no batch API."""
         if endpoint.wire is None:
+            able = " and ".join(f"{one.name}/..." for one in providers().values() if "batch" in one.can)
             raise ModelError(
-                f"{endpoint.identity} has no batch API that Ragstone speaks: openai/... and groq/... have "
-                "one. Leave --batch away."
+                f"{endpoint.identity} has no batch API that Ragstone speaks: {able} have one. Leave --batch "
+                "away."
             )
         self.collecting = False
         self._identity = endpoint.identity

@@ -189,7 +189,7 @@ class Door:
     def _settled(self, prompt: Prompt) -> Prompt:
         """Return the prompt with what the model's settings decide."""
         temperature, asked = prompt.temperature, prompt.default_temperature
-        if temperature is None and self._settings.temperature is not None:
+        if temperature is None:
             temperature = self._settings.temperature
         if temperature is None:
             temperature = asked
@@ -392,7 +392,7 @@ class Door:
         wider = self._room.wider(prompt, completion)
         if wider is not None and (telling is None or telling.silent):
             first = completion
-            aside = superseded_key((key, self.endpoint.identity, b"", time.time()))
+            aside = superseded_key(key, time.time())
             await self._ledger.put(aside, self.endpoint.identity, first)
             self._budget.discard(first, self.price)
             try:

@@ -154,13 +154,13 @@ class Ledger:
 
     def _commit(self, batch: list[_Entry], hits: dict[str, list[int]]) -> None:
         day = int(time.time() // DAY_S)
-        renewed = [(superseded_key(entry.row), entry.row) for entry in batch if entry.renewed]
+        renewed = [entry.row for entry in batch if entry.renewed]
         with self._writer:
-            for older, (key, model, response, created) in renewed:
+            for key, model, response, created in renewed:
                 self._writer.execute(
                     "INSERT OR IGNORE INTO responses (key, model, response, created)"
                     " SELECT ?, model, response, created FROM responses WHERE key = ? AND created < ?",
-                    (older, key, created),
+                    (superseded_key(key, created), key, created),
                 )
                 self._writer.execute(
                     "INSERT OR REPLACE INTO responses (key, model, response, created) VALUES (?, ?, ?, ?)",
@@ -195,9 +195,9 @@ class Ledger:
                 return
 
 
-def superseded_key(row: tuple[bytes, str, bytes, float]) -> bytes:
-    """Return the key under which the response is kept whose place a new one takes; nobody asks for it."""
-    return row[0] + struct.pack(">d", row[3])
+def superseded_key(key: bytes, created: float) -> bytes:
+    """Return the key of a response that gave way to one stored at this moment; nobody asks for it."""
+    return key + struct.pack(">d", created)
 
 
 class Hits:

@@ -99,8 +99,8 @@ def refused(site: Site, refusal: BadRequest, extra: dict[str, Any], where: Where
 
 def _first_dialect(provider: Provider, model: str, settings: ModelSettings) -> Dialect:
     """Return what an endpoint is taken to understand: OpenAI's own reasoning models know one limit only."""
-    official = provider.dialect == "azure" or provider.address(settings) == "https://api.openai.com/v1"
-    if official and is_reasoner(model):
+    own = provider.name == "openai" and provider.address(settings) == provider.base_url
+    if (own or provider.dialect == "azure") and is_reasoner(model):
         return Dialect(tokens_field="max_completion_tokens")
     return Dialect()
 

@@ -261,7 +261,7 @@ class PostgresLedger:
         """Commit responses and, now and then, hits; in the second thread."""
         for row in rows:
             if row.renewed:
-                older = superseded_key(row[:4])
+                older = superseded_key(row.key, row.created)
                 connection.execute(SET_ASIDE, (older, row.key, row.created), binary=True)
                 connection.execute(RENEW, (row.key, row.model, row.response, row.created), binary=True)
         if rows:
