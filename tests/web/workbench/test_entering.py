@@ -197,6 +197,14 @@ def test_passwords_cannot_be_tried_for_long(people):
     assert log_in(people.visitor()).status_code == 303
 
 
+def test_one_name_is_one_name_however_it_is_written(people):
+    people.person("Rae", "owner")
+    spelt = ["Rae" + " " * n for n in range(5)] + ["rAE", "Ｒａｅ", "\tRae", "Rae\u00a0", "RAE"]
+    codes = [log_in(people.visitor(), name, "wrong password").status_code for name in spelt]
+    assert codes == [401] * attempts.MOST_OF_NAME
+    assert log_in(people.visitor(), "Rae   ", "wrong password").status_code == 429
+
+
 def test_one_address_cannot_try_many_names(people):
     codes = [log_in(people.visitor(), f"name {n}").status_code for n in range(21)]
     assert codes == [401] * attempts.MOST_OF_ADDRESS + [429]

@@ -4,24 +4,21 @@ import hashlib
 import hmac
 import secrets
 import time
-import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.pairing import ADJUDICATOR
 from ragstone.assistant.api.gate import is_loopback
 from ragstone.config import Settings
 from ragstone.config.workbench import Role
 from ragstone.errors import DataError
+from ragstone.web.workbench.names import checked_name, look_alike, name_key
 from ragstone.web.workbench.register import Register
 from ragstone.web.workbench.sessions import Sessions
 
 DAY_S = 86_400.0
 INVITED_S = 7 * DAY_S
-LONGEST_NAME = 64
-JOINERS = "\u200c\u200d"  # names of some scripts hold them
 OPEN_INVITATIONS = """
 SELECT invitations.id, invitations.role, people.name, made_by, invitations.created, expires
 FROM invitations LEFT JOIN people ON people.id = person AND removed IS NULL
@@ -79,7 +76,7 @@ class Accounts:
 
     def find(self, name: str) -> Account | None:
         """Return who has a name, in whatever case it is written."""
-        row = self._register.row(f"{AN_ACCOUNT} AND key = ?", _key(name))
+        row = self._register.row(f"{AN_ACCOUNT} AND key = ?", name_key(name))
         return _account(row) if row else None
 
     def who(self, token: str | None) -> Account | None:
@@ -156,11 +153,15 @@ class Accounts:
                 self.sessions.end_all(account.id)
                 return self._known(account.name)
             name = checked_name(name)
-            if self._register.row("SELECT 1 FROM people WHERE key = ?", _key(name)):
+            if self._register.row("SELECT 1 FROM people WHERE key = ?", name_key(name)):
                 raise DataError(f"{name} is a name that somebody has or had here: choose another one.")
+            if any(look_alike(name, other) for (other,) in self._register.rows("SELECT name FROM people")):
+                raise DataError(
+                    f"{name} looks like a name that somebody has or had here: choose another one."
+                )
             self._register.rows(
                 "INSERT INTO people (key, name, role, password, created) VALUES (?, ?, ?, ?, ?)",
-                *(_key(name), name, invitation.role, password, self._now()),
+                *(name_key(name), name, invitation.role, password, self._now()),
             )
             return self._known(name)
 
@@ -210,26 +211,6 @@ def open_accounts(settings: Settings) -> Accounts:
     """Return the accounts of a project; to be closed. Raises DataError where they cannot be kept."""
     section = settings.workbench
     return Accounts(settings.path(section.store), section.session_hours)
-
-
-def checked_name(name: str) -> str:
-    """Return a name as it is kept. Raises DataError for one that is none."""
-    plain = " ".join(unicodedata.normalize("NFKC", name).split())
-    if not plain or len(plain) > LONGEST_NAME:
-        raise DataError(f"A name has 1 to {LONGEST_NAME} characters.")
-    # Control characters and marks of direction would make a name look like another one.
-    if any(unicodedata.category(one)[0] == "C" and one not in JOINERS for one in plain):
-        raise DataError("A name has letters, digits, signs and single spaces only.")
-    if "," in plain or plain.casefold().startswith(ADJUDICATOR):
-        raise DataError(
-            f"A name has no comma, and does not begin with {ADJUDICATOR.strip()!r}: both mean something "
-            "where labels are given."
-        )
-    return plain
-
-
-def _key(name: str) -> str:
-    return unicodedata.normalize("NFKC", " ".join(unicodedata.normalize("NFKC", name).split()).casefold())
 
 
 def _account(row: tuple) -> Account:  # type: ignore[type-arg]

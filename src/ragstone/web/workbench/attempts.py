@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from ragstone.assistant.api.limits import Limits
+from ragstone.web.workbench.names import name_key
 from ragstone.web.workbench.passwords import hash_password, is_password
 
 WITHIN_S = 15 * 60.0
@@ -28,7 +29,7 @@ class Attempts:
 
         known: the hash; None where nobody has the name, which takes as long. Only what fails is counted.
         """
-        callers = ((self._addresses, network_of(address)), (self._names, name[:100].casefold()))
+        callers = ((self._addresses, network_of(address)), (self._names, name_key(name)[:100]))
         for limits, caller in callers:
             # Counted before it is known, so that many at once are not let in together.
             if limits.wait_s(caller, self._now()) is not None:

@@ -8,9 +8,10 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, URLEncodedBody
 
 from ragstone.errors import DataError
-from ragstone.web.workbench.accounts import Account, Accounts, checked_name
+from ragstone.web.workbench.accounts import Account, Accounts
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import ROOT, page
+from ragstone.web.workbench.names import checked_name
 from ragstone.web.workbench.passwords import check_password
 from ragstone.web.workbench.person import AnyRequest, person_of
 from ragstone.web.workbench.sites import HOME, own_path
