@@ -116,7 +116,7 @@ def test_the_table_holds_no_formula_and_has_columns_to_fill(tmp_path):
     path = write_gaps(tmp_path / "gaps.csv", [gap("+cmd"), gap("Worms")])
     with path.open(encoding="utf-8-sig", newline="") as file:
         first, second = csv.DictReader(file)
-    assert list(first) == list(COLUMNS)
+    assert list(first) == [*COLUMNS, "guarded_cells"]
     assert first["gap"] == "'+cmd"
     assert first["example questions"] == "'=HYPERLINK(1)\nsecond"
     assert first["nearest documents"] == "'@soil.pdf"

@@ -14,9 +14,10 @@ from tests.report.conftest import JUDGEMENTS, summary_of
 import ragstone
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Context
-from ragstone.report.export import FORMULA, MOST_IN_A_CELL, export_table, n_cut_by_excel, no_formula
+from ragstone.report.export import MOST_IN_A_CELL, export_table, n_cut_by_excel
+from ragstone.tables.cells import FORMULA
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1+1", '=HYPERLINK("http://x","y")']
+FORMULAS = ["=1+1", "+1x", "-x", "@SUM(A1)", "\t=1", "\r=1", "＝1+1", '=HYPERLINK("http://x","y")']
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_csv_is_read_by_a_spreadsheet_as_it_is(run, tmp_path):
     assert rows[1]["question"] == "متى يحتاج الذرة إلى الماء؟"
     assert (rows[0]["correctness"], rows[2]["correctness"]) == ("1.0", "")
     assert msgspec.json.decode(rows[0]["contexts"])[0]["document_id"] == "wheat"
-    assert polars.read_csv(tmp_path / "t.csv").columns == list(run.table().columns())
+    assert polars.read_csv(tmp_path / "t.csv").columns == [*run.table().columns(), "guarded_cells"]
 
 
 @pytest.mark.parametrize("text", FORMULAS)
@@ -58,12 +59,6 @@ def test_no_cell_and_no_head_of_a_csv_is_a_formula(write_run, tmp_path, text):
         cells = [cell for row in csv.reader(file) for cell in row]
     assert f"'{text}" in cells
     assert not [cell for cell in cells if cell.startswith(FORMULA)]
-
-
-@given(st.text())
-def test_only_what_could_be_a_formula_is_changed(text):
-    assert no_formula(text) in (text, f"'{text}")
-    assert (no_formula(text) == text) != text.startswith(FORMULA)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)

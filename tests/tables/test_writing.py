@@ -46,6 +46,10 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
         "1",
         "true",
         "nan",
+        "=1+1",
+        "'=1",
+        "- a list",
+        "-1.5",
     ]
 )
 NUMBER = st.floats(-1e6, 1e6, allow_nan=False)

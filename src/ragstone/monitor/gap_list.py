@@ -1,6 +1,5 @@
 """Knowledge gaps -> a work list for those who write documents: JSON lines, or a table for a spreadsheet."""
 
-import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.monitor.gaps import Gap
-from ragstone.report.export import no_formula
+from ragstone.tables.cells import open_table
 from ragstone.tables.writing import check_place, partial_path
 
 COLUMNS = (
@@ -49,12 +48,9 @@ def _write_jsonl(path: Path, gaps: Sequence[Gap]) -> None:
 
 
 def _write_csv(path: Path, gaps: Sequence[Gap]) -> None:
-    """Write the table. The byte-order mark tells Excel that this is UTF-8; no cell is taken for a formula."""
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
+    with open_table(path, COLUMNS, bom=True) as write:
         for rank, gap in enumerate(gaps, 1):
-            writer.writerow(no_formula(one) if isinstance(one, str) else one for one in _cells(rank, gap))
+            write(dict(zip(COLUMNS, _cells(rank, gap), strict=True)))
 
 
 def _cells(rank: int, gap: Gap) -> list[object]:

@@ -1,7 +1,6 @@
 """A run -> one table in a file that other programs open: CSV, Parquet or JSONL."""
 
-import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 from ragstone.errors import DataError, MissingExtra
 from ragstone.report.finished import FinishedRun
 from ragstone.tables import Rows, check_place, partial_path
+from ragstone.tables.cells import cell, no_formula, open_table
 from ragstone.tables.shapes import fitted, plain
 from ragstone.tables.writing import FREE_FORM
 
@@ -24,9 +24,6 @@ ROWS = {
 }
 """What a run holds as .jsonl: see docs/files.md."""
 
-# What makes a spreadsheet take a cell for a formula, or would after the character is dropped (OWASP, CSV
-# injection), also in the wide forms of East Asian keyboards.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 MOST_IN_A_CELL = 32_767  # of Excel, which cuts what is longer
 
 
@@ -65,32 +62,13 @@ def check_export(path: Path | str, force: bool, folder: Path) -> Path:
 
 def n_cut_by_excel(table: Table) -> int:
     """Return how many cells of the CSV are longer than Excel keeps."""
-    return sum(len(str(_cell(value))) > MOST_IN_A_CELL for row in table for value in row.values())
+    return sum(len(no_formula(str(cell(value)))) > MOST_IN_A_CELL for row in table for value in row.values())
 
 
 def _write_csv(table: Table, path: Path) -> None:
-    """Write cells as a spreadsheet may open them: nothing from outside is a formula.
-
-    The byte-order mark tells Excel that this is UTF-8; readers of CSV drop it.
-    """
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.writer(file)
-        names = list(table.columns())
-        writer.writerow([no_formula(name) for name in names])
-        writer.writerows([_cell(row[name]) for name in names] for row in table)
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, str):
-        return no_formula(value)
-    if isinstance(value, list | Mapping | bool):
-        return msgspec.json.encode(value).decode()
-    return value
-
-
-def no_formula(text: str) -> str:
-    """Return a text that a spreadsheet takes for text."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    with open_table(path, list(table.columns()), bom=True) as write:
+        for row in table:
+            write(row)
 
 
 def _write_jsonl(table: Table, path: Path) -> None:

@@ -16,6 +16,7 @@ import msgspec
 
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
+from ragstone.tables.cells import unguarded
 from ragstone.tables.columns import accepted_names, to_canonical
 from ragstone.tables.interchange import answers_in, is_result
 from ragstone.tables.logged import LOG_NAMES, logged_files, read_logged
@@ -330,9 +331,10 @@ def _read_csv(path: Path) -> Iterator[tuple[int, Any]]:
                 if None in row:
                     raise DataError(f"{path}:{reader.line_num}: more cells than the header has columns.")
                 # Without a name it is the index that pandas writes.
+                cells = unguarded(row)
                 yield (
                     reader.line_num,
-                    {name: cell for name, cell in row.items() if name and (cell or name in MAY_BE_EMPTY)},
+                    {name: cell for name, cell in cells.items() if name and (cell or name in MAY_BE_EMPTY)},
                 )
         except (csv.Error, UnicodeDecodeError) as mistake:
             raise DataError(f"{path}: cannot be read as CSV in UTF-8 ({mistake}).") from None

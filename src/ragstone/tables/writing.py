@@ -1,7 +1,6 @@
 """Rows -> files. A file appears under its name only when it is whole."""
 
 import contextlib
-import csv
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -12,6 +11,7 @@ import msgspec
 
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Row, Usage
+from ragstone.tables.cells import open_table
 from ragstone.tables.columns import fields_of
 from ragstone.tables.holding import held
 from ragstone.tables.shards import check_folder, open_shards
@@ -176,15 +176,9 @@ def _write_jsonl(path: Path, _row_type: type) -> Iterator[Write]:
 
 @contextlib.contextmanager
 def _write_csv(path: Path, row_type: type) -> Iterator[Write]:
-    fields = fields_of(row_type)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fields, delimiter="\t" if ".tsv" in path.suffixes else ",")
-        writer.writeheader()
-        yield lambda row: writer.writerow({k: _cell(v) for k, v in msgspec.to_builtins(row).items()})
-
-
-def _cell(value: Any) -> Any:
-    return msgspec.json.encode(value).decode() if isinstance(value, list | dict | tuple | bool) else value
+    delimiter = "\t" if ".tsv" in path.suffixes else ","
+    with open_table(path, fields_of(row_type), delimiter=delimiter) as write:
+        yield lambda row: write(msgspec.to_builtins(row))
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import msgspec
 from ragstone.corpus.table import names_of
 from ragstone.dataset.importing.text import open_text
 from ragstone.errors import DataError
+from ragstone.tables.cells import unguarded
 from ragstone.tables.reading import READERS
 
 Cells = dict[str, Any]
@@ -167,7 +168,5 @@ def _csv_rows(names: list[str], lines: Iterator[tuple[int, list[str]]]) -> Itera
         if any(cell.strip() for cell in cells[len(names) :]):
             yield number, MORE_CELLS
             continue
-        yield (
-            number,
-            {name: cell for name, cell in zip(names, cells, strict=False) if name and cell.strip()},
-        )
+        row = unguarded(dict(zip(names, cells, strict=False)))
+        yield number, {name: cell for name, cell in row.items() if name and cell.strip()}

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.tables.cells import unguarded
 from ragstone.tables.reading import READERS, read_jsonl
 
 # logrotate's endings: app.jsonl.1, app.jsonl-20260131
@@ -154,7 +155,10 @@ def _lenient_csv(path: Path) -> Iterator[tuple[int, dict[str, Any] | msgspec.Dec
                 if None in row:
                     yield reader.line_num, msgspec.DecodeError("more cells than the header has columns")
                 else:
-                    yield reader.line_num, {name: cell for name, cell in row.items() if name and cell}
+                    yield (
+                        reader.line_num,
+                        {name: cell for name, cell in unguarded(row).items() if name and cell},
+                    )
         except (csv.Error, UnicodeDecodeError) as mistake:
             raise DataError(f"{path}: cannot be read as a table in UTF-8 ({mistake}).") from None
 
