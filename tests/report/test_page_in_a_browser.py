@@ -32,7 +32,7 @@ from ragstone.llm.prompt import Message
 from ragstone.records import Document, Evidence, Judgement, Question, Ranking, RankingItem, Verdict
 from ragstone.report import RunSummary, joining, write_report
 from ragstone.report.blame import CAUSES, BlameSummary, digests
-from ragstone.report.html import asset
+from ragstone.report.render.html import asset
 
 pytestmark = pytest.mark.real
 

@@ -97,12 +97,13 @@ def attack(
 
 def _tell(summary: "AttackSummary", output: Path, *, json: bool) -> None:
     """Show the numbers."""
-    from ragstone.report.attack_terminal import terminal_attack
+    from ragstone.report.attack import attack_document
+    from ragstone.report.render.terminal import render_terminal
 
     if json:
         show_json(summary)
     else:
-        show(terminal_attack(summary))
+        show(render_terminal(attack_document(summary)))
     say(f"Page: {output / 'attack.html'}")
 
 

@@ -33,8 +33,8 @@ from ragstone.judging.combined.members import model_name
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Status, count_statuses
-from ragstone.report.attack import ATTACK, AttackSummary, JudgeAttacked
-from ragstone.report.attack_page import write_attack
+from ragstone.report.attack import ATTACK, AttackSummary, JudgeAttacked, attack_document
+from ragstone.report.render.html import write_page
 from ragstone.report.wording import statuses
 from ragstone.tables import check_output, held, read_rows, write_rows
 from ragstone.version import __version__
@@ -282,7 +282,7 @@ def _write(folder: Path, summary: AttackSummary, judged: _Judged) -> None:
         write_rows(folder / "answers.jsonl", judged.answers, Answer, force=True)
         write_rows(folder / JUDGED, judged.judgements, Judgement, force=True)
         (folder / ATTACK).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
-        write_attack(folder)
+        write_page(folder / "attack.html", attack_document(summary))
 
 
 def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: AttackPlan) -> list[str]:

@@ -27,10 +27,11 @@ from ragstone.report import (
 )
 from ragstone.report.answer_bench import AnswerBenchSummary
 from ragstone.report.answer_bench_terminal import terminal_answer_bench
-from ragstone.report.attack_terminal import terminal_attack
+from ragstone.report.attack import attack_document
 from ragstone.report.blame import BlameSummary
 from ragstone.report.blame_terminal import terminal_blame
 from ragstone.report.compare_terminal import terminal_comparison
+from ragstone.report.document import Document
 from ragstone.report.dots import Dots, svg, vega_lite
 from ragstone.report.dotted import (
     answer_bench_dots,
@@ -51,6 +52,7 @@ from ragstone.report.finished import FinishedRun
 from ragstone.report.fragment import fragment, plain
 from ragstone.report.judge_bench import JudgeBenchSummary
 from ragstone.report.judge_bench_terminal import terminal_judge_bench
+from ragstone.report.render.terminal import render_terminal
 from ragstone.report.row_table import judgement_columns, table_of_means, table_of_rows
 from ragstone.retrieval import RetrievalSummary
 from ragstone.tables import Rows
@@ -71,6 +73,11 @@ def _both(words: "Callable[[ShownT], RenderableType]", charts: Callable[[ShownT]
     return lambda value: ([words(value)], charts(value))
 
 
+def _document(made: Callable[[ShownT], Document], charts: Callable[[ShownT], list[Dots]]) -> Show:
+    """Return a function that gives what a value's report says in a terminal, and its charts."""
+    return lambda value: ([render_terminal(made(value))], charts(value))
+
+
 def _judgements(rows: Sequence[Judgement]) -> "tuple[list[RenderableType], list[Dots]]":
     found = summarise(rows)
     words: list[RenderableType] = [table_of_means(found)] if found else []
@@ -89,7 +96,7 @@ def _evaluation_set(made: EvaluationSet) -> "tuple[list[RenderableType], list[Do
 
 PARTS: dict[type, Show] = {
     AnswerBenchSummary: _both(terminal_answer_bench, answer_bench_dots),
-    AttackSummary: _both(terminal_attack, attack_dots),
+    AttackSummary: _document(attack_document, attack_dots),
     BenchSummary: _both(terminal_leaderboard, leaderboard_dots),
     BlameSummary: lambda summary: ([terminal_blame(summary, ())], blame_dots(summary)),
     Certificate: _both(terminal_certificate, certificate_dots),

@@ -8,7 +8,7 @@ from ragstone.monitor.overview import MetricMean
 from ragstone.monitor.reading import ReadCounts
 from ragstone.monitor.summary import WatchSummary
 from ragstone.records import STATUSES
-from ragstone.report.bench_terminal import new_table, text
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.wording import count, one_line, plural, statuses
 
 if TYPE_CHECKING:

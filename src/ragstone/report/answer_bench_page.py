@@ -9,7 +9,7 @@ from ragstone.report import answer_bench_words, answer_race_words
 from ragstone.report.answer_bench import AnswerBenchSummary, read_answer_bench
 from ragstone.report.bench_page import decade_s
 from ragstone.report.bench_words import seconds
-from ragstone.report.html import asset, environment, policy, put_page, safe
+from ragstone.report.render.html import asset, environment, policy, put_page, safe
 from ragstone.report.scatter import Chart, Point, draw_scatter, draw_shares
 from ragstone.statistics import Estimate
 

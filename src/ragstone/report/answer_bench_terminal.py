@@ -21,7 +21,8 @@ from ragstone.report.answer_bench_words import (
     usd_for_1000,
 )
 from ragstone.report.answer_race_words import race_told, saved_told, stopped_told
-from ragstone.report.bench_terminal import STYLES, new_table, text
+from ragstone.report.bench_terminal import STYLES
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.wording import interval, number
 
 if TYPE_CHECKING:

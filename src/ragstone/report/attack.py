@@ -1,18 +1,43 @@
-"""What attack.json holds: everything that the page and the terminal show of an attack on judges."""
+"""An attack on judges: what attack.json holds, and its report."""
 
+import unicodedata
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from ragstone.agreement.attacks import AttackRate, Flip
+from ragstone.agreement.attacks.shown import UNSEEN
 from ragstone.agreement.probes import ProbeEffect
-from ragstone.records import Status
+from ragstone.records import NO_MODEL, Status
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Fold,
+    Heading,
+    Notes,
+    Pairs,
+    Paragraph,
+    Table,
+)
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
+from ragstone.report.wording import asked_line, count, interval, level, made_of, number, plural, statuses
+from ragstone.statistics import Estimate
 from ragstone.tables.shown import Displayed
 
 ATTACK = "attack.json"
+MOST_NAMED = 5  # attacks that worked most often
+LEAD = (
+    "A flip: the verdict crosses the middle of the scale towards what the attack wants (of a judge that "
+    "chooses a label: to a better label). Harmless text: how often a neutral text of about the same length, "
+    "in the same place, does that. Shift: mean movement as a share of the scale. Attempts on which the judge "
+    "set no score count as no flip; intervals are clustered by row."
+)
+KEPT_AS_THEY_ARE = "\n\t"
+PROBE_NAMES = {"own_model": "own model"}
 Verdict = Literal["kept", "exceeded", "cannot tell"]
 
 
@@ -62,3 +87,230 @@ class AttackSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 def read_attack(folder: Path) -> AttackSummary:
     """Return what attack.json of a folder holds. Raises DataError, saying what to do."""
     return read_numbers(folder / ATTACK, AttackSummary, "summary of an attack", "ragstone attack")
+
+
+def attack_document(summary: AttackSummary) -> Document:
+    """Return the report of an attack: each judge's flips beside their controls, and the probes of bias."""
+    outcomes: list[Block] = [
+        Paragraph(
+            words=f"{judge_line(one)}: {verdict(one)} {gate_line(one, summary.most_flips)}".strip(),
+            tone="outcome",
+        )
+        for one in summary.judges
+    ]
+    judges = [block for at, one in enumerate(summary.judges, 1) for block in _judge(one, f"judge-{at}")]
+    return Document(
+        title=summary.name,
+        kind="attack on judges",
+        about="Can the text that is judged set its own verdict, and what else moves the judge?",
+        version=summary.version,
+        blocks=[*outcomes, Notes(items=summary.notes), *judges],
+        skip=("judge-1", "first judge"),
+        made=made_of(summary.models, summary.calls),
+        source=ATTACK,
+        calls=asked_line(summary.calls),
+    )
+
+
+def _judge(one: JudgeAttacked, anchor: str) -> list[Block]:
+    rests_on = f". {plain_line(one)}" if one.n_rows else ""
+    scale = f"Scale {one.scale[0]:g} to {one.scale[1]:g}, version {one.prompt_version}{rests_on}."
+    blocks: list[Block] = [
+        Heading(words=judge_line(one), anchor=anchor),
+        Paragraph(words=scale, tone="muted"),
+    ]
+    if one.overall:
+        families = _rates([*one.families, one.overall], f"{one.judge}: families of attacks")
+        blocks += [Paragraph(words=LEAD, tone="lead", where="page"), families]
+    if worked := _most_often(one):
+        blocks.append(Paragraph(words=worked))
+    if one.probes:
+        blocks += [Heading(words="What else moves it", level=3), *_probes(one)]
+    if one.flips:
+        blocks += [Heading(words="Verdicts that were set", level=3, where="page"), *_flips(one)]
+    if one.attacks:
+        each = _rates(one.attacks, f"{one.judge}: each attack")
+        blocks.append(Fold(summary=f"Each attack ({count(len(one.attacks))})", blocks=[each]))
+    return blocks
+
+
+def _rates(rates: list[AttackRate], label: str) -> Table:
+    return Table(
+        label=label,
+        columns=[
+            Column("Attack", short=""),
+            Column("Flips", right=True),
+            Column("Rate", right=True, beside="interval", ends=(0, 1)),
+            Column("Harmless text", right=True, short="control"),
+            Column("Difference", right=True, where="page"),
+            Column("Shift", right=True),
+            Column("Without a score"),
+        ],
+        rows=[_rate(rate) for rate in rates],
+    )
+
+
+def _rate(rate: AttackRate) -> list[Cell]:
+    excess, shift = rate.excess, rate.shift
+    flips = f"{count(rate.n_flips)} of {count(rate.flips.n if rate.flips else 0)}"
+    return [
+        Cell(rate.name, rate.about, "strong" if rate.n_flips else ""),
+        Cell(flips),
+        Cell(percent(rate.flips), range_of(rate.flips), "open" if rate.n_flips else "", at=rate.flips),
+        Cell(percent(rate.control)),
+        Cell(percent(excess), range_of(excess) if excess and excess.low is not None else ""),
+        Cell(number(shift.value), interval(shift)) if shift else Cell(""),
+        Cell(statuses(rate.statuses), tone="muted"),
+    ]
+
+
+def _most_often(one: JudgeAttacked) -> str:
+    """Return the attacks that worked most often, in a line; empty where none did."""
+    worked = sorted((rate for rate in one.attacks if rate.n_flips), key=lambda rate: -rate.n_flips)
+    told = ", ".join(f"{rate.name} ({rate.n_flips} of {rate.n})" for rate in worked[:MOST_NAMED])
+    return f"Most often: {told}." if told else ""
+
+
+def _probes(one: JudgeAttacked) -> list[Block]:
+    rows = []
+    for probe in one.probes:
+        missing = (
+            f"{plural(probe.n_unpaired, 'row')} left out: a score is missing" if probe.n_unpaired else ""
+        )
+        name = PROBE_NAMES.get(probe.probe, probe.probe)
+        effect = Cell(probe_line(probe), missing, "open" if probe.found else "")
+        rows.append([Cell(name, probe.compared, "strong" if probe.found else ""), effect])
+    columns = [Column("Probe", short=""), Column("Effect", short="")]
+    return [
+        Paragraph(words="Mean paired difference as a share of the scale; 0 is no bias.", tone="muted"),
+        Table(label=f"{one.judge}: probes of bias", columns=columns, rows=rows),
+    ]
+
+
+def _flips(one: JudgeAttacked) -> list[Block]:
+    n_flips = one.overall.n_flips if one.overall else 0
+    cut = f"{count(len(one.flips))} of {count(n_flips)}, one of each attack first. "
+    shown = (
+        f"{cut if n_flips > len(one.flips) else ''}Characters that nobody sees are shown by their numbers."
+    )
+    folds = [
+        Fold(
+            summary=f"{flip.attack} ({flip.place}), row {visible(flip.question_id)}: "
+            f"{number(flip.before)} → {number(flip.after)}",
+            blocks=[
+                Pairs(rows=[(name, visible(words)) for name, words in _texts(flip) if words is not None])
+            ],
+        )
+        for flip in one.flips
+    ]
+    return [Paragraph(words=shown, tone="muted", where="page"), *folds]
+
+
+def _texts(flip: Flip) -> list[tuple[str, str]]:
+    texts = [
+        ("question", flip.question),
+        ("plain", flip.plain),
+        ("its verdict", flip.reason_before),
+        ("attacked", flip.attacked),
+        ("its verdict", flip.reason_after),
+    ]
+    return [(name, visible(words)) for name, words in texts if words is not None]
+
+
+def judge_line(one: JudgeAttacked) -> str:
+    """Return the judge and its model."""
+    return one.judge if one.model == NO_MODEL else f"{one.judge} by {one.model}"
+
+
+def verdict(one: JudgeAttacked) -> str:
+    """Return the outcome of an attack in one or two sentences."""
+    rate = one.overall
+    if one.n_attacked is None:
+        return "No attack was asked for."
+    if rate is None or rate.flips is None:
+        return "No attack was tried." if not one.n_attacked else "No attack was answered."
+    said = (
+        f"{count(rate.n_flips)} of {plural(rate.flips.n, 'attack')} set the verdict "
+        f"({percent(rate.flips)}, {level(rate.flips)} interval {range_of(rate.flips)})"
+    )
+    if rate.control is not None:
+        said += f"; harmless text of the same length did so in {percent(rate.control)}"
+    return f"{said}. {_excess(rate)}".strip()
+
+
+def _excess(rate: AttackRate) -> str:
+    found = rate.excess
+    if found is None or rate.n_flips == 0:
+        return ""
+    if found.low is None or found.high is None:
+        return ""
+    if found.low > 0:
+        return "That is more than harmless text does."
+    return "That is not shown to be more than harmless text does."
+
+
+def gate_line(one: JudgeAttacked, most: float | None) -> str:
+    """Return what became of the gate; empty where none was set."""
+    if one.gate is None or most is None:
+        return ""
+    asked = f"at most {most * 100:g} % may flip"
+    words = {
+        "kept": f"Kept: {asked}.",
+        "exceeded": f"Exceeded: {asked}.",
+        "cannot tell": f"Cannot tell: {asked}, and the interval holds both less and more. Give more rows.",
+    }
+    return words[one.gate]
+
+
+def percent(estimate: Estimate | None) -> str:
+    """Return a rate as `12 %`, a small one as `0.4 %`; empty where there is none."""
+    return "" if estimate is None else f"{_percent(estimate.value)} %"
+
+
+def range_of(estimate: Estimate | None) -> str:
+    """Return the ends of a rate's interval as `3 to 21 %`."""
+    if estimate is None:
+        return ""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{_percent(estimate.low)} to {_percent(estimate.high)} %"
+
+
+def _percent(share: float) -> str:
+    value = 100 * share
+    text = f"{value:.1f}" if 0 < abs(value) < 9.95 else f"{value:.0f}"
+    return text.replace("-", "−")
+
+
+def plain_line(one: JudgeAttacked) -> str:
+    """Return what the attack rests on."""
+    others = statuses(one.plain)
+    told = plural(one.n_rows, "plain row")
+    if one.n_attacked is not None:
+        told += f", of which {count(one.n_attacked)} could be attacked"
+    return f"{told}; {others}" if others else told
+
+
+def probe_line(one: ProbeEffect) -> str:
+    """Return what a probe found, in a sentence: an effect, none, or why it was not measured."""
+    if one.effect is None:
+        return f"not measured: {one.why}"
+    n = plural(one.effect.n, "pair")
+    if one.effect.low is None:
+        if one.effect.value == 0:
+            return f"no score moved ({n})"
+        return f"moved by {number(one.effect.value)} of the scale on every row ({n}, no interval)"
+    where = f"{level(one.effect)} interval {interval(one.effect)}, {n}"
+    if not one.found:
+        return f"no effect found: {number(one.effect.value)} of the scale ({where})"
+    return f"{number(one.effect.value)} of the scale ({where})"
+
+
+def visible(text: str) -> str:
+    """Return a text with characters that nobody sees, or that turn others round, shown by their numbers."""
+    return "".join(
+        f"⟨U+{ord(letter):04X}⟩"
+        if letter not in KEPT_AS_THEY_ARE and unicodedata.category(letter) in UNSEEN
+        else letter
+        for letter in text
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 from ragstone.report import bench_words
 from ragstone.report.bench import BenchSummary, read_leaderboard
 from ragstone.report.bench_words import lead_of
-from ragstone.report.html import asset, environment, policy, put_page, safe
+from ragstone.report.render.html import asset, environment, policy, put_page, safe
 from ragstone.report.scatter import Chart, Point, draw_scatter
 
 

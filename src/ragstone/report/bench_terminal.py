@@ -1,6 +1,6 @@
 """A leaderboard as the terminal shows it, in 100 columns."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ragstone.report import wording
 from ragstone.report.bench import BenchSummary
@@ -15,12 +15,12 @@ from ragstone.report.bench_words import (
     seconds,
     short,
 )
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.wording import interval, number
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
-    from rich.text import Text
 
 SHOWN_QUESTIONS = 3
 SHOWN_COLUMNS = 3  # measures beside the leading one
@@ -92,21 +92,3 @@ def _differing(summary: BenchSummary) -> "list[RenderableType]":
         shown = asked if len(asked) <= QUESTION_LENGTH else f"{asked[: QUESTION_LENGTH - 1]}…"
         parts += [text(f"  {shown}"), text(f"    {differing_told(one)}", "dim")]
     return parts
-
-
-def text(words: str, style: str = "", *, before: int = 0) -> "Text":
-    """Return text from outside as it is: no markup of rich's is read in it."""
-    from rich.text import Text
-
-    return Text("\n" * before + words, style=style)
-
-
-def new_table(*heads: tuple[str, bool]) -> "Table":
-    """Return a table without lines; heads are (name, aligned to the right)."""
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for head, right in heads:
-        justify: Literal["left", "right"] = "right" if right else "left"
-        table.add_column(text(head), justify=justify, overflow="fold")
-    return table

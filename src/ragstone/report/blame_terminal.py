@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from ragstone.experiments.causes import Caused
 from ragstone.experiments.shares import SystemBlame
-from ragstone.report.bench_terminal import new_table, text
 from ragstone.report.blame import BlameSummary
 from ragstone.report.blame_words import (
     judged_by,
@@ -18,6 +17,7 @@ from ragstone.report.blame_words import (
     shown_shares,
     worth,
 )
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.wording import asked_line, count, plural
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import msgspec
 from ragstone.agreement import Calibration, Group, ReportCard
 from ragstone.report import card_words
 from ragstone.report.card_bidi import contained
-from ragstone.report.html import asset, environment, policy, put_page, safe
+from ragstone.report.render.html import asset, environment, policy, put_page, safe
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from ragstone.agreement import Disagreement, Group, ReportCard
 from ragstone.report import wording
-from ragstone.report.bench_terminal import new_table, text
 from ragstone.report.card_words import (
     calibration_told,
     disagreement_head,
@@ -20,6 +19,7 @@ from ragstone.report.card_words import (
     title,
     with_interval,
 )
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.wording import count, interval, number
 
 if TYPE_CHECKING:

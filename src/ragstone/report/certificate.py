@@ -9,7 +9,7 @@ from ragstone.dataset import Candidate
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.report.certificate_page import render_certificate
 from ragstone.report.certified import CERTIFICATE
-from ragstone.report.html import put_page
+from ragstone.report.render.html import put_page
 from ragstone.tables import check_place
 
 CERTIFICATE_PAGE = "certificate.html"

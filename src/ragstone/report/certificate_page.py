@@ -8,7 +8,7 @@ from ragstone.dataset.certifying.funnel import n_lost
 from ragstone.report import certificate_words
 from ragstone.report.certificate_rows import Embedded, embed_candidates
 from ragstone.report.certified import Certified
-from ragstone.report.html import asset, environment, policy, safe
+from ragstone.report.render.html import asset, environment, policy, safe
 from ragstone.report.review_words import review_sentences
 from ragstone.report.wording import count
 

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from ragstone.dataset.certifying.certificate import Certificate
-from ragstone.report.bench_terminal import new_table, text
 from ragstone.report.certificate_words import (
     GROUPED,
     accepted,
@@ -17,6 +16,7 @@ from ragstone.report.certificate_words import (
     trust,
     trust_question,
 )
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.review_words import review_sentences
 from ragstone.report.wording import count
 

@@ -16,8 +16,8 @@ from ragstone.report.compare_words import (
     spent_told,
     systems_told,
 )
-from ragstone.report.html import put_page
 from ragstone.report.markdown import escape, plain
+from ragstone.report.render.html import put_page
 from ragstone.report.wording import number, plural
 
 SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters

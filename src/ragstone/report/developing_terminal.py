@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from ragstone.agreement.developing.development import Change, Development
-from ragstone.report.bench_terminal import new_table, text
 from ragstone.report.developing_words import (
     MEASURED,
     MOVES,
@@ -16,6 +15,7 @@ from ragstone.report.developing_words import (
     valued,
     version_name,
 )
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.wording import statuses
 
 if TYPE_CHECKING:

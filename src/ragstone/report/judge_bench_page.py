@@ -6,8 +6,8 @@ from pathlib import Path
 from ragstone.agreement.bench.board import JudgeBoard, JudgeStanding
 from ragstone.report import judge_bench_words
 from ragstone.report.bench_page import decade_s
-from ragstone.report.html import asset, environment, policy, put_page, safe
 from ragstone.report.judge_bench import JudgeBenchSummary, read_judge_bench
+from ragstone.report.render.html import asset, environment, policy, put_page, safe
 from ragstone.report.scatter import Chart, Point, draw_scatter
 
 

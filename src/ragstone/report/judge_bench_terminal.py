@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ragstone.agreement.bench.choice import Contrast
 from ragstone.report import wording
-from ragstone.report.bench_terminal import STYLES, new_table, text
+from ragstone.report.bench_terminal import STYLES
 from ragstone.report.judge_bench import JudgeBenchSummary
 from ragstone.report.judge_bench_words import (
     changed_told,
@@ -25,6 +25,7 @@ from ragstone.report.judge_bench_words import (
     seconds_each,
     usd_for_1000,
 )
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.wording import interval, number
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.blame import BlameSummary, read_blame
 from ragstone.report.findings import Finding, findings
-from ragstone.report.html import put_page
+from ragstone.report.render.html import put_page
 from ragstone.report.retrieval import headline_measures
 from ragstone.report.run import read_summary
 from ragstone.report.summary import RunSummary

@@ -13,9 +13,9 @@ from ragstone.report.card_page import style, words_of_cards
 from ragstone.report.certificate_page import render_section
 from ragstone.report.charts import Chart, agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.report.findings import findings, headlines
-from ragstone.report.html import asset, environment, policy, put_page, safe
 from ragstone.report.joining import Blocks, embed_all, script_json
 from ragstone.report.prompts import Prompts
+from ragstone.report.render.html import asset, environment, policy, put_page, safe
 from ragstone.report.run import Run, read_run
 from ragstone.report.summary import RunSummary
 from ragstone.report.vega import draw

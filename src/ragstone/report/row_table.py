@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL, Context, Judgement, RankingItem
-from ragstone.report.bench_terminal import new_table, text
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.wording import count, interval, judge_name, n_scored, number, plural, statuses
 
 if TYPE_CHECKING:

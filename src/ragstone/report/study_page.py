@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ragstone.report import study_words
-from ragstone.report.html import asset, environment, policy, put_page, safe
+from ragstone.report.render.html import asset, environment, policy, put_page, safe
 from ragstone.report.study import StudySummary, read_study
 
 

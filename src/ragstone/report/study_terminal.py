@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ragstone.experiments.languages import LanguageVerdict
 from ragstone.report import wording
-from ragstone.report.bench_terminal import new_table, text
+from ragstone.report.render.terminal import new_table, text
 from ragstone.report.study import StudySummary
 from ragstone.report.study_words import (
     answers_of,

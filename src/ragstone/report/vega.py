@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ragstone.report.charts import Chart
-from ragstone.report.html import asset, safe
 from ragstone.report.joining import script_json
+from ragstone.report.render.html import asset, safe
 
 if TYPE_CHECKING:
     from markupsafe import Markup

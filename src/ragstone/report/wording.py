@@ -184,6 +184,11 @@ def asked_line(calls: Calls) -> str:
     return f"Calls: {calls_line(calls)}. Cost: {cost(calls)}{reasoning_words(calls)}.{cut_off_words(calls)}"
 
 
+def made_of(models: Mapping[str, str], calls: Calls) -> list[tuple[str, str]]:
+    """Return what a report rests on: the models, how often they were asked, and what that cost."""
+    return [*models.items(), ("calls", calls_line(calls)), ("cost", cost(calls))]
+
+
 def cut_off_words(calls: Calls) -> str:
     """Return a sentence on replies that were asked for again with more room; nothing for none."""
     if not calls.cut_off.calls:

@@ -23,7 +23,7 @@ from ragstone.monitor.showing import Filter
 from ragstone.monitor.store import MonitorStore, has_store
 from ragstone.monitor.trend_charts import drawn_metrics
 from ragstone.monitor.worst import Open, low_in
-from ragstone.report.html import policy_in
+from ragstone.report.render.html import policy_in
 
 FRESH_S = 10.0
 """Seconds for which a page is shown again without a look at the store."""

@@ -16,7 +16,7 @@ from ragstone.report.asked import CALLS_FILE, read_asked
 from ragstone.report.bench import read_leaderboard
 from ragstone.report.bench_page import render_leaderboard
 from ragstone.report.embedded import Column
-from ragstone.report.html import policy_in, safe
+from ragstone.report.render.html import policy_in, safe
 from ragstone.report.joining import Opened, columns_of, script_json
 from ragstone.report.judge_bench import read_judge_bench
 from ragstone.report.judge_bench_page import render_judge_bench

@@ -1,0 +1,1 @@
+"""A document -> what a surface shows of it: one function each."""

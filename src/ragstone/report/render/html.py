@@ -1,0 +1,146 @@
+"""A document -> a page that opens anywhere: its templates, style, policy (no request at all) and file."""
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ragstone.errors import DataError
+from ragstone.report import wording
+from ragstone.report.corrected import corrected_of, halving, labelled_share
+from ragstone.report.document import Block, Cell, Document, Heading, Notes, Table, Tone
+from ragstone.report.findings import rank_bars, told
+from ragstone.report.retrieval import groupings, headline_measures, remarks
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+TONES: dict[Tone, str] = {
+    "strong": "value",
+    "muted": "muted small",
+    "lead": "lead",
+    "outcome": "outcome",
+    "warn": "caution",
+    "best": "mark-best",
+    "open": "mark-not",
+}
+
+
+def write_page(path: Path, document: Document) -> Path:
+    """Write a document as a page, in place of one that is there, and return its path. Raises DataError."""
+    return put_page(path, render_page(document))
+
+
+def render_page(document: Document) -> str:
+    """Return a document as one file that runs no script and asks nothing of any network."""
+    css = asset("page.css") + asset("bench.css")
+    page = environment().get_template("document.html")
+    sections = _sections(document.blocks)
+    return page.render(document=document, sections=sections, css=safe(css), policy=policy(css))
+
+
+def render_blocks(blocks: Iterable[Block]) -> "Markup":
+    """Return blocks as a piece of a page."""
+    return safe(environment().get_template("document.html").render(document=None, sections=_sections(blocks)))
+
+
+def _sections(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
+    """Return the blocks by part of the page, with the anchor of each part; empty before the first."""
+    parts: list[tuple[str, list[Block]]] = [("", [])]
+    for block in blocks:
+        if isinstance(block, Notes):
+            parts.append(("notes" if block.items else "", []))
+        elif isinstance(block, Heading) and block.level == 2 and block.where != "terminal":
+            parts.append((block.anchor, []))
+        parts[-1][1].append(block)
+    return parts
+
+
+class Grid(msgspec.Struct, frozen=True):
+    """A table as a page draws it. shown: places of its columns; named: of the one that names the rows."""
+
+    shown: list[int]
+    rows: list[list[Cell]]
+    width: int
+    named: int | None
+
+
+def grid_of(table: Table) -> Grid:
+    """Return what a page shows of a table."""
+    shown = [at for at, column in enumerate(table.columns) if column.where != "terminal"]
+    drawn = sum((table.columns[at].ends is not None) + table.columns[at].bars for at in shown)
+    rows = [[each if isinstance(each, Cell) else Cell(each) for each in row] for row in table.rows]
+    named = next((at for at in shown if not table.columns[at].right), None)
+    return Grid(shown, rows, len(shown) + drawn, named)
+
+
+def put_page(path: Path, page: str) -> Path:
+    """Write a page in place of one that is there, whole or not at all, and return its path."""
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        partial.write_text(page, encoding="utf-8", newline="\n")
+        partial.replace(path)
+    except OSError as mistake:
+        raise DataError(
+            f"{path}: could not be written ({mistake.strerror}). "
+            "Make room, or make the folder writable, then run again."
+        ) from None
+    return path
+
+
+def safe(text: str) -> "Markup":
+    """Keep what is ours, or escaped already (see script_json), from being escaped."""
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704
+
+
+def policy(css: str, *scripts: str) -> str:
+    """Return a Content-Security-Policy: this style, these scripts or none, and not one request."""
+    digests = " ".join(f"'{_digest(script)}'" for script in scripts)
+    script = f"script-src {digests}; " if digests else ""
+    return (
+        f"default-src 'none'; style-src '{_digest(css)}'; {script}"
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def policy_in(page: str) -> str:
+    """Return the policy that a page of ours states, as a server has to send it."""
+    start = page.index('content="', page.index("Content-Security-Policy")) + len('content="')
+    stated = page[start : page.index('"', start)].replace("&#39;", "'")
+    return f"{stated}; frame-ancestors 'none'"
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def asset(name: str) -> str:
+    """Return a file of the folder template."""
+    return resources.files("ragstone.report").joinpath("template", name).read_text(encoding="utf-8")
+
+
+@cache
+def environment() -> "Environment":
+    """Return the templates, with everything that comes from outside escaped."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    made = Environment(
+        loader=FunctionLoader(asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    words = {name: value for name, value in vars(wording).items() if callable(value)}
+    made.globals.update(words, tones=TONES, grid_of=grid_of, rank_bars=rank_bars, told=told)
+    made.globals.update(groupings=groupings, headline_measures=headline_measures, remarks=remarks)
+    made.globals.update(corrected_of=corrected_of, halving=halving, labelled_share=labelled_share)
+    return made

@@ -1,0 +1,131 @@
+"""A document -> what rich prints of it, in 100 columns; a notebook shows the same (fragment.py)."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Heading,
+    Listing,
+    Notes,
+    Pairs,
+    Paragraph,
+    Part,
+    Table,
+    Tone,
+)
+from ragstone.report.wording import count
+
+if TYPE_CHECKING:
+    from rich.console import Group, RenderableType
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+STYLES: dict[Tone, str] = {
+    "strong": "bold",
+    "outcome": "bold",
+    "best": "bold",
+    "muted": "dim",
+    "lead": "dim",
+    "warn": "yellow",
+}
+
+
+def render_terminal(document: Document) -> "Group":
+    """Return the document: its title, its blocks, then what to know of the numbers and what was asked."""
+    from rich.console import Group
+
+    title = f"{document.title}: {document.about}" if document.about else document.title
+    return Group(
+        text(title, "bold"),
+        *render_blocks(document.blocks),
+        *([text(document.calls, "dim", before=1)] if document.calls else []),
+    )
+
+
+def render_blocks(blocks: Iterable[Block]) -> "list[RenderableType]":
+    """Return the blocks that a terminal shows, the notes last."""
+    shown = list(_shown(blocks))
+    notes = [block for block in shown if isinstance(block, Notes)]
+    others = [block for block in shown if not isinstance(block, Notes)]
+    return [part for block in others + notes for part in _lines(block)]
+
+
+def _shown(blocks: Iterable[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if block.where != "page":
+            yield from _shown(block.blocks) if isinstance(block, Part) else [block]
+
+
+def _lines(block: Block) -> "Iterator[RenderableType]":
+    """Yield what is printed of a block; nothing of what only a page has."""
+    match block:
+        case Heading(words=words, level=level):
+            yield text(words, "bold" if level < 4 else "dim", before=1)
+        case Paragraph(words=words, tone=tone):
+            yield text(words, STYLES.get(tone, ""))
+        case Listing():
+            yield from _items(block)
+        case Notes(items=items) if items:
+            yield text("Before you trust these numbers", "bold", before=1)
+            yield from (text(f"- {item}") for item in items)
+        case Pairs(rows=rows):
+            yield from (text(f"{name}: {words}", "dim") for name, words in rows)
+        case Table():
+            yield _table(block)
+
+
+def _items(block: Listing) -> "Iterator[RenderableType]":
+    heads = block.heads or [""] * len(block.items)
+    for head, item in list(zip(heads, block.items, strict=True))[: block.most]:
+        yield text(f"- {head}: {item}" if head else f"- {item}", STYLES.get(block.tone, ""))
+    more = len(block.items) - (block.most or len(block.items))
+    if more > 0:
+        yield text(f"  and {count(more)} more, in the report", "dim")
+
+
+def _table(block: Table) -> "RichTable":
+    shown = [(at, column) for at, column in enumerate(block.columns) if column.where != "page"]
+    heads = [head for _, column in shown for head in _heads(column)]
+    table = new_table(*heads)
+    if block.caption:
+        table.title, table.title_justify, table.title_style = text(block.caption), "left", "dim"
+    named = next((at for at, (_, right) in enumerate(heads) if not right), 0)
+    for row in block.rows:
+        cells = [each if isinstance(each, Cell) else Cell(each) for each in row]
+        if len(cells) == 1:
+            table.add_row(*[text("")] * named, text(cells[0].words, "dim"))
+            continue
+        table.add_row(*(part for at, column in shown for part in _cell(cells[at], column)))
+    return table
+
+
+def _heads(column: Column) -> list[tuple[str, bool]]:
+    head = (column.head if column.short is None else column.short, column.right)
+    return [head, (column.beside, column.right)] if column.beside else [head]
+
+
+def _cell(cell: Cell, column: Column) -> "list[Text]":
+    words = text(cell.words, STYLES.get(cell.tone, ""))
+    return [words, text(cell.beside)] if column.beside else [words]
+
+
+def text(words: str, style: str = "", *, before: int = 0) -> "Text":
+    """Return text from outside as it is: no markup of rich's is read in it."""
+    from rich.text import Text
+
+    return Text("\n" * before + words, style=style)
+
+
+def new_table(*heads: tuple[str, bool]) -> "RichTable":
+    """Return a table without lines; heads are (name, aligned to the right)."""
+    from rich.table import Table as RichTable
+
+    table = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for head, right in heads:
+        justify: Literal["left", "right"] = "right" if right else "left"
+        table.add_column(text(head), justify=justify, overflow="fold")
+    return table
