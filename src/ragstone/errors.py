@@ -42,6 +42,10 @@ class MissingExtra(RagstoneError):
     def __init__(self, what: str, extra: str) -> None:
         command = f"pip install 'ragstone[{extra}]'"
         super().__init__(f"{what} needs an optional package. Install it with: {command}")
+        self._given = (what, extra)
+
+    def __reduce__(self) -> tuple[type["MissingExtra"], tuple[str, str]]:
+        return MissingExtra, self._given  # it is sent from one process to another
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import msgspec
@@ -11,7 +13,8 @@ import pytest
 
 from ragstone.corpus import IngestOptions, Skipped, parallel, read_corpus
 from ragstone.corpus.file import File
-from ragstone.corpus.parallel import n_processes, read_guarded, read_in_processes
+from ragstone.corpus.options import Limits, limits_of
+from ragstone.corpus.parallel import ReadingProcess, n_processes, read_in_processes
 from ragstone.errors import MissingExtra
 
 DEADLY = """
@@ -47,7 +50,7 @@ def test_a_process_that_dies_costs_its_file_and_the_rest_goes_on(folder, monkeyp
     corpus = read_corpus([folder], IngestOptions(processes=2))
     assert len(corpus.documents) == 14
     reasons = {Path(one.path).name: one.reason for one in corpus.skipped}
-    assert reasons["deadly.txt"] == f"the process that read it died (signal {int(signal.SIGKILL)})"
+    assert f"the process that read it died (signal {int(signal.SIGKILL)}): split" in reasons["deadly.txt"]
 
 
 def test_a_package_that_is_missing_there_is_missing_here(folder, monkeypatch):
@@ -87,37 +90,84 @@ def test_a_script_without_a_main_guard_is_read_in_parallel(folder):
     assert ran.stdout == "14\n"
 
 
-def test_a_handful_of_small_files_is_read_by_one_process_and_many_by_more(folder, monkeypatch):
+def test_a_handful_of_small_files_is_read_here_and_many_by_several_processes(folder, monkeypatch):
     files = [File(path, path.name) for path in folder.glob("*.md")]
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)), raising=False)
-    assert n_processes(files, IngestOptions()) == 1
+    assert n_processes(files, IngestOptions()) == n_processes(files, IngestOptions(processes=1)) == 0
+    assert n_processes([File(Path("a.pdf"), "a.pdf")], IngestOptions()) == 1
     assert n_processes(files * 500, IngestOptions()) == 4
     assert n_processes([*files, Skipped("x", "y")], IngestOptions(processes=3)) == 3
 
 
-GREEDY = """
+HOSTILE = """
+import time
 import ragstone.corpus.worker as worker
-read_file = worker.read_file
-worker.read_file = lambda file, options: read_file(file, options) if bytearray(1_500_000_000) else []
-"""
-LIMITED = """
-import resource
-import ragstone.corpus.worker as worker
-from ragstone.corpus.file import Skipped
-limits = [resource.getrlimit(one) for one in (resource.RLIMIT_CPU, resource.RLIMIT_DATA)]
-worker.read_file = lambda file, options: [Skipped("", str(limits))]
+real = worker.read_file
+def read(file, options):
+    while file.id == "busy":
+        pass
+    if file.id == "asleep":
+        time.sleep(60)
+    if file.id == "greedy":
+        bytearray(1_500_000_000)
+    if file.id == "slow":
+        began = time.process_time()
+        while time.process_time() - began < 0.7:
+            pass
+    return real(file, options)
+worker.read_file = read
 """
 
 
-def test_a_file_of_a_stranger_is_skipped_when_it_takes_too_much(tmp_path, monkeypatch):
-    file = File(tmp_path / "rice.txt", "rice.txt", b"Rice stands in water.")
-    [document] = read_guarded(file, IngestOptions())
+@pytest.fixture
+def process(monkeypatch):
+    monkeypatch.setattr(parallel, "BEFORE", HOSTILE)
+    reading = ReadingProcess(IngestOptions())
+    yield reading
+    reading.end()
+    reading.close()
+
+
+def of(name):
+    return File(Path("rice.txt"), name, b"Rice stands in water.")
+
+
+def test_a_file_that_takes_too_much_is_skipped_and_the_next_one_is_read(process, monkeypatch):
+    limits = Limits(cpu_s=1, n_bytes=1_000_000_000)
+    [skipped] = process.read(of("busy"), limits)
+    assert skipped.reason == "it takes more than 1 s to read: split it, or save it anew with another program"
+    [skipped] = process.read(of("greedy"), limits)
+    assert "died (exit code 1): split it" in skipped.reason
+    [document] = process.read(of("greedy"))  # of 2 GB there is enough
     assert document.text == "Rice stands in water."
-    monkeypatch.setattr(parallel, "BEFORE", GREEDY)
-    [skipped] = read_guarded(file, IngestOptions(), n_bytes=1_000_000_000)
-    assert "more than 60 s or 1 GB" in skipped.reason
-    [document] = read_guarded(file, IngestOptions())  # of 2 GB there is enough
-    assert document.text == "Rice stands in water."
-    monkeypatch.setattr(parallel, "BEFORE", LIMITED)
-    [limits] = read_guarded(file, IngestOptions(), cpu_s=50)
-    assert limits.reason == "[(50, 50), (2000000000, 2000000000)]"
+    monkeypatch.setattr(parallel, "CLOCK_TIMES", 0.3)
+    [skipped] = process.read(of("asleep"), limits)
+    assert "more than 1 s" in skipped.reason
+
+
+def test_each_file_has_limits_of_its_own(process):
+    for _ in range(3):
+        [document] = process.read(of("slow"), Limits(cpu_s=1))
+        assert document.text == "Rice stands in water."
+
+
+def test_a_reading_is_stopped(process):
+    stop = threading.Event()
+    threading.Timer(0.2, stop.set).start()
+    began = time.monotonic()
+    [skipped] = process.read(of("busy"), stop=stop)
+    assert isinstance(skipped, Skipped)
+    assert time.monotonic() - began < 30
+
+
+def test_long_files_may_take_longer():
+    assert (limits_of(850).cpu_s, limits_of(200_000_000).cpu_s) == (60, 1060)
+
+
+def test_what_a_library_reads_is_read_in_a_process_and_what_only_we_read_is_not(folder, monkeypatch):
+    monkeypatch.setattr(parallel, "BEFORE", HOSTILE.replace('"busy"', '"deadly.pdf"'))
+    monkeypatch.setattr(parallel, "limits_of", lambda _: Limits(cpu_s=1))
+    (folder / "deadly.pdf").write_bytes(b"%PDF")
+    corpus = read_corpus([folder / "deadly.pdf", folder / "00.md"])
+    assert [one.reason[:26] for one in corpus.skipped] == ["it takes more than 1 s to "]
+    assert len(corpus.documents) == 1

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.support.knowledge import ReadHere
 
 from ragstone.assistant.api import Clocks, create_app
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.conversation import Asked, Citation, Doing, Emit, Passage, Said, Step, Text, Turn
 from ragstone.assistant.knowledge.entry import Advance, Entry, KnowledgeDown, Placed
-from ragstone.assistant.knowledge.uploads import check_upload, safe_name
+from ragstone.assistant.knowledge.uploads import Upload, UploadReader
 from ragstone.config.serve import ServeSection
 from ragstone.corpus import IngestOptions
 from ragstone.errors import DataError
@@ -127,7 +128,8 @@ class Knowledge:
             for name, content in self.files.items()
         ]
 
-    async def add(self, name: str, content: bytes, advance: Advance) -> None:
+    async def add(self, upload: Upload, advance: Advance) -> None:
+        name, content = upload.name, upload.content
         self.building += 1
         self.most_building = max(self.most_building, self.building)
         advance("passages", 1, 2)
@@ -142,10 +144,13 @@ class Knowledge:
         self.files[name] = content
         advance("passages", 2, 2)
 
-    def check(self, name: str, content: bytes) -> str:
-        safe = safe_name(name)
-        check_upload(safe, content, IngestOptions())
-        return safe
+    async def check(self, name: str, content: bytes) -> Upload:
+        reader = UploadReader(IngestOptions(), 20_000)
+        reader._process = ReadHere(IngestOptions())
+        try:
+            return await reader(name, content)
+        finally:
+            reader.close()
 
     def filters(self) -> dict[str, list[str]]:
         return {"crop": ["maize"]}

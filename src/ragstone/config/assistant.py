@@ -65,7 +65,7 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     words and vectors, without a call, for models that cannot plan. prompt: how it is asked to answer from
     passages. store: the folder of the knowledge base; with qdrant_url its vectors are on that server. tags: a
     file of tags by which documents and questions are tagged (crop, region). topics: whether documents are
-    grouped.
+    grouped. max_passages: a file that gives more is not taken in.
     """
 
     model: str | None = None
@@ -78,6 +78,7 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     embedder: str = "packaged"
     tags: str | None = None
     topics: bool = True
+    max_passages: Positive = 20_000
     k: Positive = 5
     steps: Annotated[int, msgspec.Meta(gt=0, le=50)] = 6
     time_limit_s: Seconds = 120

@@ -84,7 +84,7 @@ def read_files(
     """Yield what the files give, each with the path of its file."""
     ready = loaded(files, options)
     processes = n_processes(files, options)
-    results = read_in_processes(ready, options, processes) if processes > 1 else read_here(ready, options)
+    results = read_in_processes(ready, options, processes) if processes else read_here(ready, options)
     with contextlib.closing(ready), contextlib.closing(results):
         for place, found in results:
             yield from ((place, one) for one in found)

@@ -26,3 +26,16 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: Literal["report", "drop", "ignore"] = "report"
     max_file_mb: int = 200
     processes: int | None = None
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What reading one file may take: seconds of computing, three times as many by the clock, and bytes of
+    memory. What takes more is a bomb, or as good as one."""
+
+    cpu_s: int = 60
+    n_bytes: int = 2_000_000_000
+
+
+def limits_of(n_bytes: int) -> Limits:
+    """Return the limits for a file of so many bytes of the user's own: long ones may take longer."""
+    return Limits(cpu_s=60 + n_bytes // 200_000, n_bytes=2_000_000_000 + 10 * n_bytes)

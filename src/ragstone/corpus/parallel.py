@@ -9,18 +9,25 @@ import contextlib
 import os
 import pickle
 import queue
+import select
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO
 
 from ragstone.corpus.file import File, Skipped
-from ragstone.corpus.options import IngestOptions
-from ragstone.corpus.reading import read_file
+from ragstone.corpus.options import IngestOptions, Limits, limits_of
+from ragstone.corpus.reading import PACKED, read_file
 from ragstone.corpus.sources import Entry, Found
 from ragstone.corpus.worker import READY, receive, send
+from ragstone.errors import MissingExtra
 from ragstone.records import Document
+from ragstone.tables.storage import url_of
 
 # Seconds that files take on one core, by and large: for each, and for each byte of it.
 FILE_S, BYTE_S = 1e-3, 1e-7
@@ -30,52 +37,34 @@ _RUN = "from ragstone.corpus.worker import main; main()"
 BEFORE = ""  # what a process runs first; a test of crashes needs it
 # There is a process for each core already: threads of NumPy's in each of them would wait for one another.
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-# What a file of a stranger may take; one that takes more is a bomb, or as good as one.
-GUARDED_CPU_S, GUARDED_BYTES = 60, 2_000_000_000
-_GUARD = """
-try:
-    import resource
-    resource.setrlimit(resource.RLIMIT_CPU, ({cpu_s}, {cpu_s}))
-    resource.setrlimit(resource.RLIMIT_DATA, ({n_bytes}, {n_bytes}))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-except (ImportError, OSError, ValueError):
-    pass  # not every system has limits
-"""
+_OUT_OF_TIME = -getattr(signal, "SIGXCPU", 0)
+LOOK_S = 0.1  # how often it is looked whether a reading takes too long, or is to be stopped
+CLOCK_TIMES = 3  # seconds by the clock that a file may take for each of computing
 AHEAD = 4  # files in flight for each process, so that a slow one does not stop the others
 
 Given = list[Document | Skipped]
 
 
-def read_guarded(
-    file: File, options: IngestOptions, *, cpu_s: int = GUARDED_CPU_S, n_bytes: int = GUARDED_BYTES
-) -> Given:
-    """Return what a file gives, read in a process of its own: skipped where that takes too much, or crashes.
-
-    cpu_s: seconds of computing; n_bytes: memory. Not every system has these limits. Raises MissingExtra.
-    """
-    worker = ReadingProcess(options, _GUARD.format(cpu_s=cpu_s, n_bytes=n_bytes))
-    try:
-        given = worker.read(file)
-    finally:
-        worker.end()
-        worker.close()
-    if worker.n_died:
-        reason = (
-            f"it takes more than {cpu_s} s or {n_bytes / 1e9:.0f} GB to read, or crashes the reader: "
-            "split it, or save it anew with another program"
-        )
-        return [Skipped(str(file.path), reason)]
-    return given
-
-
 def n_processes(files: Sequence[Found], options: IngestOptions) -> int:
-    """Return how many processes read the files: as chosen, else one for each core if it is worth it."""
+    """Return how many processes read the files beside this one: as chosen, else one for each core.
+
+    0 where there is little to read, of kinds that nothing but readers of ours reads, in linear time.
+    """
+    few = FILE_S * len(files) + BYTE_S * sum(map(_n_bytes, files)) < ENOUGH_S
+    if options.processes == 1 or (options.processes is None and few):
+        return int(any(_may_harm(found) for found in files))
     if options.processes is not None:
-        return max(options.processes, 1)
-    if FILE_S * len(files) + BYTE_S * sum(map(_n_bytes, files)) < ENOUGH_S:
-        return 1
+        return options.processes
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, len(files))
+
+
+def _may_harm(found: Found) -> bool:
+    """Return whether a library that reads a file may crash, or never end."""
+    if isinstance(found, Skipped):
+        return False
+    file = found.file if isinstance(found, Entry) else found
+    return file.path.suffix.lower() in PACKED
 
 
 def _n_bytes(found: Found) -> int:
@@ -103,7 +92,7 @@ def read_in_processes(
     def work(file: File) -> Given:
         worker = idle.get()
         try:
-            return worker.read(file)
+            return worker.read(file) if worker.start() else read_file(file, options)
         finally:
             idle.put(worker)
 
@@ -134,73 +123,109 @@ def _result(one: tuple[str, Given | Future[Given]]) -> tuple[str, Given]:
 
 
 class ReadingProcess:
-    """A process that reads files, one at a time; it starts with the first one, and anew after it has died."""
+    """A process that reads files, one at a time; it starts with the first one, and anew after it has died.
 
-    def __init__(self, options: IngestOptions, guard: str = "", folder: str | None = None) -> None:
-        """folder: that paths are seen from, if not from here."""
-        self.n_died = 0
+    Each file has limits: one that never ends, or crashes a library, costs itself. Not for several threads at
+    once, but for `end`.
+    """
+
+    def __init__(self, options: IngestOptions, folder: str | None = None, *, nice: int = 0) -> None:
+        """folder: that paths are seen from, if not from here. nice: how far it stands back for others."""
         self._options = options
-        self._guard = guard
         self._folder = folder
+        self._before = f"import os; hasattr(os, 'nice') and os.nice({nice})\n{BEFORE}" if nice else BEFORE
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
 
-    def read(self, file: File) -> Given:
-        """Return what a file gives. Raises MissingExtra."""
-        if self._process is None and not self._start():
-            return read_file(file, self._options)
-        reply = self._ask(pickle.dumps((file, self._options), protocol=5))
-        if reply is None:
-            self.n_died += 1
-            return [Skipped(str(file.path), f"the process that read it died ({self._stop()})")]
-        given: Given | None = pickle.loads(reply)  # noqa: S301 - from our own process
-        # What was raised there is raised here too, by reading the file again.
-        return read_file(file, self._options) if given is None else given
+    def read(self, file: File, limits: Limits | None = None, stop: threading.Event | None = None) -> Given:
+        """Return what a file gives; skipped where that takes too much, or crashes, or there is no process.
 
-    def _start(self) -> bool:
-        """Start the process; return whether it is ready."""
-        code = f"import sys; sys.path[:] = {sys.path!r}\n{self._guard}\n{BEFORE}\n{_RUN}"
-        command = [sys.executable, "-c", code]
-        alone = {**os.environ, **dict.fromkeys(_THREADS, "1")}
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=alone, cwd=self._folder
-        )
-        if self._ended or self._ask(None) != READY:
-            self._stop()
+        limits: by default as long as the file is. stop: when it is set, the file is skipped. Raises
+        MissingExtra.
+        """
+        if not self.start():
+            return [Skipped(str(file.path), "no process can be started to read it")]
+        limits = limits or limits_of(_length(file, self._options))
+        request = pickle.dumps((file, self._options, limits), protocol=5)
+        late = time.monotonic() + CLOCK_TIMES * limits.cpu_s
+        reply = self._ask(request, lambda: time.monotonic() > late or (stop is not None and stop.is_set()))
+        if reply is None:
+            in_time = time.monotonic() <= late
+            return [Skipped(str(file.path), self._why_dead(limits.cpu_s, in_time=in_time))]
+        given: Given | MissingExtra = pickle.loads(reply)  # noqa: S301 - from our own process
+        if isinstance(given, MissingExtra):
+            raise given
+        return given
+
+    def start(self) -> bool:
+        """Start the process, if it does not run; return whether it does."""
+        if self._process is None and not self._ended:
+            code = f"import sys; sys.path[:] = {sys.path!r}\n{self._before}\n{_RUN}"
+            command = [sys.executable, "-c", code]
+            alone = {**os.environ, **dict.fromkeys(_THREADS, "1")}
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=alone, cwd=self._folder
+            )
+            if self._ended or self._ask(None, lambda: self._ended) != READY:
+                self.rest()
         return self._process is not None
 
-    def _ask(self, message: bytes | None) -> bytes | None:
-        """Return the next reply of the process, None if it has died."""
+    def _ask(self, message: bytes | None, given_up: Callable[[], bool]) -> bytes | None:
+        """Return the next reply of the process; None if it has died, or is given up, which kills it."""
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             return None
         try:
             if message is not None:
                 send(process.stdin, message)
+            while not _speaks(process.stdout):
+                if given_up():
+                    process.kill()
+                    return None
             return receive(process.stdout)
         except (OSError, EOFError):
             return None
 
-    def _stop(self) -> str:
-        """Wait for the process, which has died or is to; return how it ended, in words."""
+    def _why_dead(self, cpu_s: int, *, in_time: bool) -> str:
+        code = self.rest(_LAST_BREATH_S)
+        if not in_time or code == _OUT_OF_TIME:
+            return f"it takes more than {cpu_s} s to read: split it, or save it anew with another program"
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return f"the process that read it died ({how}): split it, or save it anew with another program"
+
+    def rest(self, wait_s: float = 0) -> int:
+        """End the process until there is another file; return its exit code, 0 where there was none."""
         process, self._process = self._process, None
         if process is None:
-            return "it was not there"
+            return 0
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_LAST_BREATH_S)
+            process.wait(wait_s)
         process.kill()
         with contextlib.suppress(BrokenPipeError):
             process.communicate()  # closes the pipes
-        return (
-            f"signal {-process.returncode}" if process.returncode < 0 else f"exit code {process.returncode}"
-        )
+        return process.returncode
 
     def end(self) -> None:
         """Kill the process, whatever it does, and start none any more."""
         self._ended = True
-        if self._process is not None:
-            self._process.kill()
+        if (process := self._process) is not None:
+            process.kill()
 
     def close(self) -> None:
         """Take leave of the process, after `end`."""
-        self._stop()
+        self.rest(_LAST_BREATH_S)
+
+
+def _speaks(pipe: IO[bytes]) -> bool:
+    """Wait some time for a reply, or for the end of who gives it; return whether there is one."""
+    if not hasattr(select, "poll"):  # Windows: its end is waited for
+        return True
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(1000 * LOOK_S))
+
+
+def _length(file: File, options: IngestOptions) -> int:
+    if url_of(file.path) and file.content is None:
+        return options.max_file_mb * 1_000_000
+    return len(file.content) if file.content is not None else _n_bytes(file)

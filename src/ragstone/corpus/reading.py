@@ -54,6 +54,9 @@ READERS: Mapping[str, Reader] = {
     ".ndjson": read_jsonl,
 }
 
+PACKED = (".pdf", ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm")
+"""Kinds that libraries in C read, and of which a short file may unpack to a long one."""
+
 CONVERTED = {
     **dict.fromkeys((".doc", ".rtf", ".odt"), ".docx"),
     **dict.fromkeys((".xls", ".xlsb", ".ods"), ".xlsx"),

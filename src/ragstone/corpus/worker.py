@@ -1,34 +1,56 @@
 """A process that reads files for another one: requests on standard input, replies on standard output."""
 
+import math
 import os
 import pickle
 import signal
 import sys
 from typing import IO
 
+from ragstone.corpus.file import File, Skipped
+from ragstone.corpus.options import IngestOptions, Limits
 from ragstone.corpus.reading import read_file
-from ragstone.errors import RagstoneError
+from ragstone.errors import MissingExtra
+from ragstone.records import Document
 
 READY = b"ready"
 _LENGTH_BYTES = 8
 
 
 def main() -> None:
-    """Answer requests until there are no more: for a file and options, what it gives, None for an error."""
+    """Answer requests until there are no more: a file, options, limits -> what it gives, or MissingExtra."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the replies
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends this one
     send(replies, READY)
     while True:
         try:
-            file, options = pickle.loads(receive(sys.stdin.buffer))  # noqa: S301 - from the process that started this
+            file, options, limits = pickle.loads(receive(sys.stdin.buffer))  # noqa: S301 - from the process that started this
         except EOFError:
             return
-        try:
-            given = read_file(file, options)
-        except RagstoneError:
-            given = None
-        send(replies, pickle.dumps(given, protocol=5))
+        _restrain(limits)
+        send(replies, pickle.dumps(_read(file, options), protocol=5))
+
+
+def _read(file: File, options: IngestOptions) -> list[Document | Skipped] | MissingExtra:
+    try:
+        return read_file(file, options)
+    except MissingExtra as mistake:
+        return mistake
+
+
+def _restrain(limits: Limits) -> None:
+    """Let the next file take so much: beyond its time this process is killed, beyond its memory is none."""
+    try:
+        import resource
+    except ImportError:  # Windows: the process that started this looks at the clock
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s = math.ceil(used.ru_utime + used.ru_stime) + limits.cpu_s
+    wanted = ((resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_DATA, limits.n_bytes), (resource.RLIMIT_CORE, 0))
+    for kind, most in wanted:
+        hard = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def send(pipe: IO[bytes], message: bytes) -> None:

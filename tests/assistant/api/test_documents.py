@@ -23,7 +23,7 @@ def finished(client, response, headers=None):
     assert response.status_code == 202, response.text
     for _ in range(1000):
         job = client.get(f"/v1/jobs/{response.json()['id']}", headers=headers).json()
-        if job["state"] in ("done", "failed"):
+        if job["state"] in ("done", "failed", "stopped"):
             return job
         clock.sleep(0.005)
     raise AssertionError(job)
@@ -45,7 +45,15 @@ def test_what_was_uploaded_leaves_no_file_behind(client, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     finished(client, upload(client))
     assert upload(client, "empty.txt", b" ").status_code == 422
-    assert not list(tmp_path.glob("ragstone-upload-*"))
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+def test_an_upload_that_waits_has_no_file_that_a_kill_could_leave(client, scripted, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    scripted.knowledge.gate = asyncio.Event()
+    jobs = [upload(client).json()["id"] for _ in range(2)]
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    assert [client.delete(f"/v1/jobs/{one}").json()["state"] for one in jobs] == ["stopped"] * 2
 
 
 def test_a_document_is_removed_in_a_job_whatever_its_name(client):
@@ -137,6 +145,7 @@ def test_only_administrators_see_and_change_documents(open_client):
         ("DELETE", "/v1/documents/x"),
         ("POST", "/v1/documents/rebuild"),
         ("GET", "/v1/jobs/x"),
+        ("DELETE", "/v1/jobs/x"),
     ):
         assert client.request(method, path, headers=key("ben")).status_code == 403
     assert upload(client, headers=key("ben")).status_code == 403
@@ -149,7 +158,42 @@ def test_without_admin_keys_every_key_may(open_client):
 
 
 def test_an_unknown_job_is_not_there(client):
-    assert client.get("/v1/jobs/job-0").status_code == 404
+    assert client.get("/v1/jobs/job-0").status_code == client.delete("/v1/jobs/job-0").status_code == 404
+
+
+def test_a_job_is_stopped_whether_it_runs_or_waits(client, scripted):
+    scripted.knowledge.gate = asyncio.Event()
+    first, second, third = (upload(client, f"{n}.txt").json()["id"] for n in range(3))
+    stopped = [client.delete(f"/v1/jobs/{one}") for one in (second, first)]
+    assert [(one.status_code, one.json()["state"]) for one in stopped] == [(200, "stopped")] * 2
+    scripted.knowledge.gate = None
+    assert finished(client, client.post("/v1/documents/rebuild"))["state"] == "done"
+    assert client.get(f"/v1/jobs/{third}").json()["state"] == "done"
+    assert ids(client) == ["guides/maïs.pdf", "2.txt"]
+    assert client.delete(f"/v1/jobs/{third}").json()["state"] == "done"
+
+
+async def test_a_job_that_is_stopped_lets_go_before_the_next_one_begins():
+    ended = asyncio.Event()
+
+    async def slow(_advance):
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.01)
+            ended.set()
+
+    async def after(_advance):
+        return [] if ended.is_set() else ["too early"]
+
+    queue = Jobs()
+    first, second = queue.start("slow", slow), queue.start("after", after)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert first.state == "running"
+    assert [(await queue.stop(first.id)).state, ended.is_set()] == ["stopped", True]
+    await asyncio.gather(*queue._tasks.values())
+    assert (second.state, second.errors) == ("done", [])
 
 
 async def test_one_job_runs_at_a_time_in_the_order_in_which_they_came():
@@ -172,7 +216,7 @@ async def test_one_job_runs_at_a_time_in_the_order_in_which_they_came():
     queue = Jobs()
     started = [queue.start(f"{n}", work(n)) for n in range(4)]
     assert [job.state for job in started] == ["waiting"] * 4
-    await asyncio.gather(*queue._tasks)
+    await asyncio.gather(*queue._tasks.values())
     assert (most, order) == (1, [0, 1, 2, 3])
     assert [job.state for job in started] == ["done", "failed", "done", "done"]
     assert started[0].errors == ["0 has no text"]
@@ -220,4 +264,4 @@ def test_an_upload_that_never_gets_its_turn_leaves_no_file_behind(
     monkeypatch.setattr(scripted.knowledge, "add", slow)
     assert [upload(client).status_code for _ in range(3)] == [202, 202, 429]
     client.__exit__(None, None, None)
-    assert not list(tmp_path.glob("ragstone-upload-*"))
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]

@@ -1,18 +1,23 @@
 """Files over HTTP: kept under a harmless name, refused when they are not what they say, removed for good."""
 
+import asyncio
+import threading
 import zipfile
 from io import BytesIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.knowledge import knowledge_in, write
+from tests.support.knowledge import ReadHere, Words, add, knowledge_in, write
 from tests.support.pdf import At, write_pdf
 
-from ragstone.assistant.knowledge import BadUpload
+from ragstone.assistant.knowledge import BadUpload, uploads
 from ragstone.assistant.knowledge.uploads import safe_name
 from ragstone.corpus import IngestOptions, parallel
+from ragstone.corpus.options import Limits
+from ragstone.records import Document
 
+DOCUMENT = Document(id="one", text="Maize is sown in May.")
 MAIZE = b"# Maize\n\nMaize is sown in May."
 
 
@@ -24,12 +29,12 @@ async def test_an_upload_is_kept_found_replaced_and_removed(tmp_path):
     uploads = tmp_path / ".ragstone" / "assistant" / "uploads"
     async with knowledge_in(tmp_path) as knowledge:
         told = []
-        built = await knowledge.add("maize.md", MAIZE, lambda *step: told.append(step))
+        built = await add(knowledge, "maize.md", MAIZE, lambda *step: told.append(step))
         assert (built.new, told[-1]) == (["uploads/maize.md"], ("files", 1, 1))
         [entry] = knowledge.documents()
         assert (entry.id, entry.upload, entry.tags) == ("uploads/maize.md", True, {"crop": ["maize"]})
         assert (uploads / "maize.md").read_bytes() == MAIZE
-        built = await knowledge.add("maize.md", MAIZE + b" And again in June.")
+        built = await add(knowledge, "maize.md", MAIZE + b" And again in June.")
         assert (built.new, built.changed) == ([], ["uploads/maize.md"])
         assert "June" in (await knowledge.search("maize", 1))[0].text
         assert await knowledge.remove("uploads/maize.md")
@@ -37,7 +42,7 @@ async def test_an_upload_is_kept_found_replaced_and_removed(tmp_path):
         assert list(uploads.iterdir()) == []
         assert not await knowledge.remove("uploads/maize.md")
         assert (await knowledge.rebuild()).n_documents == 0
-        await knowledge.add("maize.md", MAIZE)
+        await add(knowledge, "maize.md", MAIZE)
         assert ids(knowledge) == ["uploads/maize.md"]
 
 
@@ -108,7 +113,7 @@ def plain_zip():
 async def test_what_cannot_be_taken_in_is_refused_with_its_reason(tmp_path, name, content, wrong, said):
     async with knowledge_in(tmp_path) as knowledge:
         with pytest.raises(BadUpload, match=said) as bad:
-            await knowledge.add(name, content)
+            await add(knowledge, name, content)
         assert bad.value.wrong == wrong
         assert not (tmp_path / ".ragstone" / "assistant" / "uploads").exists()
         assert knowledge.documents() == []
@@ -116,23 +121,23 @@ async def test_what_cannot_be_taken_in_is_refused_with_its_reason(tmp_path, name
 
 async def test_a_real_pdf_is_taken_in_with_its_page(tmp_path):
     async with knowledge_in(tmp_path) as knowledge:
-        await knowledge.add(
-            "leaflet.pdf", write_pdf([[At(72, 700, "Maize is sown in May when the soil is warm.")]])
+        await add(
+            knowledge,
+            "leaflet.pdf",
+            write_pdf([[At(72, 700, "Maize is sown in May when the soil is warm.")]]),
         )
         [found] = await knowledge.search("maize", 1)
         assert (found.page, found.document_id) == (1, "uploads/leaflet.pdf")
 
 
 async def test_too_large_is_an_error_of_its_own(tmp_path):
-    from tests.support.knowledge import Words
-
     from ragstone.assistant.knowledge import open_knowledge
     from ragstone.config import AssistantSection
 
     options = IngestOptions(max_file_mb=1)
     knowledge = open_knowledge(AssistantSection(), tmp_path, Words(), [], options)
     with pytest.raises(BadUpload, match=r"big.txt: 1 MB, more than 1 MB") as bad:
-        await knowledge.add("big.txt", b"x" * 1_000_001)
+        await add(knowledge, "big.txt", b"x" * 1_000_001)
     assert bad.value.wrong == "too_large"
     (tmp_path / "big.txt").write_bytes(b"x" * 1_000_001)
     built = await knowledge.build([tmp_path / "big.txt"])
@@ -143,10 +148,10 @@ async def test_too_large_is_an_error_of_its_own(tmp_path):
 async def test_an_upload_whose_ids_are_taken_leaves_all_as_it_was(tmp_path):
     row = b'{"id": "one", "text": "Text of %d."}'
     async with knowledge_in(tmp_path) as knowledge:
-        await knowledge.add("a.jsonl", row % 1)
+        await add(knowledge, "a.jsonl", row % 1)
         before = knowledge.version
         with pytest.raises(BadUpload, match="'one' is that of"):
-            await knowledge.add("b.jsonl", row % 2)
+            await add(knowledge, "b.jsonl", row % 2)
         assert [path.name for path in (tmp_path / ".ragstone/assistant/uploads").iterdir()] == ["a.jsonl"]
         assert knowledge.version == before
 
@@ -176,16 +181,151 @@ async def test_an_upload_that_was_kept_and_not_taken_in_is_taken_in_by_the_next_
         assert ids(knowledge) == ["docs/rice.md", "uploads/maize.md"]
 
 
-async def test_a_file_that_crashes_its_reader_costs_nothing_but_itself(tmp_path, monkeypatch):
-    crash = "import os, ragstone.corpus.worker as worker\nworker.read_file = lambda *_: os.abort()"
-    monkeypatch.setattr(parallel, "BEFORE", crash)
-    (tmp_path / "maize.pdf").write_bytes(write_pdf([[At(72, 700, "Maize is sown in May.")]]))
+HOSTILE = """
+import os
+import ragstone.corpus.worker as worker
+real = worker.read_file
+def read(file, options):
+    if file.path.name == "crash.txt":
+        os.abort()
+    while file.path.name == "busy.txt":
+        pass
+    return real(file, options)
+worker.read_file = read
+"""
+
+
+@pytest.fixture
+def hostile(monkeypatch, processes):
+    """crash.txt crashes what reads it, busy.txt is never read to its end."""
+    monkeypatch.setattr(parallel, "BEFORE", HOSTILE)
+    monkeypatch.setattr(uploads, "LIMITS", Limits(cpu_s=1))
+    monkeypatch.setattr(parallel, "limits_of", lambda _: Limits(cpu_s=1))
+
+
+async def test_an_upload_that_crashes_its_reader_or_never_ends_costs_nothing_but_itself(tmp_path, hostile):
     async with knowledge_in(tmp_path) as knowledge:
-        for name, content in (
-            ("maize.pdf", (tmp_path / "maize.pdf").read_bytes()),
-            ("long.txt", MAIZE * 10_000),
+        with pytest.raises(
+            BadUpload, match=r"crash.txt: the process that read it died \(signal 6\): split it"
         ):
-            with pytest.raises(BadUpload, match=r"60 s or 2 GB to read, or crashes the reader: split it"):
-                await knowledge.add(name, content)
-        await knowledge.add("maize.md", MAIZE)
+            await knowledge.check("crash.txt", MAIZE)
+        with pytest.raises(BadUpload, match=r"busy.txt: it takes more than 1 s to read: split it"):
+            await knowledge.check("busy.txt", MAIZE)
+        await add(knowledge, "maize.md", MAIZE)
         assert ids(knowledge) == ["uploads/maize.md"]
+
+
+async def test_a_file_of_a_folder_that_never_ends_costs_nothing_but_itself(tmp_path, hostile):
+    docs = write(tmp_path / "docs", maize="# Maize")
+    (docs / "busy.txt").write_text("Text")
+    async with knowledge_in(tmp_path) as knowledge:
+        built = await knowledge.build([docs])
+        assert ids(knowledge) == ["docs/maize.md"]
+        [skipped] = built.skipped
+        assert "more than 1 s" in skipped.reason
+
+
+async def test_an_upload_is_read_once(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(ReadHere, "read", lambda self, file, *_, **__: read.append(file) or [DOCUMENT])
+    async with knowledge_in(tmp_path) as knowledge:
+        await add(knowledge, "maize.md", MAIZE)
+        assert [one.id for one in read] == ["uploads/maize.md"]
+        assert ids(knowledge) == [DOCUMENT.id]
+
+
+async def test_who_hangs_up_while_an_upload_is_read_ends_the_reading(tmp_path, hostile, monkeypatch):
+    monkeypatch.setattr(uploads, "LIMITS", Limits(cpu_s=60))
+    async with knowledge_in(tmp_path) as knowledge:
+        reading = asyncio.ensure_future(knowledge.check("busy.txt", MAIZE))
+        await asyncio.sleep(0.2)
+        reading.cancel()
+        async with asyncio.timeout(20):
+            assert (await knowledge.check("maize.md", MAIZE)).name == "maize.md"
+
+
+async def test_the_process_that_reads_ends_when_it_is_idle(tmp_path, processes, monkeypatch):
+    monkeypatch.setattr(uploads, "IDLE_S", 0.01)
+    async with knowledge_in(tmp_path) as knowledge:
+        for _ in range(2):
+            await knowledge.check("maize.md", MAIZE)
+            while knowledge.check._process._process is not None:  # noqa: ASYNC110 - of another thread
+                await asyncio.sleep(0.01)
+
+
+async def test_a_file_of_too_many_passages_is_refused_whole(tmp_path):
+    rows = "\n".join(f'{{"id": "{n}", "text": "Row {n}."}}' for n in range(6)).encode()
+    async with knowledge_in(tmp_path, max_passages=5) as knowledge:
+        with pytest.raises(
+            BadUpload, match="gives 6 passages or more, and a file may give 5: split it"
+        ) as bad:
+            await knowledge.check("rows.jsonl", rows)
+        assert bad.value.wrong == "too_large"
+        (tmp_path / "rows.jsonl").write_bytes(rows)
+        built = await knowledge.build([tmp_path / "rows.jsonl"])
+        assert ["max_passages of [assistant]" in one.reason for one in built.skipped] == [True]
+        # Sentences that have nothing in common are passages each, which is known once they are cut.
+        text = "\n\n".join(f"Word{n} alone{n}. " + "x" * 300 for n in range(14))
+        upload = await knowledge.check("many.txt", text.encode())
+        with pytest.raises(BadUpload, match="passages or more, and a file may give 5"):
+            await knowledge.add(upload)
+        assert knowledge.documents() == []
+        assert list((tmp_path / ".ragstone" / "assistant" / "uploads").iterdir()) == []
+
+
+class Waiting(Words):
+    """Words that waits, once it is told to, in the middle of embedding."""
+
+    def __init__(self):
+        super().__init__()
+        self.waits, self.begun, self.go_on = False, threading.Event(), threading.Event()
+
+    def __call__(self, texts, role):
+        if self.waits:
+            self.begun.set()
+            self.go_on.wait(10)
+        return super().__call__(texts, role)
+
+
+async def stopped(embed, work):
+    """Stop some work while it embeds."""
+    embed.waits = True
+    working = asyncio.ensure_future(work)
+    assert await asyncio.to_thread(embed.begun.wait, 10)
+    working.cancel()
+    embed.go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    embed.waits = False
+
+
+async def test_an_upload_that_is_stopped_leaves_what_was_there(tmp_path):
+    embed = Waiting()
+    async with knowledge_in(tmp_path, embed) as knowledge:
+        await add(knowledge, "maize.md", MAIZE)
+        before = knowledge.version
+        await stopped(embed, add(knowledge, "maize.md", MAIZE + b"\n\nNew. " * 5000))
+        await stopped(embed, add(knowledge, "rice.md", b"Rice. " * 5000))
+        assert [path.name for path in (tmp_path / ".ragstone/assistant/uploads").iterdir()] == ["maize.md"]
+        assert (tmp_path / ".ragstone/assistant/uploads/maize.md").read_bytes() == MAIZE
+        assert knowledge.version == before
+        assert (await knowledge.build([write(tmp_path / "docs", rice="# Rice")])).changed == []
+
+
+async def test_files_that_were_finished_before_a_stop_are_found(tmp_path):
+    embed = Waiting()
+    docs = write(tmp_path / "docs", a_maize="# Maize\n\nMaize is sown in May.", b_rice="Rice. " * 500)
+    async with knowledge_in(tmp_path, embed) as knowledge:
+        assert knowledge.documents() == []
+
+        def advance(stage, done, total):
+            embed.waits = embed.waits or (stage, done) == ("files", 1)
+
+        working = asyncio.ensure_future(knowledge.build([docs], advance))
+        assert await asyncio.to_thread(embed.begun.wait, 10)
+        working.cancel()
+        embed.go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        assert ids(knowledge) == ["docs/a_maize.md"]
+        assert (await knowledge.search("maize", 1))[0].document_id == "docs/a_maize.md"

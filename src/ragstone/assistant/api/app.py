@@ -38,6 +38,7 @@ ROUTES: tuple[ControllerRouterHandler, ...] = (
     documents.remove_document,
     documents.rebuild,
     documents.read_job,
+    documents.stop_job,
     status.health,
     status.metrics,
     status.settings,

@@ -37,8 +37,8 @@ class Clocks:
 
 class Desk:
     """One for each app, and only read. k: passages for a question. in_flight: exchanges that are being
-    answered; busy: their conversations. checking: held by the one upload that is looked at, lest others that
-    wait for it take all threads.
+    answered; busy: their conversations. checking: held by the one upload that is read, lest others that
+    wait for it take all memory.
     """
 
     def __init__(

@@ -1,8 +1,9 @@
 """The documents: which there are, new ones, fewer, all anew. What takes long is a job."""
 
 import asyncio
+import pickle
 import tempfile
-from pathlib import Path
+from typing import IO
 
 import msgspec
 from litestar import delete, get, post
@@ -12,10 +13,9 @@ from litestar.params import FromPath, MultipartBody
 from ragstone.assistant.api.desk import AnyRequest, AtDesk, path_tail
 from ragstone.assistant.api.jobs import Job
 from ragstone.assistant.api.problems import Refused, fails
-from ragstone.assistant.knowledge import Advance, BadUpload, Entry, KnowledgeBase
+from ragstone.assistant.knowledge import Advance, BadUpload, Entry, Upload
 
 DOCUMENTS = b"/v1/documents/"
-CHUNK = 1 << 20
 
 
 class DocumentList(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class DocumentList(msgspec.Struct, frozen=True, kw_only=True):
     documents: list[Entry]
 
 
-class Upload(msgspec.Struct, frozen=True):
+class Form(msgspec.Struct, frozen=True):
     """A form with one file."""
 
     file: UploadFile
@@ -50,41 +50,38 @@ async def list_documents(request: AnyRequest, desk: AtDesk) -> DocumentList:
 )
 async def add_document(
     request: AnyRequest,
-    data: MultipartBody[Upload],
+    data: MultipartBody[Form],
     desk: AtDesk,
 ) -> Job:
-    """Take a file, check that it is what its name says, and add it in a job."""
+    """Take a file, read it, and add what it gives in a job."""
     desk.check_admin(request)
-    stored = await _stored(data.file)
-    try:
-        async with desk.checking:
-            name = await asyncio.to_thread(_checked, desk.assistant.knowledge, data.file.filename, stored)
+    knowledge = desk.assistant.knowledge
+    async with desk.checking:
+        desk.jobs.check_room()
+        try:
+            upload = await knowledge.check(data.file.filename, await data.file.read())
+        except BadUpload as bad:
+            raise Refused(413 if bad.wrong == "too_large" else 422, str(bad)) from None
+        waiting = await asyncio.to_thread(_set_aside, upload)
 
         async def work(advance: Advance) -> list[str]:
-            content = await asyncio.to_thread(stored.read_bytes)
-            await desk.assistant.knowledge.add(name, content, advance)
+            await knowledge.add(await asyncio.to_thread(_taken_up, waiting), advance)
             return []
 
-        return desk.jobs.start(f"add {name}", work, lambda: stored.unlink(missing_ok=True))
-    except BaseException:
-        stored.unlink(missing_ok=True)
-        raise
+        return desk.jobs.start(f"add {upload.name}", work, waiting.close)
 
 
-def _checked(knowledge: KnowledgeBase, filename: str, stored: Path) -> str:
-    """Return the name that the file is kept under. Raises Refused for one that cannot be taken in."""
-    try:
-        return knowledge.check(filename, stored.read_bytes())
-    except BadUpload as bad:
-        raise Refused(413 if bad.wrong == "too_large" else 422, str(bad)) from None
+def _set_aside(upload: Upload) -> IO[bytes]:
+    """Return a file with an upload that waits for its turn. It has no name: a kill leaves nothing of it."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the job
+    pickle.dump(upload, file, protocol=5)
+    return file
 
 
-async def _stored(upload: UploadFile) -> Path:
-    """Return a file of ours with what was uploaded: the upload's own ends with the request."""
-    with tempfile.NamedTemporaryFile(prefix="ragstone-upload-", delete=False) as file:
-        while piece := await upload.read(CHUNK):
-            await asyncio.to_thread(file.write, piece)
-    return Path(file.name)
+def _taken_up(file: IO[bytes]) -> Upload:
+    file.seek(0)
+    upload: Upload = pickle.load(file)  # noqa: S301 - nobody but us has it
+    return upload
 
 
 @delete(
@@ -131,7 +128,19 @@ async def rebuild(request: AnyRequest, desk: AtDesk) -> Job:
 async def read_job(request: AnyRequest, job_id: FromPath[str], desk: AtDesk) -> Job:
     """Give the state of a job; a restart forgets them."""
     desk.check_admin(request)
-    job = desk.jobs.get(job_id)
+    return _job(desk.jobs.get(job_id))
+
+
+@delete(
+    "/v1/jobs/{job_id:str}", status_code=200, summary="Stop a job", responses=fails(404), tags=["documents"]
+)
+async def stop_job(request: AnyRequest, job_id: FromPath[str], desk: AtDesk) -> Job:
+    """Stop a job that waits or runs. Files that it has finished stay; of the one at hand nothing is kept."""
+    desk.check_admin(request)
+    return _job(await desk.jobs.stop(job_id))
+
+
+def _job(job: Job | None) -> Job:
     if job is None:
         raise Refused(404, "there is no such job")
     return job

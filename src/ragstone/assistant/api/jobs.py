@@ -24,12 +24,13 @@ Work = Callable[[Advance], Awaitable[list[str]]]
 class Job(msgspec.Struct, kw_only=True):
     """How far a job is: `done` of `total` in its stage, which are files or the passages of the file at hand.
 
-    errors: what went wrong, a line for each file; the one reason where all of it `failed`.
+    errors: what went wrong, a line for each file; the one reason where all of it `failed`. stopped: by
+    somebody, before it was done.
     """
 
     id: str
     what: str
-    state: Literal["waiting", "running", "done", "failed"] = "waiting"
+    state: Literal["waiting", "running", "done", "failed", "stopped"] = "waiting"
     stage: Stage | None = None
     done: int = 0
     total: int | None = None
@@ -41,23 +42,31 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
         self._turn = asyncio.Lock()
 
-    def start(self, what: str, work: Work, finish: Callable[[], None] = lambda: None) -> Job:
-        """Return a new job, which runs when those before it are done. Raises Refused where too many wait.
-
-        finish: is called when the job is over, also if it never ran.
-        """
+    def check_room(self) -> None:
+        """Check that one more may wait. Raises Refused."""
         if len(self._tasks) >= MOST_WAITING:
             raise Refused(
                 429, f"{MOST_WAITING} jobs wait already: ask again when one is done", Retry_After="30"
             )
+
+    def start(self, what: str, work: Work, finish: Callable[[], None] = lambda: None) -> Job:
+        """Return a new job, which runs when those before it are done. Raises Refused where too many wait.
+
+        finish: is called when the job is over, also if it never ran or there is none.
+        """
+        try:
+            self.check_room()
+        except Refused:
+            finish()
+            raise
         job = Job(id=new_id("job"), what=what)
         self._jobs[job.id] = job
         task = asyncio.create_task(self._run(job, work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[job.id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(job.id))
         task.add_done_callback(lambda _: finish())
         for old in list(self._jobs)[:-MOST_KEPT]:
             del self._jobs[old]
@@ -67,11 +76,23 @@ class Jobs:
         """Return a job, as far as it is."""
         return self._jobs.get(job_id)
 
+    async def stop(self, job_id: str) -> Job | None:
+        """Stop a job, if it waits or runs; return it once it has come to its end, None if there is none."""
+        job, task = self._jobs.get(job_id), self._tasks.get(job_id)
+        if job is not None and task is not None:
+            if not task.cancelling():
+                task.cancel()
+            await asyncio.wait({task})
+            if job.state == "waiting":
+                job.state = "stopped"
+        return job
+
     async def close(self) -> None:
         """Cancel what waits and what runs."""
-        for task in self._tasks:
+        tasks = list(self._tasks.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, job: Job, work: Work) -> None:
         def advance(stage: Stage, done: int, total: int) -> None:  # called in the build's thread
@@ -82,13 +103,22 @@ class Jobs:
             task = asyncio.ensure_future(work(advance))
             try:
                 await asyncio.wait({task})
-            finally:
+            except asyncio.CancelledError:
                 task.cancel()
-            mistake = task.exception()
-            if mistake is None:
-                job.errors, job.state = task.result(), "done"
-                return
-            told = str(mistake) if isinstance(mistake, RagstoneError) else "the server's own log says why"
-            if not isinstance(mistake, RagstoneError):
-                logger.error("%s failed", job.what, exc_info=mistake)
-            job.errors, job.state = [told], "failed"
+                await asyncio.wait({task})
+            _conclude(job, task)
+
+
+def _conclude(job: Job, task: asyncio.Task[list[str]]) -> None:
+    """Note how the work of a job has ended."""
+    if task.cancelled():
+        job.state = "stopped"
+        return
+    mistake = task.exception()
+    if mistake is None:
+        job.errors, job.state = task.result(), "done"
+        return
+    told = str(mistake) if isinstance(mistake, RagstoneError) else "the server's own log says why"
+    if not isinstance(mistake, RagstoneError):
+        logger.error("%s failed", job.what, exc_info=mistake)
+    job.errors, job.state = [told], "failed"

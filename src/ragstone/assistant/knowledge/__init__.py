@@ -2,6 +2,7 @@
 
 from ragstone.assistant.knowledge.entry import Advance, BadUpload, Built, Entry, KnowledgeDown, Placed
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge
+from ragstone.assistant.knowledge.uploads import Upload
 
 __all__ = [
     "Advance",
@@ -11,5 +12,6 @@ __all__ = [
     "KnowledgeBase",
     "KnowledgeDown",
     "Placed",
+    "Upload",
     "open_knowledge",
 ]

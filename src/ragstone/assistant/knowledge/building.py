@@ -2,21 +2,23 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from ragstone.assistant.knowledge.catalogue import Catalogue, FileRow, Stored
-from ragstone.assistant.knowledge.cutting import Embedding, embedded, prepared, tags_of, way_of
+from ragstone.assistant.knowledge.cutting import Embedding, Halted, embedded, prepared, tags_of, way_of
 from ragstone.assistant.knowledge.entry import Advance, Built
 from ragstone.assistant.knowledge.finding import Sighted, found_under, sight
 from ragstone.assistant.knowledge.grouping import Namer, group
 from ragstone.assistant.knowledge.points import Points
+from ragstone.assistant.knowledge.uploads import NICE
 from ragstone.corpus import IngestOptions, Skipped
 from ragstone.corpus.file import Unreadable
-from ragstone.corpus.reading import read_file
+from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.sources import Found
 from ragstone.corpus.tags import Tag
 from ragstone.embedding import Embed
@@ -27,7 +29,7 @@ from ragstone.retrieval.passages import indexed_text
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """Where everything is, and how it is made. uploads: the folder of files that came over HTTP.
-    options: how files are read. reading: held meanwhile, for PDFium is made for one thread."""
+    options: how files are read. most_passages: of one file."""
 
     catalogue: Catalogue
     points: Points
@@ -37,7 +39,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     topics: bool
     uploads: Path
     options: IngestOptions
-    reading: threading.Lock
+    most_passages: int
     namer: Namer | None = None
 
 
@@ -51,29 +53,63 @@ class _Tally(msgspec.Struct):
     n_unchanged: int = 0
 
 
-def build(kept: Kept, roots: Sequence[str], *, anew: bool, stop: threading.Event, advance: Advance) -> Built:
+def build(
+    kept: Kept,
+    roots: Sequence[str],
+    *,
+    anew: bool,
+    stop: threading.Event,
+    advance: Advance,
+    read: Mapping[str, Given] | None = None,
+) -> Built:
     """Make the knowledge base hold what the files of these sources hold; files of other sources stay.
 
     anew: unchanged files are read again too, and a source that is not there any more keeps what it had. Each
     file is one step: whatever ends the build, those that were finished stay, and the next build goes on.
+    read: path -> what that file gives, of those that were read already.
 
-    Raises DataError for a source that there is not, before anything is changed.
+    Raises DataError for a source that there is not, before anything is changed; Halted.
     """
     found, lost = _found(roots, kept.options, anew=anew)
     kept.points.open(repair=True)
     kept.catalogue.remember([root for root in roots if root != str(kept.uploads)])
     embedding = Embedding(kept.embed, stop, advance)
-    step = _Step(kept, embedding, anew=anew)
-    step.tally.skipped += lost
-    n_files, n_done = sum(len(files) for _, files in found), 0
-    advance("files", 0, n_files)
-    for root, files in found:
-        for one in sight(root, files, kept.options):
-            step.take(root, one)
-            n_done += 1
-            advance("files", n_done, n_files)
+    with _reader(kept.options, stop, read or {}) as reader:
+        step = _Step(kept, embedding, reader, anew=anew)
+        step.tally.skipped += lost
+        n_files, n_done = sum(len(files) for _, files in found), 0
+        advance("files", 0, n_files)
+        try:
+            for root, files in found:
+                for one in sight(root, files, kept.options):
+                    embedding.check()
+                    step.take(root, one)
+                    n_done += 1
+                    advance("files", n_done, n_files)
+        except Halted:
+            kept.catalogue.revise()  # searches see what was finished
+            raise
     step.drop_missing([*(root for root, _ in found), str(kept.uploads)])
     return finish(kept, step.tally, embedding, anew=anew)
+
+
+@contextmanager
+def _reader(
+    options: IngestOptions, stop: threading.Event, read: Mapping[str, Given]
+) -> Iterator[Callable[[Sighted], Given]]:
+    """Give what reads the files of a build, in a process that has limits for each; `stop` ends it."""
+    process = ReadingProcess(options, nice=NICE)
+
+    def reader(one: Sighted) -> Given:
+        given = read[one.path] if one.path in read else process.read(one.file, stop=stop)
+        if stop.is_set():
+            raise Halted
+        return given
+
+    try:
+        yield reader
+    finally:
+        process.rest()
 
 
 def _found(
@@ -94,10 +130,13 @@ def _found(
 class _Step:
     """A build under way: the files before it, and what it has met."""
 
-    def __init__(self, kept: Kept, embedding: Embedding, *, anew: bool) -> None:
+    def __init__(
+        self, kept: Kept, embedding: Embedding, reader: Callable[[Sighted], Given], *, anew: bool
+    ) -> None:
         self.tally = _Tally()
         self._kept = kept
         self._embedding = embedding
+        self._reader = reader
         self._anew = anew
         self._way = way_of(kept.identity, kept.tags, kept.options)
         self._before = {file.path: file for file in kept.catalogue.files()}
@@ -139,8 +178,7 @@ class _Step:
 
     def _read(self, one: Sighted, row: FileRow) -> bool:
         """Read a file and hold what it gives; return whether it gave anything."""
-        with self._kept.reading:
-            found = read_file(one.file, self._kept.options)
+        found = self._reader(one)
         documents = [each for each in found if isinstance(each, Document)]
         if not documents:
             self._skip(Skipped(one.path, next(each.reason for each in found if isinstance(each, Skipped))))
@@ -148,12 +186,13 @@ class _Step:
         try:
             documents = prepared(documents, one, self._kept.tags)
             self._check_owners(documents, row)
+            excluded = self._kept.catalogue.excluded()
+            wanted = [document for document in documents if document.id not in excluded]
+            stored, vectors = embedded(wanted, row.identity, self._embedding, self._kept.most_passages)
         except Unreadable as mistake:
             self._skip(Skipped(one.path, str(mistake)))
             return False
-        excluded = self._kept.catalogue.excluded()
-        documents = [document for document in documents if document.id not in excluded]
-        stored, vectors = embedded(documents, row.identity, self._embedding)
+        self._own(documents, row)
         self._put(stored, vectors, row)
         self.tally.skipped += [each for each in found if isinstance(each, Skipped)]
         return True
@@ -163,6 +202,8 @@ class _Step:
             owner = self._owners.get(document.id, row.path)
             if owner != row.path:
                 raise Unreadable(f"the document id {document.id!r} is that of {owner} already: rename one")
+
+    def _own(self, documents: Sequence[Document], row: FileRow) -> None:
         self._owners = {name: path for name, path in self._owners.items() if path != row.path}
         self._owners |= {document.id: row.path for document in documents}
 

@@ -1,5 +1,6 @@
 """A file -> its documents with tags, cut into passages, each with the vector that it is found by."""
 
+import math
 import threading
 import time
 import uuid
@@ -54,13 +55,17 @@ class Embedding:
             return self._embed.n_embedded - self._n_before
         return self._n_texts
 
+    def check(self) -> None:
+        """Raise Halted where it was told to stop."""
+        if self._stop.is_set():
+            raise Halted
+
     def __call__(self, texts: Sequence[str], role: Role) -> Vectors:
         """Return the vectors of texts, some at a time, so that no search waits long. Raises Halted."""
         found: list[Vectors] = []
         n_done = 0
         while n_done < len(texts):
-            if self._stop.is_set():
-                raise Halted
+            self.check()
             began = time.monotonic()
             some = texts[n_done : n_done + self._at_once]
             found.append(self._embed(some, role))
@@ -83,6 +88,20 @@ def way_of(identity: str, tags: Sequence[Tag], options: IngestOptions) -> str:
     listed = [(tag.key, tag.values) for tag in tags]
     decisive = (__version__, identity, SIZE, PERCENTILE, listed, options.tables, options.columns)
     return blake2b(msgspec.json.encode(decisive), digest_size=16).hexdigest()
+
+
+def check_length(documents: Sequence[Document], most_passages: int) -> None:
+    """Raise Unreadable for documents that give more passages than one file may, however they are cut."""
+    n_least = sum(math.ceil(len(document.text) / SIZE) for document in documents)
+    _check_passages(n_least, most_passages)
+
+
+def _check_passages(n_passages: int, most_passages: int) -> None:
+    if n_passages > most_passages:
+        raise Unreadable(
+            f"it gives {n_passages:,} passages or more, and a file may give {most_passages:,}: split it, or "
+            "raise max_passages of [assistant]"
+        )
 
 
 def prepared(documents: Sequence[Document], sighted: Sighted, tags: Sequence[Tag]) -> list[Document]:
@@ -130,9 +149,16 @@ def cut(documents: Sequence[Document], embed: Embed) -> Iterator[tuple[Document,
         yield document, chunks.get(document.id, [])
 
 
-def embedded(documents: Sequence[Document], identity: str, embed: Embed) -> tuple[list[Stored], Vectors]:
-    """Return what there is to be stored of each document, and the vectors of all passages in their order."""
+def embedded(
+    documents: Sequence[Document], identity: str, embed: Embed, most_passages: int
+) -> tuple[list[Stored], Vectors]:
+    """Return what there is to be stored of each document, and the vectors of all passages in their order.
+
+    Raises Unreadable where there are more passages than `most_passages`.
+    """
+    check_length(documents, most_passages)
     found = [(document, chunks) for document, chunks in cut(documents, embed) if chunks]
+    _check_passages(sum(len(chunks) for _, chunks in found), most_passages)
     vectors = embed([indexed_text(chunk) for _, chunks in found for chunk in chunks], "passage")
     stored, first = [], 0
     for document, chunks in found:

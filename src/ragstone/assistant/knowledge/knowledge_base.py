@@ -18,9 +18,10 @@ from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.assistant.knowledge.nearest import Nearest
 from ragstone.assistant.knowledge.points import ASKER, Points
 from ragstone.assistant.knowledge.snapshot import Snapshot, among, passage_of, place_of, take_snapshot
-from ragstone.assistant.knowledge.uploads import FOLDER, check_upload, keeping, safe_name
+from ragstone.assistant.knowledge.uploads import FOLDER, Upload, UploadReader, keeping
 from ragstone.config import AssistantSection
 from ragstone.corpus import IngestOptions
+from ragstone.corpus.parallel import Given
 from ragstone.corpus.tags import Tag
 from ragstone.corpus.tokens import tokenize
 from ragstone.embedding import Embed, Embedder, Gathered, Vectors
@@ -79,7 +80,7 @@ def open_knowledge(
         topics=section.topics,
         uploads=Path(root_of(folder / FOLDER)),
         options=options,
-        reading=threading.Lock(),
+        most_passages=section.max_passages,
         namer=namer,
     )
     return KnowledgeBase(kept)
@@ -98,6 +99,7 @@ class KnowledgeBase:
         self._loading = threading.Lock()
         self._taken: Snapshot | None = None
         self._nearest = Nearest(kept.points)
+        self.check = UploadReader(kept.options, kept.most_passages)
         self._gathered = Gathered(kept.embed) if isinstance(kept.embed, Embedder) else None
 
     async def close(self) -> None:
@@ -105,6 +107,7 @@ class KnowledgeBase:
         for stop in self._stops:
             stop.set()
         await asyncio.to_thread(self._writer.shutdown, wait=True, cancel_futures=True)
+        await asyncio.to_thread(self.check.close)
         self._kept.points.close()
         self._kept.catalogue.close()
 
@@ -265,35 +268,26 @@ class KnowledgeBase:
 
         return await self._change(work)
 
-    async def add(self, name: str, content: bytes, advance: Advance = silent) -> Built:
-        """Keep a file under its name in the store, in place of one of that name, and take it in.
+    async def add(self, upload: Upload, advance: Advance = silent) -> Built:
+        """Keep a file that `check` has read under its name in the store, and take in what it gave.
 
-        Raises BadUpload for a name that cannot be, a file that is empty, too large or not what its ending
-        says, that cannot be read, or whose document ids are taken: then nothing has changed.
+        It comes in place of one of that name. Raises BadUpload where its document ids are taken, or it gives
+        too many passages: then, and where it is stopped, nothing has changed.
         """
-        safe = safe_name(name)
 
         def work(stop: threading.Event) -> Built:
-            self.check(name, content)
             self._kept.points.check()
-            path = str(self._kept.uploads / safe)
+            path = str(self._kept.uploads / upload.name)
             if self._kept.catalogue.readmit(path):
                 self._kept.catalogue.drop_file(path)
-            with keeping(self._kept.uploads, safe, content):
-                built = self._build([], stop, advance)
+            with keeping(self._kept.uploads, upload.name, upload.content):
+                built = self._build([], stop, advance, read={path: upload.given})
                 wrong = [one.reason for one in built.skipped if one.path == path]
-                if wrong and f"{FOLDER}/{safe}" not in [*built.new, *built.changed]:
-                    raise BadUpload("unreadable", f"{safe}: {wrong[0]}.")
+                if wrong and f"{FOLDER}/{upload.name}" not in [*built.new, *built.changed]:
+                    raise BadUpload("unreadable", f"{upload.name}: {wrong[0]}.")
             return built
 
         return await self._change(work)
-
-    def check(self, name: str, content: bytes) -> str:
-        """Return the name that `add` would keep a file under; it is read for that. Raises BadUpload."""
-        safe = safe_name(name)
-        with self._kept.reading:
-            check_upload(safe, content, self._kept.options)
-        return safe
 
     async def remove(self, document_id: str) -> bool:
         """Take a document out; return whether there was one of that id.
@@ -349,10 +343,16 @@ class KnowledgeBase:
             self._stops.discard(stop)
 
     def _build(
-        self, roots: Sequence[str], stop: threading.Event, advance: Advance, *, anew: bool = False
+        self,
+        roots: Sequence[str],
+        stop: threading.Event,
+        advance: Advance,
+        *,
+        anew: bool = False,
+        read: Mapping[str, Given] | None = None,
     ) -> Built:
         """Build from these sources and the uploads, one of which may have been cut short."""
         uploads = self._kept.uploads
         uploaded = uploads.is_dir() and any(not path.name.startswith(".") for path in uploads.iterdir())
         every = [*roots, str(uploads)] if uploaded else list(roots)
-        return build(self._kept, every, anew=anew, stop=stop, advance=advance)
+        return build(self._kept, every, anew=anew, stop=stop, advance=advance, read=read)

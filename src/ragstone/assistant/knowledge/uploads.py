@@ -1,25 +1,34 @@
 """Files that come over HTTP: what they may be called, what they must be, where they are kept."""
 
+import asyncio
 import os
+import threading
 import unicodedata
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
+from ragstone.assistant.knowledge.cutting import Halted, check_length
 from ragstone.assistant.knowledge.entry import BadUpload
 from ragstone.corpus import READERS, IngestOptions, Skipped
-from ragstone.corpus.file import File
-from ragstone.corpus.parallel import read_guarded
-from ragstone.corpus.reading import CONVERTED, read_file
+from ragstone.corpus.file import File, Unreadable
+from ragstone.corpus.options import Limits
+from ragstone.corpus.parallel import Given, ReadingProcess
+from ragstone.corpus.reading import CONVERTED, PACKED
 from ragstone.corpus.sources import ARCHIVE
 from ragstone.errors import DataError
+from ragstone.records import Document
 
 FOLDER = "uploads"
 MOST_BYTES_OF_NAME = 150  # file systems take 255, and a name gets an ending while it is written
-HARMLESS_BYTES = 200_000
 HEAD = 1024  # bytes in which a file says what it is
+NICE = 10  # how far what reads for a server stands back for its answers
+IDLE_S = 60.0  # after so long without an upload the process that reads them ends
+LIMITS = Limits()
 
-_PACKED = (".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm")
 _SAYS = {
     b"%PDF-": "a PDF file",
     b"PK\x03\x04": "a ZIP archive or an Office file",
@@ -48,9 +57,61 @@ def safe_name(name: str) -> str:
     return kept
 
 
-def check_upload(name: str, content: bytes, options: IngestOptions) -> None:
-    """Raise BadUpload unless a file of this name with this content gives a document."""
-    file = File(Path(name), f"{FOLDER}/{name}", content)
+class Upload(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that may be taken in: the name that it is kept under, its bytes, and what it gives."""
+
+    name: str
+    content: bytes
+    given: Given
+
+
+class UploadReader:
+    """Reads uploads, one at a time, in a process that may take so much for each and ends when there is none.
+
+    Only there: no byte of an upload is parsed in the server.
+    """
+
+    def __init__(self, options: IngestOptions, most_passages: int) -> None:
+        self._options = options
+        self._most_passages = most_passages
+        self._process = ReadingProcess(options, nice=NICE)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ragstone-upload")
+        self._idle: asyncio.TimerHandle | None = None
+
+    async def __call__(self, name: str, content: bytes) -> Upload:
+        """Return what a file of this name gives. Raises BadUpload. Cancelled, the reading ends."""
+        name = safe_name(name)
+        _check_kind(name, content, self._options)
+        file, stop = File(Path(name), f"{FOLDER}/{name}", content), threading.Event()
+        loop = asyncio.get_running_loop()
+        if self._idle is not None:
+            self._idle.cancel()
+        try:
+            given = await loop.run_in_executor(self._thread, self._process.read, file, LIMITS, stop)
+        finally:
+            stop.set()
+            self._idle = loop.call_later(IDLE_S, self._thread.submit, self._process.rest)
+        documents = [one for one in given if isinstance(one, Document)]
+        if not documents:
+            reason = next(one.reason for one in given if isinstance(one, Skipped))
+            raise BadUpload("unreadable", f"{name}: {reason}.")
+        try:
+            check_length(documents, self._most_passages)
+        except Unreadable as mistake:
+            raise BadUpload("too_large", f"{name}: {mistake}.") from None
+        return Upload(name=name, content=content, given=given)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._idle is not None:
+            self._idle.cancel()
+        self._process.end()
+        self._thread.shutdown()
+        self._process.close()
+
+
+def _check_kind(name: str, content: bytes, options: IngestOptions) -> None:
+    """Raise BadUpload for a file that is empty, too long, or not what its ending says."""
     if len(content) > options.max_file_mb * 1_000_000:
         raise BadUpload(
             "too_large",
@@ -59,21 +120,12 @@ def check_upload(name: str, content: bytes, options: IngestOptions) -> None:
     _check_ending(name)
     if not content.strip():
         raise BadUpload("unreadable", f"{name}: the file is empty.")
-    other = _disguised(file.path.suffix.lower(), content[:HEAD])
+    ending = Path(name).suffix
+    other = _disguised(ending.lower(), content[:HEAD])
     if other:
         raise BadUpload(
-            "unsupported",
-            f"{name}: its name says {file.path.suffix}, but it is {other}. Rename or convert it.",
+            "unsupported", f"{name}: its name says {ending}, but it is {other}. Rename or convert it."
         )
-    found = read_guarded(file, options) if _may_harm(file, content) else read_file(file, options)
-    if all(isinstance(one, Skipped) for one in found):
-        reason = next(one.reason for one in found if isinstance(one, Skipped))
-        raise BadUpload("unreadable", f"{name}: {reason}.")
-
-
-def _may_harm(file: File, content: bytes) -> bool:
-    """Return whether a file may take much more memory or time than it is long, or crash a library."""
-    return file.path.suffix.lower() in (".pdf", *_PACKED) or len(content) > HARMLESS_BYTES
 
 
 def _check_ending(name: str) -> None:
@@ -94,7 +146,7 @@ def _disguised(ending: str, head: bytes) -> str | None:
     """Return what a file is that is not what its ending says; None where nothing speaks against it."""
     if ending == ".pdf":
         return None if b"%PDF-" in head else _said(head) or "no PDF file"
-    if ending in _PACKED:
+    if ending in PACKED:
         return None if head.startswith(b"PK\x03\x04") else _said(head) or "no Office file"
     return _said(head)
 
@@ -117,7 +169,7 @@ def keeping(folder: Path, name: str, content: bytes) -> Iterator[None]:
         ) from None
     try:
         yield
-    except BadUpload:
+    except (BadUpload, Halted):
         if before is None:
             path.unlink(missing_ok=True)
         else:

@@ -1,0 +1,19 @@
+"""Files are read in this process, which starts sooner; `processes` has a test use real ones."""
+
+import pytest
+from tests.support.knowledge import ReadHere
+
+from ragstone.assistant.knowledge import building, uploads
+from ragstone.corpus.parallel import ReadingProcess
+
+
+@pytest.fixture(autouse=True)
+def _reading_here(monkeypatch):
+    for module in (building, uploads):
+        monkeypatch.setattr(module, "ReadingProcess", ReadHere)
+
+
+@pytest.fixture
+def processes(monkeypatch, _reading_here):
+    for module in (building, uploads):
+        monkeypatch.setattr(module, "ReadingProcess", ReadingProcess)
