@@ -53,7 +53,7 @@ def test_an_upload_that_waits_has_no_file_that_a_kill_could_leave(client, script
     scripted.knowledge.gate = asyncio.Event()
     jobs = [upload(client).json()["id"] for _ in range(2)]
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
-    assert [client.delete(f"/v1/jobs/{one}").json()["state"] for one in jobs] == ["stopped"] * 2
+    assert [client.post(f"/v1/jobs/{one}/stop").json()["state"] for one in jobs] == ["stopped"] * 2
 
 
 def test_a_document_is_removed_in_a_job_whatever_its_name(client):
@@ -145,7 +145,7 @@ def test_only_administrators_see_and_change_documents(open_client):
         ("DELETE", "/v1/documents/x"),
         ("POST", "/v1/documents/rebuild"),
         ("GET", "/v1/jobs/x"),
-        ("DELETE", "/v1/jobs/x"),
+        ("POST", "/v1/jobs/x/stop"),
     ):
         assert client.request(method, path, headers=key("ben")).status_code == 403
     assert upload(client, headers=key("ben")).status_code == 403
@@ -158,19 +158,19 @@ def test_without_admin_keys_every_key_may(open_client):
 
 
 def test_an_unknown_job_is_not_there(client):
-    assert client.get("/v1/jobs/job-0").status_code == client.delete("/v1/jobs/job-0").status_code == 404
+    assert client.get("/v1/jobs/job-0").status_code == client.post("/v1/jobs/job-0/stop").status_code == 404
 
 
 def test_a_job_is_stopped_whether_it_runs_or_waits(client, scripted):
     scripted.knowledge.gate = asyncio.Event()
     first, second, third = (upload(client, f"{n}.txt").json()["id"] for n in range(3))
-    stopped = [client.delete(f"/v1/jobs/{one}") for one in (second, first)]
+    stopped = [client.post(f"/v1/jobs/{one}/stop") for one in (second, first)]
     assert [(one.status_code, one.json()["state"]) for one in stopped] == [(200, "stopped")] * 2
     scripted.knowledge.gate = None
     assert finished(client, client.post("/v1/documents/rebuild"))["state"] == "done"
     assert client.get(f"/v1/jobs/{third}").json()["state"] == "done"
     assert ids(client) == ["guides/maïs.pdf", "2.txt"]
-    assert client.delete(f"/v1/jobs/{third}").json()["state"] == "done"
+    assert client.post(f"/v1/jobs/{third}/stop").json()["state"] == "done"
 
 
 async def test_a_job_that_is_stopped_lets_go_before_the_next_one_begins():

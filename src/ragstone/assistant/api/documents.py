@@ -131,8 +131,12 @@ async def read_job(request: AnyRequest, job_id: FromPath[str], desk: AtDesk) -> 
     return _job(desk.jobs.get(job_id))
 
 
-@delete(
-    "/v1/jobs/{job_id:str}", status_code=200, summary="Stop a job", responses=fails(404), tags=["documents"]
+@post(
+    "/v1/jobs/{job_id:str}/stop",
+    status_code=200,
+    summary="Stop a job",
+    responses=fails(404),
+    tags=["documents"],
 )
 async def stop_job(request: AnyRequest, job_id: FromPath[str], desk: AtDesk) -> Job:
     """Stop a job that waits or runs. Files that it has finished stay; of the one at hand nothing is kept."""
