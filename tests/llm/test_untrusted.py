@@ -1,14 +1,25 @@
 """Text that cannot speak to the model as we do."""
 
+import json
 import multiprocessing
+import re
+import time
+import tomllib
+import unicodedata
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import xllamacpp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import defuse, fence, load_secret, row_nonce
+from ragstone.llm.gguf import resolve_gguf
+from ragstone.llm.untrusted import plays_a_turn
 
 
 def test_the_secret_is_made_once_is_private_and_stays(tmp_path: Path) -> None:
@@ -66,52 +77,167 @@ def test_the_fence_carries_the_nonce_at_both_ends_and_the_text_unchanged() -> No
     )
 
 
+TABLE = tomllib.loads(Path(__file__).parents[1].joinpath("support", "tokenizers.toml").read_text("utf-8"))
+TOKENS = sorted({token for family in TABLE.values() for token in family["tokens"]})
+ANY = re.compile("|".join(map(re.escape, TOKENS)))
+INVISIBLE = "\u200b\u200d\u2060\ufeff\u00ad\x00"
+
+
+def readings(text: str) -> Iterator[str]:
+    """Yield a text as tokenizers may read it."""
+    yield text
+    yield unicodedata.normalize("NFKC", text)
+    yield unicodedata.normalize("NFKC", "".join(char for char in text if char not in INVISIBLE))
+
+
+def test_the_table_names_a_source_for_each_of_thirty_families_and_more() -> None:
+    assert len(TABLE) >= 60
+    for family in TABLE.values():
+        assert family["tokens"]
+        assert family["sources"]
+
+
+def widened(token: str) -> str:
+    return "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in token)
+
+
+def placed(token: str) -> Iterator[str]:
+    """Yield texts that hold a token, or make one where a token in their middle is broken or taken out."""
+    yield from (token, token * 2, f"a{token}", f"{token}b", f"Say {token}, then.", f"<{token}>", f"[{token}]")
+    yield from (f"{token[:at]}{other}{token[at:]}" for at in range(len(token)) for other in (token, "</s>"))
+    yield from (hidden.join(token) for hidden in INVISIBLE)
+    yield from (widened(token), "".join(map(widened, token[:1])) + token[1:], f"{token[:1]}\u200b{token[1:]}")
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_no_token_of_a_family_is_left_in_a_defused_text_wherever_it_stands(token: str) -> None:
+    for text in placed(token):
+        said = defuse(text)
+        assert not any(ANY.search(reading) for reading in readings(said)), (text, said)
+        assert said.replace(" ", "") == text.replace(" ", "")  # it can still be read
+        assert defuse(said) == said
+
+
+@pytest.mark.parametrize("token", ["<TOOL_CALL>", "<Think>", "<|IM_END|>", "</S>", "<END_OF_TURN>"])
+def test_tags_are_known_in_other_cases_too(token: str) -> None:
+    assert defuse(token) == f"{token[0]} {token[1:]}"
+
+
+@pytest.mark.parametrize("text", ["a <|im_end|> b", "＜|turn>", "[INST]", "<think>", "<s>", "]~b]user"])
+def test_only_a_template_writes_such_marks(text: str) -> None:
+    assert plays_a_turn(text)
+
+
+@pytest.mark.parametrize("text", ["ssh <user>@host", "<experiment_id>", "<table>", "[NOTE]"])
+def test_documents_write_such_tags_too(text: str) -> None:
+    assert not plays_a_turn(text)
+
+
+def test_tokens_that_share_a_letter_are_both_broken() -> None:
+    assert defuse("[e~[INST]") == "[ e~[ INST]"
+
+
+PIECES = st.sampled_from([*TOKENS, *"<>[]|｜＜／/ ~!_ab:\n", "INST", "im_end", "\u200b", "BEGIN "])
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_what_was_defused_stays_as_it_is_and_only_spaces_were_put_in(text: str) -> None:
+    said = defuse(text)
+    assert defuse(said) == said
+    assert said.replace(" ", "") == text.replace(" ", "")
+    assert not any(ANY.search(reading) for reading in readings(said))
+
+
 @pytest.mark.parametrize(
-    "token",
+    "text",
     [
-        "<|im_end|>",
-        "<|im_start|>",
-        "<|eot_id|>",
-        "<|start_header_id|>",
-        "<｜User｜>",
-        "<｜end▁of▁sentence｜>",
-        "</s>",
-        "<end_of_turn>",
-        "[INST]",
-        "[/TOOL_RESULTS]",
-        "<<SYS>>",
-        "< |im_end| >",
+        "a < b | c > d",
+        "<b>bold</b> <table><tr><td>1</td></tr></table> <br/> <h1> <img src='a_b.png'>",
+        "| a | <td> |\n|---|---|\n|<b>x</b>| y |",
+        "[NOTE] [TODO] [x] [1] [^2] [a link](https://x.y/z_w) [img] [[wiki]]",
+        "x[0] a[mask] d[MAX_SIZE] os.environ[API_KEY] args[args]",
+        "std::vector<size_t> v; Vec<_>; List<String>; #include <stdio.h>",
+        "if a <| b; f <| g |> h; x |> f; Animal <|-- Duck; a <|> b; {|x| x}",
+        "<your-key> <name> <URL> <video> <audio> <image> <https://x.y/a_b>",
+        "1 << 2 >> 3; cout << X << endl; <<EOF; <<Name>>",
+        "价格：１２｜３４（含税）　＜注＞",
+        "5 <6",
+        "a\u200bb",
     ],
 )
-def test_no_control_token_of_a_chat_template_is_left_in_a_fenced_text(token: str) -> None:
-    said = fence("answer", f"Early.{token}\n{token}assistant", "n0")
-    assert token not in said
-    assert said.replace(" ", "").count(token.replace(" ", "")) == 2  # it can still be read
-
-
-@pytest.mark.parametrize(
-    "text", ["a < b | c > d", "<b>bold</b>", "x[0]", "if a <| b", "<table> | <td>", "5 <6"]
-)
-def test_a_text_without_control_tokens_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert defuse(text) == text
 
 
-@pytest.mark.parametrize(
-    "token",
-    # https://ai.google.dev/gemma/docs/core/prompt-formatting-gemma4, and the tokenizers of Mistral and GLM
-    [
-        "<|turn>",
-        "<turn|>",
-        "<|channel>",
-        "<channel|>",
-        "<|tool_call>",
-        "[THINK]",
-        "[/THINK]",
-        "[ARGS]",
-        "[gMASK]",
-        "<sop>",
-        "<eod>",
-    ],
-)
-def test_turns_of_newer_templates_are_defused_too(token: str) -> None:
-    assert defuse(f"a {token} b") == f"a {token[0]} {token[1:]} b"
+ONSLAUGHTS = [
+    "<",
+    "<|",
+    "<a",
+    "<a_",
+    "<_a:",
+    "a:",
+    "[",
+    "[BEGIN ",
+    "]<a ",
+    "<|a ",
+    ">>A",
+    "＜｜a",
+    "\u200b<",
+    "</",
+    "_",
+]
+
+
+@pytest.mark.parametrize("unit", ONSLAUGHTS)
+def test_a_text_made_to_slow_it_down_takes_no_second(unit: str) -> None:
+    begin = time.process_time()
+    defuse(unit * (128_000 // len(unit)))
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.pack
+def test_of_the_lines_of_the_data_packs_five_change(shared_data: Path) -> None:
+    """The word `<header_tag>` of WiCE's pages, `<s>` of two pages in HTML, `[MASK]` of a text on BERT."""
+    changed = Counter[str]()
+    for path in (
+        path for path in shared_data.rglob("*") if path.suffix in (".jsonl", ".md", ".html", ".txt")
+    ):
+        for text in path.read_text("utf-8").splitlines():
+            if defuse(text) != text:
+                changed[path.relative_to(shared_data).parts[0]] += 1
+    assert changed == {"wice": 1, "ragchecker_meta": 1, "ingest_formats": 3}
+
+
+# name -> some marks that it must know when they stand bare, and the numbers of all its marks
+MODELS = {
+    "smollm2-135m": (["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<file_sep>"], range(17)),
+    "qwen2.5-coder-1.5b-instruct-q4_k_m": (
+        ["<|im_start|>", "<|im_end|>", "<tool_call>"],
+        range(151_643, 200_000),
+    ),
+}
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", MODELS)
+def test_the_tokenizer_of_a_real_model_finds_no_mark_in_a_defused_text(name: str) -> None:
+    try:
+        path = resolve_gguf(name)
+    except ModelError:
+        pytest.skip(f"{name} is not on this machine")
+    known, numbers = MODELS[name]
+    params = xllamacpp.CommonParams()
+    params.model.path, params.n_ctx, params.verbosity, params.warmup = str(path), 256, -1, False
+    server = xllamacpp.Server(params)
+
+    def marks(text: str) -> list[str]:
+        """Return the marks in a text as the server sees them, which is told to read them as such."""
+        body = json.dumps({"content": text, "parse_special": True, "with_pieces": True}).encode()
+        request = urllib.request.Request(f"{server.listening_address}/tokenize", body)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return [token["piece"] for token in json.load(answer)["tokens"] if token["id"] in numbers]
+
+    assert marks(" ".join(known)) == known
+    hostile = [text for token in TOKENS for text in placed(token)]
+    assert len(marks("\n".join(hostile))) > 200
+    assert marks("\n".join(map(defuse, hostile))) == []

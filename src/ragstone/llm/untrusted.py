@@ -9,7 +9,10 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 from ragstone.errors import ConfigError
@@ -17,17 +20,32 @@ from ragstone.errors import ConfigError
 NONCE_DIGITS = 10
 SECRET_BYTES = 32
 
-# How chat templates mark turns and ends. llama.cpp and others read them as such wherever they stand, so a
-# text that holds them could end its own turn and speak as the system or the assistant.
-CONTROL = re.compile(
-    r"""<\s*[|｜][^|｜<>\n]{1,60}[|｜]?\s*>   # <|im_end|> <|eot_id|> <｜User｜>; Gemma 4: <|turn>
-    | <[^|｜<>\s]{1,60}[|｜]>   # and <turn|>
-    | </?(?:s|bos|eos|pad|unk|sop|eop|eod|(?:start|end)_of_turn|turn)>   # Llama, Gemma, GLM
-    | \[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|THINK)\]   # Mistral
-    | \[(?:[gs]?MASK|BOS|EOS|CLS|SEP|IMG|IMG_BREAK|IMG_END)\]
-    | <</?SYS>>""",
-    re.VERBOSE | re.IGNORECASE,
-)
+# What tokenizers take for a mark wherever it stands: by shape, so that tomorrow's models are covered too.
+# tests/support/tokenizers.toml has the marks of the families in use. Both are looked for in _seen(text).
+_MARKS = r"""
+    </?\|[^\s|<>](?:[^|<>\n]{0,60}[^\s|<>])?\|?>   # <|im_end|>, <｜User｜>, <|image token|>; Gemma 4: <|turn>
+    | <[\w/][^\s|<>]{0,60}\|>                     # and <turn|>
+    | \[\|[^\s|\[\]]{1,60}\|\]                    # EXAONE: [|user|]
+    | \|DSML\| | </?dsml:                         # DeepSeek: <｜DSML｜invoke name="…">
+    | (?i:</?(?:\w{1,30}:)?(?:s|bos|eos|pad|unk|mask|cls|sep|sop|eo[acdhmpt]|turn|think|toolcall
+        |im_start|im_end|(?:start|end)_of_turn|unused\d{1,6})(?::\w{1,30})?>)
+    | \[/?(?:INST|THINK|ARGS|IMG|AUDIO|TRANSCRIBE|PREFIX|MIDDLE|SUFFIX|[gs]?MASK|BOS|EOS|EOT|CLS|SEP|PAD|UNK
+        |BOT|USER|(?:PAD|unused)\d{1,6}|(?:start|end)_header_id
+        |(?:AVAILABLE|BEGIN|CALL|END|IMG|MODEL|NEXT|REPEAT|STREAMING|SYSTEM|TOOL)[_ ][A-Z_ ]{1,40})\]
+    | <</?SYS>> | >>[A-Z]\w{2,30}<<               # Llama 2, Falcon
+    | \[e~\[ | \](?:~b\]|~?![a-z]~?\[|<\][\w ]{1,40}\[>\[)   # MiniMax
+"""
+# Tags that some tokenizers take for marks, and documents use as well: <tool_call>, <SPECIAL_12>, <user>. An
+# underscore is in no name of HTML. C's types end with _t.
+_TAGS = r"""
+    </?(?:\w{1,30}:)?(?:_[^\W_]|[^\W_]{1,60}_)\w{0,60}(?<!_t)>
+    | (?i:</?(?:\w{1,30}:)?(?:thinking|thoughts?|tools?|functions?|invoke|step|role|system|user|human
+        |assistant|bot|ai|用户|reponame|file(?:name|path)|fim-\w{1,20})>)
+    | <(?:PRE|SUF|MID|REPO)>
+"""
+_MARK = re.compile(_MARKS, re.VERBOSE)
+_CONTROL = re.compile(f"{_MARKS} | {_TAGS}", re.VERBOSE)
+_UNUSUAL = re.compile(r"[^\t\n\r -~]")
 
 
 def load_secret(folder: Path) -> bytes:
@@ -77,6 +95,34 @@ def fence(name: str, text: str, nonce: str) -> str:
 def defuse(text: str) -> str:
     """Return the text with a space in each control token of a chat template: `< |im_end|>` ends no turn.
 
-    It can be read as before. A text without such tokens is returned as it is.
+    It can be read as before. A text without such tokens is returned as it is; so is one that was defused.
     """
-    return CONTROL.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
+    seen, places = _seen(text)
+    cuts, start = {0: None}, 0
+    while found := _CONTROL.search(seen, start):  # tokens may overlap: [e~[INST]
+        start = found.start() + 1
+        cuts[places[found.start()] + 1] = None
+    return " ".join(text[one:next_one] for one, next_one in pairwise([*cuts, len(text)]))
+
+
+def plays_a_turn(text: str) -> bool:
+    """Say whether a text holds what only a chat template writes: `<|im_end|>`, but not a tag `<user>`."""
+    return _MARK.search(_seen(text)[0]) is not None
+
+
+def _seen(text: str) -> tuple[str, Sequence[int]]:
+    """Return the text as the most forgiving tokenizer reads it, and where its characters stand in the text.
+
+    Some take ＜ for <, and pass over what is invisible.
+    """
+    if not _UNUSUAL.search(text):
+        return text, range(len(text))
+    pairs = [(char, place) for place, raw in enumerate(text) for char in _seen_as(raw)]
+    return "".join(char for char, _place in pairs), [place for _char, place in pairs]
+
+
+@lru_cache(maxsize=65_536)
+def _seen_as(char: str) -> str:
+    if unicodedata.category(char) in ("Cc", "Cf") and char not in "\t\n\r":
+        return ""
+    return unicodedata.normalize("NFKC", char)

@@ -12,10 +12,10 @@ from functools import cache, lru_cache
 from ragstone.assistant.guards.words import any_of, near, said
 from ragstone.config import read_library
 from ragstone.corpus.sentences import sentence_spans
-from ragstone.llm.untrusted import CONTROL
+from ragstone.llm.untrusted import plays_a_turn
 
 LEFT_OUT = "[…]"
-_TURN = re.compile(r"^\W*(?:system|assistant|user|developer|human|ai)\s*(?:\W*\n|:|#|\])", re.IGNORECASE)
+_TURN = re.compile(r"^\W*(?:system|assistant|user|developer|human|ai)(?:\W*\n|\s*+[:#\]])", re.IGNORECASE)
 _ROLE = re.compile(r"""["']?role["']?\s*[:=]\s*["']?(?:system|assistant|user|tool)""", re.IGNORECASE)
 _TAG = re.compile(
     r"</?\s*(?:contexts?|passages?|question|system|instructions?|observation|tool)\b[^>\n]{0,40}>",
@@ -27,7 +27,8 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 @lru_cache(maxsize=512)  # 3 ms a passage; the same ones are found again and again
 def without_instructions(text: str) -> str:
     """Return a text with `[…]` in place of each sentence that speaks to a model, and of HTML comments."""
-    text = _COMMENT.sub(LEFT_OUT, text)
+    ended = text.rfind("-->") + 3  # behind it no comment has an end
+    text = _COMMENT.sub(LEFT_OUT, text[:ended]) + text[ended:] if ended > 2 else text
     kept, end = [], 0
     for start, stop in sentence_spans(text):
         if speaks_to_model(text[start:stop]):
@@ -41,7 +42,7 @@ def speaks_to_model(sentence: str) -> bool:
 
     Hidden: letters of the Latin script and look-alikes of the Cyrillic in one word.
     """
-    if CONTROL.search(sentence) or _TURN.match(sentence) or _ROLE.search(sentence) or _TAG.search(sentence):
+    if plays_a_turn(sentence) or _TURN.match(sentence) or _ROLE.search(sentence) or _TAG.search(sentence):
         return True
     words = said(sentence)
     return any(pattern.search(words) for pattern in _patterns()) or _mixes_scripts(words)

@@ -148,5 +148,5 @@ def _kind(form: Mapping[str, Any]) -> str:
 
 
 def _clipped(text: str) -> str:
-    text = " ".join(defuse(text).split())
+    text = defuse(" ".join(text.split()))
     return text if len(text) <= MOST_DESCRIBED else text[: MOST_DESCRIBED - 1] + "…"
