@@ -220,11 +220,18 @@ def served(scripted: Scripted, serve: ServeSection, folder: Path, **options) -> 
     """Give the address of a server in a thread of this process."""
     import uvicorn
 
+    from ragstone.web.connections import limited
     from ragstone.web.serving import address_of, listen
 
     bound = listen("127.0.0.1", 0)
     app = create_app(scripted.assistant(), serve, folder=folder, **options)
-    config = uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=5)
+    config = uvicorn.Config(
+        app,
+        http=limited(serve.max_connections),
+        log_level="error",
+        lifespan="on",
+        timeout_graceful_shutdown=5,
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[bound])), daemon=True)
     thread.start()

@@ -25,6 +25,7 @@ class ServeSection(Section, frozen=True, kw_only=True):
     requests_per_minute: Positive = 120
     max_question_kb: Positive = 32
     max_upload_mb: Positive = 50
+    max_connections: Positive = 1000
     cors_origins: list[str] = []
     keep_days: Positive = 30
     public_url: Annotated[str, msgspec.Meta(pattern=r"^https?://[^/?#@\s]+/?$")] | None = None

@@ -89,6 +89,7 @@ async def serve_project(
     try:
         import uvicorn
 
+        from ragstone.web.connections import limited
         from ragstone.web.side_by_side import side_by_side
         from ragstone.web.workbench.app import create_workbench
     except ImportError:
@@ -97,6 +98,8 @@ async def serve_project(
     app = side_by_side(create_workbench(settings), chat)
     config = uvicorn.Config(
         app,
+        http=limited(settings.serve.max_connections),
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -1,14 +1,11 @@
 """Who gets in: keys, limits, sizes, hosts and origins; and the headers of every response."""
 
-import socket
 
 import pytest
 from litestar import get
-from tests.support.served_assistant import KEYS, ask, key, served
+from tests.support.served_assistant import KEYS, ask, key
 
-from ragstone.assistant.api import body, gate
 from ragstone.assistant.api.gate import is_loopback
-from ragstone.config.serve import ServeSection
 from ragstone.errors import ConfigError
 
 TOO_LARGE = "the request is larger than is taken: send less at once"
@@ -220,15 +217,3 @@ def test_what_is_too_large_or_of_another_method_says_what_to_do(client):
     assert "see the header Allow" in client.put("/v1/feedback").json()["detail"]
     response = client.post("/v1/feedback", content=parts())
     assert (response.status_code, response.json()["detail"]) == (413, TOO_LARGE)
-
-
-def test_a_body_that_stops_to_come_is_given_up(scripted, tmp_path, monkeypatch):
-    monkeypatch.setattr(body, "QUIET_S", 0.05)
-    monkeypatch.setattr(gate, "DRAIN_S", 0.05)
-    head = b"POST /v1/feedback HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n{"
-    with served(scripted, ServeSection(), tmp_path) as url:
-        address = ("127.0.0.1", int(url.rpartition(":")[2]))
-        for n_bytes, status in ((100, b" 408 "), (10_000_000, b" 413 ")):
-            with socket.create_connection(address, timeout=5) as client:
-                client.sendall(head % n_bytes)
-                assert status in client.recv(1000)

@@ -1,16 +1,10 @@
-"""What comes of a body that cannot be read, or that does not come."""
+"""What comes of a body that cannot be read."""
 
-import asyncio
 from typing import Any
 
 from litestar import Request
-from litestar.types import Receive
-from litestar.types.asgi_types import ReceiveMessage
 
 from ragstone.assistant.api.problems import Refused
-
-QUIET_S = 30.0
-"""After so long without a byte of its body a request is given up."""
 
 
 class JsonRequest(Request[Any, Any, Any]):
@@ -24,25 +18,3 @@ class JsonRequest(Request[Any, Any, Any]):
             raise Refused(400, "the body is no UTF-8: encode it so") from None
         except RecursionError:
             raise Refused(400, "the body is nested too deeply to be read") from None
-
-
-def patient(receive: Receive, quiet_s: float | None = None) -> Receive:
-    """Return what receives a request, and raises Refused where its body stops to come; default QUIET_S."""
-    coming = True
-
-    async def received() -> ReceiveMessage:
-        nonlocal coming
-        if not coming:  # from now on it waits for the client to hang up
-            return await receive()
-        try:
-            async with asyncio.timeout(QUIET_S if quiet_s is None else quiet_s):
-                message = await receive()
-        except TimeoutError:
-            coming = False
-            raise Refused(
-                408, "the rest of the request did not come: send it again", Connection="close"
-            ) from None
-        coming = bool(message.get("more_body", False))
-        return message
-
-    return received

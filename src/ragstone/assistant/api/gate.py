@@ -11,7 +11,6 @@ import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from ragstone.assistant.api.body import patient
 from ragstone.assistant.api.desk import NEEDS_KEY, Desk
 from ragstone.assistant.api.keys import as_bearer, name_of
 from ragstone.assistant.api.limits import Limits
@@ -91,7 +90,7 @@ def gated(app: ASGIApp, desk: Desk, methods: Mapping[str, Sequence[str]]) -> ASG
             if turned is not None:
                 await _turn_away(scope, headers, turned, receive, guarded)
             else:
-                await app(scope, patient(receive), guarded)
+                await app(scope, receive, guarded)
         finally:
             if work := scope["state"].get("work"):
                 work.cancel()

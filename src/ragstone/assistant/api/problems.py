@@ -53,6 +53,10 @@ PLAINLY = {
 }
 """What to say where Litestar only names the status."""
 
+GONE = "client disconnected prematurely"
+"""What Litestar says where a body did not come to its end."""
+LATE = "the rest of the request did not come: send it again"
+
 OF_OPENAI = {
     401: "authentication_error",
     403: "permission_error",
@@ -83,6 +87,8 @@ def problem_response(request: Request[Any, Any, Any], error: Exception) -> Respo
     headers: dict[str, str] = {}
     code = None
     if isinstance(error, HTTPException):
+        if error.detail == GONE:
+            error = Refused(408, LATE)
         status, detail = error.status_code, error.detail
         headers = dict(error.headers or {})
         if isinstance(error, ValidationException):
