@@ -89,7 +89,7 @@ def test_export_and_import_into_a_new_folder(
     kept: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = ragstone("ledger", "export", "out.jsonl", "--json")
-    assert json.loads(ran.out) == {"file": "out.jsonl", "responses": 2}
+    assert json.loads(ran.out) == {"file": "out.jsonl", "responses": 2, "damaged": 0}
     assert "2 responses in out.jsonl." in ran.err
     assert (ragstone("ledger", "export", "out.jsonl").code, ragstone("ledger", "export", "o.csv").code) == (
         2,

@@ -1,6 +1,7 @@
 """Export, import and prune: all of a file or nothing, and nothing that others have in hand is harmed."""
 
 import asyncio
+import contextlib
 import datetime
 import json
 import multiprocessing
@@ -20,6 +21,7 @@ from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import DataError
 from ragstone.llm import Ledger, archive
 from ragstone.llm.archive import (
+    Exported,
     choose_responses,
     export_responses,
     import_responses,
@@ -45,7 +47,7 @@ def write(path: Path, *lines: str) -> Path:
 def test_an_export_is_one_response_a_line_by_key_and_without_more_than_that(tmp_path: Path) -> None:
     kept = [Kept(NANO, JAN_10 + 0.5, text="ठीक है"), Kept("llamacpp/q@0", JAN_10, (3, 0, 0))]
     path = make_ledger(tmp_path / "l", kept)
-    assert export_responses(path, tmp_path / "out.jsonl") == 2
+    assert export_responses(path, tmp_path / "out.jsonl") == Exported(2, 0)
     first, second = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     assert first == (
         '{"key":"00000000000000000000000000000000","model":"openai/nano","created":"2026-01-10T12:00:00Z",'
@@ -85,7 +87,7 @@ def test_an_export_replaces_no_file_unasked_and_is_jsonl(tmp_path: Path) -> None
     with pytest.raises(DataError, match=r"exists and was not touched\. Give another name, or --force"):
         export_responses(path, out)
     assert out.read_text() == "mine\n"
-    assert export_responses(path, out, force=True) == 1
+    assert export_responses(path, out, force=True) == Exported(1, 0)
     with pytest.raises(DataError, match=r"ends in \.jsonl"):
         export_responses(path, tmp_path / "out.csv")
     with pytest.raises(DataError, match="no ledger here yet"):
@@ -93,15 +95,31 @@ def test_an_export_replaces_no_file_unasked_and_is_jsonl(tmp_path: Path) -> None
     assert not (tmp_path / "none.jsonl").exists()
 
 
-def test_a_damaged_response_stops_the_export_and_leaves_no_file(tmp_path: Path) -> None:
-    path = make_ledger(tmp_path / "l", [Kept(NANO)])
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE responses SET response = x'7b22'")
-    connection.commit()
-    connection.close()
-    with pytest.raises(DataError, match="the ledger is damaged"):
-        export_responses(path, tmp_path / "out.jsonl")
-    assert [each.name for each in tmp_path.iterdir()] == ["l"]
+def test_responses_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO) for _ in range(9)])
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE responses SET response = x'7b22' WHERE key = ?", (key(0),))
+        # 7 for 2: as good a reply as before, but not the one that was paid for.
+        connection.execute(
+            "UPDATE responses SET response = replace(response, '20', '70') WHERE key = ?", (key(1),)
+        )
+        connection.execute("UPDATE responses SET created = created + 1 WHERE key = ?", (key(2),))
+        connection.execute("UPDATE responses SET model = CAST(x'6dff' AS TEXT) WHERE key = ?", (key(3),))
+    assert export_responses(path, tmp_path / "out.jsonl") == Exported(5, 4)
+    numbers = [int(json.loads(line)["key"], 16) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert numbers == [4, 5, 6, 7, 8]
+    chosen = choose_responses(path, Settings(), model=NANO)
+    assert (chosen.responses, chosen.damaged) == ({NANO: 5}, 3)  # one's name is another now
+
+
+def test_an_import_heals_what_cannot_be_read(tmp_path: Path) -> None:
+    path = make_ledger(tmp_path / "l", [Kept(NANO, text=f"said {n}") for n in range(3)])
+    export_responses(path, tmp_path / "out.jsonl")
+    before = responses_in(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE responses SET response = x'7b22' WHERE key = ?", (key(1),))
+    assert import_responses(path, tmp_path / "out.jsonl").new == 1
+    assert responses_in(path) == before
 
 
 def test_an_export_shows_one_moment_while_others_write(
@@ -118,7 +136,7 @@ def test_an_export_shows_one_moment_while_others_write(
             yield each
 
     monkeypatch.setattr(archive, "export_lines", lines_while_others_write)
-    assert export_responses(path, tmp_path / "out.jsonl") == 300
+    assert export_responses(path, tmp_path / "out.jsonl") == Exported(300, 0)
     opened.close()
     assert len(responses_in(path)) == 301
 

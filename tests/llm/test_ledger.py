@@ -1,6 +1,7 @@
 """Every response ever paid for, whatever happens to those who asked."""
 
 import asyncio
+import contextlib
 import multiprocessing
 import os
 import random
@@ -121,22 +122,59 @@ def test_a_ledger_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
 def test_a_file_that_is_no_ledger_is_said_to_be_damaged(tmp_path: Path) -> None:
     path = tmp_path / "l"
     path.write_bytes(b"once upon a time " * 100)
-    with pytest.raises(DataError, match=r"the ledger is damaged .* Move it aside"):
+    with pytest.raises(DataError, match=r"the ledger is damaged .* ledger export saved\.jsonl"):
         Ledger(path)
 
 
-async def test_a_damaged_response_is_said_to_be_damage_and_not_asked_anew_silently(tmp_path: Path) -> None:
+DAMAGE = {
+    "undecodable": "UPDATE responses SET response = x'7b22'",
+    "another digit": "UPDATE responses SET response = CAST(replace(response, '25', '35') AS BLOB)",
+    "another moment": "UPDATE responses SET created = created + 0.5",
+    "another model": "UPDATE responses SET model = 'n'",
+    "no text": "UPDATE responses SET model = CAST(x'ff' AS TEXT)",
+    "a number": "UPDATE responses SET response = 7, created = 'now'",
+    "another checksum": "UPDATE responses SET checksum = checksum + 1",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+async def test_a_row_that_is_not_what_was_written_is_missing_and_replaced_and_told_once(
+    tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "l"
     opened = Ledger(path)
-    await opened.put(key(1), "m", SAID)
+    for n in (1, 2):
+        await opened.put(key(n), "m", SAID)
     opened.close()
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE responses SET response = x'7b22'")
-    connection.close()
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(damage)
     again = Ledger(path)
-    with pytest.raises(DataError, match="the ledger is damaged"):
-        await again.find(key(1))
+    found = [await again.find(key(n)) for n in (1, 1, 2, 2)]
+    assert found == [None] * 4
+    assert again.earlier("m") == []
+    assert await again.turn(key(1)) == (None, True)
+    new = Completion(text="new")
+    await again.put(key(1), "m", new)
+    await again.put(key(1), "m", SAID)  # the first one that can be read wins
+    await again.put(key(2), "m", new, renewed=True)
+    assert await again.find(key(1)) == await again.find(key(2)) == new
+    assert not caplog.records
     again.close()
+    assert [record.getMessage().split(" cannot")[0] for record in caplog.records] == [
+        f"{path}: 2 responses in the ledger"
+    ]
+    with contextlib.closing(sqlite3.connect(path)) as connection:  # no evidence of what nobody can read
+        assert connection.execute("SELECT count(*) FROM responses").fetchone() == (2,)
+
+
+def test_a_response_of_an_older_file_is_taken_as_long_as_it_can_be_read(tmp_path: Path) -> None:
+    make_format_1(tmp_path / "l")
+    with contextlib.closing(sqlite3.connect(tmp_path / "l")) as connection, connection:
+        connection.execute("INSERT INTO responses VALUES (?, 'm', x'7b22', 1.5)", (key(2),))
+    opened = Ledger(tmp_path / "l")
+    found = [asyncio.run(opened.find(key(n))) for n in (1, 2)]
+    opened.close()
+    assert found == [Completion(text="old"), None]
 
 
 async def test_damaged_pages_are_said_to_be_damage(tmp_path: Path) -> None:
@@ -275,7 +313,7 @@ def test_a_ledger_of_the_first_format_is_upgraded_in_place_and_keeps_its_respons
     assert asyncio.run(opened.find(key(1))) == Completion(text="old")
     opened.close()
     connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     assert connection.execute("SELECT model, created FROM responses").fetchall() == [("m", 1.5)]
     connection.close()
     assert [row[1:3] for row in hits_in(path)] == [("m", 1)]

@@ -21,6 +21,7 @@ from ragstone.config import LedgerSection, ModelSettings, Settings
 from ragstone.errors import DataError
 from ragstone.llm import AnyLedger, Budget, Door, Ledger, open_ledger, postgres_lane
 from ragstone.llm.archive import import_responses
+from ragstone.llm.ledgers import claimed
 from ragstone.llm.postgres import PostgresLedger
 from ragstone.llm.postgres_database import Database
 from ragstone.llm.prompt import Completion
@@ -126,13 +127,16 @@ async def test_a_renewed_response_takes_the_place_of_one_that_is_kept_as_evidenc
 ) -> None:
     with both(postgres, name, tmp_path) as ledgers:
         for ledger in ledgers:
-            assert ledger.stored_at(key(1)) is None
             await ledger.put(key(1), "a", USED)
-            first_at = ledger.stored_at(key(1))
+            renewed_at = time.time()
+            assert await ledger.find(key(1), since=renewed_at) is None
+            assert await ledger.turn(key(1), since=renewed_at) == (None, True)
+            ledger.release(key(1))
             await ledger.put(key(1), "a", SAID, renewed=True)
             await ledger.put(key(1), "a", USED)  # without it the first one that is there wins
             assert await ledger.find(key(1)) == SAID
-            assert ledger.stored_at(key(1)) > first_at
+            assert await ledger.find(key(1), since=renewed_at) == SAID
+            assert await ledger.turn(key(1), since=renewed_at) == (SAID, False)
             assert sorted(one.text for one in ledger.earlier("a")) == sorted([USED.text, SAID.text])
 
 
@@ -210,17 +214,32 @@ async def test_a_forecast_counts_no_hits(postgres: PostgresServer, name: str, tm
     assert hits_in_database(postgres, name) == []
 
 
-async def test_a_damaged_response_is_said_to_be_damage(
-    postgres: PostgresServer, name: str, tmp_path: Path
+async def test_a_response_that_cannot_be_read_is_missing_and_replaced_and_told_once(
+    postgres: PostgresServer, name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ledger = opened(postgres, name, tmp_path)
-    await ledger.put(key(1), "m", SAID)
+    ledger, other = (opened(postgres, name, tmp_path) for _ in range(2))
+    for number in (1, 2):
+        await ledger.put(key(number), "m", SAID)
     postgres.sql(r"UPDATE ragstone_responses SET response = '\x7b22'", name)
-    with pytest.raises(DataError, match="the ledger is damaged: a response cannot be read"):
-        await ledger.find(key(1))
-    with pytest.raises(DataError, match="the ledger is damaged"):
-        ledger.earlier("m")
+    assert await ledger.find(key(1)) is await ledger.find(key(2)) is None
+    assert ledger.earlier("m") == []
+    async with claimed(ledger, key(1)) as found:
+        assert found is None
+        waiting = asyncio.create_task(other.find(key(1)))
+        assert await waiting is None
+        waiting = asyncio.create_task(entered(other))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        await ledger.put(key(1), "m", USED)
+    assert await waiting == await ledger.find(key(1)) == USED
     ledger.close()
+    assert [record.getMessage() for record in caplog.records if "2 responses" in record.getMessage()]
+    other.close()
+
+
+async def entered(ledger: PostgresLedger) -> Completion | None:
+    async with claimed(ledger, key(1)) as found:
+        return found
 
 
 async def test_a_server_that_is_started_anew_costs_a_run_nothing_but_time(

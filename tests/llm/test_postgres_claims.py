@@ -16,6 +16,7 @@ from ragstone.config import LedgerSection, ModelSettings, Settings
 from ragstone.llm import Budget, CallFailed, Door, open_ledger, postgres_lane
 from ragstone.llm import postgres as postgres_ledger
 from ragstone.llm.door import NotInLedger
+from ragstone.llm.ledgers import claimed
 from ragstone.llm.postgres import PostgresLedger
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Endpoint
@@ -85,7 +86,7 @@ async def test_one_who_is_cancelled_keeps_no_claim(
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     async with asyncio.timeout(5):
-        async with other.claim(key(0)) as found:  # of another call: nobody has it
+        async with claimed(other, key(0)) as found:  # of another call: nobody has it
             assert found is None
         await door_to(Model(), other).ask(prompt())
     one.close()
@@ -124,7 +125,7 @@ async def test_a_connection_lost_between_claim_and_answer_strands_no_claim(
 
 async def test_offline_nothing_is_claimed(postgres: PostgresServer, name: str, tmp_path: Path) -> None:
     one, other = (opened(postgres, name, tmp_path) for _ in range(2))
-    async with one.claim(key(1)):
+    async with claimed(one, key(1)):
         with pytest.raises(NotInLedger):
             await door_to(Model(), other, offline=True).ask(prompt())
     assert not other._claims._began
@@ -137,7 +138,7 @@ async def test_who_is_alive_keeps_a_claim_however_long_the_call_takes(
 ) -> None:
     shorten(monkeypatch)
     one, other = (opened(postgres, name, tmp_path) for _ in range(2))
-    async with one.claim(key(1)) as found:
+    async with claimed(one, key(1)) as found:
         assert found is None
         waiting = asyncio.create_task(enter(other))
         await asyncio.sleep(2.0)  # twice as long as a claim lasts
@@ -149,7 +150,7 @@ async def test_who_is_alive_keeps_a_claim_however_long_the_call_takes(
 
 
 async def enter(ledger: PostgresLedger) -> Completion | None:
-    async with ledger.claim(key(1)) as found:
+    async with claimed(ledger, key(1)) as found:
         return found
 
 
@@ -163,12 +164,13 @@ CLAIMANT = """
 import asyncio, sys
 from pathlib import Path
 from ragstone.llm import postgres
+from ragstone.llm.ledgers import claimed
 from ragstone.llm.postgres_database import Database
 postgres.CLAIM_S = 1.0
 
 async def main():
     ledger = postgres.PostgresLedger(Database(sys.argv[1]), Path(sys.argv[2]))
-    async with ledger.claim((1).to_bytes(16, "big")):
+    async with claimed(ledger, (1).to_bytes(16, "big")):
         print("claimed", flush=True)
         await asyncio.sleep(60)
 

@@ -14,7 +14,13 @@ from ragstone.config import LedgerSection, ModelSettings, Price, Settings
 from ragstone.errors import DataError
 from ragstone.llm import open_ledger
 from ragstone.llm.account import Account, read_account
-from ragstone.llm.archive import choose_responses, export_responses, import_responses, prune_responses
+from ragstone.llm.archive import (
+    Exported,
+    choose_responses,
+    export_responses,
+    import_responses,
+    prune_responses,
+)
 from ragstone.llm.postgres_database import Database
 from ragstone.llm.prompt import Completion
 
@@ -53,7 +59,7 @@ def moved(database: Database, tmp_path: Path) -> Path:
 def test_a_ledger_moved_into_postgresql_and_back_is_the_same_to_the_byte(
     database: Database, moved: Path, tmp_path: Path
 ) -> None:
-    assert export_responses(database, tmp_path / "two.jsonl") == 4
+    assert export_responses(database, tmp_path / "two.jsonl") == Exported(4, 0)
     assert (tmp_path / "two.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
     assert import_responses(database, tmp_path / "one.jsonl").known == 4
     assert import_responses(tmp_path / "back", tmp_path / "two.jsonl").new == 4

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.llm import Ledger
+from ragstone.llm.ledger import with_checksum
 from ragstone.llm.prompt import Completion
 from ragstone.records import Usage
 
@@ -49,8 +50,10 @@ def make_ledger(path: Path, kept: Iterable[Kept], hits: Iterable[int] = ()) -> P
     finally:
         opened.close()
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        moments = [(each.day * DAY, key(number)) for number, each in enumerate(kept)]
-        connection.executemany("UPDATE responses SET created = ? WHERE key = ?", moments)
+        for number, each in enumerate(kept):
+            found = connection.execute("SELECT response FROM responses WHERE key = ?", (key(number),))
+            row = with_checksum((key(number), each.model, found.fetchone()[0], each.day * DAY))
+            connection.execute("REPLACE INTO responses VALUES (?, ?, ?, ?, ?)", row)
     return path
 
 

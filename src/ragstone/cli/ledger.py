@@ -62,10 +62,10 @@ def export(
     from ragstone.llm.archive import export_responses
     from ragstone.llm.ledgers import ledger_place
 
-    n = export_responses(ledger_place(load_settings(config)), file, force=force)
+    done = export_responses(ledger_place(load_settings(config)), file, force=force)
     if json:
-        show_json({"file": str(file), "responses": n})
-    say(f"{n:,} responses in {file}.")
+        show_json({"file": str(file), "responses": done.responses, "damaged": done.damaged})
+    say(f"{done.responses:,} responses in {file}.{_damaged(done.damaged)}")
 
 
 def import_(
@@ -116,10 +116,11 @@ def prune(
     older_than_s = None if older_than is None else _seconds(older_than)
     chosen = choose_responses(place, settings, older_than_s=older_than_s, model=model)
     say(_told(place, chosen))
-    if chosen.responses and not (yes or _agreed()):
+    some = bool(chosen.responses or chosen.damaged)
+    if some and not (yes or _agreed()):
         say("Nothing was deleted.")
         raise typer.Exit(WRONG_USE)
-    pruned = prune_responses(place, chosen) if chosen.responses else Pruned(0, 0)
+    pruned = prune_responses(place, chosen) if some else Pruned(0, 0)
     if json:
         show_json(pruned)
     smaller = f"; the ledger is {_size(pruned.n_bytes_freed)} smaller" if pruned.n_bytes_freed else ""
@@ -172,16 +173,24 @@ def _on_terminal() -> bool:
 
 def _told(place: "Path | Database", chosen: "Chosen") -> str:
     n = sum(chosen.responses.values())
-    if not n:
+    if not n and not chosen.damaged:
         return f"{place}: it has no such response."
     models = ", ".join(f"{count:,} of {model}" for model, count in sorted(chosen.responses.items()))
     unknown = chosen.cost_usd is None
     cost = "an unknown amount: a price is unknown" if unknown else f"{_usd(chosen.cost_usd)} USD"
-    return f"{place}: {n:,} responses to delete ({models}). To ask them again costs {cost}."
+    return (
+        f"{place}: {n:,} responses to delete ({models}). To ask them again costs {cost}."
+        f"{_damaged(chosen.damaged)}"
+    )
+
+
+def _damaged(n: int) -> str:
+    return f" {n:,} more cannot be read any more: what is stored of them has changed." if n else ""
 
 
 def _show_tables(account: "Account") -> None:
-    show(f"{account.path}: {account.responses:,} responses, {_size(account.n_bytes)}")
+    damaged = f", {account.damaged:,} more that cannot be read" if account.damaged else ""
+    show(f"{account.path}: {account.responses:,} responses{damaged}, {_size(account.n_bytes)}")
     if not account.lines:
         return
     show("", _table("model", [(line.model or "", line) for line in account.models], account.total))

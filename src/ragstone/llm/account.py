@@ -70,6 +70,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     n_bytes: int
     responses: int
+    damaged: int
     total: Line
     models: list[Line]
     days: list[Line]
@@ -84,6 +85,7 @@ def read_account(place: Place, settings: Settings) -> Account:
     """
     with existing_shelf(place) as shelf, shelf.one_moment():
         made = tally_responses(shelf.made())
+        damaged = shelf.n_bad
         hits = {(day, model): _tally(counts) for day, model, *counts in shelf.hits()}
     by_place: dict[tuple[int, str], dict[float, Tally]] = {place: {} for place in hits}
     for (day, model, discount), tally in made.items():
@@ -97,6 +99,7 @@ def read_account(place: Place, settings: Settings) -> Account:
         path=str(place),
         n_bytes=size_on_disk(place),
         responses=sum(tally.calls for tally in made.values()),
+        damaged=damaged,
         total=_sum(lines),
         models=[_sum((li for li in lines if li.model == model), model=model) for model in sorted(prices)],
         days=[
@@ -109,10 +112,7 @@ def read_account(place: Place, settings: Settings) -> Account:
 
 
 def tally_responses(responses: Iterable[tuple[str, float, bytes]]) -> dict[tuple[int, str, float], Tally]:
-    """Return (day since 1970, model, discount) -> the calls that made these: model, moment and response.
-
-    Raises msgspec.DecodeError for a damaged response.
-    """
+    """Return (day since 1970, model, discount) -> the calls that made these: model, moment and response."""
     decode = msgspec.json.Decoder(_Used).decode
     counts: dict[tuple[int, str, float], list[int]] = {}
     for model, created, response in responses:

@@ -12,8 +12,10 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.errors import DataError, nearest
 from ragstone.llm.account import price_of, sum_usd, tally_responses, tally_usd
+from ragstone.llm.ledger import Row
 from ragstone.llm.prompt import Completion
-from ragstone.llm.shelf import Place, Row, existing_shelf, made_shelf, size_on_disk
+from ragstone.llm.salvage import is_damaged, salvaged
+from ragstone.llm.shelf import Place, existing_shelf, made_shelf, size_on_disk
 from ragstone.tables import check_output
 
 SHOWN_LINES = 10
@@ -40,15 +42,24 @@ class Imported(msgspec.Struct, frozen=True):
     known: int
 
 
+class Exported(msgspec.Struct, frozen=True):
+    """What an export did. damaged: responses that cannot be read, as far as that can be counted."""
+
+    responses: int
+    damaged: int
+
+
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """Responses that may be pruned: those of `models` stored before `before` (seconds since 1970).
 
-    responses: model -> how many. cost_usd: what asking them again costs; None where it is unknown.
+    responses: model -> how many. damaged: further ones that cannot be read. cost_usd: what asking them again
+    costs, without the damaged; None where it is unknown.
     """
 
     before: float
     models: list[str]
     responses: dict[str, int]
+    damaged: int
     cost_usd: float | None
 
 
@@ -59,21 +70,24 @@ class Pruned(msgspec.Struct, frozen=True):
     n_bytes_freed: int
 
 
-def export_responses(place: Place, file: Path, *, force: bool = False) -> int:
+def export_responses(place: Place, file: Path, *, force: bool = False) -> Exported:
     """Write every response of a ledger to a .jsonl file, ordered by key, and return how many there are.
 
-    They are those of one moment, whoever writes meanwhile; the file appears when it is whole. Raises
-    DataError when there is no ledger, or the file exists and `force` is not given.
+    They are those of one moment, whoever writes meanwhile; the file appears when it is whole. Of a file that
+    is damaged, all that can still be read is written. Raises DataError when there is no ledger, or the file
+    exists and `force` is not given.
     """
     if file.suffix != ".jsonl":
         raise DataError(f"{file}: an export is JSONL. Give it a name that ends in .jsonl.")
-    with existing_shelf(place) as shelf, _whole_file(check_output(file, force)) as partial:
+    salvaging = isinstance(place, Path) and is_damaged(place)
+    opened = salvaged(place) if isinstance(place, Path) and salvaging else existing_shelf(place)
+    with opened as source, _whole_file(check_output(file, force)) as partial:
         n = 0
         with partial.open("wb", buffering=1 << 16) as out:
-            for line in export_lines(shelf.rows()):
+            for line in export_lines(source.rows()):
                 out.write(line)
                 n += 1
-    return n
+        return Exported(n, source.n_bad)
 
 
 def import_responses(place: Place, file: Path) -> Imported:
@@ -106,6 +120,7 @@ def choose_responses(
         if model is not None and not models:
             raise DataError(f"{place}: it has no response of the model {model!r}. {nearest(model, known)}")
         tallies = tally_responses(shelf.chosen(before, models))
+        damaged = shelf.n_bad
     counts: dict[str, int] = {}
     for (_, name, _), tally in sorted(tallies.items()):
         counts[name] = counts.get(name, 0) + tally.calls
@@ -113,6 +128,7 @@ def choose_responses(
         before=before,
         models=sorted(models),
         responses=counts,
+        damaged=damaged,
         cost_usd=sum_usd(
             tally_usd(tally, price_of(name, settings)) for (_, name, _), tally in tallies.items()
         ),
@@ -147,11 +163,9 @@ def _whole_file(file: Path) -> Iterator[Path]:
 
 
 def export_lines(rows: Iterable[Row]) -> Iterator[bytes]:
-    """Yield the lines of an export. Raises msgspec.DecodeError for a damaged response."""
-    check = msgspec.json.Decoder(Completion).decode
+    """Yield the lines of an export of rows that can be read."""
     encode = msgspec.json.Encoder().encode
     for key, model, response, created in rows:
-        check(response)
         moment = datetime.datetime.fromtimestamp(created, datetime.UTC)
         yield encode(StoredResponse(key.hex(), model, moment, msgspec.Raw(response))) + b"\n"
 

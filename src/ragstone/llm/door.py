@@ -17,7 +17,7 @@ from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.calling import Caller
 from ragstone.llm.ledger import superseded_key
-from ragstone.llm.ledgers import AnyLedger, ClaimingLedger
+from ragstone.llm.ledgers import AnyLedger, claimed
 from ragstone.llm.limits import RUN, Patience
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
@@ -102,8 +102,6 @@ class Door:
         self.price: Price | None = settings.price_usd_per_million or endpoint.price
         self._ledger = ledger
         self._budget = budget
-        # Offline no call is made, so that none has to be claimed.
-        self._claiming = ledger if isinstance(ledger, ClaimingLedger) and not offline else None
         self._offline = offline
         self._settings = settings
         self._batches: Batches | Rounds | None = None
@@ -213,7 +211,7 @@ class Door:
         heard = Conversation(self.endpoint.identity, prompt.messages)
         key = self._key(prompt)
         if renew and self._batches is None:  # which see to it themselves that nothing is asked a third time
-            renew = self._is_earlier(key)
+            renew = await self._is_earlier(key)
         first, made = await self._complete(key, prompt, renew=renew)
         heard.said(prompt.messages, first.refusal or first.text)
         kept = not (made or self._keep_failures)
@@ -221,7 +219,7 @@ class Door:
             return self._reply(prompt, [first], kept=kept)
         except ReplyError as mistake:
             if was_cut(prompt, first):
-                raise self._useless(key, prompt, [first], cut_words(first, self._name), made) from None
+                raise await self._useless(key, prompt, [first], cut_words(first, self._name), made) from None
             again = _ask_again(prompt, first, str(mistake))
         try:
             second, made_too = await self._complete(self._key(again), again, renew=renew)
@@ -234,14 +232,14 @@ class Door:
             return self._reply(prompt, [first, second], kept=kept and not made_too)
         except ReplyError as mistake:
             words = cut_words(second, self._name) if was_cut(prompt, second) else str(mistake)
-            raise self._useless(key, prompt, [first, second], words, made or made_too) from None
+            raise await self._useless(key, prompt, [first, second], words, made or made_too) from None
 
-    def _useless(
+    async def _useless(
         self, key: bytes, prompt: Prompt, said: list[Completion], words: str, made: bool
     ) -> Exception:
         """Return the failure of a conversation: of no use now, or _KeptFailure if that was so before."""
         self._room.learn(prompt, said[-1])
-        if not (made or self._keep_failures) and self._is_earlier(key):
+        if not (made or self._keep_failures) and await self._is_earlier(key):
             if self._batches is None:  # else they were not counted yet
                 self._budget.from_ledger -= len(said)
                 self.from_ledger -= len(said)
@@ -265,7 +263,8 @@ class Door:
         try:
             reply = self._reply(prompt, [completion])
         except ReplyError:
-            raise self._useless(key, prompt, [completion], cut_words(completion, self._name), made) from None
+            words = cut_words(completion, self._name)
+            raise await self._useless(key, prompt, [completion], words, made) from None
         return msgspec.structs.replace(reply, text=telling.whole(completion.text))
 
     def _reply(self, prompt: Prompt, completions: list[Completion], *, kept: bool = False) -> Reply:
@@ -294,10 +293,9 @@ class Door:
             kept=kept,
         )
 
-    def _is_earlier(self, key: bytes) -> bool:
+    async def _is_earlier(self, key: bytes) -> bool:
         """Return whether a response is of an earlier command: this one does not ask for its own anew."""
-        stored_at = self._ledger.stored_at(key)
-        return stored_at is None or stored_at < self._opened_at
+        return await self._ledger.find(key, saved=False, since=self._opened_at) is None
 
     def _count(self, completions: Sequence[Completion]) -> None:
         """Count responses that are used; those of batches are counted where they are found."""
@@ -371,10 +369,10 @@ class Door:
                 flight.set_result(None)
 
     async def _pay(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
-        """Make the call, unless another machine is making it: then wait for its response."""
-        if self._claiming is None or renew:
-            return await self._call(key, prompt, telling, renew=renew)
-        async with self._claiming.claim(key) as completion:
+        """Make the call, unless another process is making it: then wait for its response."""
+        if self._offline:
+            raise NotInLedger(prompt)
+        async with claimed(self._ledger, key, self._opened_at if renew else 0.0) as completion:
             if completion is None:
                 return await self._call(key, prompt, telling, renew=renew)
         self._budget.from_ledger += 1
@@ -404,8 +402,6 @@ class Door:
         return completion
 
     async def _send(self, prompt: Prompt, telling: Telling | None) -> Completion:
-        if self._offline:
-            raise NotInLedger(prompt)
         if prompt.limit is None and self._budget.is_capped:
             raise ConfigError(
                 f"--budget in tokens or usd needs a longest reply, and nobody limits those of {self._name}. "

@@ -6,15 +6,21 @@ the ledger holds every response that was used.
 
 How often it answered instead of a model is counted by day and model. Counts are written with the next
 commit, after HITS_S at the latest, and at close: a kill loses those of a few seconds, and no response.
+
+Each row has a checksum. A row that is not as it was written counts as missing and is replaced by the next
+response under its key; `close` tells how many there were. Rows of older files have none: of them it is
+noticed only where they are no Completion any more.
 """
 
 import asyncio
 import contextlib
+import logging
 import queue
 import sqlite3
 import struct
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,29 +28,50 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.llm.claims import FileClaims, Turn
 from ragstone.llm.prompt import Completion
 from ragstone.records import Usage
 
-FORMAT = 2  # PRAGMA user_version: 1 had no table of hits; an older one is upgraded, a newer one refused
+# PRAGMA user_version: 1 had no table of hits, 2 no checksums; an older one is upgraded, a newer one refused
+FORMAT = 3
 BUSY_S = 30.0
 HITS_S = 5.0
 DAY_S = 86_400
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS responses"
-    " (key BLOB PRIMARY KEY, model TEXT NOT NULL, response BLOB NOT NULL, created REAL NOT NULL)"
-    " WITHOUT ROWID",
+    " (key BLOB PRIMARY KEY, model TEXT NOT NULL, response BLOB NOT NULL, created REAL NOT NULL,"
+    " checksum INTEGER) WITHOUT ROWID",
     # day: days since 1970-01-01, UTC. uncounted: hits on responses without token counts.
     "CREATE TABLE IF NOT EXISTS hits"
     " (day INTEGER, model TEXT, calls INTEGER, input INTEGER, output INTEGER, cached INTEGER,"
     " uncounted INTEGER, PRIMARY KEY (day, model)) WITHOUT ROWID",
 )
+# The first response wins, for another process may have asked the same at the same time; one that cannot be
+# read any more does not. readable: a function that each
+# connection has.
+STORE = (
+    "INSERT INTO responses (key, model, response, created, checksum) {rows}"
+    " ON CONFLICT (key) DO UPDATE SET model = excluded.model, response = excluded.response,"
+    " created = excluded.created, checksum = excluded.checksum WHERE NOT readable(responses.key,"
+    " CAST(responses.model AS BLOB), responses.response, responses.created, responses.checksum)"
+)
+VALUES = "VALUES (?, ?, ?, ?, ?)"
+BAD_ROWS = (
+    "%s: %d responses in the ledger cannot be read any more, for what is stored has changed. They count as "
+    "missing, and are replaced when they are asked for again."
+)
+LOG = logging.getLogger(__name__)
+_decode = msgspec.json.Decoder(Completion).decode
+
+Row = tuple[bytes, str, bytes, float]
+"""A stored response: key, model, Completion in JSON, seconds since 1970."""
 
 
 class _Entry(NamedTuple):
     """A response on its way into the file, and who waits for it."""
 
-    row: tuple[bytes, str, bytes, float]
+    row: Row
     renewed: bool
     loop: asyncio.AbstractEventLoop
     done: asyncio.Future[None]
@@ -64,42 +91,65 @@ class Ledger:
             _make_folder(path)
             self._reader = connect(path)
             self._writer = connect(path)
+            for connection in (self._reader, self._writer):
+                connection.text_factory = bytes  # a name of a model may be damaged too
         except sqlite3.Error as mistake:
             raise DataError(explain(path, mistake)) from None
         self._hits = Hits()
-        self._decode = msgspec.json.Decoder(Completion).decode
+        self._claims = FileClaims(path)
+        self._bad: set[bytes] = set()
         self._encode = msgspec.json.Encoder().encode
         self._closed = False
         self._waiting: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_batches, name="ragstone-ledger", daemon=True)
         self._thread.start()
 
-    async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:
-        """Return the response stored under the key, or None.
+    async def find(self, key: bytes, *, saved: bool = True, since: float = 0.0) -> Completion | None:
+        """Return the response stored under the key, or None; one that cannot be read is none.
 
-        saved: whether one that is found saved a call, and is counted so. Raises DataError if the file is
-        damaged.
+        saved: whether one that is found saved a call, and is counted so. since: see AnyLedger. Raises
+        DataError if the file is damaged so that nothing can be looked up.
         """
         try:
-            found = self._reader.execute(
-                "SELECT response, model FROM responses WHERE key = ?", (key,)
+            row = self._reader.execute(
+                "SELECT model, response, created, checksum FROM responses WHERE key = ?", (key,)
             ).fetchone()
-            if found is None:
-                return None
-            completion = self._decode(found[0])
-        except (sqlite3.Error, msgspec.DecodeError) as mistake:
-            raise DataError(explain(self.path, mistake)) from None
-        if self._counting and saved:
-            self._hits.add(found[1], completion.usage)
-        return completion
-
-    def stored_at(self, key: bytes) -> float | None:
-        """See AnyLedger. Raises DataError if the file is damaged."""
-        try:
-            found = self._reader.execute("SELECT created FROM responses WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error as mistake:
             raise DataError(explain(self.path, mistake)) from None
-        return None if found is None else float(found[0])
+        if row is None:
+            return None
+        completion = readable(key, *row)
+        if completion is None:
+            self._bad.add(key)
+            return None
+        if row[2] < since:
+            return None
+        if self._counting and saved:
+            self._hits.add(row[0].decode(errors="replace"), completion.usage)
+        return completion
+
+    async def turn(self, key: bytes, since: float = 0.0) -> Turn:
+        """See AnyLedger. Raises DataError."""
+        try:
+            mine = self._claims.take(key)
+        except OSError as mistake:
+            raise DataError(explain(self.path, mistake)) from None
+        if not mine:
+            return Turn(None, mine=False)
+        found: Completion | None = None
+        try:
+            # After the claim, so that what another stored before they gave theirs up is seen.
+            found = await self.find(key, since=since)
+        except BaseException:
+            self._claims.release(key)
+            raise
+        if found is not None:
+            self._claims.release(key)
+        return Turn(found, mine=found is None)
+
+    def release(self, key: bytes) -> None:
+        """See AnyLedger."""
+        self._claims.release(key)
 
     def earlier(self, model: str, most: int = 200) -> list[Completion]:
         """Return some responses of a model, as good as drawn at random: they come in the order of digests.
@@ -107,12 +157,13 @@ class Ledger:
         Raises DataError if the file is damaged.
         """
         try:
-            found = self._reader.execute(
-                "SELECT response FROM responses WHERE model = ? LIMIT ?", (model, most)
+            rows = self._reader.execute(
+                "SELECT key, model, response, created, checksum FROM responses WHERE model = ? LIMIT ?",
+                (model, most),
             ).fetchall()
-            return [self._decode(row[0]) for row in found]
-        except (sqlite3.Error, msgspec.DecodeError) as mistake:
+        except sqlite3.Error as mistake:
             raise DataError(explain(self.path, mistake)) from None
+        return [said for row in rows if (said := readable(*row)) is not None]
 
     async def put(self, key: bytes, model: str, completion: Completion, *, renewed: bool = False) -> None:
         """Store a response; returns when it is committed. Raises DataError when it cannot be.
@@ -136,6 +187,9 @@ class Ledger:
         self._thread.join()
         self._writer.close()
         self._reader.close()
+        self._claims.close()
+        if self._bad:
+            LOG.warning(BAD_ROWS, self.path, len(self._bad))
 
     def _write_batches(self) -> None:
         for batch in self._batches():
@@ -154,23 +208,12 @@ class Ledger:
 
     def _commit(self, batch: list[_Entry], hits: dict[str, list[int]]) -> None:
         day = int(time.time() // DAY_S)
-        renewed = [entry.row for entry in batch if entry.renewed]
         with self._writer:
-            for key, model, response, created in renewed:
-                self._writer.execute(
-                    "INSERT OR IGNORE INTO responses (key, model, response, created)"
-                    " SELECT ?, model, response, created FROM responses WHERE key = ? AND created < ?",
-                    (superseded_key(key, created), key, created),
-                )
-                self._writer.execute(
-                    "INSERT OR REPLACE INTO responses (key, model, response, created) VALUES (?, ?, ?, ?)",
-                    (key, model, response, created),
-                )
-            # The first response wins: another process may have asked the same at the same time.
-            self._writer.executemany(
-                "INSERT OR IGNORE INTO responses (key, model, response, created) VALUES (?, ?, ?, ?)",
-                [entry.row for entry in batch],
-            )
+            self._writer.execute("BEGIN IMMEDIATE")
+            for entry in batch:
+                if entry.renewed:
+                    self._set_aside(entry.row)
+            self._writer.executemany(STORE.format(rows=VALUES), [with_checksum(entry.row) for entry in batch])
             self._writer.executemany(
                 "INSERT INTO hits VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
                 " calls = calls + excluded.calls, input = input + excluded.input,"
@@ -178,6 +221,21 @@ class Ledger:
                 " uncounted = uncounted + excluded.uncounted",
                 [(day, model, *counts) for model, counts in hits.items()],
             )
+
+    def _set_aside(self, row: Row) -> None:
+        """Keep the response that gives way to this one under a longer key."""
+        key, _, _, moment = row
+        before = self._writer.execute(
+            "SELECT model, response, created, checksum FROM responses WHERE key = ? AND created < ?",
+            (key, moment),
+        ).fetchone()
+        if before is None:
+            return
+        self._writer.execute("DELETE FROM responses WHERE key = ?", (key,))
+        if readable(key, *before) is not None:
+            model, response, created, _ = before
+            older = (superseded_key(key, moment), model.decode(), response, created)
+            self._writer.execute(STORE.format(rows=VALUES), with_checksum(older))
 
     def _batches(self) -> Iterator[list[_Entry]]:
         """Yield all that waits, each time that something does; none after HITS_S; the rest at a None."""
@@ -193,6 +251,29 @@ class Ledger:
             else:
                 yield batch
                 return
+
+
+def readable(
+    key: bytes, model: bytes, response: bytes, created: float, checksum: int | None
+) -> Completion | None:
+    """Return the response of a row, None where the row is not what was written."""
+    try:
+        if checksum is not None and checksum != _checksum(key, model, response, created):
+            return None
+        return _decode(response)
+    except (TypeError, struct.error, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def with_checksum(row: Row) -> tuple[bytes, str, bytes, float, int]:
+    """Return a row as the table has it."""
+    key, model, response, created = row
+    return (*row, _checksum(key, model.encode(), response, created))
+
+
+def _checksum(key: bytes, model: bytes, response: bytes, created: float) -> int:
+    rest = zlib.crc32(struct.pack(">dI", created, len(model)), zlib.crc32(key))
+    return zlib.crc32(response, zlib.crc32(model, rest))
 
 
 def superseded_key(key: bytes, created: float) -> bytes:
@@ -256,6 +337,7 @@ def connect(path: Path) -> sqlite3.Connection:
             raise _newer(version)
         if version < FORMAT:
             _upgrade(connection)
+        connection.create_function("readable", 5, lambda *row: readable(*row) is not None, deterministic=True)
         # With WAL, NORMAL loses nothing when the process dies; only a power cut may cost the last commits.
         connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
@@ -283,7 +365,7 @@ def open_file(path: Path) -> Iterator[sqlite3.Connection]:
         _make_folder(path)
         with contextlib.closing(connect(path)) as connection:
             yield connection
-    except (sqlite3.Error, msgspec.DecodeError) as mistake:
+    except sqlite3.Error as mistake:
         raise DataError(explain(path, mistake)) from None
 
 
@@ -314,6 +396,8 @@ def _upgrade(connection: sqlite3.Connection) -> None:
             raise _newer(version)
         for table in TABLES:
             connection.execute(table)
+        if version in (1, 2):
+            connection.execute("ALTER TABLE responses ADD COLUMN checksum INTEGER")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
@@ -321,13 +405,22 @@ def _newer(version: int) -> sqlite3.DatabaseError:
     return sqlite3.DatabaseError(f"written by a newer Ragstone (format {version})")
 
 
+def is_damage(mistake: Exception) -> bool:
+    """Return whether the file is not what SQLite wrote."""
+    return any(words in str(mistake) for words in ("malformed", "not a database", "disk I/O error"))
+
+
 def explain(path: Path, mistake: Exception) -> str:
     """Return what is wrong with the ledger, and what to do."""
     text = str(mistake)
     if "newer Ragstone" in text:
         return f"{path}: {text}. Upgrade with: pip install -U ragstone"
-    if "malformed" in text or "not a database" in text or isinstance(mistake, msgspec.DecodeError):
-        return f"{path}: the ledger is damaged ({text}). Move it aside; calls in it are then asked anew."
+    if is_damage(mistake):
+        return (
+            f"{path}: the ledger is damaged ({text}). Nothing has to be paid for again that can still be "
+            f"read: run `ragstone ledger export saved.jsonl`, move {path.name} and the files whose names "
+            "begin with it elsewhere, then run `ragstone ledger import saved.jsonl`."
+        )
     if "locked" in text:
         return (
             f"{path}: another process has been writing to it for {BUSY_S:.0f} s. Run again when it is done."

@@ -1,8 +1,8 @@
 """A ledger in memory: of a session that serves people, whose words shall stay on no disk."""
 
-import math
 from collections import OrderedDict
 
+from ragstone.llm.claims import Turn
 from ragstone.llm.prompt import Completion
 
 MOST_RESPONSES = 2_000
@@ -16,16 +16,23 @@ class MemoryLedger:
         self._most = most
         self._kept: OrderedDict[bytes, Completion] = OrderedDict()
 
-    async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:  # noqa: ARG002 - as Ledger.find
-        """Return the response stored under the key, or None where there is none any more."""
+    async def find(self, key: bytes, *, saved: bool = True, since: float = 0.0) -> Completion | None:  # noqa: ARG002 - as Ledger.find
+        """Return the response stored under the key, or None where there is none any more.
+
+        since: does not matter, for all that is here is of this session.
+        """
         found = self._kept.get(key)
         if found is not None:
             self._kept.move_to_end(key)
         return found
 
-    def stored_at(self, key: bytes) -> float | None:  # noqa: ARG002 - as Ledger.stored_at
-        """Return infinity: what is here is of this session."""
-        return math.inf
+    async def turn(self, key: bytes, since: float = 0.0) -> Turn:
+        """Return the response, or that the call may be made: nobody shares this ledger."""
+        found = await self.find(key, since=since)
+        return Turn(found, mine=found is None)
+
+    def release(self, key: bytes) -> None:
+        """Do nothing; see `turn`."""
 
     def earlier(self, model: str, most: int = 200) -> list[Completion]:  # noqa: ARG002 - as Ledger.earlier
         """Return nothing: it is not known which model said what."""

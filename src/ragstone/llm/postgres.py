@@ -11,17 +11,19 @@ process has not been heard of for CLAIM_S; time is the server's alone.
 
 import asyncio
 import contextlib
+import logging
+import math
 import time
 import uuid
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.llm.ledger import DAY_S, HITS_S, Hits, superseded_key
-from ragstone.llm.postgres_database import Database, damaged, import_psycopg, opened
+from ragstone.llm.claims import Turn
+from ragstone.llm.ledger import BAD_ROWS, DAY_S, HITS_S, Hits, superseded_key
+from ragstone.llm.postgres_database import Database, import_psycopg, opened
 from ragstone.llm.postgres_lane import Lane
 from ragstone.llm.prompt import Completion
 
@@ -30,11 +32,9 @@ if TYPE_CHECKING:
 
 CLAIM_S = 45  # longer than a server may be away: while it is, nobody can say that they are alive
 ALIVE_S = 5.0  # how often that is said
-FIRST_LOOK_S, LONGEST_LOOK_S = 0.05, 1.0  # how often one who waits looks whether the response is there
 RESCUED = "unstored.jsonl"
 
-ROWS = "SELECT key, model, response FROM ragstone_responses WHERE key = ANY(%s)"
-WHEN = "SELECT created FROM ragstone_responses WHERE key = %s"
+ROWS = "SELECT key, model, response, created FROM ragstone_responses WHERE key = ANY(%s)"
 STORE = (
     # The first response wins. In the order of keys, so that no two processes wait for each other.
     "INSERT INTO ragstone_responses (key, model, response, created)"
@@ -71,8 +71,9 @@ BEAT = (
 CLAIM = (
     "INSERT INTO ragstone_claims AS c (key, claimant)"
     " SELECT key, %(me)s FROM (SELECT set_config('synchronous_commit', 'off', true)) AS leisure,"
-    " unnest(%(keys)s::bytea[]) AS t (key)"
-    " WHERE NOT EXISTS (SELECT FROM ragstone_responses r WHERE r.key = t.key) ORDER BY key"
+    " unnest(%(keys)s::bytea[], %(since)s::float8[]) AS t (key, since)"
+    " WHERE NOT EXISTS (SELECT FROM ragstone_responses r WHERE r.key = t.key AND r.created >= t.since)"
+    " ORDER BY key"
     " ON CONFLICT (key) DO UPDATE SET claimant = excluded.claimant"
     " WHERE c.claimant = excluded.claimant OR NOT EXISTS"
     " (SELECT FROM ragstone_claimants a WHERE a.id = c.claimant AND a.until > now()) RETURNING key"
@@ -93,9 +94,15 @@ LEAVE = (
 )
 
 
+LOG = logging.getLogger(__name__)
+
+
 class _Wish(NamedTuple):
+    """since: responses stored earlier do not count."""
+
     kind: Literal["find", "claim", "release"]
     key: bytes
+    since: float = 0.0
 
 
 class _Answer(NamedTuple):
@@ -103,6 +110,7 @@ class _Answer(NamedTuple):
 
     model: str | None
     response: bytes
+    created: float
     granted: bool
 
 
@@ -114,6 +122,7 @@ class _Row(NamedTuple):
     response: bytes
     created: float
     renewed: bool = False
+    replaces_bad: bool = False
 
 
 class PostgresLedger:
@@ -134,6 +143,7 @@ class PostgresLedger:
         self._decode = msgspec.json.Decoder(Completion).decode
         self._encode = msgspec.json.Encoder().encode
         self._claims = _Claims()
+        self._bad: dict[bytes, float] = {}  # responses that cannot be read -> when they were stored
         self._closing = False
         self._asking = Lane(database, self._answer)
         try:
@@ -142,19 +152,13 @@ class PostgresLedger:
             self._asking.close()
             raise
 
-    async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:
-        """Return the response stored under the key, or None.
+    async def find(self, key: bytes, *, saved: bool = True, since: float = 0.0) -> Completion | None:
+        """Return the response stored under the key, or None; one that cannot be read is none.
 
-        saved: whether one that is found saved a call, and is counted so. Raises DataError when the server is
-        away for long.
+        saved: whether one that is found saved a call, and is counted so. since: see AnyLedger. Raises
+        DataError when the server is away for long.
         """
-        return self._read(await self._asking.post(_Wish("find", key)), saved)
-
-    def stored_at(self, key: bytes) -> float | None:
-        """See AnyLedger. Raises DataError."""
-        with opened(self.database) as connection:
-            found = connection.execute(WHEN, (key,), binary=True).fetchone()
-        return None if found is None else float(found[0])
+        return self._read(key, await self._asking.post(_Wish("find", key, since)), saved)
 
     def earlier(self, model: str, most: int = 200) -> list[Completion]:
         """Return some responses of a model, as good as drawn at random: they come in the order of digests.
@@ -167,67 +171,61 @@ class PostgresLedger:
                 (model, most),
                 binary=True,
             )
-            return [self._decode(row[0]) for row in rows]
+            return [said for row in rows if (said := self._decoded(row[0])) is not None]
 
     async def put(self, key: bytes, model: str, completion: Completion, *, renewed: bool = False) -> None:
         """Store a response; returns when it is committed. Raises DataError when it cannot be.
 
         renewed: see AnyLedger. Cancelling the caller does not take the response back: it was paid for.
         """
-        await self._storing.post(_Row(key, model, self._encode(completion), time.time(), renewed))
+        row = _Row(key, model, self._encode(completion), time.time(), renewed, key in self._bad)
+        await self._storing.post(row)
 
-    @contextlib.asynccontextmanager
-    async def claim(self, key: bytes) -> AsyncIterator[Completion | None]:
-        """Give None to the one who is to make the call within the block; who comes later waits for it.
-
-        They are given its response, or their turn when it failed or its process died. Raises DataError.
-        """
-        pause_s = FIRST_LOOK_S
-        answer = await self._turn(key)
-        while answer.model is None and not answer.granted:
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_LOOK_S)
-            answer = await self._turn(key)
-        if answer.model is not None:
-            yield self._read(answer, saved=True)
-            return
+    async def turn(self, key: bytes, since: float = 0.0) -> Turn:
+        """See AnyLedger. Raises DataError."""
+        if key in self._bad:  # what is stored after it counts
+            since = max(since, math.nextafter(self._bad[key], math.inf))
+        asked = self._asking.post(_Wish("claim", key, since))
         try:
-            yield None
-        finally:
-            self._release(key)
+            answer = await asyncio.shield(asked)
+        except asyncio.CancelledError:  # what is granted all the same must not stay with us
+            asked.add_done_callback(lambda done: self._give_back(key, done))
+            raise
+        return Turn(self._read(key, answer, saved=True), answer.granted)
+
+    def release(self, key: bytes) -> None:
+        """See AnyLedger."""
+        with contextlib.suppress(DataError):  # closed: its claims are given back together
+            self._asking.post(_Wish("release", key))
 
     def close(self) -> None:
         """Commit what is waiting, give claims back and disconnect. A second time it does nothing."""
+        if self._bad and not self._closing:
+            LOG.warning(BAD_ROWS, self.database, len(self._bad))
         self._closing = True
         self._storing.close()
         self._asking.close()
 
-    def _read(self, answer: _Answer, saved: bool) -> Completion | None:
+    def _read(self, key: bytes, answer: _Answer, saved: bool) -> Completion | None:
+        """Return a response, None where it cannot be read; whose turn it is the next look tells."""
         if answer.model is None:
             return None
-        try:
-            completion = self._decode(answer.response)
-        except msgspec.DecodeError as mistake:
-            raise DataError(damaged(self.database, mistake)) from None
-        if self._counting and saved:
+        completion = self._decoded(answer.response)
+        if completion is None:
+            self._bad[key] = answer.created
+        elif self._counting and saved:
             self._hits.add(answer.model, completion.usage)
         return completion
 
-    async def _turn(self, key: bytes) -> _Answer:
-        asked = self._asking.post(_Wish("claim", key))
+    def _decoded(self, response: bytes) -> Completion | None:
         try:
-            return await asyncio.shield(asked)
-        except asyncio.CancelledError:  # what is granted all the same must not stay with us
-            asked.add_done_callback(lambda done: self._give_back(key, done))
-            raise
+            return self._decode(response)
+        except msgspec.DecodeError:
+            return None
 
     def _give_back(self, key: bytes, done: "asyncio.Future[_Answer]") -> None:
         if not done.cancelled() and done.exception() is None and done.result().granted:
-            self._release(key)
-
-    def _release(self, key: bytes) -> None:
-        with contextlib.suppress(DataError):  # closed: its claims are given back together
-            self._asking.post(_Wish("release", key))
+            self.release(key)
 
     def _answer(self, connection: "Connection", wishes: list[_Wish]) -> list[_Answer]:
         """Return what is known of each key; in the first thread."""
@@ -236,33 +234,39 @@ class PostgresLedger:
         if self._closing and not wishes:
             self._claims.leave(connection)
             return []
-        keys: dict[str, set[bytes]] = {"find": set(), "claim": set(), "release": set()}
+        keys: dict[str, dict[bytes, float]] = {"find": {}, "claim": {}, "release": {}}
         for wish in wishes:
-            keys[wish.kind].add(wish.key)
+            of_kind = keys[wish.kind]
+            of_kind[wish.key] = max(wish.since, of_kind.get(wish.key, 0.0))
         granted = self._claims.claim(connection, keys["claim"]) if keys["claim"] else set()
         try:
             # After the claims, so that what others stored before they gave theirs up is seen.
-            rows = _rows(connection, keys["find"] | keys["claim"])
-            self._claims.release(connection, keys["release"] | (granted & rows.keys()))
+            rows = _rows(connection, keys["find"].keys() | keys["claim"].keys())
+            answered = {key for key in granted if key in rows and rows[key][2] >= keys["claim"][key]}
+            self._claims.release(connection, keys["release"].keys() | answered)
+            granted -= answered
             self._claims.beat(connection)
         except psycopg.Error:
             self._claims.take_back(granted)
             raise
         answers = []
-        for kind, key in wishes:
-            model, response = rows.get(key, (None, b""))
+        for kind, key, since in wishes:
+            model, response, created = rows.get(key, (None, b"", 0.0))
+            if created < since:
+                model = None
             mine = kind == "claim" and model is None and key in granted
             if mine:
                 granted.discard(key)  # to the first who asked for it
-            answers.append(_Answer(model, response, mine))
+            answers.append(_Answer(model, response, created, mine))
         return answers
 
     def _store(self, connection: "Connection", rows: list[_Row]) -> list[None]:
         """Commit responses and, now and then, hits; in the second thread."""
         for row in rows:
-            if row.renewed:
+            if row.renewed and not row.replaces_bad:
                 older = superseded_key(row.key, row.created)
                 connection.execute(SET_ASIDE, (older, row.key, row.created), binary=True)
+            if row.renewed or row.replaces_bad:
                 connection.execute(RENEW, (row.key, row.model, row.response, row.created), binary=True)
         if rows:
             plain = [row[:4] for row in rows]
@@ -301,12 +305,12 @@ class PostgresLedger:
         )
 
 
-def _rows(connection: "Connection", keys: set[bytes]) -> dict[bytes, tuple[str, bytes]]:
-    """Return key -> model and response of those that are there."""
+def _rows(connection: "Connection", keys: set[bytes]) -> dict[bytes, tuple[str | None, bytes, float]]:
+    """Return key -> model, response and moment of those that are there."""
     if not keys:
         return {}
     found = connection.execute(ROWS, (list(keys),), binary=True)
-    return {key: (model, response) for key, model, response in found}
+    return {key: (model, response, created) for key, model, response, created in found}
 
 
 class _Claims:
@@ -318,15 +322,20 @@ class _Claims:
         self._began = False
         self._beat_due = 0.0
 
-    def claim(self, connection: "Connection", keys: set[bytes]) -> set[bytes]:
-        """Return those of the keys that nobody alive claims, which now are ours."""
+    def claim(self, connection: "Connection", keys: dict[bytes, float]) -> set[bytes]:
+        """Return those of the keys that nobody alive claims, which now are ours.
+
+        keys: each with the moment since which there must be no response.
+        """
         if not self._began:
             for statement in FORGET:
                 connection.execute(statement)
             self._began = True
         self._say_alive(connection)
-        free = list(keys - self._held)
-        rows = connection.execute(CLAIM, {"me": self._me, "keys": free}, binary=True).fetchall()
+        free = [key for key in keys if key not in self._held]
+        since = [keys[key] for key in free]
+        asked = {"me": self._me, "keys": free, "since": since}
+        rows = connection.execute(CLAIM, asked, binary=True).fetchall()
         granted = {row[0] for row in rows}
         self._held |= granted
         return granted

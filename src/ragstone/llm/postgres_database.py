@@ -150,8 +150,6 @@ def opened(database: Database, *, make: bool = True) -> Iterator["Connection"]:
             yield connection
     except psycopg.Error as mistake:
         raise DataError(explain(database, mistake)) from None
-    except msgspec.DecodeError as mistake:
-        raise DataError(damaged(database, mistake)) from None
 
 
 def passing(mistake: "psycopg.Error") -> bool:
@@ -170,14 +168,6 @@ def explain(database: Database, mistake: "psycopg.Error") -> str:
     if advice is None:
         advice = next((then for words, then in _CONNECTING.items() if re.search(words, text)), _ELSE)
     return f"{database}: the ledger cannot be used ({text}). {advice}"
-
-
-def damaged(database: Database, mistake: msgspec.DecodeError) -> str:
-    """Return what to do about a response that cannot be read."""
-    return (
-        f"{database}: the ledger is damaged: a response cannot be read ({mistake}). Delete it from "
-        "ragstone_responses; the call is then asked anew."
-    )
 
 
 def _check_tables(connection: "Connection", database: Database, make: bool) -> None:

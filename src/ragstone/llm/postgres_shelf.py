@@ -2,13 +2,17 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString
+
+import msgspec
 
 from ragstone.llm.postgres_database import Database, opened
+from ragstone.llm.prompt import Completion
 
 if TYPE_CHECKING:
+    from ragstone.llm.ledger import Row
     from ragstone.llm.postgres_database import Connection
-    from ragstone.llm.shelf import Hit, Row, Shelf
+    from ragstone.llm.shelf import Hit, Shelf
 
 AT_ONCE = 1_000  # responses that are fetched together
 
@@ -28,6 +32,7 @@ class PostgresShelf:
 
     def __init__(self, connection: "Connection") -> None:
         self._connection = connection
+        self.n_bad = 0
 
     @contextlib.contextmanager
     def one_moment(self) -> Iterator[None]:
@@ -39,27 +44,29 @@ class PostgresShelf:
     def rows(self) -> Iterable["Row"]:
         """See Shelf."""
         # Keys are compared as bytes, so that an export is the same as that of a SQLite file.
-        with self._connection.transaction(), self._connection.cursor("export", binary=True) as cursor:
-            cursor.itersize = AT_ONCE
-            yield from cursor.execute(
-                "SELECT key, model, response, created FROM ragstone_responses ORDER BY key"
-            )
+        return self._good("ORDER BY key")
 
     def made(self) -> Iterable[tuple[str, float, bytes]]:
         """See Shelf."""
-        with self._connection.transaction(), self._connection.cursor("made", binary=True) as cursor:
-            cursor.itersize = AT_ONCE
-            yield from cursor.execute("SELECT model, created, response FROM ragstone_responses")
+        return ((model, created, response) for _, model, response, created in self._good(""))
 
     def chosen(self, before: float, models: list[str]) -> Iterable[tuple[str, float, bytes]]:
         """See Shelf."""
-        with self._connection.transaction(), self._connection.cursor("chosen", binary=True) as cursor:
+        those = "WHERE created < %s::float8 AND model = ANY(%s)"
+        return ((one[1], one[3], one[2]) for one in self._good(those, (before, models)))
+
+    def _good(self, which: LiteralString, values: tuple[object, ...] = ()) -> Iterator["Row"]:
+        check = msgspec.json.Decoder(Completion).decode
+        with self._connection.transaction(), self._connection.cursor("rows", binary=True) as cursor:
             cursor.itersize = AT_ONCE
-            yield from cursor.execute(
-                "SELECT model, created, response FROM ragstone_responses"
-                " WHERE created < %s::float8 AND model = ANY(%s)",
-                (before, models),
-            )
+            query: LiteralString = "SELECT key, model, response, created FROM ragstone_responses "
+            for row in cursor.execute(query + which, values):
+                try:
+                    check(row[2])
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    self.n_bad += 1
+                else:
+                    yield row
 
     def hits(self) -> Iterable["Hit"]:
         """See Shelf."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from ragstone.llm.ledger import existing_file, open_file
+from ragstone.llm.ledger import STORE, Row, existing_file, open_file, readable, with_checksum
 from ragstone.llm.postgres_database import Database
 
 SHRINK_MS = 2000  # how long the shrinking of the file waits for those who read or write it
@@ -17,15 +17,17 @@ SHRINK_MS = 2000  # how long the shrinking of the file waits for those who read 
 Place = Path | Database
 """Where a ledger is."""
 
-Row = tuple[bytes, str, bytes, float]
-"""A stored response: key, model, Completion in JSON, seconds since 1970."""
-
 Hit = tuple[int, str, int, int, int, int, int]
 """Day since 1970, model; calls, input, output, cached, uncounted."""
 
 
 class Shelf(Protocol):
-    """What a ledger can do with all of its responses, wherever it keeps them."""
+    """What a ledger can do with all of its responses, wherever it keeps them.
+
+    n_bad: of the rows that were read, how many are not what was written. They are left out.
+    """
+
+    n_bad: int
 
     def one_moment(self) -> AbstractContextManager[None]:
         """A block in which all is read as it was at one moment, whoever writes meanwhile."""
@@ -46,7 +48,7 @@ class Shelf(Protocol):
         """Return the models that have responses."""
 
     def add(self, rows: Iterable[Row]) -> tuple[int, int]:
-        """Add what is not there; return how many are new, and of how many. All or nothing."""
+        """Add what is not there or cannot be read; return how many, and of how many. All or nothing."""
 
     def delete(self, before: float, models: list[str]) -> int:
         """Delete what `chosen` returns; return how many."""
@@ -94,6 +96,7 @@ class FileShelf:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.n_bad = 0
 
     @contextlib.contextmanager
     def one_moment(self) -> Iterator[None]:
@@ -104,19 +107,27 @@ class FileShelf:
 
     def rows(self) -> Iterable[Row]:
         """See Shelf."""
-        return self._connection.execute("SELECT key, model, response, created FROM responses ORDER BY key")
+        return self._good("ORDER BY key")
 
     def made(self) -> Iterable[tuple[str, float, bytes]]:
         """See Shelf."""
-        return self._connection.execute("SELECT model, created, response FROM responses")
+        return ((model, created, response) for _, model, response, created in self._good())
 
     def chosen(self, before: float, models: list[str]) -> Iterable[tuple[str, float, bytes]]:
         """See Shelf."""
-        return self._connection.execute(
-            "SELECT model, created, response FROM responses"
-            " WHERE created < ? AND model IN (SELECT value FROM json_each(?))",
-            (before, _json(models)),
+        those = "WHERE created < ? AND model IN (SELECT value FROM json_each(?))"
+        return ((one[1], one[3], one[2]) for one in self._good(those, (before, _json(models))))
+
+    def _good(self, which: str = "", values: tuple[object, ...] = ()) -> Iterator[Row]:
+        rows = self._connection.execute(
+            f"SELECT key, CAST(model AS BLOB), response, created, checksum FROM responses {which}",  # noqa: S608 - of this class
+            values,
         )
+        for key, model, response, created, checksum in rows:
+            if readable(key, model, response, created, checksum) is None:
+                self.n_bad += 1
+            else:
+                yield key, model.decode(), response, created
 
     def hits(self) -> Iterable[Hit]:
         """See Shelf."""
@@ -126,19 +137,22 @@ class FileShelf:
 
     def models(self) -> list[str]:
         """See Shelf."""
-        return [name for (name,) in self._connection.execute("SELECT DISTINCT model FROM responses")]
+        found = self._connection.execute("SELECT DISTINCT CAST(model AS BLOB) FROM responses")
+        return [str(name, "utf-8", "replace") for (name,) in found if isinstance(name, bytes)]
 
     def add(self, rows: Iterable[Row]) -> tuple[int, int]:
         """See Shelf."""
         # Read into a table of our own first: others can write until the whole file has been checked.
-        self._connection.execute("CREATE TEMP TABLE incoming (key, model, response, created)")
-        n = self._connection.executemany("INSERT INTO incoming VALUES (?, ?, ?, ?)", rows).rowcount
+        self._connection.execute("CREATE TEMP TABLE incoming (key, model, response, created, checksum)")
+        n = self._connection.executemany(
+            "INSERT INTO incoming VALUES (?, ?, ?, ?, ?)", map(with_checksum, rows)
+        ).rowcount
         self._connection.commit()
         with self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
+            # WHERE true: else SQLite takes ON for that of a join.
             new = connection.execute(
-                "INSERT OR IGNORE INTO responses (key, model, response, created)"
-                " SELECT key, model, response, created FROM incoming ORDER BY rowid"
+                STORE.format(rows="SELECT * FROM incoming WHERE true ORDER BY rowid")
             ).rowcount
         return new, max(n, 0)
 

@@ -289,7 +289,7 @@ class Desk:
                 return
             self._claims.take(asked.key, worker)
         try:
-            completion = await self._ledger.find(asked.key, saved=asked.saved)
+            completion = await self._ledger.find(asked.key, saved=asked.saved, since=asked.since)
         except DataError as mistake:
             self._answer(worker, Wrong(asked.n, "DataError", str(mistake)))
             return

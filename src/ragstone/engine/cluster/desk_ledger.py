@@ -1,29 +1,30 @@
 """The project's ledger as a worker sees it: the desk reads and writes it, for all of them."""
 
-import contextlib
-from collections.abc import AsyncIterator
-
 from ragstone.engine.cluster.messages import Find, Found, Put, Release
 from ragstone.engine.cluster.speaking import Speaking
+from ragstone.llm.claims import Turn
 from ragstone.llm.prompt import Completion
 
 
 class DeskLedger:
-    """As llm.ClaimingLedger. offline: no call is made, so that none has to be claimed."""
+    """As llm.AnyLedger. offline: no call is made, so that none has to be claimed."""
 
     def __init__(self, line: Speaking, *, offline: bool) -> None:
         self._line = line
         self._claiming = not offline
         self._claimed: set[bytes] = set()
 
-    async def find(self, key: bytes, *, saved: bool = True) -> Completion | None:
+    async def find(self, key: bytes, *, saved: bool = True, since: float = 0.0) -> Completion | None:
         """Return the response stored under the key, or that of a call which another worker makes; or None.
 
-        Where it is None, it is this worker's turn to make the call, until `claim` ends.
+        Where it is None without a `since`, it is this worker's turn to make the call, until `release`.
         """
-        found = await self._line.ask(lambda n: Find(n, key, self._claiming, saved))
+        return await self._find(key, self._claiming and not since, saved, since)
+
+    async def _find(self, key: bytes, claim: bool, saved: bool, since: float) -> Completion | None:
+        found = await self._line.ask(lambda n: Find(n, key, claim, saved, since))
         completion = found.completion if isinstance(found, Found) else None
-        if completion is None and self._claiming:
+        if completion is None and claim:
             self._claimed.add(key)
         return completion
 
@@ -32,20 +33,16 @@ class DeskLedger:
         await self._line.ask(lambda n: Put(n, key, model, completion, renewed))
         self._claimed.discard(key)
 
-    @contextlib.asynccontextmanager
-    async def claim(self, key: bytes) -> AsyncIterator[Completion | None]:
-        """Give None to the one who is to make the call; who comes later waits for it."""
-        completion = None if key in self._claimed else await self.find(key)
-        try:
-            yield completion
-        finally:
-            if key in self._claimed:
-                self._claimed.discard(key)
-                self._line.tell(Release(key), hurry=True)
+    async def turn(self, key: bytes, since: float = 0.0) -> Turn:
+        """Return the response, which may be waited for, or that it is this worker's turn."""
+        completion = None if key in self._claimed else await self._find(key, True, True, since)
+        return Turn(completion, mine=completion is None)
 
-    def stored_at(self, key: bytes) -> float | None:  # noqa: ARG002 - as Ledger.stored_at
-        """Return None: only the desk knows."""
-        return None
+    def release(self, key: bytes) -> None:
+        """Let another worker make the call, if it was not made."""
+        if key in self._claimed:
+            self._claimed.discard(key)
+            self._line.tell(Release(key), hurry=True)
 
     def earlier(self, model: str, most: int = 200) -> list[Completion]:  # noqa: ARG002 - as Ledger.earlier
         """Return nothing: forecasts are made where the ledger is."""

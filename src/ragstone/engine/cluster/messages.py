@@ -17,12 +17,13 @@ class _Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class Find(_Message, frozen=True):
-    """Is there a response? If not and `claim`, it is this worker's turn to make the call."""
+    """Is there a response stored `since` then? If not and `claim`, it is this worker's turn to call."""
 
     n: int
     key: bytes
     claim: bool
     saved: bool
+    since: float = 0.0
 
 
 class Put(_Message, frozen=True):
