@@ -50,7 +50,7 @@ class FileClaims:
         return True
 
     def release(self, key: bytes) -> None:
-        """Let others take it."""
+        """Let others take it; of no effect where it is not ours."""
         self._held.discard(key)
         if self._files:
             self._lock(key, taken=False)

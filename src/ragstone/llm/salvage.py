@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ragstone.errors import DataError
-from ragstone.llm.ledger import Row, connect, explain, is_damage, readable
+from ragstone.llm.ledger import Row, check_order, connect, explain, is_damage, readable
 
 PAGE = 4096  # of every file that Ragstone makes
 WAL_HEAD, FRAME_HEAD = 32, 24
@@ -32,7 +32,8 @@ def is_damaged(path: Path) -> bool:
         return False
     try:
         with contextlib.closing(connect(path)) as connection:
-            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
+            check_order(connection)
+            return False
     except sqlite3.Error as mistake:
         if is_damage(mistake):
             return True
