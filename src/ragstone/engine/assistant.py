@@ -11,7 +11,7 @@ import msgspec
 
 from ragstone.assistant.answering import Answering, Search, answer_from, documents_tool, load_answering_prompt
 from ragstone.assistant.assistant import AnswerFrom, Assistant
-from ragstone.assistant.conversation import Emit, Said, Text
+from ragstone.assistant.conversation import Asked, Emit, Said, Text, Turn
 from ragstone.assistant.guards.scope import scope_guard
 from ragstone.assistant.knowledge import KnowledgeDown
 from ragstone.assistant.languages import LANGUAGES, language_of, phrase
@@ -34,6 +34,7 @@ from ragstone.engine.session import Session, open_session
 from ragstone.errors import ModelError
 from ragstone.llm import Ask, CallFailed, Prompt, Reply, Stream
 
+FIRST = "When is maize sown in Nakuru, and how much water does it need in a dry year?"
 MOST_TURNS_TOKENS = 3000  # of a prompt, for the conversation; a third of the model's context if that is less
 
 
@@ -85,8 +86,11 @@ async def open_assistant(
                 "log": log.problem or "ok",
             }
 
+        know = know_by_words(tags)
+        # What reads a question loads its tables with the first one: 1 s, in which the loop would stand still.
+        await asyncio.to_thread(know, Asked(turns=(Turn("user", FIRST),)))
         yield Assistant(
-            respond=respond_with(agent, know_by_words(tags), [tag.key for tag in tags], today),
+            respond=respond_with(agent, know, [tag.key for tag in tags], today),
             answer=_answer_from(knowledge.search, answering, section.k),
             health=health,
             knowledge=knowledge,

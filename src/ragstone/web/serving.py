@@ -6,6 +6,7 @@ import errno
 import gc
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 GRACE_S = 20
 """Seconds that replies under way may still take after the server was told to stop."""
 BACKLOG = 2048
+SWITCH_S = 0.001
+"""So long a thread that computes keeps the interpreter while the loop waits for it."""
 
 
 def check_public(settings: Settings) -> None:
@@ -127,9 +130,12 @@ async def serve_project(
             with _heard(lambda number: self.handle_exit(number, None)):
                 yield
 
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
     try:
         await Server(config).serve(sockets=[bound])
     finally:
+        sys.setswitchinterval(interval_s)
         gc.unfreeze()
 
 

@@ -19,6 +19,7 @@ from ragstone.assistant.assistant import Assistant
 from ragstone.config.serve import ServeSection
 
 AnyRequest = Request[Any, Any, Any]
+LOOK_S, STUCK_S = 0.05, 60.0
 NEEDS_KEY = "a key is needed: send the header Authorization: Bearer KEY"
 
 
@@ -62,10 +63,31 @@ class Desk:
         self.in_flight: set[asyncio.Task[Any]] = set()
         self.busy: set[str] = set()
         self.checking = asyncio.Lock()
+        self._looking: asyncio.Task[dict[str, str]] | None = None
+        self._looked_at = 0.0
+        self._health: dict[str, str] = {}
 
     async def health(self) -> dict[str, str]:
-        """Return the state of each part: "ok", or what is wrong with it."""
-        return await self.assistant.health() | {"conversations": self.conversations.problem or "ok"}
+        """Return the state of each part: "ok", or what is wrong with it.
+
+        A look that takes long, as while the documents are read anew, is not waited for: what the last one
+        has found is told then. One that never ends is told after a minute.
+        """
+        if self._looking is None:
+            self._looked_at = self.clocks.tick()
+            self._looking = asyncio.ensure_future(self.assistant.health())
+            self._looking.add_done_callback(self._looked)
+        await asyncio.wait({self._looking}, timeout=LOOK_S if self._health else None)
+        parts = self._health | {"conversations": self.conversations.problem or "ok"}
+        waited_s = self.clocks.tick() - self._looked_at
+        if self._looking is not None and waited_s > STUCK_S:
+            parts["knowledge"] = f"it has not answered for {waited_s:.0f} s"
+        return parts
+
+    def _looked(self, looking: asyncio.Task[dict[str, str]]) -> None:
+        self._looking = None
+        if not looking.cancelled():
+            self._health = looking.result()
 
     def check_admin(self, request: AnyRequest) -> None:
         """Check that the key may change documents. Raises Refused."""

@@ -95,6 +95,7 @@ class KnowledgeBase:
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ragstone-build")
+        self._looker = ThreadPoolExecutor(1, thread_name_prefix="ragstone-health")  # behind no search
         self._stops: set[threading.Event] = set()  # one for each change that waits or is under way
         self._loading = threading.Lock()
         self._taken: Snapshot | None = None
@@ -108,6 +109,7 @@ class KnowledgeBase:
             stop.set()
         await asyncio.to_thread(self._writer.shutdown, wait=True, cancel_futures=True)
         await asyncio.to_thread(self.check.close)
+        await asyncio.to_thread(self._looker.shutdown, wait=True)
         self._kept.points.close()
         self._kept.catalogue.close()
 
@@ -150,14 +152,18 @@ class KnowledgeBase:
     async def health(self) -> str:
         """Return "ok", or what is wrong, for the operator."""
         try:
-            await asyncio.to_thread(self._kept.points.check)
-            snapshot = await asyncio.to_thread(self._snapshot)
+            loop = asyncio.get_running_loop()
+            snapshot = await loop.run_in_executor(self._looker, self._look)
             self._check_embedder(snapshot)
         except (DataError, ConfigError) as mistake:
             return str(mistake)
         except KnowledgeDown as down:
             return str(down.__cause__)
         return "ok" if snapshot.entries else "it holds no documents: ragstone assistant build DOCS"
+
+    def _look(self) -> Snapshot:
+        self._kept.points.check()
+        return self._snapshot()
 
     async def search(self, query: str, k: int, filters: Mapping[str, str] | None = None) -> list[Passage]:
         """Return the k passages that answer a question best, best first; fewer where there are fewer.

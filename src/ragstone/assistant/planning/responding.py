@@ -1,7 +1,9 @@
 """A conversation -> the next reply, with the question's tags: greetings at once, all else by the agent."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import msgspec
@@ -13,6 +15,8 @@ from ragstone.assistant.planning.lexicon import courtesy_in
 from ragstone.assistant.planning.loop import Agent, is_question, reply_to
 from ragstone.assistant.planning.slots import Know, turn_language
 
+LONG = 4000  # characters; more are not read in the loop that answers everybody
+_READER = ThreadPoolExecutor(1, "ragstone-long")
 LOOKED_BACK = 3  # earlier turns of the user by which the language of a turn that tells nothing is known
 
 
@@ -23,9 +27,15 @@ def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Calla
     each reply.
     """
 
-    async def respond(asked: Asked, emit: Emit) -> Said:
+    def read(asked: Asked) -> tuple[str, Said | None, dict[str, str]]:
         lang = conversation_language(asked)
-        said, known = _courtesy(asked, lang, agent.scope), know(asked)
+        return lang, _courtesy(asked, lang, agent.scope), know(asked)
+
+    async def respond(asked: Asked, emit: Emit) -> Said:
+        if sum(len(turn.text) for turn in asked.turns) > LONG:
+            lang, said, known = await asyncio.get_running_loop().run_in_executor(_READER, read, asked)
+        else:
+            lang, said, known = read(asked)
         if said is None:
             said = await reply_to(agent, asked, lang, today(), emit, known=known)
         else:
