@@ -1,9 +1,15 @@
 """Keys: where they are read, what is said when they are missing, and that nothing written holds one."""
 
+import base64
+import json
 import logging
+import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.command import ragstone
 from tests.support.doors import prompt
 from tests.support.fake_openai import FakeOpenAI
@@ -12,7 +18,7 @@ from tests.support.scripts import always, fail
 from ragstone.config import ModelSettings, Settings
 from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import Ledger, open_door
-from ragstone.llm.keys import _warn_of_readers, find_key
+from ragstone.llm.keys import _warn_of_readers, find_key, hide, passwords_in, without_password
 from ragstone.records import Answer, Document, Question
 from ragstone.tables import write_rows
 
@@ -158,3 +164,69 @@ def test_nothing_that_is_written_holds_the_key(
     assert KEY.encode() not in written
     assert KEY not in said
     assert KEY not in caplog.text
+
+
+def in_base64(before: str, key: str, after: str, alphabet: bytes = b"+/") -> str:
+    return base64.b64encode((before + key + after).encode(), alphabet).decode()
+
+
+KEYS = (KEY, "sk-ant-api03-" + "Ab/+=x9_Z" * 11, 'p&ss"w0\\rd', "%xyz%&/+q")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_is_hidden_in_whatever_form_it_comes_back(key: str) -> None:
+    forms = {
+        key,
+        quote(key, safe=""),
+        "".join(f"%{ord(one):02x}" for one in key),
+        json.dumps(key)[1:-1].replace("/", "\\/"),
+        "".join(f"\\u{ord(one):04X}" for one in key),
+        "".join(f"&#{ord(one)};" for one in key),
+        key.encode().hex().upper(),
+        quote(in_base64("", key, ""), safe=""),
+    }
+    if len(key) > 12:
+        forms |= {key[:13], key[:12] + "…", in_base64("", key[:13], "")[:17]}
+    for before in ("", "u:", "me:", "user:", "Bearer "):
+        for after in ("", "!", "@h", " by"):
+            forms |= {in_base64(before, key, after), in_base64(before, key, after, b"-_").rstrip("=")}
+    for form in forms:
+        shown = hide(f"Bad key <{form}>. Ask", [key])
+        assert shown.startswith("Bad key <"), form
+        assert shown.endswith((">. Ask", "…>. Ask")), form
+        assert "[the key]" in shown, form
+        assert len(shown) <= len("Bad key <[the key]>. Ask") + 10, form  # what was before it in base64
+
+
+@given(
+    st.text(st.characters(codec="ascii", exclude_categories=["C"]), min_size=8, max_size=40),
+    st.binary(max_size=5),
+)
+def test_no_bytes_around_a_key_save_it_in_base64(key: str, before: bytes) -> None:
+    told = base64.b64encode(before + key.encode()).decode()
+    assert "[the key]" in hide(f"<{told}>", [key])
+
+
+@pytest.mark.parametrize("words", ["test it", "a password, hidden", "sk-test", "", "c2stdGVz"])
+def test_other_words_stay(words: str) -> None:
+    assert hide(words, [KEY, "", "it's"]) == words
+
+
+def test_a_short_secret_is_hidden_where_it_stands_alone() -> None:
+    assert hide("a cat, a category: cat", ["cat"]) == "a [the key], a category: [the key]"
+
+
+@pytest.mark.parametrize("unit", ["x", KEY[:11], "c2stdGVz", "%73", "736b", "&#0", "\\", "%25", "YWFh"])
+def test_hiding_takes_time_linear_in_the_text(unit: str) -> None:
+    text = (unit * 40_000)[:40_000]
+    begun = time.process_time()
+    for key in (*KEYS, "a" * 200, "\\" * 60, "%25" * 30):
+        hide(text, [key])
+    assert time.process_time() - begun < 5  # 0.3 s; any step back into the text takes minutes
+
+
+def test_all_of_a_password_is_hidden() -> None:
+    address = "http://me:p@ss/w@10.0.0.1/v1".replace("/w", "%2Fw")
+    assert without_password(address) == "http://10.0.0.1/v1"
+    assert without_password("http://h/a@b") == "http://h/a@b"
+    assert "p@ss/w" in passwords_in(address)

@@ -1,16 +1,21 @@
 """Addresses, keys and headers of endpoints, and what their errors mean."""
 
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from tests.support.dialects import BY_NAME
 from tests.support.dialects.server import KEY, Bench
 from tests.support.doors import prompt
+from tests.support.fake_openai import FakeOpenAI
 
 from ragstone.config import ModelSettings, Settings, load_settings
 from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import Ledger, open_door
+from ragstone.llm.prompt import CallFailed
 from ragstone.llm.providers import provider_of, providers
 from ragstone.llm.site import AZURE_VERSION, identity_of, message_of
 
@@ -250,3 +255,76 @@ def test_the_words_of_an_error_are_found_in_every_form(body: object, words: str)
 )
 def test_of_another_body_the_title_or_the_first_words_are_shown(content: bytes, words: str) -> None:
     assert message_of(content) == words
+
+
+class TestCredentialsInTheAddress:
+    async def test_a_key_beside_them_stops_before_any_call(
+        self, fake_openai: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        address = fake_openai.base_url.replace("//", "//me:hidden@")
+        settings = Settings(models={fake_openai.model: ModelSettings(base_url=address)})
+        with pytest.raises(ConfigError, match=r"has a user, and OPENAI_API_KEY or .*Keep one") as told:
+            await ask(fake_openai.model, settings, tmp_path)
+        assert "hidden" not in str(told.value)
+        assert fake_openai.n_requests == 0
+
+    @pytest.mark.parametrize("headers", [{}, {"X-Api-Key": "{key}"}])
+    async def test_alone_or_beside_a_key_in_another_header_they_are_sent(
+        self,
+        fake_openai: FakeOpenAI,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        headers: dict[str, str],
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY if headers else "")
+        address = fake_openai.base_url.replace("//", "//me:hidden@")
+        settings = Settings(models={fake_openai.model: ModelSettings(base_url=address, headers=headers)})
+        assert await ask(fake_openai.model, settings, tmp_path) == ""
+        assert fake_openai.n_requests == 1
+
+
+PLAIN = prompt(nonce=None, reply=None)
+EVENT = b'data: {"choices": [{"delta": {"content": "%b"}}]}\n\n' % (b"x" * 100_000)
+
+
+@contextlib.asynccontextmanager
+async def pouring(piece: bytes, *, status: int = 200, packed: bool = False) -> AsyncIterator[str]:
+    """Give the address of an endpoint that sends a piece again and again, 150 MB in all."""
+
+    async def pour(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(status=status, headers={"Content-Type": "text/event-stream"})
+        if packed:
+            response.enable_compression(web.ContentCoding.gzip)
+        await response.prepare(request)
+        with contextlib.suppress(ConnectionError):
+            for _ in range(150_000_000 // len(piece)):
+                await response.write(piece)
+        return response
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", pour)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize(
+    ("piece", "status", "packed"), [(b" " * 1_000_000, 200, True), (EVENT, 200, False), (EVENT, 400, False)]
+)
+async def test_a_reply_without_an_end_is_given_up(
+    tmp_path: Path, piece: bytes, status: int, packed: bool, streams: bool
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    async with pouring(piece, status=status, packed=packed) as address:
+        settings = Settings(models={"openai/x": ModelSettings(base_url=address, timeout_s=30)})
+        async with open_door("openai/x", settings, ledger) as door:
+            asked = door.stream(PLAIN, lambda _piece: None) if streams else door.ask(PLAIN)
+            with pytest.raises(CallFailed, match="a reply of more than 64,000,000 bytes"):
+                await asked
+    ledger.close()

@@ -14,7 +14,7 @@ import msgspec
 from ragstone.config import HttpSettings, HttpSystem, HttpTranslator, ModelSettings
 from ragstone.errors import ConfigError, ModelError, nearest
 from ragstone.llm.json_form import Json, Values, fill, fill_url, places_in
-from ragstone.llm.keys import find_key, without_password
+from ragstone.llm.keys import find_key, hide, without_password
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.transport import BadRequest, Unreachable
 
@@ -196,4 +196,4 @@ async def _post(site: "Site", declared: Declared, values: Values, where: str) ->
 
 def _hidden(words: str, values: Values) -> str:
     key = values["key"]
-    return words.replace(key, "[the key]") if isinstance(key, str) and key else words
+    return hide(words, [key]) if isinstance(key, str) else words

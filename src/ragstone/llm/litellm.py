@@ -16,6 +16,7 @@ import msgspec
 from ragstone.config import ModelSettings
 from ragstone.errors import MissingExtra, ModelError
 from ragstone.llm.dialect import refused_extra
+from ragstone.llm.keys import hide
 from ragstone.llm.logprobs import read_logprobs
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Prompt
 from ragstone.llm.providers import Provider
@@ -230,4 +231,4 @@ def _rate_limited(mistake: Exception, words: str) -> CallFailed:
 def _words(mistake: Exception, key: str) -> str:
     """Return the first words of an error, on one line, without the key."""
     words = " ".join(str(mistake).split())
-    return (words.replace(key, "[the key]") if key else words)[:400]
+    return hide(words, [key])[:400]

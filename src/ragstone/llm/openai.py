@@ -25,6 +25,7 @@ from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Where, Wire
 
 DEFAULT_CONCURRENCY = 64
 FILE_S = 300.0  # the longest silence while a file of calls or results is on its way
+MOST_FILE_BYTES = 1_000_000_000  # of the results of a batch
 PATH = "/chat/completions"
 
 
@@ -194,5 +195,7 @@ async def _send_file_or_body(
             payload = form()
             request = {"data": payload, "headers": {"Content-Type": payload.headers["Content-Type"]}}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=FILE_S)
-        response, found = await exchange(site, method, path, timeout=timeout, **request)
+        response, found = await exchange(
+            site, method, path, most_bytes=MOST_FILE_BYTES, timeout=timeout, **request
+        )
     return response.status, found

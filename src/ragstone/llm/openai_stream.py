@@ -19,8 +19,9 @@ from ragstone.llm.openai_reply import (
 )
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, OnText
 from ragstone.llm.reasoning import with_reasoning
-from ragstone.llm.site import CONNECT_S, Site, failures_of, raise_for
+from ragstone.llm.site import CONNECT_S, Site, check_size, failures_of, raise_for, read_body
 
+MOST_BLANKS = 65_536  # before the first event
 MOST_BYTES = 1_000_000  # of one event: a piece of text is some hundred
 DRAIN_S = 0.1  # for the end of the response after its last event, so that the connection can be used again
 EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -77,8 +78,11 @@ async def post_stream(site: Site, path: str, body: bytes, reply: Streamed, silen
             site.session.post(site.url(path), data=body, timeout=timeout, allow_redirects=False) as response,
         ):
             if response.status != 200:
-                raise_for(site, response.status, response.headers, await response.read())
+                raise_for(site, response.status, response.headers, await read_body(site, response))
+            n_bytes = 0
             async for part in response.content.iter_any():
+                n_bytes += len(part)
+                check_size(site, n_bytes)
                 if reply.take(part):
                     silence.reschedule(clock() + silence_s)
                 if reply.over:
@@ -104,8 +108,8 @@ class StreamedReply:
         self._events = Events()
         self._whole: bytearray | None = None  # the body of an endpoint that does not stream
         self._pieces: list[str] = []
-        self._thought = ""
-        self._refusal = ""
+        self._thought: list[str] = []
+        self._refusal: list[str] = []
         self._finish_reason: str | None = None
         self._usage: TokenCounts | None = None
 
@@ -138,13 +142,13 @@ class StreamedReply:
             return completion
         if not self.over and self._finish_reason is None:
             raise CallFailed("error", f"{self._site.name}: the reply broke off", retryable=True)
-        text, thought = "".join(self._pieces), self._thought or None
+        text, thought = "".join(self._pieces), "".join(self._thought) or None
         filtered = CONTENT_FILTER if self._finish_reason == "content_filter" else None
         return Completion(
             text=text,
             reasoning=thought,
             finish_reason=self._finish_reason,
-            refusal=self._refusal or filtered,
+            refusal="".join(self._refusal) or filtered,
             usage=with_reasoning(usage_of(self._usage), text, thought),
             latency_s=None,
         )
@@ -167,9 +171,9 @@ class StreamedReply:
                 self._say(choice.delta)
 
     def _say(self, delta: _Delta) -> None:
-        self._refusal += delta.refusal or ""
+        self._refusal.append(delta.refusal or "")
         said, thought = read_parts(delta.content)
-        self._thought += delta.reasoning_content or delta.reasoning or thought
+        self._thought.append(delta.reasoning_content or delta.reasoning or thought)
         if said:
             self._pieces.append(said)
             self._hear(said)
@@ -199,7 +203,7 @@ class Events:
         self._rest += part
         if not self._begun:
             head = self._rest.removeprefix(b"\xef\xbb\xbf").lstrip()
-            if len(head) < len(b"event:") and b"\n" not in head:
+            if len(head) < len(b"event:") and b"\n" not in head and len(self._rest) < MOST_BLANKS:
                 return []
             if not head.startswith(EVENT_FIELDS):
                 raise NotEvents(self._rest)

@@ -12,8 +12,8 @@ import aiohttp
 import msgspec
 
 from ragstone.config import ModelSettings
-from ragstone.errors import ModelError
-from ragstone.llm.keys import find_key, passwords_in, without_password
+from ragstone.errors import ConfigError, ModelError
+from ragstone.llm.keys import find_key, hide, passwords_in, without_password
 from ragstone.llm.limits import retry_after_s_of
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.providers import Provider
@@ -21,11 +21,12 @@ from ragstone.llm.transport import BadRequest, Unreachable
 
 DEFAULT_TIMEOUT_S = 60.0
 CONNECT_S = 10.0
+MOST_REPLY_BYTES = 64_000_000
 # Who asks to be left alone for longer than this has no quota left for today: the row is given up.
 PATIENCE_S = 120.0
 # 498: no capacity (Groq); 499: the request was cancelled on its way; 5xx: gateways have numbers of their own.
 RETRYABLE = {408, 409, 425, 429, 498, 499, *range(500, 600)} - {501, 505}
-SHORT = 8  # a shorter secret may be a part of common words, and is hidden where it stands alone
+LONGEST_MESSAGE = 20_000  # characters, in which keys are looked for
 AZURE_VERSION = "2024-10-21"
 AZURE_VERSION_VARIABLE = "OPENAI_API_VERSION"
 FILTERED = (
@@ -69,7 +70,7 @@ class Site:
         self.key_name = key_name
         self.hint = hint
         self._query = query
-        self._secrets = [_hiding(secret) for secret in (key, *passwords_in(base_url)) if secret]
+        self._secrets = (key, *passwords_in(base_url))
         self._no_key = no_key
 
     def check_key(self) -> None:
@@ -83,19 +84,12 @@ class Site:
 
     def shown(self, words: str) -> str:
         """Return words of the endpoint as they may be shown: without the key and the password."""
-        for secret in self._secrets:
-            words = secret.sub("[the key]", words)
-        return words
+        return hide(words, self._secrets)
 
     def excerpt(self, content: bytes) -> str:
         """Return the message of an error body, or its first words, as they may be shown."""
         # Hidden before the words are cut, for half a key is too much.
-        return self.shown(message_of(content))[:400]
-
-
-def _hiding(secret: str) -> re.Pattern[str]:
-    alone = rf"(?<![\w-]){re.escape(secret)}(?![\w-])"
-    return re.compile(alone if len(secret) < SHORT else re.escape(secret))
+        return self.shown(message_of(content)[:LONGEST_MESSAGE])[:400]
 
 
 def identity_of(provider: Provider, model: str, base_url: str) -> str:
@@ -115,7 +109,8 @@ async def open_site(
 
     The key is read from where the settings name, else from the provider's variable (see keys.py). Only the
     provider's own address demands one: behind another there may be a proxy that has it. Raises ModelError
-    for a provider that has no address of its own, where none is given.
+    for a provider that has no address of its own, where none is given; ConfigError where the address has a
+    user and a key goes into the same header.
     """
     base_url = provider.address(settings)
     if not base_url:
@@ -133,14 +128,21 @@ async def open_site(
     own = provider.dialect == "azure" or (provider.needs_key and base_url == provider.base_url)
     demanded = not key and (named or wanted or (own and not by_header))
     base_url, query = _azure(base_url, model, settings) if provider.dialect == "azure" else (base_url, "")
+    headers = _headers(provider, settings, key)
+    key_name = settings.api_key_file or settings.api_key_env or provider.key_variable or "the key"
+    if without_password(base_url) != base_url and "authorization" in map(str.casefold, headers):
+        raise ConfigError(
+            f"{provider.name}/{model}: base_url has a user, and {key_name} or a header of [models] goes into "
+            "the same header, Authorization. Keep one of them; where both are needed, send the key in "
+            "another: headers = { X-Api-Key = '{key}' }."
+        )
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=concurrency, keepalive_timeout=60),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=settings.timeout_s or DEFAULT_TIMEOUT_S, sock_connect=CONNECT_S),
-        headers=_headers(provider, settings, key),
+        headers=headers,
         trust_env=behind_proxy(base_url),
     ) as session:
-        key_name = settings.api_key_file or settings.api_key_env or provider.key_variable or "the key"
         hint = ADDRESS_HINTS.get(provider.dialect, "usually .../v1")
         yield Site(
             session, base_url, key, no_key if demanded else None, query=query, key_name=key_name, hint=hint
@@ -183,24 +185,37 @@ async def exchange(
     method: str,
     path: str,
     *,
-    most_bytes: int | None = None,
+    most_bytes: int = MOST_REPLY_BYTES,
     **request: Any,  # noqa: ANN401 - as aiohttp takes it
 ) -> tuple[aiohttp.ClientResponse, bytes]:
     """Return the response to a request, and its body. Raises CallFailed and ModelError for none.
 
-    most_bytes: of the body; of a longer one the rest is not read, and it is a CallFailed. None: any length.
+    most_bytes: of the body; of a longer one the rest is not read, and it is a CallFailed.
     """
     # A POST that is redirected loses its body or, elsewhere, tells a stranger the texts.
     request = {"allow_redirects": False} | request
     with failures_of(site):
         async with site.session.request(method, site.url(path), **request) as response:
-            body = bytearray()
-            async for part in response.content.iter_any():
-                body += part
-                if most_bytes is not None and len(body) > most_bytes:
-                    told = f"{site.name}: a reply of more than {most_bytes:,} bytes"
-                    raise CallFailed("unparsable", told)
-            return response, bytes(body)
+            return response, await read_body(site, response, most_bytes)
+
+
+async def read_body(
+    site: Site, response: aiohttp.ClientResponse, most_bytes: int = MOST_REPLY_BYTES
+) -> bytes:
+    """Return a body, unpacked. Raises CallFailed for a longer one than that, whose rest is not read."""
+    body = bytearray()
+    async for part in response.content.iter_any():
+        body += part
+        check_size(site, len(body), most_bytes)
+    return bytes(body)
+
+
+def check_size(site: Site, n_bytes: int, most_bytes: int = MOST_REPLY_BYTES) -> None:
+    """Raise CallFailed for a reply that is too long to be kept in memory."""
+    if n_bytes > most_bytes:
+        raise CallFailed(
+            "unparsable", f"{site.name}: a reply of more than {most_bytes:,} bytes, which is given up"
+        )
 
 
 @contextlib.contextmanager
@@ -235,7 +250,7 @@ def raise_for(site: Site, status: int, headers: Mapping[str, str], content: byte
         return any(sign in raw or sign in words for sign in signs)
 
     if 300 <= status < 400:
-        target = without_password(headers.get("Location", "nowhere"))
+        target = site.shown(without_password(headers.get("Location", "nowhere")))
         raise ModelError(
             f"{site.name} redirects (HTTP {status}) to {target}, which is not followed. Write the address "
             "that answers as base_url."

@@ -22,33 +22,46 @@ class Habit:
 
 
 class Speaking:
-    """Passes on what is said of one reply. `text`: what was passed on so far; `heard`: all that came."""
+    """Passes on what is said of one reply."""
 
     def __init__(self, on_text: OnText, habit: Habit) -> None:
-        self.heard = ""
-        self.text = ""
+        self._heard: list[str] = []
+        self._said: list[str] = []
         self._on_text = on_text
         self._habit = habit
+        self._unclear: list[str] = []  # said or thought, as the next tag will tell
         self._waiting = ""
         self._thinking = False
         self._unsure = habit.thinks_first  # a reply that never closes the block was none of thoughts
 
+    @property
+    def heard(self) -> str:
+        """All that came."""
+        return "".join(self._heard)
+
+    @property
+    def text(self) -> str:
+        """What was passed on so far."""
+        return "".join(self._said)
+
     def hear(self, piece: str) -> None:
         """Take the next piece, and pass on what is certain to be said."""
-        self.heard += piece
+        self._heard.append(piece)
         self._waiting += piece
         while (tag := _TAG.search(self._waiting)) is not None:
             before, self._waiting = self._waiting[: tag.start()], self._waiting[tag.end() :]
-            self._pass(before, tag[0].startswith("</"))
-        if not self._unsure:
-            held = len(self._waiting) - _begun(self._waiting)
-            certain, self._waiting = self._waiting[:held], self._waiting[held:]
-            if not self._thinking:
-                self._say(certain)
+            self._pass("".join([*self._unclear, before]), tag[0].startswith("</"))
+            self._unclear.clear()
+        held = len(self._waiting) - _begun(self._waiting)
+        untagged, self._waiting = self._waiting[:held], self._waiting[held:]
+        if self._unsure:
+            self._unclear.append(untagged)
+        elif not self._thinking:
+            self._say(untagged)
 
     def end(self) -> str:
         """Pass on what was held back, now that nothing follows; return all that was said."""
-        rest, self._waiting = self._waiting, ""
+        rest, self._waiting = "".join([*self._unclear, self._waiting]), ""
         if self._unsure:
             self._habit.thinks_first = False
         if not self._thinking:
@@ -64,10 +77,10 @@ class Speaking:
         self._thinking, self._unsure = not closing, False
 
     def _say(self, piece: str) -> None:
-        if not self.text:
+        if not self._said:
             piece = piece.lstrip()  # the empty lines between a block and the answer
         if piece:
-            self.text += piece
+            self._said.append(piece)
             self._on_text(piece)
 
 
