@@ -138,3 +138,10 @@ async def test_an_unanswerable_question_has_a_reference_that_says_so():
 async def test_without_a_model_a_judge_that_needs_one_is_a_mistake_of_the_caller():
     with pytest.raises(ValueError, match="asks a model"):
         await judge_answer(load_judge("correctness"), ANSWER, Means())
+
+
+@pytest.mark.parametrize("asked", [{"ask": Scripted()}, {"others": {"openai/b": Scripted()}}])
+def test_whoever_gives_a_model_to_ask_gives_the_secret(asked):
+    with pytest.raises(ValueError, match=r"need the project's secret: Means\(secret=load_secret"):
+        Means(**asked)
+    assert Means(**asked, secret=b"s").secret == b"s"

@@ -65,6 +65,7 @@ async def reranked(tmp_path, *rankings, first=None, k=4, questions=ASKED, chunks
             retrievers={"mine": RerankSettings(of="first", by="function/model", **declared)},
             built={"first": first or first_of("d0", "d1", "d2", "d3")},
             open_door=open_door,
+            secret=lambda: b"s",
         )
         search = await build_search("mine", chunks, means)
         rankings = await search(questions, k)
@@ -309,7 +310,12 @@ async def test_a_cross_encoder_from_a_folder_agrees_with_the_package_itself(tmp_
     assert order == [["d2", "d0", "d1", "d3"][at] for at in np.argsort(-scores, kind="stable")]
 
 
-async def test_a_model_that_nobody_can_open_is_named():
-    means = SearchMeans(retrievers={"mine": RerankSettings(by="openai/x")})
+async def opened(_name):
+    raise AssertionError("nothing is to be asked")
+
+
+@pytest.mark.parametrize("given", [{}, {"open_door": opened}, {"secret": lambda: b"s"}])
+async def test_a_model_that_nobody_can_open_or_ask_in_secret_is_named(given):
+    means = SearchMeans(retrievers={"mine": RerankSettings(by="openai/x")}, **given)
     with pytest.raises(ConfigError, match="asks the model 'openai/x': rerank through the engine"):
         await build_search("mine", CHUNKS, means)

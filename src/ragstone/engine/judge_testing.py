@@ -83,7 +83,8 @@ def prompts_of(judge: Judge) -> list[Shown]:
         return [np.ones(1, dtype=np.float32) for _text in texts]
 
     async def work() -> None:
-        means = Means(ask=ask, others=dict.fromkeys(models_of(judge), ask), embed=embed)
+        others = dict.fromkeys(models_of(judge), ask)
+        means = Means(ask=ask, others=others, secret=b"of no project", embed=embed)
         rows = [
             msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in ANSWERS
         ]

@@ -15,7 +15,8 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
 
     others: model -> what it is asked with, for the members of juries and cascades that name one of their
     own. context_tokens: model -> how many tokens prompt and reply may have together. A judge that needs none
-    of them works with `Means()`.
+    of them works with `Means()`. Raises ValueError where a model is to be asked without a secret: whoever
+    writes an answer could then reckon its nonce.
     """
 
     ask: Ask | None = None
@@ -24,6 +25,12 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     secret: bytes = b""
     embed: EmbedSoon | None = None
     context_tokens: Callable[[str], int] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.ask or self.others) and not self.secret:
+            raise ValueError(
+                "judges that ask a model need the project's secret: Means(secret=load_secret(…))"
+            )
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):

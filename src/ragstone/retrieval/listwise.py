@@ -50,9 +50,10 @@ async def order_by_model(model: str, means: SearchMeans) -> Reorder:
     is in the metadata as `cut`. Passages that the model does not name follow in their first order. Raises
     CallFailed for a reply that cannot be used; ModelError where the model cannot be had.
     """
-    if means.open_door is None:
+    if means.open_door is None or means.secret is None:
         raise ConfigError(
-            f"this reranker asks the model {model!r}: rerank through the engine, which opens it."
+            f"this reranker asks the model {model!r}: rerank through the engine, which opens it and has the "
+            "project's secret."
         )
     ask, secret, prompt = await means.open_door(model), means.secret(), _load_prompt()
     context = means.context_tokens(model)

@@ -58,8 +58,8 @@ class SearchMeans(msgspec.Struct, frozen=True, kw_only=True):
     open_door: by name, when a retriever first needs one. context_tokens: of a model, prompt and reply
     together. each: where a retriever that waits for others works on its questions. offline: no retriever
     elsewhere may be asked. documents: by id, where a retriever must find its results in them. secret: of the
-    project, for prompts. store: the folder for indexes on disk. built: searches over the same chunks that
-    there are already, by name, for retrievers that are made from them.
+    project, for prompts: whoever gives open_door gives it. store: the folder for indexes on disk. built:
+    searches over the same chunks that there are already, by name, for retrievers that are made from them.
     """
 
     retrievers: Mapping[str, RetrieverSettings] = {}
@@ -71,6 +71,6 @@ class SearchMeans(msgspec.Struct, frozen=True, kw_only=True):
     each: Each = one_by_one
     offline: bool = False
     documents: Mapping[str, Document] = {}
-    secret: Callable[[], bytes] = bytes
+    secret: Callable[[], bytes] | None = None
     store: Path | None = None
     built: Mapping[str, Search] = {}
