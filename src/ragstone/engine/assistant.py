@@ -12,6 +12,8 @@ import msgspec
 from ragstone.assistant.answering import Answering, Search, answer_from, documents_tool, load_answering_prompt
 from ragstone.assistant.assistant import AnswerFrom, Assistant
 from ragstone.assistant.conversation import Asked, Emit, Said, Text, Turn
+from ragstone.assistant.guards.instructions import without_instructions
+from ragstone.assistant.guards.pesticides import names_pesticide
 from ragstone.assistant.guards.scope import scope_guard
 from ragstone.assistant.knowledge import KnowledgeDown
 from ragstone.assistant.languages import LANGUAGES, language_of, phrase
@@ -20,7 +22,7 @@ from ragstone.assistant.planning.actions import Menu, menu_of
 from ragstone.assistant.planning.loop import Agent
 from ragstone.assistant.planning.model import model_chooser, model_writer
 from ragstone.assistant.planning.responding import question_tags, respond_with
-from ragstone.assistant.planning.slots import know_by_words
+from ragstone.assistant.planning.slots import Know, know_by_words
 from ragstone.assistant.planning.state import Choose, Write
 from ragstone.assistant.planning.words import words_chooser, write_by_words
 from ragstone.assistant.tool import Tool
@@ -32,6 +34,7 @@ from ragstone.engine.assistant_build import opened_knowledge
 from ragstone.engine.assistant_ready import learn_texts
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ModelError
+from ragstone.judging.refusal import no_refusal
 from ragstone.llm import Ask, CallFailed, Prompt, Reply, Stream
 
 FIRST = "When is maize sown in Nakuru, and how much water does it need in a dry year?"
@@ -87,8 +90,7 @@ async def open_assistant(
             }
 
         know = know_by_words(tags)
-        # What reads a question loads its tables with the first one: 1 s, in which the loop would stand still.
-        await asyncio.to_thread(know, Asked(turns=(Turn("user", FIRST),)))
+        await asyncio.to_thread(_load_tables, know)
         yield Assistant(
             respond=respond_with(agent, know, [tag.key for tag in tags], today),
             answer=_answer_from(knowledge.search, answering, section.k),
@@ -98,6 +100,14 @@ async def open_assistant(
             scope=section.scope,
             languages=LANGUAGES,
         )
+
+
+def _load_tables(know: Know) -> None:
+    """Load what the first question and the first answer need: 1.5 s, in which a server would stand still."""
+    know(Asked(turns=(Turn("user", FIRST),)))
+    no_refusal(FIRST)
+    without_instructions(FIRST)
+    names_pesticide(FIRST)
 
 
 def _model(section: AssistantSection) -> str:
