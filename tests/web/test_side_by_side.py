@@ -68,3 +68,30 @@ def test_what_both_own_is_closed_at_the_end(tmp_path):
         assert isinstance(client.get("/health"), httpx.Response)
         assert closed == []
     assert sorted(closed) == ["assistant", "workbench"]
+
+
+HOSTS = (
+    "127.0.0.1:80:evil.com",
+    "127.0.0.1:99999",
+    "127.0.0.1:abc",
+    "[::1",
+    "a b",
+    "127.0.0.1/x",
+    "me@127.0.0.1",
+    "é",
+)
+
+
+@pytest.mark.parametrize("path", ["/workbench/", "/workbench/nothing", "/v1/models", "/health", "/"])
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_host_that_is_none_is_a_mistake_of_who_asks(both, host, path):
+    for method in ("GET", "POST", "HEAD", "DELETE", "OPTIONS"):
+        answered = both.request(method, path, headers=[(b"Host", host.encode())])
+        assert answered.status_code == 400, method
+    assert both.get(path, headers=[("Host", "localhost"), ("Host", "localhost")]).status_code == 400
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:65535", "[::1]:8000", "127.0.0.1:"])
+def test_a_host_of_this_machine_is_served(both, host):
+    assert both.get("/workbench/people", headers={"Host": host}).status_code == 200
+    assert both.get("/v1/models", headers={"Host": host}).status_code == 200

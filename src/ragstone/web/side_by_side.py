@@ -1,5 +1,6 @@
 """The workbench and the assistant as one application: told apart by the path, each with its own gate."""
 
+import re
 from contextlib import AsyncExitStack
 
 from litestar import Litestar
@@ -14,6 +15,9 @@ NOTHING = (
     [(b"content-type", b"text/plain; charset=utf-8")],
     b"There is nothing here: see /workbench/\n",
 )
+NO_HOST = (400, NOTHING[1], b"The header Host must be a name or an address, and a port or none.\n")
+HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[\w.-]*)(?::(\d{0,5}))?")
+LAST_PORT = 65_535
 
 
 def side_by_side(workbench: Litestar, assistant: Litestar | None) -> ASGIApp:
@@ -26,6 +30,9 @@ def side_by_side(workbench: Litestar, assistant: Litestar | None) -> ASGIApp:
         if scope["type"] == "lifespan":  # type: ignore[comparison-overlap]
             await _live([workbench, *([assistant] if assistant else [])], receive, send)
             return
+        if scope["type"] == ScopeType.HTTP and not _is_host(scope):
+            await _answer(send, *NO_HOST)
+            return
         if scope["type"] == ScopeType.HTTP and scope["method"] == "HEAD":
             scope, send = {**scope, "method": "GET"}, _bodiless(send)
         if _is_ours(scope["path"]):
@@ -33,7 +40,7 @@ def side_by_side(workbench: Litestar, assistant: Litestar | None) -> ASGIApp:
         elif assistant is not None:
             await assistant(scope, receive, send)
         elif scope["type"] == ScopeType.HTTP:
-            await _answer(scope, send)
+            await _answer(send, *(MOVED if scope["path"] in ("", "/") else NOTHING))
 
     return app
 
@@ -53,8 +60,13 @@ async def _live(apps: list[Litestar], receive: Receive, send: Send) -> None:
     await send({"type": "lifespan.shutdown.complete"})  # type: ignore[typeddict-item]
 
 
-async def _answer(scope: HTTPScope, send: Send) -> None:
-    status, headers, body = MOVED if scope["path"] in ("", "/") else NOTHING
+def _is_host(scope: HTTPScope) -> bool:
+    """Return whether a request names one host at most, in a way that all readers of it read alike."""
+    hosts = [HOST.fullmatch(value) for name, value in scope["headers"] if name == b"host"]
+    return len(hosts) <= 1 and all(one and int(one[1] or 0) <= LAST_PORT for one in hosts)
+
+
+async def _answer(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})
 

@@ -66,6 +66,44 @@ def test_a_reader_changes_nothing(settings):
         assert tried >= 6
 
 
+DEEP = b"[" * 100_000 + b"]" * 100_000
+UNREADABLE = (
+    DEEP,
+    b'{"a":' * 100_000,
+    b'{"name": "\xff"}',
+    b'{"name": "\\ud800"}',
+    b"{",
+    b"null",
+    b"1e999",
+    b"",
+)
+SENT_AS = (
+    "application/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "text/x-\x00",
+)
+
+
+def test_a_body_that_cannot_be_read_is_a_mistake_of_who_sends_it(settings):
+    with peopled(settings) as people:
+        owner = people.person("Olga", "owner")
+        tried = 0
+        for method, path in routes(people.app):
+            if method == "GET" or path.startswith(
+                "/workbench/log"
+            ):  # which reads no body, or ends the session
+                continue
+            for kind in SENT_AS:
+                for body in UNREADABLE:
+                    answered = owner.request(
+                        method, path, content=body, headers={"Content-Type": kind.encode()}
+                    )
+                    assert answered.status_code < 500, (path, kind, body[:20])
+                    tried += 1
+        assert tried > 300
+
+
 @pytest.mark.parametrize("role", ["annotator", "owner"])
 def test_nothing_is_taken_without_the_token(settings, role):
     with peopled(settings) as people:

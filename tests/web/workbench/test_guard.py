@@ -30,7 +30,20 @@ def test_names_of_this_machine_are_served(client, host):
     assert client.get(HOME, headers={"Host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Forwarded-Host", "Forwarded"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(
+            "X-Forwarded-For",
+            "X-Forwarded-Host",
+            "X-Forwarded-Proto",
+            "X-Forwarded-Anything",
+            "Forwarded",
+            "Via",
+        ),
+        *("X-Real-IP", "CF-Connecting-IP", "True-Client-IP", "X-Client-IP", "Fly-Client-IP"),
+    ],
+)
 def test_a_proxy_that_was_not_told_of_gets_no_owner(client, header):
     told = client.get(HOME, headers={header: "203.0.113.9"})
     assert (told.status_code, "public_url" in told.text) == (403, True)

@@ -8,6 +8,7 @@ from litestar import Litestar, Response, Router
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 
+from ragstone.assistant.api.body import JsonRequest
 from ragstone.config import Settings
 from ragstone.errors import RagstoneError
 from ragstone.web.workbench import (
@@ -64,6 +65,7 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
         on_shutdown=[bench.close],
         logging_config=None,
         openapi_config=None,
+        request_class=JsonRequest,
         request_max_body_size=bench.most_bytes,
     )
     app.asgi_handler = guard.guarded(app.asgi_handler, bench)

@@ -15,6 +15,23 @@ PROXIED = (
     "This came through a proxy, and here is a workbench for this machine alone. Set public_url in the table "
     "[serve] of ragstone.toml to the address that people open; they then log in."
 )
+OF_PROXIES = frozenset(
+    {
+        *(
+            "forwarded",
+            "via",
+            "x-real-ip",
+            "x-client-ip",
+            "x-cluster-client-ip",
+            "client-ip",
+            "true-client-ip",
+        ),
+        *("cf-connecting-ip", "cf-ray", "fastly-client-ip", "fly-client-ip", "x-envoy-external-address"),
+        *("x-original-host", "x-original-forwarded-for", "x-azure-clientip", "x-appengine-user-ip"),
+        *("tailscale-user-login", "x-proxyuser-ip", "x-original-url"),
+    }
+)
+"""What proxies and tunnels add, beside all that begins with x-forwarded-; a browser sends none of them."""
 OTHER_SITE = "A page of another site sent this, and that is not taken."
 
 
@@ -34,7 +51,7 @@ def foreign(scope: HTTPScope, headers: dict[str, str], bench: Workbench) -> Turn
     public = bench.settings.serve.public_url
     name = _hostname(host)
     if bench.accounts is None:
-        if any(one in headers for one in ("x-forwarded-for", "x-forwarded-host", "forwarded")):
+        if OF_PROXIES & headers.keys() or any(one.startswith("x-forwarded-") for one in headers):
             return Turned(status=403, detail=PROXIED, as_json=script)
         if not is_loopback(name):
             return Turned(status=403, detail=f"{name!r} is no name of this machine.", as_json=script)

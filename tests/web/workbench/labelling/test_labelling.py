@@ -396,6 +396,16 @@ def test_labels_of_a_spreadsheet_are_taken_in_all_or_none(run, people, olga):
     assert "them.jsonl:1" in told
 
 
+@pytest.mark.parametrize(
+    "name", ["them.\0csv", "them.csv\0", "x." + "y" * 300, "them", "", "../../x.jsonl/..", "x.xlsx"]
+)
+def test_a_file_of_another_kind_is_told(run, people, olga, name):
+    made(olga)
+    file = {"file": name, "text": "question_id,system,score\n", "annotator": "x"}
+    reply = olga.post(f"{LABEL}/first/import", json=file, headers=SCRIPT)
+    assert (reply.status_code, "its ending is none of" in reply.json()["detail"]) == (422, True)
+
+
 def test_a_queue_that_is_not_there_and_one_that_is_broken_are_told(run, people, olga):
     assert "There is no queue" in olga.get(f"{LABEL}/none/mine", headers=SCRIPT).json()["detail"]
     made(olga)

@@ -11,9 +11,10 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from ragstone.agreement.between import annotator_agreement
 from ragstone.agreement.corrected import FEW_LABELS
 from ragstone.agreement.queueing import Reach, fitted, progress_of, reach_of
-from ragstone.errors import RagstoneError
+from ragstone.errors import DataError, RagstoneError
 from ragstone.records import Label
 from ragstone.tables import read_rows, write_rows
+from ragstone.tables.reading import READERS
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import page
 from ragstone.web.workbench.labelling.opening import OpenQueue, judgements_of, open_queue
@@ -117,8 +118,11 @@ def take_in(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: 
     """Take in labels of another tool: all of them, or none where one does not fit. Raises DataError."""
     person = person_of(request, "owner")
     opened = open_queue(bench, name)
+    ending = Path(data.file).suffix.lower()
+    if ending not in READERS:
+        raise DataError(f"{data.file[:100]!r}: its ending is none of {', '.join(READERS)}.")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"file{Path(data.file).suffix.lower()}"
+        path = Path(folder) / f"file{ending}"
         path.write_text(data.text, encoding="utf-8")
         try:
             rows = fitted(
@@ -127,7 +131,7 @@ def take_in(request: AnyRequest, bench: AtWorkbench, name: FromPath[str], data: 
         except RagstoneError as mistake:
             raise type(mistake)(str(mistake).replace(str(path), data.file)) from None
     n_new = opened.marks.labels.put(rows)
-    bench.audit(request, "labels imported", queue=name, file=data.file, labels=len(rows), new=n_new)
+    bench.audit(request, "labels imported", queue=name, file=data.file[:100], labels=len(rows), new=n_new)
     return Taken(len(rows), n_new)
 
 
