@@ -11,7 +11,7 @@ from ragstone.cli.blame import blame
 from ragstone.cli.build import build
 from ragstone.cli.chunk import chunk
 from ragstone.cli.compare import compare
-from ragstone.cli.console import told_plainly, write_any_text
+from ragstone.cli.console import end_on_sigterm, told_plainly, write_any_text
 from ragstone.cli.demo import demo
 from ragstone.cli.doctor import doctor
 from ragstone.cli.export import export
@@ -94,4 +94,5 @@ def version(
 def main() -> None:
     """Run the command line."""
     write_any_text()
+    end_on_sigterm()
     app()

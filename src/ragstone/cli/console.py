@@ -3,10 +3,12 @@
 import functools
 import os
 import re
+import signal
 import sys
 import threading
 from collections.abc import Callable
 from io import TextIOWrapper
+from types import FrameType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
@@ -24,6 +26,8 @@ STOPPED = "stopped. Finished calls are in the ledger: run the same command again
 # terminal's cursor, colour it, or show its words in another order.
 UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 FAILED_GATE, WRONG_USE, CANNOT_TELL, OVER_BUDGET, UNSCORED = 1, 2, 3, 4, 5
+TERMINATED = 128 + signal.SIGTERM
+_terminated = threading.Event()
 
 
 def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
@@ -39,18 +43,34 @@ def told_plainly(command: Callable[P, R]) -> Callable[P, R]:
                 raise typer.Exit(OVER_BUDGET) from None
         except KeyboardInterrupt as stop:
             say(f"ragstone: {str(stop) or STOPPED}")
-            _leave_threads()
+            code = TERMINATED if _terminated.is_set() else WRONG_USE
+            _leave_threads(code)
+            raise typer.Exit(code) from None
         raise typer.Exit(WRONG_USE)
 
     return guarded
 
 
-def _leave_threads() -> None:
+def end_on_sigterm() -> None:
+    """Let SIGTERM end a command as Ctrl-C does, but for its exit code."""
+    signal.signal(signal.SIGTERM, _terminate)
+
+
+def _terminate(_number: int, frame: FrameType | None) -> None:
+    _terminated.set()
+    as_ctrl_c = signal.getsignal(signal.SIGINT)  # while a loop runs, it cancels the work
+    if callable(as_ctrl_c):
+        as_ctrl_c(signal.SIGINT, frame)
+    else:  # a shell that starts a command in the background has it ignore Ctrl-C
+        raise KeyboardInterrupt
+
+
+def _leave_threads(code: int) -> None:
     """End the process, if another thread is at work: Python would wait for it, and it may be generating."""
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(WRONG_USE)
+        os._exit(code)
 
 
 def write_any_text() -> None:
