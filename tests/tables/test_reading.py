@@ -1,6 +1,8 @@
 """Files that people already have, and mistakes in them."""
 
+import gzip
 import json
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Context, Document, Label, Question
-from ragstone.tables import parse_row, parse_rows, read_rows
+from ragstone.tables import parse_row, parse_rows, read_rows, reading
 
 
 def write(path: Path, rows: Sequence[Any]) -> Path:
@@ -35,6 +37,29 @@ class TestFiles:
         )
         (tmp_path / "a.xlsx").write_text("x")
         assert "cannot tell the format from '.xlsx'. Use one of: .jsonl" in mistake_in(tmp_path / "a.xlsx")
+
+    @pytest.mark.parametrize(
+        ("name", "line"),
+        [("a.jsonl", "2:"), ("a.jsonl.gz", "2:"), ("a.csv", "3:"), ("quoted.csv", "")],
+    )
+    def test_a_line_without_end_is_named_and_never_held_whole(
+        self, name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reading, "MOST_OF_A_LINE", 1 << 20)
+        endless = "x" * (8 << 20)
+        first = '{"question":"q","answer":"a"}' if "jsonl" in name else "question,answer\nq,a"
+        if name == "quoted.csv":
+            endless = 'q,"' + "x" * 1000 + "\n" * 2_000_000 + '"'
+        content = f"{first}\n{endless}\n".encode()
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content, 1) if name.endswith("gz") else content)
+        tracemalloc.start()
+        said = mistake_in(path)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert said.startswith(f"{path}:{line}")
+        assert ": longer than 1 MB, which no row is. Look whether" in said
+        assert most < 6 << 20
 
     @pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "tsv", "parquet"])
     def test_an_empty_file_says_so(self, ending: str, tmp_path: Path) -> None:

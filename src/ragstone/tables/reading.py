@@ -5,12 +5,11 @@ import csv
 import gzip
 import hashlib
 import io
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, AnyStr, BinaryIO, TypeVar, cast
 
 import msgspec
 
@@ -27,6 +26,9 @@ from ragstone.tables.storage import Place, below, exists, local_path, open_bytes
 RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement, Label)
 
 SHOWN_ERRORS = 10
+MOST_OF_A_LINE = (
+    64 << 20
+)  # bytes or characters, also of a cell: longer ones are no row, and would fill memory
 
 # What makes a row one of a kind. Labels repeat on purpose: several annotators, and the same one again.
 IDENTITY: dict[type, tuple[str, ...]] = {
@@ -290,13 +292,30 @@ def _unpacked(path: Path) -> Iterator[BinaryIO]:
 
 
 def _whole_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Yield the lines. Raises DataError for what is packed and was cut off."""
+    """Yield the lines. Raises DataError for one that is no row, and for what is packed and was cut off."""
     try:
-        yield from file
+        yield from _short_lines(file.readline, path)
     except (EOFError, gzip.BadGzipFile, zlib.error) as mistake:
         raise DataError(
             f"{url_of(path) or path}: cannot be unpacked ({mistake}). Copy the file again, or make it anew."
         ) from None
+
+
+def _short_lines(read: Callable[[int], AnyStr], path: Path) -> Iterator[AnyStr]:
+    """Yield the lines that `read` gives. Raises DataError for one that is too long."""
+    number = 0
+    while line := read(MOST_OF_A_LINE):
+        number += 1
+        if len(line) == MOST_OF_A_LINE:
+            raise DataError(_too_long(path, number))
+        yield line
+
+
+def _too_long(path: Path, line: int) -> str:
+    return (
+        f"{url_of(path) or path}:{line}: longer than {MOST_OF_A_LINE >> 20} MB, which no row is. Look "
+        "whether the lines of this file end, and whether its name has the right ending."
+    )
 
 
 def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
@@ -322,11 +341,12 @@ MAY_BE_EMPTY = frozenset(accepted_names(Answer, "answer"))
 
 
 def _read_csv(path: Path) -> Iterator[tuple[int, Any]]:
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(MOST_OF_A_LINE)
     with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="") as file:
         try:
-            reader = csv.DictReader(file, dialect=_dialect(path, file.read(65536)), strict=True)
+            dialect = _dialect(path, file.read(65536))
             file.seek(0)
+            reader = csv.DictReader(_short_lines(file.readline, path), dialect=dialect, strict=True)
             for row in reader:
                 if None in row:
                     raise DataError(f"{path}:{reader.line_num}: more cells than the header has columns.")
@@ -337,6 +357,8 @@ def _read_csv(path: Path) -> Iterator[tuple[int, Any]]:
                     {name: cell for name, cell in cells.items() if name and (cell or name in MAY_BE_EMPTY)},
                 )
         except (csv.Error, UnicodeDecodeError) as mistake:
+            if "field larger" in str(mistake):
+                raise DataError(_too_long(path, reader.line_num)) from None
             raise DataError(f"{path}: cannot be read as CSV in UTF-8 ({mistake}).") from None
 
 
