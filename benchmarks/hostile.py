@@ -1,10 +1,10 @@
 """The server among people who want to stop it: hostile questions, files and connections, while others chat.
 
-The real server runs as `ragstone serve` starts it, with the stand-ins of `benchmarks.serving` for the model and
-the embedder; clients, model and a process that asks /health all the time share the cores of this machine with it.
+The real server runs as `ragstone serve` starts it, with the stand-ins of `benchmarks.serving` for the model
+and the embedder; clients, model and a process that asks /health all the time share the cores with it.
 
-- chats: 200 begin at the same moment; beside them 5 clients ask hostile questions of 32 KB, one after the other.
-- files: 60 hostile files are uploaded, see `benchmarks.hostile_files`. Each is read, or refused with its reason.
+- chats: 200 at the same moment: 195 who ask once, 5 who ask hostile questions of 32 KB all the while.
+- files: 60 hostile ones, see `benchmarks.hostile_files`, are uploaded, and read or refused with a reason.
 - connections: 200 whose heads or bodies never end, or drip, while 20 chat.
 
 /health: the longest that an answer took, and the longest but one in a hundred, from the first byte sent.
@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import aiohttp
-
 from benchmarks.hostile_files import hostile_files
 from benchmarks.serving import MODEL_S, chat, memory_mb, started, write_project
 
@@ -162,7 +161,7 @@ async def chats(address: str) -> str:
     assert all(isinstance(one, asyncio.CancelledError) for one in ended), ended
     answered = [reply[0].seconds for reply in replies if isinstance(reply, list)]
     lost = [reply for reply in replies if not isinstance(reply, list)]
-    words = f"{len(answered)} of {CHATS - HOSTILE} answered, the last after {wall_s:.1f} s (the model: {MODEL_S:.1f})"
+    words = f"{len(answered)} of {CHATS - HOSTILE} answered in {wall_s:.1f} s (the model: {MODEL_S:.1f})"
     return _row("chats", words + (f"; first failure {lost[0]!r}" if lost else ""), told())
 
 
@@ -233,7 +232,7 @@ async def connections(address: str) -> str:
         replies = await asyncio.gather(*talking)
     heads, bodies = (max(took for kind, took in closed if kind == one) for one in ("head", "body"))
     said = sum(map(len, replies))
-    words = f"{SLOW} closed, heads within {heads:.1f} s, bodies within {bodies:.1f} s; {said} of 160 turns answered"
+    words = f"{SLOW} closed: heads in {heads:.1f} s, bodies in {bodies:.1f} s; {said} of 160 turns answered"
     return _row("connections", words, told())
 
 

@@ -1,4 +1,4 @@
-"""Sixty files that are made to hurt: thirty by hand, thirty by grammars, always the same, none kept on disk."""
+"""Sixty files that are made to hurt: thirty by hand, thirty by grammars, always the same."""
 
 import random
 import zipfile

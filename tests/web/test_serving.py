@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import threading
 
 import httpx
@@ -16,6 +17,7 @@ from ragstone.assistant.conversation import Text
 from ragstone.config import AssistantSection, Settings
 from ragstone.config.serve import ServeSection
 from ragstone.errors import ConfigError
+from ragstone.web import connections
 from ragstone.web.serving import address_of, check_public, listen, serve_project
 
 
@@ -138,3 +140,30 @@ def test_an_early_refusal_reaches_a_client_that_is_still_sending(tmp_path):
         response = httpx.post(f"{address}/v1/chat/completions", content=json.dumps(body).encode())
     assert response.status_code == 413
     assert response.json()["title"] == "Request Entity Too Large"
+
+
+def test_bodies_and_heads_of_the_workbench_have_limits_as_those_of_the_assistant(tmp_path, monkeypatch):
+    monkeypatch.setattr(connections, "QUIET_S", 0.1)
+    head = b"POST /workbench/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n"
+    form = b"Content-Type: application/x-www-form-urlencoded\r\n\r\ncsrf="
+    twice = b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    answers = []
+
+    def visit(address):
+        for rest in (form, twice):
+            with socket.create_connection(
+                ("127.0.0.1", int(address.rpartition(":")[2])), timeout=5
+            ) as client:
+                client.sendall(head + rest)
+                answers.append(client.recv(1000)[:13])
+        os.kill(os.getpid(), signal.SIGINT)
+
+    async def serve():
+        with listen("127.0.0.1", 0) as bound:
+            start = lambda address: threading.Thread(target=visit, args=(address,)).start()  # noqa: E731
+            await serve_project(settings_of(tmp_path), bound, ready=start)
+
+    before = sys.getswitchinterval()
+    asyncio.run(serve())
+    assert answers == [b"HTTP/1.1 408 ", b"HTTP/1.1 400 "]
+    assert sys.getswitchinterval() == before

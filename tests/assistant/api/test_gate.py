@@ -1,11 +1,16 @@
 """Who gets in: keys, limits, sizes, hosts and origins; and the headers of every response."""
 
+import asyncio
+import contextlib
 
 import pytest
 from litestar import get
 from tests.support.served_assistant import KEYS, ask, key
 
-from ragstone.assistant.api.gate import is_loopback
+from ragstone.assistant.api.desk import Clocks, Desk
+from ragstone.assistant.api.gate import gated, is_loopback
+from ragstone.assistant.api.history import Conversations
+from ragstone.config.serve import ServeSection
 from ragstone.errors import ConfigError
 
 TOO_LARGE = "the request is larger than is taken: send less at once"
@@ -217,3 +222,37 @@ def test_what_is_too_large_or_of_another_method_says_what_to_do(client):
     assert "see the header Allow" in client.put("/v1/feedback").json()["detail"]
     response = client.post("/v1/feedback", content=parts())
     assert (response.status_code, response.json()["detail"]) == (413, TOO_LARGE)
+
+
+async def test_one_request_begins_in_each_pass_of_the_loop_and_health_waits_for_none(scripted, tmp_path):
+    begun, passes = [], 0
+
+    async def answer(scope, receive, send):
+        begun.append((passes, scope["path"]))
+
+    async def count():
+        nonlocal passes
+        while True:
+            await asyncio.sleep(0)
+            passes += 1
+
+    with contextlib.closing(Conversations(tmp_path, 1)) as kept:
+        desk = Desk(scripted.assistant(), ServeSection(), {}, kept, clocks=Clocks(), k=5)
+        app = gated(answer, desk, {})
+        counting = asyncio.ensure_future(count())
+        paths = ["/v1/settings"] * 20 + ["/health"]
+        await asyncio.gather(*(app(scope_of(path), None, None) for path in paths))
+        counting.cancel()
+    assert len(begun) == 21
+    assert len({at for at, path in begun if path != "/health"}) == 20
+    assert next(at for at, path in begun if path == "/health") == min(at for at, _ in begun)
+
+
+def scope_of(path):
+    return {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "headers": [(b"host", b"127.0.0.1")],
+        "client": ("127.0.0.1", 1),
+    }

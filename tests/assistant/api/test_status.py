@@ -1,5 +1,6 @@
 """/health, /metrics, /v1/settings, the page and the OpenAPI document."""
 
+import asyncio
 import gzip
 import re
 
@@ -146,3 +147,25 @@ def test_what_is_wrong_is_told_to_keys_only_where_there_are_keys(open_client, sc
         response = client.get("/health", headers=headers)
         assert (response.status_code, "sk-1" in response.text) == (status, told)
     assert client.get("/health").json()["parts"]["log"] == "ok"
+
+
+def test_a_look_that_takes_long_is_not_waited_for(open_client, scripted, monkeypatch, time):
+    go_on, looks, well = asyncio.Event(), [], scripted.health
+
+    async def slow():
+        looks.append(1)
+        if len(looks) == 1:
+            return await well()
+        await go_on.wait()
+        return {**scripted.parts, "log": "the disk is full"}
+
+    monkeypatch.setattr(scripted, "health", slow)
+    client = open_client()
+    assert client.get("/health").json()["status"] == "ok"
+    for _ in range(3):
+        assert client.get("/health").json()["status"] == "ok"
+    assert len(looks) == 2
+    time.move(seconds=61)
+    assert client.get("/health").json()["parts"]["knowledge"] == "it has not answered for 61 s"
+    client.blocking_portal.call(go_on.set)
+    assert client.get("/health").json()["parts"]["log"] == "the disk is full"

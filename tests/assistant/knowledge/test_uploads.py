@@ -199,8 +199,8 @@ worker.read_file = read
 def hostile(monkeypatch, processes):
     """crash.txt crashes what reads it, busy.txt is never read to its end."""
     monkeypatch.setattr(parallel, "BEFORE", HOSTILE)
-    monkeypatch.setattr(uploads, "LIMITS", Limits(cpu_s=1))
-    monkeypatch.setattr(parallel, "limits_of", lambda _: Limits(cpu_s=1))
+    monkeypatch.setattr(uploads, "LIMITS", Limits(cpu_s=3))
+    monkeypatch.setattr(parallel, "limits_of", lambda _: Limits(cpu_s=3))
 
 
 async def test_an_upload_that_crashes_its_reader_or_never_ends_costs_nothing_but_itself(tmp_path, hostile):
@@ -209,7 +209,7 @@ async def test_an_upload_that_crashes_its_reader_or_never_ends_costs_nothing_but
             BadUpload, match=r"crash.txt: the process that read it died \(signal 6\): split it"
         ):
             await knowledge.check("crash.txt", MAIZE)
-        with pytest.raises(BadUpload, match=r"busy.txt: it takes more than 1 s to read: split it"):
+        with pytest.raises(BadUpload, match=r"busy.txt: it takes more than 3 s to read: split it"):
             await knowledge.check("busy.txt", MAIZE)
         await add(knowledge, "maize.md", MAIZE)
         assert ids(knowledge) == ["uploads/maize.md"]
@@ -222,7 +222,7 @@ async def test_a_file_of_a_folder_that_never_ends_costs_nothing_but_itself(tmp_p
         built = await knowledge.build([docs])
         assert ids(knowledge) == ["docs/maize.md"]
         [skipped] = built.skipped
-        assert "more than 1 s" in skipped.reason
+        assert "more than 3 s" in skipped.reason
 
 
 async def test_an_upload_is_read_once(tmp_path, monkeypatch):
@@ -329,3 +329,13 @@ async def test_files_that_were_finished_before_a_stop_are_found(tmp_path):
             await working
         assert ids(knowledge) == ["docs/a_maize.md"]
         assert (await knowledge.search("maize", 1))[0].document_id == "docs/a_maize.md"
+
+
+async def test_a_file_of_too_many_sentences_is_refused_before_they_are_embedded(tmp_path):
+    embed = Words()
+    async with knowledge_in(tmp_path, embed, max_passages=5) as knowledge:
+        upload = await knowledge.check("many.txt", b"Go on now. Stop it. " * 70)
+        with pytest.raises(BadUpload, match="passages or more, and a file may give 5"):
+            await knowledge.add(upload)
+        assert embed.given == []
+        assert knowledge.documents() == []

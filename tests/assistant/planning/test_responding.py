@@ -1,6 +1,7 @@
 """Greetings, languages and tags: what happens around the loop."""
 
 import asyncio
+import threading
 from datetime import date
 
 import pytest
@@ -75,3 +76,18 @@ def test_the_language_is_the_choice_else_the_last_turns_else_that_of_turns_befor
 def test_the_question_is_tagged_with_what_the_conversation_holds() -> None:
     said, _ = reply(asked("How far apart do I plant maize?"), ScriptedPlanner(SEARCH))
     assert said.tags == {"crop": "maize", "lang": "en"}
+
+
+@pytest.mark.parametrize(("times", "here"), [(1, True), (200, False)])
+def test_a_long_question_is_not_read_in_the_loop_that_answers_everybody(times: int, here: bool) -> None:
+    threads = []
+
+    def know(conversation: Asked) -> dict[str, str]:
+        threads.append(threading.current_thread())
+        return KNOW(conversation)
+
+    planner = ScriptedPlanner(SEARCH)
+    respond = respond_with(agent_of(planner), know, ["crop"], lambda: date(2026, 11, 21))
+    said = asyncio.run(respond(asked("When do I sow maize in May? " * times), Heard()))
+    assert said.tags["crop"] == "maize"
+    assert [one is threading.main_thread() for one in threads] == [here]

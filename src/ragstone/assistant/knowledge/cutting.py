@@ -24,6 +24,7 @@ from ragstone.version import __version__
 
 SIZE = 1000  # characters of a passage, at most
 PERCENTILE = 20.0
+SENTENCES = 10  # of a passage, at most, on average
 AT_ONCE = 8  # texts that are embedded between two chances for a search, at first
 MOST_AT_ONCE = 512
 SHORT_S, LONG_S = 0.25, 1.0  # what is over sooner is doubled, what takes longer is halved
@@ -154,10 +155,18 @@ def embedded(
 ) -> tuple[list[Stored], Vectors]:
     """Return what there is to be stored of each document, and the vectors of all passages in their order.
 
-    Raises Unreadable where there are more passages than `most_passages`.
+    Raises Unreadable where there are more passages than `most_passages`, or ten times as many sentences.
     """
     check_length(documents, most_passages)
-    found = [(document, chunks) for document, chunks in cut(documents, embed) if chunks]
+    n_sentences = 0
+
+    def counted(texts: Sequence[str], role: Role) -> Vectors:
+        nonlocal n_sentences
+        n_sentences += len(texts)
+        _check_passages(n_sentences // SENTENCES, most_passages)
+        return embed(texts, role)
+
+    found = [(document, chunks) for document, chunks in cut(documents, counted) if chunks]
     _check_passages(sum(len(chunks) for _, chunks in found), most_passages)
     vectors = embed([indexed_text(chunk) for _, chunks in found for chunk in chunks], "passage")
     stored, first = [], 0
