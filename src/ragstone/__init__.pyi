@@ -108,12 +108,12 @@ from .report import StudySummary as StudySummary
 from .report import read_certificate as read_certificate
 from .report import read_summary as read_summary
 from .report import write_report as write_report
-from .report.answer_bench import AnswerBenchSummary as AnswerBenchSummary
+from .report.benches.answerers import AnswerBenchSummary as AnswerBenchSummary
+from .report.benches.judges import JudgeBenchSummary as JudgeBenchSummary
 from .report.blame import BlameSummary as BlameSummary
 from .report.export import export_table as export_table
 from .report.finished import FinishedRun as FinishedRun
 from .report.finished import read_run as read_run
-from .report.judge_bench import JudgeBenchSummary as JudgeBenchSummary
 from .report.tracking import log_to_mlflow as log_to_mlflow
 from .retrieval import RetrievalSummary as RetrievalSummary
 from .retrieval import evaluate_rankings as evaluate_rankings

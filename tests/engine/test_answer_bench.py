@@ -13,7 +13,7 @@ from ragstone.engine.answer_bench_forecast import forecast_answer_bench
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.experiments.answer_values import BOTH
 from ragstone.records import Answer, Judgement
-from ragstone.report.answer_bench import read_answer_bench
+from ragstone.report.benches.answerers import read_answer_bench
 from ragstone.tables import read_rows
 
 FAITHFUL, RELEVANT = BOTH["faithful"], BOTH["relevant"]

@@ -10,8 +10,8 @@ from tests.support.scripts import fail
 from ragstone.engine.answer_bench import answer_bench_folder, bench_answerers
 from ragstone.errors import ConfigError
 from ragstone.records import Answer
-from ragstone.report.answer_bench import read_answer_bench
-from ragstone.report.answer_bench_terminal import terminal_answer_bench
+from ragstone.report.benches.answerers import answer_bench_document, read_answer_bench
+from ragstone.report.render.terminal import render_terminal
 from ragstone.tables import read_rows
 
 N = 40
@@ -33,7 +33,7 @@ def files_of(settings):
 def shown(summary):
     console = Console(width=100, record=True, file=None, quiet=False)
     with console.capture() as capture:
-        console.print(terminal_answer_bench(summary))
+        console.print(render_terminal(answer_bench_document(summary)))
     return " ".join(capture.get().split())
 
 

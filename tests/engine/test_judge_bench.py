@@ -14,8 +14,7 @@ from ragstone.engine.judge_bench import bench_judges, judge_bench_folder
 from ragstone.engine.judge_bench_forecast import forecast_judge_bench
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Judgement, Label
-from ragstone.report.judge_bench import read_judge_bench
-from ragstone.report.judge_bench_words import recommendation
+from ragstone.report.benches.judges import read_judge_bench, recommendation
 from ragstone.tables import read_rows
 
 PRICES = {"dear": 10.0, "cheap": 1.0, "other": 1.0}

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 from msgspec import inspect
 from tests.report import conftest as tiny
-from tests.report.test_bench_page import bench, study
+from tests.report.benches.test_judges import bench as judge_bench
+from tests.report.benches.test_languages import study
+from tests.report.benches.test_retrievers import bench
 from tests.report.test_certificate import evil_build
 from tests.report.test_corrected import mean
-from tests.report.test_judge_bench import bench as judge_bench
 from tests.support.builds import build_of, ten
 
 import ragstone
@@ -239,7 +240,7 @@ def test_what_the_terminal_has_in_bold_or_dim_is_so():
     page = html(bench("q"))
     assert '<td dir="auto"><b>best</b></td>' in page
     assert '<td dir="auto" class="dim">worse</td>' in page
-    assert '<p dir="auto" class="warn">down was not measured: q</p>' in page
+    assert '<p dir="auto" class="warn">- down was not measured: q</p>' in page
 
 
 def test_a_card_shows_the_judge_beside_its_baseline():

@@ -9,6 +9,7 @@ from ragstone.report.wording import (
     interval,
     number,
     plural,
+    seconds,
     statuses,
     with_level,
 )
@@ -67,3 +68,13 @@ def test_retries_are_told_where_there_are_any() -> None:
 
 def test_plural() -> None:
     assert [plural(n, "row") for n in (0, 1, 1200)] == ["0 rows", "1 row", "1,200 rows"]
+
+
+def test_times_have_two_digits_and_a_unit():
+    assert [seconds(value) for value in (0.00035, 0.0042, 0.042, 1.42, 42.4)] == [
+        "0.35 ms",
+        "4.2 ms",
+        "42 ms",
+        "1.4 s",
+        "42 s",
+    ]

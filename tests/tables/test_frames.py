@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report.test_bench_page import bench
+from tests.report.benches.test_retrievers import bench
 
 import ragstone
 from ragstone.errors import DataError, MissingExtra

@@ -27,9 +27,8 @@ from ragstone.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.console import RenderableType
-
     from ragstone.config import Settings
+    from ragstone.report.document import Document
 
 SummaryT = TypeVar("SummaryT")
 
@@ -58,7 +57,7 @@ def retrievers(
     """Measure every configuration that [bench.retrievers] declares, on the same questions."""
     from ragstone.engine import bench_folder, bench_retrievers, forecast_bench
     from ragstone.llm import parse_caps
-    from ragstone.report import terminal_leaderboard
+    from ragstone.report.benches.retrievers import bench_document
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = _settings(config, limit, seed)
@@ -67,7 +66,7 @@ def retrievers(
     summary = bench_retrievers(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )
-    _tell(summary, terminal_leaderboard, bench_folder(settings), json=json)
+    _tell(summary, bench_document, bench_folder(settings), json=json)
     leave(cut_off(summary.calls), summary.calls, strict=strict)
     if strict and summary.leaderboard.failed:
         raise typer.Exit(UNSCORED)
@@ -92,7 +91,7 @@ def languages(
     from ragstone.config import choose
     from ragstone.engine import bench_languages, forecast_study, study_folder
     from ragstone.llm import parse_caps
-    from ragstone.report import terminal_study
+    from ragstone.report.benches.languages import study_document
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = choose(_settings(config, limit, seed), "answer", model=model)
@@ -101,7 +100,7 @@ def languages(
     study = bench_languages(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )
-    _tell(study, terminal_study, study_folder(settings), json=json)
+    _tell(study, study_document, study_folder(settings), json=json)
     leave(cut_off(study.calls), study.calls, strict=strict)
     if strict and (study.failed or any(cost.n_unscored for cost in study.costs)):
         raise typer.Exit(UNSCORED)
@@ -126,7 +125,7 @@ def judges(
     from ragstone.config import choose, load_settings
     from ragstone.engine import bench_judges, forecast_judge_bench, judge_bench_folder
     from ragstone.llm import parse_caps
-    from ragstone.report.judge_bench_terminal import terminal_judge_bench
+    from ragstone.report.benches.judges import judge_bench_document
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = limit_sheet(choose(load_settings(config), "run", seed=seed), limit)
@@ -136,7 +135,7 @@ def judges(
     summary = bench_judges(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )
-    _tell(summary, terminal_judge_bench, judge_bench_folder(settings), json=json)
+    _tell(summary, judge_bench_document, judge_bench_folder(settings), json=json)
     board = summary.board
     if summary.calls:
         statuses = [*cut_off(summary.calls), *(each for row in board.standings for each in row.statuses)]
@@ -167,7 +166,7 @@ def answerers(
     from ragstone.config import choose, load_settings
     from ragstone.engine import answer_bench_folder, bench_answerers, forecast_answer_bench
     from ragstone.llm import parse_caps
-    from ragstone.report.answer_bench_terminal import terminal_answer_bench
+    from ragstone.report.benches.answerers import answer_bench_document
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = limit_questions(choose(load_settings(config), "run", seed=seed), limit, race)
@@ -177,7 +176,7 @@ def answerers(
     summary = bench_answerers(
         settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
     )
-    _tell(summary, terminal_answer_bench, answer_bench_folder(settings), json=json)
+    _tell(summary, answer_bench_document, answer_bench_folder(settings), json=json)
     board = summary.board
     if summary.calls:
         rows = [counts for row in board.standings for counts in row.statuses.values()]
@@ -188,14 +187,14 @@ def answerers(
         raise typer.Exit(UNSCORED)
 
 
-def _tell(
-    summary: SummaryT, terminal: "Callable[[SummaryT], RenderableType]", folder: Path, *, json: bool
-) -> None:
+def _tell(summary: SummaryT, made: "Callable[[SummaryT], Document]", folder: Path, *, json: bool) -> None:
     """Show what a bench found, and where its page stands."""
+    from ragstone.report.render.terminal import render_terminal
+
     if json:
         show_json(summary)
     else:
-        show(terminal(summary))
+        show(render_terminal(made(summary)))
     say(f"Report: {folder / 'report.html'}")
 
 

@@ -27,9 +27,9 @@ from ragstone.experiments.answer_raced import raced
 from ragstone.experiments.answer_values import shared_documents
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Judgement, Question
-from ragstone.report.answer_bench import AnswerBenchSummary
-from ragstone.report.answer_bench_page import write_answer_bench
-from ragstone.report.judge_bench import BENCH
+from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_document
+from ragstone.report.benches.judges import BENCH
+from ragstone.report.render.html import write_page
 from ragstone.tables import write_rows
 from ragstone.version import __version__
 
@@ -107,7 +107,7 @@ async def _bench(
             notes=bench_notes(board, given, means),
         )
         folder.finish(BENCH, summary, models=models, judges=means.judges)
-        write_answer_bench(folder.path)
+        write_page(folder.path / "report.html", answer_bench_document(summary))
     return msgspec.structs.replace(summary, calls=calls)
 
 

@@ -32,8 +32,8 @@ from ragstone.experiments.grid import SPAN_MEASURES, Configuration, plan_grid
 from ragstone.experiments.leaderboard import Failed, Leaderboard, Measured, Timing, make_leaderboard
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Chunk, Document, Question, Ranking
-from ragstone.report.bench import LEADERBOARD, BenchSummary
-from ragstone.report.bench_page import write_leaderboard
+from ragstone.report.benches.retrievers import LEADERBOARD, BenchSummary, bench_document
+from ragstone.report.render.html import write_page
 from ragstone.retrieval import RETRIEVERS, check_ids_meet, missing_documents, same_documents
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
@@ -108,7 +108,7 @@ async def _bench(
             notes=_notes(bench, board, cells),
         )
         opened.finish(LEADERBOARD, summary, models=models)
-        write_leaderboard(folder)
+        write_page(folder / "report.html", bench_document(summary))
     return summary
 
 

@@ -20,8 +20,8 @@ from ragstone.engine.stages import judge_rows
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import NO_MODEL, Answer, Judgement, Label
-from ragstone.report.judge_bench import BENCH, JudgeBenchSummary
-from ragstone.report.judge_bench_page import write_judge_bench
+from ragstone.report.benches.judges import BENCH, JudgeBenchSummary, judge_bench_document
+from ragstone.report.render.html import write_page
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
 
@@ -104,7 +104,7 @@ async def _bench(
             notes=_notes(board.n_questions, declared.repeats),
         )
         folder.finish(BENCH, summary, models=models, judges=list(grid.judges.values()))
-        write_judge_bench(folder.path)
+        write_page(folder.path / "report.html", judge_bench_document(summary))
     return msgspec.structs.replace(summary, calls=calls)
 
 

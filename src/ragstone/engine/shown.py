@@ -20,38 +20,31 @@ from ragstone.report import (
     terminal_card,
     terminal_certificate,
     terminal_corrected,
-    terminal_leaderboard,
     terminal_retrieval,
-    terminal_study,
     terminal_summary,
 )
-from ragstone.report.answer_bench import AnswerBenchSummary
-from ragstone.report.answer_bench_terminal import terminal_answer_bench
 from ragstone.report.attack import attack_document
+from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_document
+from ragstone.report.benches.judges import JudgeBenchSummary, judge_bench_document
+from ragstone.report.benches.languages import study_document
+from ragstone.report.benches.retrievers import bench_document
 from ragstone.report.blame import BlameSummary
 from ragstone.report.blame_terminal import terminal_blame
 from ragstone.report.compare_terminal import terminal_comparison
 from ragstone.report.document import Document
 from ragstone.report.dots import Dots, svg, vega_lite
 from ragstone.report.dotted import (
-    answer_bench_dots,
-    attack_dots,
     blame_dots,
     card_dots,
     certificate_dots,
     comparison_dots,
     corrected_dots,
-    judge_bench_dots,
-    leaderboard_dots,
     metric_dots,
     retrieval_dots,
     run_dots,
-    study_dots,
 )
 from ragstone.report.finished import FinishedRun
 from ragstone.report.fragment import fragment, plain
-from ragstone.report.judge_bench import JudgeBenchSummary
-from ragstone.report.judge_bench_terminal import terminal_judge_bench
 from ragstone.report.render.terminal import render_terminal
 from ragstone.report.row_table import judgement_columns, table_of_means, table_of_rows
 from ragstone.retrieval import RetrievalSummary
@@ -73,9 +66,14 @@ def _both(words: "Callable[[ShownT], RenderableType]", charts: Callable[[ShownT]
     return lambda value: ([words(value)], charts(value))
 
 
-def _document(made: Callable[[ShownT], Document], charts: Callable[[ShownT], list[Dots]]) -> Show:
+def _document(made: Callable[[ShownT], Document]) -> Show:
     """Return a function that gives what a value's report says in a terminal, and its charts."""
-    return lambda value: ([render_terminal(made(value))], charts(value))
+
+    def parts(value: ShownT) -> "tuple[list[RenderableType], list[Dots]]":
+        document = made(value)
+        return [render_terminal(document)], [block for block in document.blocks if isinstance(block, Dots)]
+
+    return parts
 
 
 def _judgements(rows: Sequence[Judgement]) -> "tuple[list[RenderableType], list[Dots]]":
@@ -95,21 +93,21 @@ def _evaluation_set(made: EvaluationSet) -> "tuple[list[RenderableType], list[Do
 
 
 PARTS: dict[type, Show] = {
-    AnswerBenchSummary: _both(terminal_answer_bench, answer_bench_dots),
-    AttackSummary: _document(attack_document, attack_dots),
-    BenchSummary: _both(terminal_leaderboard, leaderboard_dots),
+    AnswerBenchSummary: _document(answer_bench_document),
+    AttackSummary: _document(attack_document),
+    BenchSummary: _document(bench_document),
     BlameSummary: lambda summary: ([terminal_blame(summary, ())], blame_dots(summary)),
     Certificate: _both(terminal_certificate, certificate_dots),
     Comparison: lambda found: ([terminal_comparison(found, gated=True)], comparison_dots(found)),
     CorrectedMean: lambda mean: ([terminal_corrected([mean])], corrected_dots([mean])),
     EvaluationSet: _evaluation_set,
     FinishedRun: lambda run: ([terminal_summary(run.summary)], run_dots(run.summary)),
-    JudgeBenchSummary: _both(terminal_judge_bench, judge_bench_dots),
+    JudgeBenchSummary: _document(judge_bench_document),
     MetricSummary: lambda metric: ([table_of_means([metric])], metric_dots([metric])),
     ReportCard: lambda card: _cards([card]),
     RetrievalSummary: lambda row: ([terminal_retrieval(row)], retrieval_dots([row])),
     RunSummary: _both(terminal_summary, run_dots),
-    StudySummary: _both(terminal_study, study_dots),
+    StudySummary: _document(study_document),
 }
 OF_ROWS: dict[type, Show] = {
     CorrectedMean: _both(terminal_corrected, corrected_dots),

@@ -28,8 +28,8 @@ from ragstone.experiments.grid import searches_chunks
 from ragstone.experiments.languages import ALL, Indexes, language_cells, language_verdicts
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Question, Ranking
-from ragstone.report.study import STUDY, FailedRetriever, StudySummary
-from ragstone.report.study_page import write_study
+from ragstone.report.benches.languages import STUDY, FailedRetriever, StudySummary, study_document
+from ragstone.report.render.html import write_page
 from ragstone.retrieval import RETRIEVERS, Filter, SearchMeans, build_search
 from ragstone.systems import load_prompt
 from ragstone.tables import write_rows
@@ -91,7 +91,7 @@ async def _study(
         _write_answers(folder, answered, rows)
         judges = load_judges(JUDGES) if answered else []
         opened.finish(STUDY, summary, models=summary.models, judges=judges)
-        write_study(folder)
+        write_page(folder / "report.html", study_document(summary))
     return summary
 
 

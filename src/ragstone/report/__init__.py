@@ -1,9 +1,8 @@
 """A run -> the page and the terminal summary that people read; all numbers come from summary.json."""
 
 from ragstone.report.attack import AttackSummary
-from ragstone.report.bench import BenchSummary, read_leaderboard
-from ragstone.report.bench_page import write_leaderboard
-from ragstone.report.bench_terminal import terminal_leaderboard
+from ragstone.report.benches.languages import StudySummary, read_study
+from ragstone.report.benches.retrievers import BenchSummary, read_leaderboard
 from ragstone.report.card_page import write_cards
 from ragstone.report.card_terminal import terminal_card
 from ragstone.report.certificate import write_certificate
@@ -14,9 +13,6 @@ from ragstone.report.findings import headlines
 from ragstone.report.markdown import write_markdown
 from ragstone.report.page import write_report
 from ragstone.report.run import read_summary
-from ragstone.report.study import StudySummary, read_study
-from ragstone.report.study_page import write_study
-from ragstone.report.study_terminal import terminal_study
 from ragstone.report.summary import Calls, RunSummary
 from ragstone.report.terminal import terminal_judged, terminal_retrieval, terminal_summary
 
@@ -35,14 +31,10 @@ __all__ = [
     "terminal_certificate",
     "terminal_corrected",
     "terminal_judged",
-    "terminal_leaderboard",
     "terminal_retrieval",
-    "terminal_study",
     "terminal_summary",
     "write_cards",
     "write_certificate",
-    "write_leaderboard",
     "write_markdown",
     "write_report",
-    "write_study",
 ]

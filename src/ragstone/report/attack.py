@@ -17,11 +17,16 @@ from ragstone.report.document import (
     Document,
     Fold,
     Heading,
+    Made,
     Notes,
     Pairs,
     Paragraph,
     Table,
+    Tone,
+    estimated,
+    table_of,
 )
+from ragstone.report.dots import Dots, dot
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
 from ragstone.report.wording import asked_line, count, interval, level, made_of, number, plural, statuses
@@ -104,7 +109,7 @@ def attack_document(summary: AttackSummary) -> Document:
         kind="attack on judges",
         about="Can the text that is judged set its own verdict, and what else moves the judge?",
         version=summary.version,
-        blocks=[*outcomes, Notes(items=summary.notes), *judges],
+        blocks=[*outcomes, Notes(summary.notes), *judges, *_dots(summary)],
         skip=("judge-1", "first judge"),
         made=made_of(summary.models, summary.calls),
         source=ATTACK,
@@ -116,18 +121,18 @@ def _judge(one: JudgeAttacked, anchor: str) -> list[Block]:
     rests_on = f". {plain_line(one)}" if one.n_rows else ""
     scale = f"Scale {one.scale[0]:g} to {one.scale[1]:g}, version {one.prompt_version}{rests_on}."
     blocks: list[Block] = [
-        Heading(words=judge_line(one), anchor=anchor),
-        Paragraph(words=scale, tone="muted"),
+        Heading(judge_line(one), anchor=anchor),
+        Paragraph(scale, tone="muted"),
     ]
     if one.overall:
         families = _rates([*one.families, one.overall], f"{one.judge}: families of attacks")
-        blocks += [Paragraph(words=LEAD, tone="lead", where="page"), families]
+        blocks += [Paragraph(LEAD, tone="lead", where="page"), families]
     if worked := _most_often(one):
-        blocks.append(Paragraph(words=worked))
+        blocks.append(Paragraph(worked))
     if one.probes:
-        blocks += [Heading(words="What else moves it", level=3), *_probes(one)]
+        blocks += [Heading("What else moves it", level=3), *_probes(one)]
     if one.flips:
-        blocks += [Heading(words="Verdicts that were set", level=3, where="page"), *_flips(one)]
+        blocks += [Heading("Verdicts that were set", level=3, where="page"), *_flips(one)]
     if one.attacks:
         each = _rates(one.attacks, f"{one.judge}: each attack")
         blocks.append(Fold(summary=f"Each attack ({count(len(one.attacks))})", blocks=[each]))
@@ -135,33 +140,27 @@ def _judge(one: JudgeAttacked, anchor: str) -> list[Block]:
 
 
 def _rates(rates: list[AttackRate], label: str) -> Table:
-    return Table(
-        label=label,
-        columns=[
-            Column("Attack", short=""),
-            Column("Flips", right=True),
-            Column("Rate", right=True, beside="interval", ends=(0, 1)),
-            Column("Harmless text", right=True, short="control"),
-            Column("Difference", right=True, where="page"),
-            Column("Shift", right=True),
-            Column("Without a score"),
-        ],
-        rows=[_rate(rate) for rate in rates],
-    )
-
-
-def _rate(rate: AttackRate) -> list[Cell]:
-    excess, shift = rate.excess, rate.shift
-    flips = f"{count(rate.n_flips)} of {count(rate.flips.n if rate.flips else 0)}"
-    return [
-        Cell(rate.name, rate.about, "strong" if rate.n_flips else ""),
-        Cell(flips),
-        Cell(percent(rate.flips), range_of(rate.flips), "open" if rate.n_flips else "", at=rate.flips),
-        Cell(percent(rate.control)),
-        Cell(percent(excess), range_of(excess) if excess and excess.low is not None else ""),
-        Cell(number(shift.value), interval(shift)) if shift else Cell(""),
-        Cell(statuses(rate.statuses), tone="muted"),
+    columns: list[Made[AttackRate]] = [
+        (
+            Column("Attack", text=True, short=""),
+            lambda rate: Cell(rate.name, rate.about, "strong" if rate.n_flips else ""),
+        ),
+        ("Flips", lambda rate: f"{count(rate.n_flips)} of {count(rate.flips.n if rate.flips else 0)}"),
+        (
+            Column("Rate", beside="interval", ends=(0, 1)),
+            lambda rate: _share(rate.flips, "open" if rate.n_flips else ""),
+        ),
+        (Column("Harmless text", short="control"), lambda rate: percent(rate.control)),
+        (Column("Difference", where="page"), lambda rate: _share(rate.excess)),
+        ("Shift", lambda rate: estimated(rate.shift)),
+        (Column("Without a score", text=True), lambda rate: Cell(statuses(rate.statuses), tone="muted")),
     ]
+    return table_of(label, rates, columns)
+
+
+def _share(estimate: Estimate | None, tone: Tone = "") -> Cell:
+    beside = "" if estimate is None or estimate.low is None else range_of(estimate)
+    return Cell(percent(estimate), beside, tone, at=estimate)
 
 
 def _most_often(one: JudgeAttacked) -> str:
@@ -172,18 +171,25 @@ def _most_often(one: JudgeAttacked) -> str:
 
 
 def _probes(one: JudgeAttacked) -> list[Block]:
-    rows = []
-    for probe in one.probes:
-        missing = (
-            f"{plural(probe.n_unpaired, 'row')} left out: a score is missing" if probe.n_unpaired else ""
-        )
-        name = PROBE_NAMES.get(probe.probe, probe.probe)
-        effect = Cell(probe_line(probe), missing, "open" if probe.found else "")
-        rows.append([Cell(name, probe.compared, "strong" if probe.found else ""), effect])
-    columns = [Column("Probe", short=""), Column("Effect", short="")]
+    def missing(probe: ProbeEffect) -> str:
+        n = probe.n_unpaired
+        return f"{plural(n, 'row')} left out: a score is missing" if n else ""
+
+    columns: list[Made[ProbeEffect]] = [
+        (
+            Column("Probe", text=True, short=""),
+            lambda probe: Cell(
+                PROBE_NAMES.get(probe.probe, probe.probe), probe.compared, "strong" if probe.found else ""
+            ),
+        ),
+        (
+            Column("Effect", text=True, short=""),
+            lambda probe: Cell(probe_line(probe), missing(probe), "open" if probe.found else ""),
+        ),
+    ]
     return [
-        Paragraph(words="Mean paired difference as a share of the scale; 0 is no bias.", tone="muted"),
-        Table(label=f"{one.judge}: probes of bias", columns=columns, rows=rows),
+        Paragraph("Mean paired difference as a share of the scale; 0 is no bias.", tone="muted"),
+        table_of(f"{one.judge}: probes of bias", one.probes, columns),
     ]
 
 
@@ -197,13 +203,22 @@ def _flips(one: JudgeAttacked) -> list[Block]:
         Fold(
             summary=f"{flip.attack} ({flip.place}), row {visible(flip.question_id)}: "
             f"{number(flip.before)} → {number(flip.after)}",
-            blocks=[
-                Pairs(rows=[(name, visible(words)) for name, words in _texts(flip) if words is not None])
-            ],
+            blocks=[Pairs([(name, visible(words)) for name, words in _texts(flip) if words is not None])],
         )
         for flip in one.flips
     ]
-    return [Paragraph(words=shown, tone="muted", where="page"), *folds]
+    return [Paragraph(shown, tone="muted", where="page"), *folds]
+
+
+def _dots(summary: AttackSummary) -> list[Block]:
+    """Return how often each family of attacks set the verdict, by judge."""
+    dots = [
+        dot(family.name, family.flips, one.judge)
+        for one in summary.judges
+        for family in [*one.families, *([one.overall] if one.overall else [])]
+        if family.flips
+    ]
+    return [Dots(title="Share of attacks that set the verdict", dots=dots)] if dots else []
 
 
 def _texts(flip: Flip) -> list[tuple[str, str]]:

@@ -5,12 +5,13 @@ A surface shows the blocks and columns that are for it: `terminal` has 100 colum
 too, `page` has room for everything. What both show stands once.
 """
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, TypeVar
 
 import msgspec
 
 from ragstone.report.scatter import Chart as Scatter
+from ragstone.report.wording import interval, number
 from ragstone.statistics import Estimate
 
 Where = Literal["everywhere", "page", "terminal"]
@@ -28,13 +29,14 @@ class Link(msgspec.Struct, frozen=True):
 class Cell(msgspec.Struct, frozen=True):
     """A cell of a table. beside: what stands small under its words, or in a column of its own.
 
-    at: drawn with its interval, where the column has ends; share: the length of a bar, 0 to 1; heat: how
-    dark the cell is, 0 to 5; framed: the one to look at.
+    short: in place of its words where there is little room. at: drawn with its interval, where the column has
+    ends; share: the length of a bar, 0 to 1; heat: how dark the cell is, 0 to 5; framed: the one to look at.
     """
 
     words: str
     beside: str = ""
     tone: Tone = ""
+    short: str = ""
     at: Estimate | None = None
     share: float | None = None
     heat: int | None = None
@@ -42,15 +44,18 @@ class Cell(msgspec.Struct, frozen=True):
     links: tuple[Link, ...] = ()
 
 
+Row = Sequence[Cell | str]
+
+
 class Column(msgspec.Struct, frozen=True):
-    """A column. right: of numbers. short: its head where there is little room, if that is another one.
+    """A column of numbers, or of text. short: its head where there is little room, if that is another one.
 
     beside: in a terminal, the head of a second column for what stands beside its cells; without one that is
     left out there. ends: of the scale on which its cells are drawn. bars: its cells have a bar before them.
     """
 
     head: str
-    right: bool = False
+    text: bool = False
     where: Where = "everywhere"
     short: str | None = None
     beside: str = ""
@@ -83,12 +88,11 @@ class Paragraph(Block, frozen=True):
 class Listing(Block, frozen=True):
     """Items. most: of them where there is little room; the rest is told as a number.
 
-    heads: stand before the items, marked. prose: see Paragraph. tone: of a terminal's lines.
+    prose: see Paragraph. tone: of a terminal's lines.
     """
 
     items: list[str]
     most: int | None = None
-    heads: list[str] = []
     tone: Tone = ""
     prose: bool = False
 
@@ -102,7 +106,7 @@ class Notes(Block, frozen=True):
 class Pairs(Block, frozen=True):
     """What each of several things is."""
 
-    rows: list[tuple[str, str]]
+    rows: Sequence[tuple[str, str]]
 
 
 class Table(Block, frozen=True):
@@ -112,7 +116,7 @@ class Table(Block, frozen=True):
     """
 
     columns: list[Column]
-    rows: Sequence[Sequence[Cell | str]]
+    rows: Sequence[Row]
     label: str
     caption: str = ""
     kind: str = "wide"
@@ -122,13 +126,13 @@ class Fold(Block, frozen=True):
     """Blocks to open on a page; no other surface has them."""
 
     summary: str
-    blocks: "list[Block]"
+    blocks: Sequence[Block]
 
 
 class Part(Block, frozen=True):
-    """Blocks that stand together on one surface. kind: a class of the style."""
+    """Blocks that stand together. kind: a class of the style; a page puts blocks without one in nothing."""
 
-    blocks: "list[Block]"
+    blocks: Sequence[Block]
     kind: str = ""
 
 
@@ -159,11 +163,55 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     calls: str = ""
 
 
-def cell(estimate: Estimate | None, words: str, beside: str = "", tone: Tone = "") -> Cell:
-    """Return the cell of an estimate; an empty one where there is none."""
-    return Cell(words, beside, tone, at=estimate) if estimate else Cell("")
+RowT = TypeVar("RowT")
+Made = tuple[Column | str, Callable[[RowT], Cell | str]]
+"""A column (or its head alone, of numbers) and what it shows of a row."""
 
 
-def some(*blocks: Block | None) -> list[Block]:
-    """Return the blocks that there are: those of nothing are left out."""
-    return [block for block in blocks if block is not None]
+def table_of(
+    label: str,
+    rows: Iterable[RowT],
+    columns: Sequence[Made[RowT]],
+    *,
+    caption: str = "",
+    kind: str = "wide",
+    where: Where = "everywhere",
+    group: Callable[[RowT], str] = lambda _row: "",
+) -> Table:
+    """Return a table of rows. group: the head that a row stands under, above the first of its rows."""
+    heads = [head if isinstance(head, Column) else Column(head) for head, _ in columns]
+    cells: list[Row] = []
+    last = ""
+    for row in rows:
+        if group(row) not in ("", last):
+            cells.append([group(row)])
+        last = group(row)
+        cells.append([of(row) for _, of in columns])
+    return Table(heads, cells, label, caption, kind, where=where)
+
+
+def means(
+    names: Iterable[str], of: Callable[[RowT], Mapping[str, Estimate]], heads: Mapping[str, str] = {}
+) -> list[Made[RowT]]:
+    """Return a column for each name: the estimates under it. heads: names -> heads, where they differ."""
+
+    def column(name: str) -> Made[RowT]:
+        return heads.get(name, name), lambda row: estimated(of(row).get(name))
+
+    return [column(name) for name in names]
+
+
+def estimated(estimate: Estimate | None, tone: Tone = "") -> Cell:
+    """Return the cell of an estimate: its value, the interval beside it; an empty one of nothing."""
+    return Cell(number(estimate.value), interval(estimate), tone, at=estimate) if estimate else Cell("")
+
+
+def flat(blocks: Iterable[Block], where: Where) -> Iterator[Block]:
+    """Yield the blocks of a surface, those of parts in their place; on a page a part with a style is kept."""
+    for block in blocks:
+        if block.where not in ("everywhere", where):
+            continue
+        if isinstance(block, Part) and (where == "terminal" or not block.kind):
+            yield from flat(block.blocks, where)
+        else:
+            yield block

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.report.document import Block
 from ragstone.report.fragment import harmless
 from ragstone.report.wording import number
 from ragstone.statistics import Estimate
@@ -31,8 +32,8 @@ class Dot(msgspec.Struct, frozen=True, kw_only=True):
     group: str = ""
 
 
-class Dots(msgspec.Struct, frozen=True, kw_only=True):
-    """A chart. ends: the ends of the axis, of at least the values; None where nothing bounds them."""
+class Dots(Block, frozen=True):
+    """A chart, which only a notebook draws. ends: of the axis at least, None where nothing bounds it."""
 
     title: str
     dots: list[Dot]

@@ -6,16 +6,10 @@ from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary
-from ragstone.report.answer_bench import AnswerBenchSummary
-from ragstone.report.attack import AttackSummary
-from ragstone.report.bench import BenchSummary
-from ragstone.report.bench_words import lead_of
 from ragstone.report.blame import BlameSummary
 from ragstone.report.certificate_words import bars
 from ragstone.report.compare_words import metric_name, systems_told
 from ragstone.report.dots import Dot, Dots, dot
-from ragstone.report.judge_bench import JudgeBenchSummary
-from ragstone.report.study import StudySummary
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import judge_name
 from ragstone.retrieval import RetrievalSummary
@@ -84,40 +78,6 @@ def corrected_dots(means: Iterable[CorrectedMean]) -> list[Dots]:
     return [Dots(title=title, dots=dots, ends=None)] if dots else []
 
 
-def leaderboard_dots(summary: BenchSummary) -> list[Dots]:
-    """Return the leading measure of each configuration."""
-    board = summary.leaderboard
-    dots = [dot(row.configuration.name, lead_of(row, board), row.verdict) for row in board.standings]
-    return [Dots(title=board.measure, dots=dots)] if dots else []
-
-
-def judge_bench_dots(summary: JudgeBenchSummary) -> list[Dots]:
-    """Return the bench's measure of each cell."""
-    board = summary.board
-    dots = [dot(row.cell.name, row.value, row.verdict) for row in board.standings]
-    return [Dots(title=board.measure, dots=dots)] if dots else []
-
-
-def study_dots(study: StudySummary) -> list[Dots]:
-    """Return retrieval in the own language and in all together, of each retriever and language."""
-    dots = []
-    for one in study.verdicts:
-        name = f"{one.retriever}, {one.lang}"
-        dots += [dot(name, one.own, "own language"), dot(name, one.together, "all languages")]
-    return [Dots(title="MRR by the language of the index", dots=dots)] if dots else []
-
-
-def attack_dots(summary: AttackSummary) -> list[Dots]:
-    """Return how often each family of attacks set the verdict, by judge."""
-    dots = [
-        dot(family.name, family.flips, one.judge)
-        for one in summary.judges
-        for family in [*one.families, *([one.overall] if one.overall else [])]
-        if family.flips
-    ]
-    return [Dots(title="Share of attacks that set the verdict", dots=dots)] if dots else []
-
-
 def comparison_dots(comparison: Comparison) -> list[Dots]:
     """Return the differences of two runs, as shares of the scale: above 0 the second is better."""
     dots = []
@@ -142,17 +102,6 @@ def blame_dots(summary: BlameSummary) -> list[Dots]:
         if share.share
     ]
     return [Dots(title="Points lost, as a share of the questions", dots=dots)] if dots else []
-
-
-def answer_bench_dots(summary: AnswerBenchSummary) -> list[Dots]:
-    """Return the score of each cell, coloured by the condition that it answered under."""
-    board = summary.board
-    dots = [
-        dot(f"{row.cell.model}, {row.cell.prompt}", row.score.mean, row.cell.condition)
-        for row in board.standings
-        if row.score
-    ]
-    return [Dots(title=board.measure, dots=dots, ends=board.scale)] if dots else []
 
 
 def certificate_dots(certificate: Certificate) -> list[Dots]:

@@ -30,10 +30,10 @@ def write_report(run: Path) -> Path:
     Reads summary.json, where every number comes from, and the files of rows beside it, of which only
     judgements.jsonl must be there. Raises DataError, saying what to do, when one is missing or wrong.
     """
-    return put_page(run / "report.html", render_page(read_run(run), read_asked(run)))
+    return put_page(run / "report.html", render_run(read_run(run), read_asked(run)))
 
 
-def render_page(run: Run, asked: Iterable[Asked] = ()) -> str:
+def render_run(run: Run, asked: Iterable[Asked] = ()) -> str:
     """Return the report as one HTML document. asked: the conversations with models behind the rows."""
     summary, blocks = run.summary, embed_all(run, asked)
     charts = charts_of(summary)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from ragstone.statistics import Estimate
+
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 48, 32, 12, 36  # as in template/scatter.html
 NOTHING = 80  # to the right of where points stand that have no price at all
@@ -23,6 +25,24 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     value: float
     low: float | None
     high: float | None
+
+
+def point(place: int, name: str, verdict: str, x: float, estimate: Estimate) -> Point:
+    """Return an estimate as a point above its price."""
+    low, high = estimate.low, estimate.high
+    return Point(place=place, name=name, verdict=verdict, x=x, value=estimate.value, low=low, high=high)
+
+
+def decade_s(power: int) -> str:
+    """Return a power of ten of seconds in a fitting unit."""
+    if power >= 0:
+        return f"{10**power:,} s"
+    return f"{10 ** (power + 3):g} ms" if power >= -3 else f"{10 ** (power + 6):g} µs"
+
+
+def decade_usd(power: int) -> str:
+    """Return a power of ten of US dollars for one, as what a thousand of them cost."""
+    return f"{10.0 ** (power + 3):g} USD"
 
 
 class Dot(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ LIBRARIES = {
     "vega-interpreter-2.3.2.js": "c0bdb735a63f9276f136e8d90d7fdf5d8e9df8031eb069048fc9975c876fd7f9",
 }
 # The interpreter is published as a module alone; in a page it is a function that finds Vega beside it.
-IMPORT = re.compile(r"import \{([^}]*)\} from 'vega-util';")
+IMPORT = re.compile(r"import \{([^{}]*)\} from 'vega-util';")
 EXPORT = re.compile(r"export \{ expression as expressionInterpreter \};")
 
 

@@ -53,6 +53,14 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
+def seconds(value: float) -> str:
+    """Return a time with two digits and a unit: `0.35 ms`, `12 ms`, `1.4 s`, `320 s`."""
+    if value >= 1:
+        return f"{value:.1f} s" if value < 10 else f"{value:,.0f} s"
+    ms = value * 1000
+    return f"{ms:.2f} ms" if ms < 1 else f"{ms:.1f} ms" if ms < 10 else f"{ms:.0f} ms"
+
+
 def level(estimate: Estimate) -> str:
     """Return the level of an interval, as `95 %`."""
     return f"{estimate.level * 100:g} %"

@@ -13,7 +13,7 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.report import wording
 from ragstone.report.corrected import corrected_of, halving, labelled_share
-from ragstone.report.document import Block, Cell, Document, Heading, Notes, Table, Tone
+from ragstone.report.document import Block, Cell, Document, Heading, Notes, Table, Tone, flat
 from ragstone.report.findings import rank_bars, told
 from ragstone.report.retrieval import groupings, headline_measures, remarks
 
@@ -53,10 +53,10 @@ def render_blocks(blocks: Iterable[Block]) -> "Markup":
 def _sections(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
     """Return the blocks by part of the page, with the anchor of each part; empty before the first."""
     parts: list[tuple[str, list[Block]]] = [("", [])]
-    for block in blocks:
+    for block in flat(blocks, "page"):
         if isinstance(block, Notes):
             parts.append(("notes" if block.items else "", []))
-        elif isinstance(block, Heading) and block.level == 2 and block.where != "terminal":
+        elif isinstance(block, Heading) and block.level == 2:
             parts.append((block.anchor, []))
         parts[-1][1].append(block)
     return parts
@@ -76,7 +76,7 @@ def grid_of(table: Table) -> Grid:
     shown = [at for at, column in enumerate(table.columns) if column.where != "terminal"]
     drawn = sum((table.columns[at].ends is not None) + table.columns[at].bars for at in shown)
     rows = [[each if isinstance(each, Cell) else Cell(each) for each in row] for row in table.rows]
-    named = next((at for at in shown if not table.columns[at].right), None)
+    named = next((at for at in shown if table.columns[at].text), None)
     return Grid(shown, rows, len(shown) + drawn, named)
 
 

@@ -13,9 +13,9 @@ from ragstone.report.document import (
     Notes,
     Pairs,
     Paragraph,
-    Part,
     Table,
     Tone,
+    flat,
 )
 from ragstone.report.wording import count
 
@@ -48,16 +48,10 @@ def render_terminal(document: Document) -> "Group":
 
 def render_blocks(blocks: Iterable[Block]) -> "list[RenderableType]":
     """Return the blocks that a terminal shows, the notes last."""
-    shown = list(_shown(blocks))
+    shown = list(flat(blocks, "terminal"))
     notes = [block for block in shown if isinstance(block, Notes)]
     others = [block for block in shown if not isinstance(block, Notes)]
     return [part for block in others + notes for part in _lines(block)]
-
-
-def _shown(blocks: Iterable[Block]) -> Iterator[Block]:
-    for block in blocks:
-        if block.where != "page":
-            yield from _shown(block.blocks) if isinstance(block, Part) else [block]
 
 
 def _lines(block: Block) -> "Iterator[RenderableType]":
@@ -79,9 +73,7 @@ def _lines(block: Block) -> "Iterator[RenderableType]":
 
 
 def _items(block: Listing) -> "Iterator[RenderableType]":
-    heads = block.heads or [""] * len(block.items)
-    for head, item in list(zip(heads, block.items, strict=True))[: block.most]:
-        yield text(f"- {head}: {item}" if head else f"- {item}", STYLES.get(block.tone, ""))
+    yield from (text(f"- {item}", STYLES.get(block.tone, "")) for item in block.items[: block.most])
     more = len(block.items) - (block.most or len(block.items))
     if more > 0:
         yield text(f"  and {count(more)} more, in the report", "dim")
@@ -91,6 +83,7 @@ def _table(block: Table) -> "RichTable":
     shown = [(at, column) for at, column in enumerate(block.columns) if column.where != "page"]
     heads = [head for _, column in shown for head in _heads(column)]
     table = new_table(*heads)
+    table.show_header = any(head for head, _ in heads)
     if block.caption:
         table.title, table.title_justify, table.title_style = text(block.caption), "left", "dim"
     named = next((at for at, (_, right) in enumerate(heads) if not right), 0)
@@ -104,12 +97,12 @@ def _table(block: Table) -> "RichTable":
 
 
 def _heads(column: Column) -> list[tuple[str, bool]]:
-    head = (column.head if column.short is None else column.short, column.right)
-    return [head, (column.beside, column.right)] if column.beside else [head]
+    head = (column.head if column.short is None else column.short, not column.text)
+    return [head, (column.beside, not column.text)] if column.beside else [head]
 
 
 def _cell(cell: Cell, column: Column) -> "list[Text]":
-    words = text(cell.words, STYLES.get(cell.tone, ""))
+    words = text(cell.short or cell.words, STYLES.get(cell.tone, ""))
     return [words, text(cell.beside)] if column.beside else [words]
 
 

@@ -10,21 +10,18 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, QueryParameter
 
 from ragstone.engine.progress_file import read_progress
-from ragstone.report.answer_bench import read_answer_bench
-from ragstone.report.answer_bench_page import render_answer_bench
 from ragstone.report.asked import CALLS_FILE, read_asked
-from ragstone.report.bench import read_leaderboard
-from ragstone.report.bench_page import render_leaderboard
+from ragstone.report.benches.answerers import answer_bench_document, read_answer_bench
+from ragstone.report.benches.judges import judge_bench_document, read_judge_bench
+from ragstone.report.benches.languages import read_study, study_document
+from ragstone.report.benches.retrievers import bench_document, read_leaderboard
+from ragstone.report.document import Document
 from ragstone.report.embedded import Column
-from ragstone.report.render.html import policy_in, safe
 from ragstone.report.joining import Opened, columns_of, script_json
-from ragstone.report.judge_bench import read_judge_bench
-from ragstone.report.judge_bench_page import render_judge_bench
-from ragstone.report.page import charts_of, render_page, values_of
+from ragstone.report.page import charts_of, render_run, values_of
 from ragstone.report.prompts import CallShown, spelled_out
+from ragstone.report.render.html import policy_in, render_page, safe
 from ragstone.report.run import Run, read_run
-from ragstone.report.study import read_study
-from ragstone.report.study_page import render_study
 from ragstone.report.vega import draw
 from ragstone.report.wording import STATUS_WORDS
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
@@ -38,11 +35,11 @@ from ragstone.web.workbench.rows.opening import opened_in
 from ragstone.web.workbench.run_view import summary_of_none, view_of
 from ragstone.web.workbench.runs import find_run, kind_of_bench
 
-BENCHES: dict[str, Callable[[Path], str]] = {
-    "bench of retrievers": lambda folder: render_leaderboard(read_leaderboard(folder)),
-    "bench of answerers": lambda folder: render_answer_bench(read_answer_bench(folder)),
-    "bench of judges": lambda folder: render_judge_bench(read_judge_bench(folder)),
-    "study of languages": lambda folder: render_study(read_study(folder)),
+BENCHES: dict[str, Callable[[Path], Document]] = {
+    "bench of retrievers": lambda folder: bench_document(read_leaderboard(folder)),
+    "bench of answerers": lambda folder: answer_bench_document(read_answer_bench(folder)),
+    "bench of judges": lambda folder: judge_bench_document(read_judge_bench(folder)),
+    "study of languages": lambda folder: study_document(read_study(folder)),
 }
 
 
@@ -216,7 +213,7 @@ def report(
     person_of(request)
     folder = find_run(bench, f"{index}/{name}")
     kind = kind_of_bench({file.name for file in folder.iterdir()})
-    html = BENCHES[kind](folder) if kind else render_page(read_run(folder), read_asked(folder))
+    html = render_page(BENCHES[kind](folder)) if kind else render_run(read_run(folder), read_asked(folder))
     headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
     return Response(html, media_type="text/html", headers=headers)
 

@@ -14,11 +14,11 @@ from ragstone.agreement import ReportCard
 from ragstone.engine.progress_file import FILE as PROGRESS
 from ragstone.engine.progress_file import Life, read_progress
 from ragstone.errors import DataError
-from ragstone.report.bench import LEADERBOARD
+from ragstone.report.benches.judges import BENCH
+from ragstone.report.benches.languages import STUDY
+from ragstone.report.benches.retrievers import LEADERBOARD
 from ragstone.report.findings import Figure, findings, headlines
-from ragstone.report.judge_bench import BENCH
 from ragstone.report.run import read_summary
-from ragstone.report.study import STUDY
 from ragstone.report.summary import RunSummary
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import page

@@ -1,0 +1,1 @@
+"""The four benches: what their files of numbers hold, and their reports."""

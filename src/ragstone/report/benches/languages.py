@@ -1,0 +1,291 @@
+"""A study of languages: what languages.json holds, and its report."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.experiments.answers import AnsweringCost, GivenDocument, WrongAnswer
+from ragstone.experiments.languages import ALL, OWN, LanguageCell, LanguageVerdict
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Heading,
+    Made,
+    Notes,
+    Pairs,
+    Paragraph,
+    Part,
+    Row,
+    Table,
+    Tone,
+    estimated,
+    table_of,
+)
+from ragstone.report.dots import Dots, dot
+from ragstone.report.numbers import read_numbers
+from ragstone.report.summary import Calls
+from ragstone.report.wording import asked_line, count, interval, made_of, number, plural, usd
+from ragstone.tables.shown import Displayed
+
+STUDY = "languages.json"
+NOTHING_SCORED = "No answer could be scored."
+TONES: dict[str, Tone] = {"better": "best", "worse": "open", "cannot tell": "muted"}
+MATRIX = (
+    "Rows are the language of the questions, columns that of the documents in the index. A copy of the right "
+    "document in another language counts as right. Framed: the question's own language."
+)
+SCORED = (
+    "A true/false question counts as right if the answer says the same as the reference in whatever words; "
+    "others by the judge containment."
+)
+
+
+class FailedRetriever(msgspec.Struct, frozen=True, kw_only=True):
+    """A retriever without numbers, and why."""
+
+    retriever: str
+    reason: str
+
+
+class StudySummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
+    """A study of languages in numbers.
+
+    langs: of the indexes. documents, questions: language -> how many. cells: retrieval, of each retriever
+    from each index. verdicts: all languages together against the own one, by MRR. accuracy: the same
+    verdicts by right answers, where a model answered; else `unanswered` says why there are none. costs: of
+    the answers. wrong: the first wrong answers; wrong_answers.jsonl holds all n_wrong of them.
+    """
+
+    name: str
+    version: str
+    langs: list[str]
+    k: int
+    documents: dict[str, int]
+    questions: dict[str, int]
+    models: dict[str, str]
+    cells: list[LanguageCell]
+    verdicts: list[LanguageVerdict]
+    failed: list[FailedRetriever]
+    accuracy: list[LanguageVerdict]
+    costs: list[AnsweringCost]
+    wrong: list[WrongAnswer]
+    n_wrong: int
+    unanswered: str | None
+    calls: Calls
+    notes: list[str]
+
+
+def read_study(folder: Path) -> StudySummary:
+    """Return what languages.json of a folder holds. Raises DataError, saying what to do."""
+    return read_numbers(folder / STUDY, StudySummary, "study", "ragstone bench languages")
+
+
+def study_document(study: StudySummary) -> Document:
+    """Return the report of a study: the verdicts on retrieval and on answers, the matrices, wrong answers."""
+    about = f"documents: {_by_lang(study.documents)} · questions: {_by_lang(study.questions)}"
+    return Document(
+        title=study.name,
+        kind="study of languages",
+        about=f"{about} · first {study.k} chunks",
+        version=study.version,
+        blocks=[
+            Heading("Does adding translations of the documents improve retrieval?"),
+            *_outcomes(study.verdicts, "MRR"),
+            Heading("And the answers?"),
+            *_outcomes(study.accuracy, "accuracy"),
+            *([] if study.accuracy else [Paragraph(study.unanswered or NOTHING_SCORED, prose=True)]),
+            Notes(
+                items=[
+                    *(f"{one.retriever} was not measured: {one.reason}" for one in study.failed),
+                    *study.notes,
+                ]
+            ),
+            Heading("All languages against the own one: MRR", anchor="verdict"),
+            *_verdicts(study.verdicts, "MRR", "Verdicts on retrieval"),
+            *_accuracy(study),
+            Heading("Every language of questions in every index", anchor="matrix"),
+            Paragraph(MATRIX, tone="lead", where="page"),
+            *(
+                _matrix(study, retriever)
+                for retriever in dict.fromkeys(cell.retriever for cell in study.cells)
+            ),
+            *_wrong(study),
+            *_dots(study),
+        ],
+        skip=("verdict", "verdict"),
+        made=made_of(study.models, study.calls),
+        source=STUDY,
+        calls=asked_line(study.calls),
+    )
+
+
+def _by_lang(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{lang} {count(n)}" for lang, n in counts.items())
+
+
+def _outcomes(verdicts: Sequence[LanguageVerdict], what: str) -> list[Block]:
+    return [Paragraph(said, tone="outcome") for said in answers_of(verdicts, what)]
+
+
+def _accuracy(study: StudySummary) -> list[Block]:
+    if not study.accuracy:
+        return []
+    return [
+        Heading("All languages against the own one: right answers", anchor="accuracy"),
+        Paragraph(SCORED, tone="lead", where="page"),
+        *_verdicts(study.accuracy, "right", "Verdicts on answers"),
+        Pairs([(f"{one.retriever}, {one.index}", cost_told(one)) for one in study.costs]),
+    ]
+
+
+def _verdicts(verdicts: Sequence[LanguageVerdict], what: str, label: str) -> list[Block]:
+    columns: list[Made[LanguageVerdict]] = [
+        (Column("Retriever", text=True, short=""), lambda one: one.retriever),
+        (Column("Questions in", text=True, short="questions"), lambda one: one.lang),
+        (Column(f"{OWN}: {what}", short=f"own {what}"), lambda one: estimated(one.own)),
+        (Column(f"{ALL}: {what}", short=f"all {what}"), lambda one: estimated(one.together)),
+        (Column("Difference", short="difference"), difference),
+        (
+            Column(f"{ALL} against {OWN}", text=True, short="all against own"),
+            lambda one: Cell(one.comparison.verdict, tone=TONES[one.comparison.verdict]),
+        ),
+        (Column("p, corrected", short="p"), probability),
+        ("n", lambda one: count(one.comparison.n)),
+    ]
+    basis = f"{family(verdicts)} “Cannot tell” is not “equal”."
+    return [Paragraph(basis, tone="lead"), table_of(label, verdicts, columns)]
+
+
+def _matrix(study: StudySummary, retriever: str) -> Table:
+    """Return the measures of a retriever, of each language of questions in each index."""
+    cells = {(cell.lang, cell.index): cell for cell in study.cells if cell.retriever == retriever}
+    indexes = list(dict.fromkeys(index for _, index in cells))
+    asked = dict.fromkeys(cell.lang for cell in study.cells if cell.n_questions)
+    measures = dict.fromkeys(name for cell in cells.values() for name in cell.measures)
+    rows: list[Row] = []
+    for lang in asked:
+        n = count(cells[lang, indexes[0]].n_questions)
+        for name in measures:
+            shown = [_heat(cells[lang, index], name) for index in indexes]
+            rows.append([lang, Cell(name, tone="muted"), *shown, n])
+    heads = [Column("Questions in", text=True, short=""), Column("Measure", text=True, short="")]
+    across = [Column(index) for index in indexes]
+    columns = [*heads, *across, Column("n")]
+    return Table(label=f"{retriever}: matrix", caption=retriever, columns=columns, rows=rows, kind="heat")
+
+
+def _heat(cell: LanguageCell, measure: str) -> Cell:
+    estimate, own = cell.measures[measure], cell.index == cell.lang
+    absent = f"; {count(cell.n_absent)} without a copy" if cell.n_absent else ""
+    heat = min(5, max(0, int(estimate.value * 6)))
+    beside = interval(estimate) + absent
+    return Cell(number(estimate.value), beside, "strong" if own else "", heat=heat, framed=own)
+
+
+def _wrong(study: StudySummary) -> list[Block]:
+    """Return the first wrong answers, with the documents that each was made from."""
+    if not study.accuracy:
+        return []
+    n = count(study.n_wrong)
+    cut = f"The first {len(study.wrong)} of {n}; wrong_answers.jsonl holds them all."
+    first = cut if study.n_wrong > len(study.wrong) else f"All {n}."
+    marked = "With the documents that each was made from; copies of the right document are marked."
+    lead = f"{first} {marked}" if study.n_wrong else "None."
+    return [
+        Paragraph(
+            words=f"{plural(study.n_wrong, 'wrong answer')}, in wrong_answers.jsonl.", where="terminal"
+        ),
+        Heading("Wrong answers", anchor="wrong", where="page"),
+        Paragraph(lead, tone="lead", where="page"),
+        *(Part(_one_wrong(one), kind="differing", where="page") for one in study.wrong),
+    ]
+
+
+def _one_wrong(one: WrongAnswer) -> list[Block]:
+    given = "the right document was given" if one.found else "the right document was not given"
+    where = " · ".join(
+        [one.question_id, one.lang or "no language", one.kind, f"{one.retriever}, {one.index}", given]
+    )
+    columns: list[Made[GivenDocument]] = [
+        ("#", lambda each: str(each.place)),
+        (Column("Document", text=True), lambda each: each.document_id),
+        (Column("Language", text=True), lambda each: each.lang or ""),
+        (Column("The right one", text=True), lambda each: Cell("yes", tone="best") if each.copy else "no"),
+    ]
+    return [
+        Heading(one.question, level=3),
+        Paragraph(where, tone="muted"),
+        Paragraph(f"Answer: {one.answer or '(empty)'}"),
+        Paragraph(f"Reference: {' / '.join(one.reference)}", tone="muted"),
+        table_of(f"Documents of {one.question_id}", one.documents, columns, kind=""),
+    ]
+
+
+def _dots(study: StudySummary) -> list[Block]:
+    """Return retrieval in the own language and in all together, of each retriever and language."""
+    dots = []
+    for one in study.verdicts:
+        name = f"{one.retriever}, {one.lang}"
+        dots += [dot(name, one.own, "own language"), dot(name, one.together, "all languages")]
+    return [Dots(title="MRR by the language of the index", dots=dots)] if dots else []
+
+
+def difference(verdict: LanguageVerdict) -> str:
+    """Return how much better all languages together are, with the interval."""
+    there = verdict.comparison.difference
+    sign = "+" if there.value > 0 else ""
+    return f"{sign}{number(there.value)}" + (f" ({interval(there)})" if there.low is not None else "")
+
+
+def probability(verdict: LanguageVerdict) -> str:
+    """Return the corrected p-value."""
+    p = verdict.comparison.p_holm
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def answers_of(verdicts: Sequence[LanguageVerdict], what: str) -> list[str]:
+    """Return what verdicts say on whether translations help, one sentence a retriever."""
+    said = []
+    for retriever in dict.fromkeys(one.retriever for one in verdicts):
+        mine = [one for one in verdicts if one.retriever == retriever]
+        overall = next((one for one in mine if one.lang == ALL), mine[0])
+        single = [one for one in mine if one.lang != ALL] if len(mine) > 1 else []
+        verdict = overall.comparison.verdict
+        word = {"better": "better", "worse": "worse", "cannot tell": "not distinguishable"}[verdict]
+        beside = [
+            f"{name} in {', '.join(langs)}"
+            for name in ("better", "worse", "cannot tell")
+            if (langs := [one.lang for one in single if one.comparison.verdict == name])
+        ]
+        if len(beside) == 1:
+            beside = ["the same in each language"] if single[0].comparison.verdict == verdict else beside
+        said.append(
+            f"{retriever}: with all languages in one index {what} is {word} "
+            f"({number(overall.together.value)}, own language alone {number(overall.own.value)}; "
+            f"{plural(overall.comparison.n, 'question')})" + "".join(f"; {part}" for part in beside) + "."
+        )
+    return said
+
+
+def family(verdicts: Sequence[LanguageVerdict]) -> str:
+    """Return what the verdicts rest on."""
+    if not verdicts:
+        return ""
+    tests = " and ".join(dict.fromkeys(one.comparison.test for one in verdicts))
+    return (
+        f"Paired on the same questions ({tests} test); Holm's correction over "
+        f"{plural(len(verdicts), 'comparison')}."
+    )
+
+
+def cost_told(cost: AnsweringCost) -> str:
+    """Return how many answers, and what they cost."""
+    beside = [
+        f"{count(cost.n_unscored)} not scored" if cost.n_unscored else "",
+        f"{count(cost.n_neither)} say neither true nor false" if cost.n_neither else "",
+        "cost unknown" if cost.usd is None else usd(cost.usd),
+    ]
+    return f"{plural(cost.n_answers, 'answer')}, {', '.join(part for part in beside if part)}"

@@ -1,0 +1,84 @@
+import msgspec
+from rich.cells import cell_len
+from tests.report.benches.test_retrievers import questions, rankings
+from tests.report.surfaces import page_text, shown
+
+from ragstone.experiments.answers import Answered, accuracy_verdicts, answering_cost, wrong_answers
+from ragstone.experiments.languages import ALL, OWN, language_cells, language_verdicts
+from ragstone.records import Answer, Context
+from ragstone.report import Calls, StudySummary
+from ragstone.report.benches.languages import FailedRetriever, study_document
+
+SAME = {f"{lang}{n}": f"en{n}" for lang in ("en", "es") for n in range(30)}
+LANG_OF = {f"{lang}{n}": lang for lang in ("en", "es") for n in range(30)}
+
+
+def study(words="What is it?"):
+    asked = questions(words)
+    indexes = {index: rankings(n, asked) for index, n in (("en", 30), ("es", 60), (ALL, 60))}
+    by_id = {question.id: question for question in asked}
+    answered = [
+        Answered(
+            retriever="r",
+            index=index,
+            answers=[
+                Answer(
+                    question_id=q.id,
+                    system=index,
+                    answer=words,
+                    contexts=[Context(text="", document_id=q.document_ids[0])],
+                )
+                for q in asked
+            ],
+            right={q.id: at >= n_wrong for at, q in enumerate(asked)},
+        )
+        for index, n_wrong in ((OWN, 3), (ALL, 1))
+    ]
+    wrong = [row for one in answered for row in wrong_answers(one, by_id, SAME, LANG_OF)]
+    return StudySummary(
+        name=words,
+        version="0.1.0",
+        langs=["en", "es"],
+        k=5,
+        documents={"en": 30, "es": 30},
+        questions={"en": 30, "es": 30},
+        models={"answer": "openai/fake"},
+        cells=language_cells("r", indexes, asked, 5, SAME, LANG_OF),
+        verdicts=language_verdicts({"r": indexes}, asked, 5, SAME),
+        failed=[FailedRetriever(retriever="down", reason=words)],
+        accuracy=accuracy_verdicts(answered, asked, SAME),
+        costs=[answering_cost(one, by_id) for one in answered],
+        wrong=wrong,
+        n_wrong=len(wrong),
+        unanswered=None,
+        calls=Calls(made=3),
+        notes=[words],
+    )
+
+
+def test_study_shows_both_answers_matrices_and_wrong_answers():
+    text = page_text(study_document(study()))
+    # From the own index 30 of 30 English and all Spanish questions are found, as from that of all.
+    assert "Does adding translations of the documents improve retrieval? r: with all languages" in text
+    assert "not distinguishable (1.00, own language alone 1.00; 60 questions)" in text
+    assert "right answers" in text
+    assert "the right document was given" in text
+    assert "All 4." in text
+    assert "down was not measured" in text
+    assert "recall@1" in text
+
+
+def test_study_without_a_model_says_so():
+    alone = msgspec.structs.replace(
+        study(), accuracy=[], costs=[], wrong=[], n_wrong=0, unanswered="No model answered: name one."
+    )
+    assert "No model answered: name one." in page_text(study_document(alone))
+    assert "No model answered: name one." in shown(study_document(alone))
+
+
+def test_terminal_shows_the_study_in_100_columns():
+    text = shown(study_document(study()))
+    assert max(cell_len(line) for line in text.splitlines()) <= 100
+    assert "all languages" in text
+    assert "4 wrong answers, in wrong_answers.jsonl." in text
+    assert "60 answers, cost unknown" in text

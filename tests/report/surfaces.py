@@ -1,0 +1,76 @@
+"""What a document is on each surface, for tests."""
+
+import io
+
+from rich.console import Console
+from tests.report.test_page import Page
+
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Drawing,
+    Fold,
+    Heading,
+    Link,
+    Listing,
+    Notes,
+    Pairs,
+    Paragraph,
+    Part,
+    Table,
+)
+from ragstone.report.render.html import render_page
+from ragstone.report.render.terminal import render_terminal
+from ragstone.report.scatter import decade_s, draw_scatter, point
+from ragstone.statistics import Estimate
+
+
+def shown(document: Document, width: int = 100) -> str:
+    """Return what a terminal shows."""
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(render_terminal(document))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def page_text(document: Document) -> str:
+    """Return what a page says."""
+    return Page(render_page(document)).text
+
+
+def every_block(words: str) -> Document:
+    """Return a document of every kind of block, with these words wherever text from outside can stand."""
+    found = Estimate(value=0.5, low=0.4, high=0.6, n=10, method="bootstrap")
+    cells = [
+        Cell(words, words, "open"),
+        Cell(words, words, "best", at=found, share=0.5, heat=2, framed=True),
+        Cell(words, links=(Link(words, words, words),)),
+    ]
+    columns = [Column(words, text=True), Column(words, ends=(0, 1), bars=True, beside=words), Column(words)]
+    inner: list[Block] = [
+        Heading(words, level=3, anchor="a"),
+        *(Paragraph(words, tone) for tone in ("", "strong", "muted", "lead", "outcome", "warn")),
+        Listing([words], prose=True),
+        Pairs([(words, words)]),
+        Table(columns, [[words], cells], words, words),
+        Drawing(draw_scatter([point(1, words, "best", 0.1, found)], decade_s), words, words, words),
+    ]
+    return Document(
+        title=words,
+        kind="test",
+        about=words,
+        version="0",
+        blocks=[
+            *inner,
+            Notes([words]),
+            Heading(words, anchor="b"),
+            Fold(words, inner),
+            Part(inner, "charts"),
+        ],
+        skip=("a", "a"),
+        made=[(words, words)],
+        source="test.json",
+        calls=words,
+    )
