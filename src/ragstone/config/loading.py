@@ -201,10 +201,9 @@ def line_of(text: str, keys: list[str]) -> int:
 
 def _keys_on(line: str, table: list[str]) -> tuple[list[str], list[str]]:
     """Return the table that the line is in, and all keys of what it declares; none if it declares nothing."""
-    header = re.match(r"\s*(\[+.*?\]+)\s*(#.*)?$", line)
     try:
-        if header:
-            table = _nested(tomllib.loads(header[1]))
+        if line.lstrip().startswith("["):
+            table = _nested(tomllib.loads(line))
             return table, table
         name, equals, _ = line.partition("=")
         return table, [*table, *_nested(tomllib.loads(f"{name} = 0"))] if equals else []

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ragstone.corpus.file import Unreadable
 from ragstone.corpus.language import detect_language
 
-_DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_DECLARED = re.compile(rb"""(?:charset|encoding)\s*+=\s*+["']?+\s*+([\w.:-]++)""", re.IGNORECASE)
 _HEAD_BYTES = 2048  # where HTML must declare its encoding: the standard says within 1024
 _UTF8 = re.compile(rb"((?:[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})+)")
 _HIGH = re.compile(rb"[\x80-\xff]+")

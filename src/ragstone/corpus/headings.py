@@ -18,9 +18,10 @@ JOINER = " > "
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---(?=\n|\Z)", re.DOTALL)
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n?|\n|\Z)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
+_FENCE = re.compile(r" {0,3}+(`{3,}+|~{3,}+)(.*+)")
+_ATX = re.compile(r" {0,3}+(#{1,6}+)(?:[ \t]++(.*+)|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
+_MARKUP = re.compile(r"!?\[([^\]]{0,500}+)\]\([^)]{0,2000}+\)|[`*]|\{#[^}]{0,200}+\}")
 _PARAGRAPH = re.compile(r" {0,3}(?![>#|]|[-*+] |\d{1,9}[.)] )\S")  # a line that an underline makes a heading
 
 
@@ -84,10 +85,10 @@ def markdown_headings(text: str) -> Iterator[Heading]:
         if opened and not (opened[1][0] == "`" and "`" in opened[2]):
             fence, before = opened[1], ""
             continue
-        atx = _ATX.fullmatch(line)
+        atx = _ATX.match(line)
         underline = _UNDERLINE.fullmatch(line)
         if atx:
-            yield Heading(start, len(atx[1]), _plain(atx[2] or ""))
+            yield Heading(start, len(atx[1]), _plain(_unclosed(atx[2] or "")))
         elif underline and before:
             yield Heading(before_start, 1 if "=" in underline[1] else 2, _plain(before))
         # Only the first line of a paragraph may become a heading.
@@ -101,9 +102,16 @@ def _continued(text: str, start: int) -> bool:
     return bool(line) and not line.startswith("#") and not _UNDERLINE.fullmatch(line) and "```" not in line
 
 
+def _unclosed(title: str) -> str:
+    """Return a heading without the # that may stand at its end, behind a blank."""
+    title = title.rstrip(" \t")
+    bare = title.rstrip("#")
+    return bare.rstrip(" \t") if bare.endswith((" ", "\t")) else title
+
+
 def _plain(title: str) -> str:
     """Return a heading without the marks of links, code and emphasis."""
-    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)|[`*]|\{#[^}]*\}", lambda found: found[1] or "", title).strip()
+    return _MARKUP.sub(lambda found: found[1] or "", title).strip()
 
 
 def sections_of(text: str, headings: Sequence[Heading]) -> list[Section]:

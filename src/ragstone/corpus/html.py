@@ -29,6 +29,7 @@ STRUCTURED = "dl, h1, h2, h3, h4, h5, h6, ol, pre, table, ul"  # a cell with one
 LEVELS = {f"h{level}": chr(level) for level in range(1, 7)}
 _MARKS = "".join(LEVELS.values())
 _MARKED = re.compile(f"[{_MARKS}]")
+_TITLE = re.compile(f"[^{_MARKS}\n]*+")
 _EMPTY_HEADING = re.compile(f"[{_MARKS}](?=\\s*(?:\\n|$))")
 _SPACES = re.compile(r"[ \t\n\f]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -86,8 +87,14 @@ def _headings(marked: str) -> tuple[str, list[dict[str, Any]]]:
     """Return a text without the marks of its headings, and the headings as they stand in metadata."""
     headings = []
     for n_before, mark in enumerate(_MARKED.finditer(marked)):
-        title = _MARKED.split(marked[mark.end() :].split("\n", 1)[0])[0]
-        headings.append({"start": mark.start() - n_before, "level": ord(mark[0]), "title": title.strip()})
+        title = _TITLE.match(marked, mark.end())
+        headings.append(
+            {
+                "start": mark.start() - n_before,
+                "level": ord(mark[0]),
+                "title": title[0].strip() if title else "",
+            }
+        )
     return _MARKED.sub("", marked), headings
 
 

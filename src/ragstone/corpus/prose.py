@@ -10,9 +10,9 @@ from ragstone.records import Document
 TITLE_LENGTH = 120  # a longer first line is a paragraph
 
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE = re.compile(r"^title:[ \t]*([\"']?)(.+?)\1[ \t]*$", re.MULTILINE)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*+(.++)$", re.MULTILINE)
 _FENCED = re.compile(r"^(```+|~~~+).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
-_ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_ATX = re.compile(r"^ {0,3}#{1,6}[ \t]++(.++)$", re.MULTILINE)
 _SETEXT = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:=+|--+)[ \t]*$", re.MULTILINE)
 
 
@@ -51,9 +51,13 @@ def markdown_title(text: str) -> str | None:
     front = _FRONT_MATTER.match(text)
     titled = _FRONT_TITLE.search(front[1]) if front else None
     if titled:
-        return titled[2]
+        return _unquoted(titled[1].rstrip(" \t"))
     body = _FENCED.sub("", text[front.end() :] if front else text)
-    headings = [found for found in (_ATX.search(body), _SETEXT.search(body)) if found]
-    if headings:
-        return min(headings, key=lambda found: found.start())[1].strip()
-    return first_line(body)
+    marked, underlined = _ATX.search(body), _SETEXT.search(body)
+    if marked and not (underlined and underlined.start() < marked.start()):
+        return (marked[1].rstrip(" \t#") or marked[1][:1]).strip()
+    return underlined[1].strip() if underlined else first_line(body)
+
+
+def _unquoted(title: str) -> str:
+    return title[1:-1] if len(title) > 2 and title[0] == title[-1] and title[0] in "\"'" else title

@@ -11,7 +11,7 @@ import msgspec
 
 from ragstone.corpus.decoding import decode, encoding_note
 from ragstone.corpus.file import File, Unreadable
-from ragstone.corpus.table import Table, named_cells, names_of
+from ragstone.corpus.table import MOST_COLUMNS, Table, named_cells, names_of
 
 SHOWN_MISTAKES = 3
 
@@ -46,7 +46,9 @@ def read_csv(file: File) -> Iterator[Table]:
         raise Unreadable(
             f"line {begins[surplus[0]]} has more cells than the header: quote cells that hold commas"
         )
-    width = max(len(header), *widths)
+    width = max((len(header), *widths))
+    if width > MOST_COLUMNS:
+        raise Unreadable(f"it has {width:,} columns, and at most {MOST_COLUMNS:,} are read")
     names = names_of({n: header[n - 1] if n <= len(header) else "" for n in range(1, width + 1)})
     yield Table(
         rows=[(n, named) for n, row in enumerate(rows, 1) if (named := named_cells(names, row))],

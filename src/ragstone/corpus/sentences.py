@@ -43,7 +43,7 @@ _BREAK = re.compile(
 _CANDIDATE = re.compile(rf"[.!?\u2026;\u037e{_FULL}{_LINE_ENDS}]")
 _CONTINUES = frozenset(",;:.!?\u2026\u060c\u061b\u3001\uff0c\uff1b\uff1a-\u2013\u2014")
 _OPENERS = "\"'\u201c\u2018\u201e\u201a\u00ab\u2039\u00bb(\\[{\u00bf\u00a1*_"
-_NEXT_WORD = re.compile(rf"\s*[{_OPENERS}]*(\w*)")
+_NEXT_WORD = re.compile(rf"\s*+[{_OPENERS}]*+(\w*+)")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _ROMAN = re.compile("[IVXLC]+")
 # Han, kana, Hangul, Thai, Lao, Myanmar, Khmer: a word of one character is a word, no initial.

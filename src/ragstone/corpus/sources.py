@@ -263,7 +263,7 @@ def _pattern(written: str, *, anywhere: bool) -> Pattern:
     anywhere: a pattern without a slash is compared with the names of files in all folders.
     """
     meaning = r"(?:.*/)?" if anywhere and "/" not in written else ""
-    for piece in re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|.", written.removeprefix("./")):
+    for piece in re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]]{1,255}+\]|.", written.removeprefix("./")):
         if piece.startswith("[") and len(piece) > 1:
             meaning += "[" + re.sub(r"[\\^\[]", r"\\\g<0>", piece[1:]).replace("!", "^", piece[1] == "!")
         else:

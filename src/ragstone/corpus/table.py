@@ -20,6 +20,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "source": accepted_names(Document, "source"),
 }
 
+MOST_COLUMNS = 10_000
 MOST_CELLS = 5_000_000  # of a table that is one document, blank ones too
 
 Row = Mapping[str, Any]

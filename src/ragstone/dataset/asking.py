@@ -10,7 +10,7 @@ from ragstone.config import read_library
 from ragstone.retrieval import tokenize
 
 QUESTION_MARKS = re.compile("[?？؟՞፧⁇⁈⁉‽;¿꘏]|(?<=[\u0370-\u03ff\u1f00-\u1fff]);")
-STOP = re.compile(r"[.。।۔…！!:：,]\W*$")
+STOP = re.compile(r"(?<!\W)(?=\W*+$)\W*?[.。।۔…！!:：,]")
 # Languages whose questions begin with the question word: further on, it may belong to a statement.
 ASKING_FIRST = frozenset({"de", "el", "en", "es", "fr", "it", "nl", "pl", "pt", "ro", "ru", "uk"})
 NEAR_THE_BEGINNING = 2  # words

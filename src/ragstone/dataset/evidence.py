@@ -29,7 +29,7 @@ CHECKED_EVERY = 16  # rows
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DECIMAL = re.compile(r"\d[.,]\d")
-_ELLIPSIS = re.compile(r"\s*[\[(]?(?:\.{3,}|…)[\])]?\s*")
+_ELLIPSIS = re.compile(r"(?:(?<!\s)\s++)?+[\[(]?(?:\.{3,}+|…)[\])]?+\s*+")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 )

@@ -42,7 +42,9 @@ for _script, _codes in _SCRIPTS.items():
         _SCRIPTS_OF.setdefault(_code, set()).add(_script)
 
 # Names in code are in no language: `scope/2`, Phoenix.Router, snake_case, camelCase, --option.
-_CODE = re.compile(r"`[^`]*`|[\w.:/@-]*(?:\w[._/:]\w|\w\(|[a-z][A-Z]|--\w)[\w.:/()@-]*", re.ASCII)
+_CODE = re.compile(
+    r"`[^`]*`|(?<![\w.:/@-])[\w.:/@-]*(?:\w[._/:]\w|\w\(|[a-z][A-Z]|--\w)[\w.:/()@-]*+", re.ASCII
+)
 _QUESTION_WORDS = "what who whom whose when where which why how do does did is are was were"
 _ASKED = frozenset(_QUESTION_WORDS.split())
 

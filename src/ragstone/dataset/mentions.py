@@ -8,6 +8,8 @@ import msgspec
 
 from ragstone.config import read_library
 
+LOOKED_AT = 20_000  # characters; a question has some hundred
+
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What library/mentions.toml says of a language."""
@@ -26,7 +28,7 @@ def mention_of_context(text: str, lang: str | None = None, within: int | None = 
     tried = (
         [patterns[code] for code in dict.fromkeys((lang, "en"))] if lang in patterns else patterns.values()
     )
-    composed = unicodedata.normalize("NFC", text).strip()
+    composed = unicodedata.normalize("NFC", text).strip()[:LOOKED_AT]
     for pattern in tried:
         found = pattern.search(composed)
         if found and (within is None or found.start() <= within):

@@ -18,10 +18,8 @@ MOSTLY = 0.5  # of a passage's words: where fewer stand in lines that say someth
 TITLE_END = " > "  # between the document's title and the headings in force
 
 # Lines that say nothing by themselves: "Sowing ..... 12", a list item that is nothing but a link, a heading.
-_NAVIGATION = re.compile(
-    r"^\s*(?:.*?(?:\.\s?){4,}\s*\d+|[-*+\d.)\s]*\[[^\]\n]*\]\([^)\n]*\)[\s.,;|]*|#{1,6}\s.*)\s*$",
-    re.MULTILINE,
-)
+_LEADER = re.compile(r"(?<!\.)(?<!\.\s)(?:\.\s?){4,}+\s*+\d++\s*+$")
+_NAVIGATION = re.compile(r"[-*+\d.)\s]*+\[[^\]]*+\]\([^)]*+\)[\s.,;|]*+|\s*+#{1,6}(?:\s.*+)?+")
 
 
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,5 +122,8 @@ def choose_passages(
 def has_substance(text: str) -> bool:
     """Say whether a text has ENOUGH words, and most of them in lines that say something."""
     n_words = len(tokenize(text))
-    n_telling = len(tokenize(_NAVIGATION.sub("", text)))
+    telling = (
+        line for line in text.split("\n") if not _NAVIGATION.fullmatch(line) and not _LEADER.search(line)
+    )
+    n_telling = len(tokenize("\n".join(telling)))
     return n_telling >= ENOUGH and n_telling >= MOSTLY * n_words

@@ -12,7 +12,9 @@ from ragstone.config import read_library
 from ragstone.retrieval import tokenize
 
 # What tokenize leaves out and yet tells questions apart: "C++" and "C#", "|>" and "~H", "€" and "$".
-_SYMBOLS = re.compile(r"[-+#%$€£¥₹°=<>*/\\^~|&@]*[+#%$€£¥₹°=<>*\\^~|&@]|(?<!\S)[-−](?=\d)")
+_SYMBOLS = re.compile(
+    r"(?<![-+#%$€£¥₹°=<>*/\\^~|&@])[-+#%$€£¥₹°=<>*/\\^~|&@]*[+#%$€£¥₹°=<>*\\^~|&@]|(?<!\S)[-−](?=\d)"
+)
 _NOT = re.compile(r"(?<=\w)n['’]t\b", re.IGNORECASE)
 _IRREGULAR = re.compile(r"\b(?:ca|wo|sha)n['’]t\b|\bcannot\b", re.IGNORECASE)
 _IRREGULAR_NOT = {"can't": "can not", "won't": "will not", "shan't": "shall not", "cannot": "can not"}

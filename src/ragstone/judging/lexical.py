@@ -13,7 +13,7 @@ ARTICLES = frozenset({"a", "an", "the"})
 
 # A slash inside an address, a path, a date (9/11), a rate (40 lb/acre) or "and/or" parts no alternatives.
 NOT_A_SEPARATOR = re.compile(
-    r"\S+://\S*|(?<!\S)/\S+|\b\d{1,2}/\d{1,2}\b|\d\s*[a-z]{1,8}/[a-z]{1,5}\b|\b[Aa]nd/or\b"
+    r"(?<!\S)\S+://\S*|(?<!\S)/\S+|\b\d{1,2}/\d{1,2}\b|\d\s*[a-z]{1,8}/[a-z]{1,5}\b|\b[Aa]nd/or\b"
 )
 CHRF_ORDER = 6
 CHRF_BETA = 2.0
@@ -147,11 +147,13 @@ def _ngrams(text: str, n: int) -> Counter[str]:
 
 def _longest_common(left: Sequence[str], right: Sequence[str]) -> int:
     """Return the length of the longest common subsequence."""
-    row = [0] * (len(right) + 1)
+    places: dict[str, int] = {}
+    for place, word in enumerate(right):
+        places[word] = places.get(word, 0) | 1 << place
+    whole = row = (
+        1 << len(right)
+    ) - 1  # a bit for each word of the right that is in no pair yet (Hyyrö 2004)
     for word in left:
-        diagonal = 0
-        for column, other in enumerate(right, 1):
-            above = row[column]
-            row[column] = diagonal + 1 if word == other else max(above, row[column - 1])
-            diagonal = above
-    return row[-1]
+        paired = row & places.get(word, 0)
+        row = (row + paired | row - paired) & whole
+    return len(right) - row.bit_count()

@@ -57,7 +57,7 @@ def parse_caps(text: str | None, deadline: str | None = None) -> Caps:
 
 def parse_duration(text: str) -> float:
     """Return the seconds of a duration such as `90s`, `30m` or `1h30m`. Raises ConfigError."""
-    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", text.strip().casefold())
+    parts = re.findall(r"(?<!\d)(\d++(?:\.\d++)?+)([hms])", text.strip().casefold())
     seconds = sum(float(number) * SECONDS[unit] for number, unit in parts)
     if "".join(number + unit for number, unit in parts) != text.strip().casefold() or not seconds:
         raise ConfigError(f"--deadline {text!r}: give a time with its unit, e.g. 90s, 30m or 1h30m.")

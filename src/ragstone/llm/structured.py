@@ -17,6 +17,7 @@ THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 # Some chat templates open the block themselves, so that the reply only closes it.
 UNOPENED_THINK = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
 MOST_BROKEN = 100  # a reply of nothing but opening braces must not cost seconds
+MOST_OBJECTS = 1000  # nor one of nothing but empty objects
 
 
 def parse_reply(text: str, reply: type, nonce: str | None) -> Any:
@@ -83,7 +84,7 @@ def _objects(text: str, nonce: str | None) -> Iterator[dict[str, Any]]:
     What stands inside or beside a broken one may be a quotation. It is looked at only where a nonce
     proves whose words it is; without one, a broken object raises ReplyError.
     """
-    position, n_broken = text.find("{"), 0
+    position, n_broken, n_found = text.find("{"), 0, 0
     while position != -1:
         try:
             found, end = DECODER.raw_decode(text, position)
@@ -93,6 +94,9 @@ def _objects(text: str, nonce: str | None) -> Iterator[dict[str, Any]]:
                 raise ReplyError(f"the JSON in the reply is broken or cut off ({mistake})") from None
             end = position + 1
         else:
+            n_found += 1
+            if n_found > MOST_OBJECTS:
+                raise ReplyError(f"the reply holds more than {MOST_OBJECTS} JSON objects; give exactly one")
             yield found
         position = text.find("{", end)
 

@@ -15,7 +15,6 @@ from ragstone.assistant.guards.pesticides import names_pesticide
 from ragstone.assistant.languages import phrase
 from ragstone.judging.refusal import no_refusal
 
-_CUT_MARK = re.compile(r"\s*[\[【][^\]】]*$")
 _BLANK = re.compile(r"[^\S\n]{2,}")
 _FENCE_LINE = re.compile(r"^\s*```")
 MOST_HELD = 3  # lines that introduce others and wait for a sentence that may be said
@@ -84,7 +83,7 @@ class Checker:
     def _cleaned(self, text: str) -> str:
         if _FENCE_LINE.match(text):
             return ""
-        text = without_marks(_CUT_MARK.sub("", without_marks(text)))
+        text = without_marks(_without_cut_mark(without_marks(text)))
         approved = [passage.source for passage in self._rendered.passages]
         return _BLANK.sub(" ", without_contacts(text, self._lang, approved)).strip()
 
@@ -126,3 +125,10 @@ class Checker:
         said = said if self._said else said.lstrip()
         self._waiting, self._gap, self._said = [], "", True
         return said
+
+
+def _without_cut_mark(text: str) -> str:
+    """Return the text up to a bracket at its end that nothing closes."""
+    closed = max(map(text.rfind, "]】")) + 1
+    opened = min((at for sign in "[【" if (at := text.find(sign, closed)) >= 0), default=None)
+    return text if opened is None else text[:opened].rstrip()

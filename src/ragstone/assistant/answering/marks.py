@@ -2,11 +2,13 @@
 
 import re
 
-_NUMBERS = r"\d{1,3}(?:\s*(?:,|;|،|and|y|et|و|और|na)\s*\d{1,3})*"
-_WORD = r"(?:[^\W\d_]{1,12}\.?\s+)?"  # "passage 1", "source 2", in whatever language
-MARK = re.compile(rf"\s*[\[【]\s*\^?{_WORD}{_NUMBERS}\s*[\]】]")
-_END = re.compile(r"[.!?…।۔؟:;]+[\"'”’»)\]*_]*\s*$")
-_MISPLACED = re.compile(rf"(?P<end>[.!?…।۔؟]+[\"'”’»)*_]*)(?P<marks>(?:{MARK.pattern})+)(?P<after>\s|$)")
+_NUMBERS = r"\d{1,3}+(?:\s*+(?:,|;|،|and|y|et|و|और|na)\s*+\d{1,3}+)*+"
+_WORD = r"(?:[^\W\d_]{1,12}+\.?+\s++)?+"  # "passage 1", "source 2", in whatever language
+MARK = re.compile(rf"(?:(?<!\s)\s++)?+[\[【]\s*+\^?+{_WORD}{_NUMBERS}\s*+[\]】]")
+_END = re.compile(r"(?<![.!?…।۔؟:;])[.!?…।۔؟:;]++[\"'”’»)\]*_]*+\s*+$")
+_MISPLACED = re.compile(
+    rf"(?P<end>(?<![.!?…।۔؟])[.!?…।۔؟]++[\"'”’»)*_]*+)(?P<marks>(?:{MARK.pattern})+)(?P<after>\s|$)"
+)
 
 
 def marks_in(text: str) -> list[int]:

@@ -7,12 +7,15 @@ import msgspec
 from ragstone.assistant.answering.marks import marks_before_ends
 from ragstone.corpus.sentences import sentence_spans
 
-_THINK = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THINK = re.compile(r"<think(?:ing)?>")
+_THOUGHT = re.compile(r"</think(?:ing)?>")
 _THINKS = re.compile(r"\s*<(?:t(?:h(?:i(?:n(?:k(?:ing)?)?)?)?)?)?$|\s*<think(?:ing)?>", re.IGNORECASE)
 # After a sentence a whole word of the next has come: neither a mark of this one nor an abbreviation is cut.
 _GOES_ON = re.compile(r"\s*[^\s\[【]\S*\s")
 
-_ENDS = re.compile(r"[.!?…।۔؟:][\"'”’»)*_]*$")
+_ENDS = re.compile(r"[.!?…।۔؟:][\"'”’»)*_]*+$")
+
+LONGEST = 1000  # characters of a sentence
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -39,7 +42,7 @@ class Sentences:
         """Return the sentences that are whole with this piece."""
         self._held += piece
         if not self._begun:
-            self._held = _THINK.sub("", self._held, count=1) if "</think" in self._held else self._held
+            self._held = _without_thought(self._held) if "</think" in self._held else self._held
             if not self._held.strip() or _THINKS.match(self._held):
                 return []
             self._begun = True
@@ -71,4 +74,22 @@ class Sentences:
             taken = end
         if not whole:
             self._held = text[taken:]
+            if len(self._held) > LONGEST:
+                return found + self._broken()
         return found
+
+    def _broken(self) -> list[Sentence]:
+        """Return what is held up to its last blank: no sentence is that long."""
+        held = self._held
+        at = held.rfind(" ") + 1 or len(held)
+        self._held = held[at:]
+        found = Sentence(self._gap, held[:at].strip())
+        self._gap = " "
+        return [found] if found.text else []
+
+
+def _without_thought(text: str) -> str:
+    """Return the text without its first whole block between `<think>` tags."""
+    opened = _THINK.search(text)
+    closed = _THOUGHT.search(text, opened.end()) if opened else None
+    return text[: opened.start()].rstrip() + text[closed.end() :] if opened and closed else text

@@ -9,9 +9,11 @@ from ragstone.dataset.masking.network import find_emails
 from ragstone.dataset.masking.phones import find_phones
 from ragstone.dataset.masking.span import Span, folded
 
-_IMAGE = re.compile(r"!\[[^\]]*\]\s*(?:\([^)]*\)|\[[^\]]*\])")
-_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<url>[^)\s]*)[^)]*\)")
-_REFERENCE = re.compile(r"^\s*\[[^\]]+\]:\s*\S+.*$", re.MULTILINE)
+# Each takes what is open and broken off too, as it is: what a bracket does not close, no bracket in it does.
+_IMAGE = re.compile(r"!\[[^\]]*+(?:\]\s*+(?P<whole>\([^)]*+\))?+)?+")
+_REFERRED_IMAGE = re.compile(r"!\[[^\]]*+(?:\]\s*+(?P<whole>\[[^\]]*+\])?+)?+")
+_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*+)(?:\](?P<whole>\((?P<url>[^)\s]*+)[^)]*+\))?+)?+")
+_REFERENCE = re.compile(r"^[^\S\n]*+\[[^\]\n]++\]:\s*+\S.*+$", re.MULTILINE)
 _SCRIPT = re.compile(
     r"<\s*(script|style|iframe|object|svg)\b.*?(?:<\s*/\s*\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
 )
@@ -23,10 +25,11 @@ _DOMAINS = (
 _URL = re.compile(
     r"(?:https?|ftp|wss?|tel|mailto|javascript|data|file|sms|whatsapp)\s?:\s?/{0,2}[^\s<>\"']+", re.IGNORECASE
 )
+_DOT = r"(?:\.|\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?)"
 _BARE = re.compile(
-    rf"\b(?:[\w-]{{1,63}}(?:\.|\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?))+(?:{_DOMAINS})\b(?:[/?#:][^\s<>\"']*)?",
-    re.IGNORECASE,
+    rf"\b(?:[\w-]{{1,63}}+{_DOT})++(?P<whole>(?:{_DOMAINS})\b(?:[/?#:][^\s<>\"']*+)?+)?+", re.IGNORECASE
 )
+_DOMAIN = re.compile(rf"{_DOT}(?:{_DOMAINS})\b", re.IGNORECASE)
 _TRAILING = ".,;:!?)]}»”’'\"。।۔؟"
 
 
@@ -39,25 +42,43 @@ def without_contacts(text: str, lang: str, approved: Iterable[str | None] = ()) 
     """
     hosts = {host for address in approved if (host := _host(address or ""))}
     see = phrase("see_source", lang)
-    text = _TAG.sub("", _SCRIPT.sub("", _IMAGE.sub("", text)))
+    text = _each(_REFERRED_IMAGE, "]", text, lambda _: "")
+    text = _each(_IMAGE, ")", text, lambda _: "")
+    text = _TAG.sub("", _SCRIPT.sub("", text))
     text = _REFERENCE.sub("", text)
-    text = _LINK.sub(lambda found: f"{found['text']} {found['url']}".strip(), text)
+    text = _each(_LINK, ")", text, lambda found: f"{found['text']} {found['url']}".strip())
     text = _URL.sub(lambda found: _kept(found[0], hosts, see), text)
     text = _without(find_emails, text, see)
-    text = _BARE.sub(lambda found: _kept(found[0], hosts, see), text)
+    text = _BARE.sub(lambda found: _bare(found, hosts, see), text)
     return _without(find_phones, text, see)
 
 
+def _each(pattern: re.Pattern[str], close: str, text: str, new: Callable[[re.Match[str]], str]) -> str:
+    """Replace what a pattern finds whole; behind the last closing sign nothing is looked for."""
+    end = text.rfind(close) + 1
+    found = pattern.sub(lambda found: found[0] if found["whole"] is None else new(found), text[:end])
+    return found + text[end:]
+
+
 def _without(find: Callable[[str], Iterator[Span]], text: str, see: str) -> str:
-    for span in reversed(list(find(folded(text)))):
-        text = text[: span.start] + see + text[span.end :]
-    return text
+    pieces, last = [], 0
+    for span in find(folded(text)):
+        pieces += [text[last : span.start], see]
+        last = span.end
+    return "".join([*pieces, text[last:]])
+
+
+def _bare(found: re.Match[str], hosts: set[str], see: str) -> str:
+    """Return what stands for names with dots between them, the last of which need not be a domain."""
+    if found["whole"] is not None:
+        return _kept(found[0], hosts, see)
+    domains = list(_DOMAIN.finditer(found[0]))
+    end = domains[-1].end() if domains else 0
+    return _kept(found[0][:end], hosts, see) + found[0][end:] if end else found[0]
 
 
 def _kept(found: str, hosts: set[str], see: str) -> str:
-    address = found
-    while address[-1:] in tuple(_TRAILING) and not (address[-1] == ")" and "(" in address):
-        address = address[:-1]
+    address = found.rstrip(_TRAILING.replace(")", "") if "(" in found else _TRAILING)
     return found if _host(address) in hosts else see + found[len(address) :]
 
 

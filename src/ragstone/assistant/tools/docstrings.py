@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 import msgspec
 
 # `name: text`, `name (int): text` and `- name: text`, as Google's style and plain prose write them.
-ARGUMENT = re.compile(r"\s*(?:[-*]\s+)?`?(\w+)`?\s*(?:\([^)]*\))?\s*:\s+(\S.*)")
+ARGUMENT = re.compile(r"\s*+(?:[-*]\s++)?+`?+(\w++)`?+\s*+(?:\([^)]*+\)\s*+)?+:\s++(\S.*+)")
 HEADING = re.compile(r"\s*(Args|Arguments|Parameters|Returns|Return|Raises|Yields|Examples?|Notes?)\s*:\s*$")
 MOST_SUMMARY = 600
 

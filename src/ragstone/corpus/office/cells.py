@@ -13,8 +13,10 @@ _DATES = frozenset({*range(14, 18), 22, *range(27, 32), 34, 35, 36, *range(50, 5
 _TIMES = frozenset({*range(18, 22), 32, 33, 45, 47})
 _DURATION = 46
 _PERCENT = frozenset({9, 10})
-_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
-_ELAPSED = re.compile(r"\[(h+|m+|s+)\]", re.IGNORECASE)
+_LITERAL = re.compile(
+    r'"[^"]{0,255}+"|\\.|_.|\*.|\[(?!h{1,9}\]|m{1,9}\]|s{1,9}\])[^\]]{0,255}+\]', re.IGNORECASE
+)
+_ELAPSED = re.compile(r"\[(h{1,9}|m{1,9}|s{1,9})\]", re.IGNORECASE)
 _DAY_S = 86_400
 _LAST_DAY = 2_958_465  # 9999-12-31
 

@@ -25,7 +25,9 @@ _PUBLICATION = (
     re.compile(r"\b(?:citation|cite (?:this|as)|editor|reviewed by)\s*:", re.IGNORECASE),
 )
 _LABEL = re.compile(r"[^\W\d][^.:\n]{1,38}(?::|\uff1a)\s")
-_ADDRESS = re.compile(r"\{?[\w.+-]+(?:\s?,\s?[\w.+-]+)*\}?@[\w.-]+\.\w{2,}")
+# A list of names is read from its beginning alone: what ends it is the same for each of them.
+_LISTED = r"(?<![\w.+-])(?<![\w.+-],)(?<![\w.+-]\s,)(?<![\w.+-],\s)(?<![\w.+-]\s,\s)"
+_ADDRESS = re.compile(rf"(?:\{{|{_LISTED})[\w.+-]++(?:\s?,\s?[\w.+-]++)*+\}}?@[\w.-]+\.\w{{2,}}")
 _ORCID = re.compile(r"\b000[09]-\d{4}-\d{4}-\d{3}[\dX]\b")
 _WEB = re.compile(r"\b(?:https?://|www\.)\S+")
 _WORD = re.compile(r"[^\W\d_]{2,}")

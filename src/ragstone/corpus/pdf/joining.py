@@ -6,8 +6,10 @@ from collections.abc import Iterable
 HYPHENS = "-\u2010\u00ad\ufffe"  # PDFium writes U+FFFE for a hyphen at the end of a line
 
 # Not the first half of a word, which a hyphen follows.
-_WORD = re.compile(r"[^\W\d_]++(?:[-\u2010\ufffe][^\W\d_]++)*+(?![-\u2010\ufffe])")
-_LAST = re.compile(r"[^\W_]+(?:[-\u2010][^\W_]+)*$")
+_WORD = re.compile(
+    r"(?<![^\W\d_])(?<![^\W\d_][-\u2010\ufffe])[^\W\d_]++(?:[-\u2010\ufffe][^\W\d_]++)*+(?![-\u2010\ufffe])"
+)
+_LAST = re.compile(r"(?<![^\W_])(?<![^\W_][-\u2010])[^\W_]++(?:[-\u2010][^\W_]++)*+$")
 _FIRST = re.compile(r"[^\W_]+")
 _OPEN_ADDRESS = re.compile(r"(?:(?:https?://|www\.)\S*[/.?=&_%#-]|\S@)$")
 # Scripts that put no space between words: Thai to Khmer, kana, Han, and full-width forms.

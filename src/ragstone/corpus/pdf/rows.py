@@ -21,7 +21,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f]+")
 _SPACES = re.compile(r"[ \u00a0\u2000-\u200a\u3000]{2,}|\u00a0")
 # A vowel sign that PDFium took for a word, because its box overlaps its letter's; the letter is next.
 _STRAY_MARK = re.compile(" ([\u064b-\u0652])([\u0621-\u064a])")
-_LEADER = re.compile(r"\s*(?:\.\s?){4,}\s*")
+_LEADER = re.compile(r"(?:(?<!\s)\s++)?+(?:\.\s?){4,}+\s*+")
 _FRACTION = re.compile(r"(\d) ?\u2044 ?(\d)")
 _MARKER = re.compile(
     r"(?:[\u2022\u25cf\u25aa\u25a0\u25e6\u2023\u2043\u2219\u00b7\uf0b7\uf0a7o*\u2013\u2014-]"

@@ -5,12 +5,16 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable
+from itertools import islice
 
 import msgspec
 
 YEARS = range(1500, 2100)
 YEAR_SHIFT = 15
 LONG = 7  # digits from which on a number is a telephone's, a card's: one digit of it is changed
+REACH = 200  # characters around a number that are looked at
+MOST_DIGITS = 40
+MOST_NUMBERS = 200  # of one statement that are looked at
 NEAREST, FURTHEST = 0.2, 0.6  # of the number: how far it is moved
 TRIES = 100
 
@@ -22,7 +26,8 @@ _GROUPS = r"\d{1,3}([.,٬'’\u00a0\u202f])(?:\d{2,3}\1)*\d{3}"
 _SEPARATED = re.compile(rf"{_GROUPS}(?:(?!\1)[.,٫]\d+)?|\d+[.,٫]\d+")
 # What may stand at a number without a space: a range's other end, a unit. The rest makes it a date, a time,
 # a version, an address.
-_RUN_BEFORE, _RUN_AFTER = re.compile(r"[A-Za-z0-9./:@\\+#–-]*$"), re.compile(r"[A-Za-z0-9./:@\\+#–-]*")
+_RUN_BEFORE = re.compile(r"(?<![A-Za-z0-9./:@\\+#–-])[A-Za-z0-9./:@\\+#–-]*+$")
+_RUN_AFTER = re.compile(r"[A-Za-z0-9./:@\\+#–-]*")
 _FREE_BEFORE, _FREE_AFTER = re.compile(r"(?:\d+[-–])?"), re.compile(r"(?:[-–]\d+)?(?:-?[A-Za-z]+)?")
 _CURRENCY = re.compile(r"(?:[$€£¥₹₽₩]|\b(?:rs|inr|usd|eur|gbp))\.?\s*$", re.IGNORECASE)
 _MONTHS = (
@@ -30,7 +35,7 @@ _MONTHS = (
     "fev set out gen mag giu lug ott янв фев мар апр мая июн июл авг сен окт ноя дек"
 )
 _MONTH = re.compile(rf"(?:{'|'.join(_MONTHS.split())})\w*", re.IGNORECASE)
-_WORD_BEFORE, _WORD_AFTER = re.compile(r"(\w+)\W*$"), re.compile(r"\W*(\w+)")
+_WORD_BEFORE, _WORD_AFTER = re.compile(r"(?<!\w)(\w++)\W*+$"), re.compile(r"\W*+(\w++)")
 # What a number that stands behind these is moved to, so that the statement does not follow from the true one:
 # whoever is at least 18 is at least 16 too, and what takes less than 5 days takes less than 9.
 UP = """at least|no less than|not less than|more than|over|above|exceeds|exceeding|minimum of|up to|upto
@@ -72,10 +77,11 @@ def change_number(statement: str, seed: str, beside: Iterable[str] = ()) -> Numb
     """
     draw = random.Random(seed)
     taken = {number for text in (statement, *beside) for number in numbers_in(text)}
-    found = [one for one in _NUMBER.finditer(statement) if _stands_alone(statement, one)]
+    first = islice(_NUMBER.finditer(statement), MOST_NUMBERS)
+    found = [one for one in first if _stands_alone(statement, one)]
     draw.shuffle(found)
     # In a condition a bound turns round ("who has more than 5 pays" tells of 9 as well): others come first.
-    found.sort(key=lambda one: _sign(statement[: one.start()]) is not None)
+    found.sort(key=lambda one: _sign(_before(statement, one)) is not None)
     for one in found:
         for _ in range(TRIES):
             after = _drawn(statement, one, draw)
@@ -94,9 +100,13 @@ def numbers_in(text: str) -> list[str]:
     ]
 
 
+def _before(text: str, found: re.Match[str]) -> str:
+    return text[max(0, found.start() - REACH) : found.start()]
+
+
 def _stands_alone(text: str, found: re.Match[str]) -> bool:
     """Say whether a number is no part of a date, a time, a version or an address."""
-    before, after = text[: found.start()], text[found.end() :]
+    before, after = _before(text, found), text[found.end() : found.end() + REACH]
     run, behind = _RUN_BEFORE.search(before), _RUN_AFTER.match(after)
     left = "" if _CURRENCY.search(before) or not run else run[0]
     right = behind[0].rstrip("./:-–") if behind else ""
@@ -109,12 +119,14 @@ def _drawn(text: str, found: re.Match[str], draw: random.Random) -> str | None:
     """Return a number in place of the one found, written as it is; None if this draw gives none."""
     number = found[1]
     digits = [str(unicodedata.decimal(one)) for one in number if one.isdecimal()]
+    if len(digits) > MOST_DIGITS:
+        return None
     value, separated = int("".join(digits)), len(digits) < len(number)
     if not separated and (len(digits) >= LONG or (digits[0] == "0" and len(digits) > 1)):
         return _one_digit(number, draw)
     if value <= 1 or (separated and not _SEPARATED.fullmatch(number)):
         return None
-    before, after = text[: found.start()], text[found.end() :]
+    before, after = _before(text, found), text[found.end() : found.end() + REACH]
     sign = _sign(before) or draw.choice((-1, 1))
     if not separated and _is_year(value, before, after):
         new = value + sign * draw.randint(2, YEAR_SHIFT)

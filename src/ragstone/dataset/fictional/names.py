@@ -30,11 +30,14 @@ CAPITAL_NOUNS = frozenset({"de", "lb"})
 
 WORD = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*")
 LEFT_ALONE = re.compile(
-    r"```.*?```|~~~.*?~~~|`[^`\n]+`|(?:https?|ftp)://\S+|www\.\S+|\S+@\S+\.\w+|(?<!\w)(?:\w+[/\\])+\w+\.\w{1,5}\b",
+    r"```.*?```|~~~.*?~~~|`[^`\n]+`|(?:https?|ftp)://\S+|www\.\S+"
+    r"|(?:(?<!\S)|(?<=`)(?!`))\S[^\s@]*+@\S+\.\w++"
+    r"|(?<!\w)(?<!\w[/\\])(?:\w++[/\\])++\w++\.\w{1,5}\b",
     re.DOTALL,
 )
 _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`\n]+`", re.DOTALL)
-_OPENS = re.compile(r"(?:\A|[.!?:;…।。]|\n)[\s\"'“”‘’«»()\[\]*#>\-–—•]*$")
+_CLOSED = r"[\s\"'“”‘’«»()\[\]*#>\-–—•]"
+_OPENS = re.compile(rf"(?<!{_CLOSED})(?:\A|(?<=[.!?:;…।。])|(?={_CLOSED}*\n)){_CLOSED}*+$")
 
 TOLD = (
     "You list the names in a text: of people, places, organisations, works and products, exactly as they are "

@@ -18,7 +18,7 @@ MOST_DIGITS = 12
 
 _DATE = re.compile(r"(?<![\w.])(?:(\d{4})([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}))(?!\w)")
 _YEARS = re.compile(r"(?<![\w.,:/])(\d{4})([-–—/])(\d{2})(?![\w:/-])")
-_VERSION = re.compile(r"\d+(?:[.:]\d+){2,}|\d{1,2}:\d{2}|\d+/\d+")
+_VERSION = re.compile(r"(?<!\d)\d++(?:[.:]\d++){2,}+|\d{1,2}:\d{2}|(?<!\d)\d++/\d++")
 _NUMBER = re.compile(r"\d+(?:,\d{2,3})*(?![\d])|\d+")
 _PERCENT = re.compile(
     r"\s?(?:[%٪％]|per ?cent|prozent|pour ?cent|por ?ciento|por ?cento|procent|процент|відсот|yüzde|persen|"
@@ -26,7 +26,7 @@ _PERCENT = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"[.,]?\d*\s?(?:[-–—]|to|and|or|bis|und|à|et|a|y|e)\s?\d+(?:[.,]\d+)?")
-_WORD_BEFORE = re.compile(r"([^\W\d_]+)\.?,?[\s\u00a0]*$")
+_WORD_BEFORE = re.compile(r"(?<![^\W\d_])([^\W\d_]++)\.?+,?+\s*+$")
 _WORD_AFTER = re.compile(r"(?:st|nd|rd|th|er|º|ª|\.)?(?: (?:de|of|d[eo]l))?[\s\u00a0]*([^\W\d_]+)")
 
 

@@ -7,9 +7,10 @@ from itertools import pairwise
 import msgspec
 
 from ragstone.corpus.headings import Heading, document_headings
+from ragstone.dataset.importing.text import line_of
 from ragstone.records import Document
 
-ASKS = re.compile(r"[?？؟;⸮]\W*\Z|՞")
+ASKS = re.compile(r"(?<!\W)(?=\W*+\Z)\W*?[?？؟;⸮]|՞")
 NOT_ASKED = "its heading is no question: the text under it is left out"
 BEFORE = "it stands before the first question: left out"
 
@@ -21,10 +22,12 @@ LABELS = (
 )
 # A full stop ends capital letters alone: "a. ..." is an item of a list.
 _LABEL = (
-    r"^[ \t]*(?:[-*+>#]+[ \t]+)?(?:\*\*|__)?(?P<label>{}|{})[ \t]*\d*[ \t]*(?:\*\*|__)?"
-    r"(?:[:：]|(?-i:(?<=[QA])\.))[ \t]*(?:\*\*|__)?"
+    r"^[ \t]*+(?:[-*+>#]++[ \t]++)?+(?:\*\*|__)?+(?P<label>{}|{})[ \t]*+\d*+[ \t]*+(?:\*\*|__)?+"
+    r"(?:[:：]|(?-i:(?<=[QA])\.))[ \t]*+(?:\*\*|__)?+"
 )
-_BOLD = re.compile(r"^[ \t]*(?:\*\*|__)(?P<text>[^*_\n]+?[?？؟])\W*?(?:\*\*|__)[ \t]*$", re.MULTILINE)
+_BOLD = re.compile(r"^[ \t]*+(?:\*\*|__)(?P<text>[^*_\n]+?[?？؟])\W{0,20}?(?:\*\*|__)[ \t]*+$", re.MULTILINE)
+
+_UNDERLINE = re.compile(r" {0,3}+(=++|-++)[ \t]*+$", re.MULTILINE)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -77,7 +80,7 @@ def _labelled(text: str, question: str, answer: str) -> Iterator[Entry | Unasked
             continue
         if asked:
             yield Entry(asked[0], "\n\n".join(answers), "", asked[1])
-        asked, answers = (" ".join(piece.split()), _line(text, mark.start())), []
+        asked, answers = (" ".join(piece.split()), line_of(text, mark.start())), []
     if asked:
         yield Entry(asked[0], "\n\n".join(answers), "", asked[1])
 
@@ -113,14 +116,14 @@ def _under_headings(text: str, headings: Sequence[Heading]) -> Iterator[Entry | 
         if not asks:
             above.append(heading)
             if text[_after_line(text, heading) : end].strip():
-                yield Unasked(_line(text, start), NOT_ASKED)
+                yield Unasked(line_of(text, start), NOT_ASKED)
     if asked:
         yield _entry(text, asked, begin, len(text), above)
 
 
 def _entry(text: str, asked: Heading, begin: int, end: int, above: Sequence[Heading]) -> Entry:
     section = " > ".join(one.title for one in above if one.title)
-    return Entry(asked.title, text[begin:end].strip(), section, _line(text, asked.start))
+    return Entry(asked.title, text[begin:end].strip(), section, line_of(text, asked.start))
 
 
 def _after_line(text: str, heading: Heading) -> int:
@@ -128,10 +131,5 @@ def _after_line(text: str, heading: Heading) -> int:
     end = text.find("\n", heading.start)
     if end < 0:
         return len(text)
-    following = text[end + 1 :].split("\n", 1)[0]
-    underlined = re.fullmatch(r" {0,3}(=+|-+)[ \t]*", following) and not text.startswith("#", heading.start)
-    return end + 1 + len(following) if underlined else end + 1
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
+    underlined = not text.startswith("#", heading.start) and _UNDERLINE.match(text, end + 1)
+    return underlined.end() if underlined else end + 1

@@ -26,7 +26,7 @@ _QRELS = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d+")
 _GRADED = re.compile(r"[^\t\s]+\t[^\t\s]+\t-?\d+(?:\.\d+)?")
 _PAIR = re.compile(r"[^\t\s]+\t[^\t]+")
 _ASKING = "|".join(dict.fromkeys(question for question, _ in LABELS))
-_ASKED = re.compile(rf"^\W*(?:{_ASKING})[ \t]*\d*[ \t*_]*[:.：]", re.IGNORECASE | re.MULTILINE)
+_ASKED = re.compile(rf"(?:\A\W*+|(?<=\w)(?>\W*\n)\W*+)(?:{_ASKING})[ \t]*+\d*+[ \t*_]*+[:.：]", re.IGNORECASE)
 
 EXPORTS: Mapping[str, tuple[Callable[[Set[str]], bool], Reader]] = {
     "ragas": (exports.is_ragas, exports.read_ragas),

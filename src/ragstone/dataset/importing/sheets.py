@@ -72,7 +72,10 @@ def _is_jsonl(path: Path, head: str) -> bool:
         return path.suffix.lower() in (".jsonl", ".ndjson")
     try:
         return isinstance(msgspec.json.decode(lines[0]), dict)
-    except msgspec.DecodeError:  # a broken line, or the first of an object that stands on several
+    except (
+        msgspec.DecodeError,
+        RecursionError,
+    ):  # a broken line, or the first of an object that stands on several
         return not lines[0].rstrip().endswith(("{", "[", ",", ":"))
 
 
@@ -84,7 +87,7 @@ def _jsonl_rows(path: Path) -> Iterator[tuple[int, Cells | str]]:
                 continue
             try:
                 yield number, decode(line)
-            except msgspec.DecodeError:  # a ValidationError is one
+            except (msgspec.DecodeError, RecursionError):  # a ValidationError is one
                 yield number, NO_OBJECT
 
 
@@ -115,7 +118,7 @@ def json_list(path: Path) -> list[msgspec.Raw]:
                 f"{path}: an object without one list of rows in it. Give a list of objects, or one object a "
                 "line."
             )
-    except msgspec.DecodeError as mistake:
+    except (msgspec.DecodeError, RecursionError) as mistake:
         raise DataError(f"{path}: not valid JSON ({mistake}). Export it again, or mend it there.") from None
     return found if isinstance(found, list) else []
 
@@ -125,7 +128,7 @@ def _objects(items: list[msgspec.Raw]) -> Iterator[tuple[int, Cells | str]]:
     for number, item in enumerate(items, 1):
         try:
             yield number, decode(item)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             yield number, NO_OBJECT
 
 

@@ -2,6 +2,8 @@
 
 import codecs
 import io
+from bisect import bisect_left
+from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
@@ -33,6 +35,16 @@ def read_text(path: Path) -> str:
     """Return the text of a file, every line end as "\\n". Raises DataError as `open_text` does."""
     with open_text(path) as file:
         return file.read().replace("\r\n", "\n").replace("\r", "\n")
+
+
+def line_of(text: str, at: int) -> int:
+    """Return the number of the line, from 1, in which a place of a text stands."""
+    return bisect_left(_line_ends(text), at) + 1
+
+
+@lru_cache(maxsize=1)  # the lines of one text are asked for one after the other
+def _line_ends(text: str) -> list[int]:
+    return [place for place, sign in enumerate(text) if sign == "\n"]
 
 
 def _check(path: Path) -> None:

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Mapping
 from ragstone.dataset.importing.found import Found, Grades, ImportOptions, Source, changed, skipped
 from ragstone.dataset.importing.mapping import Cells, asked, check_columns
 from ragstone.dataset.importing.qrels import read_graded
-from ragstone.dataset.importing.text import open_text, read_text
+from ragstone.dataset.importing.text import line_of, open_text, read_text
 from ragstone.errors import DataError
 from ragstone.records import Document
 
 _ANY_CASE = re.DOTALL | re.IGNORECASE
-_NUMBER = r"""\s[^>]*?number\s*=\s*["'](?P<number>[^"']*)["'][^>]*"""
-_TOPIC = re.compile(rf"<top(?:ic)?(?:{_NUMBER})?>(?P<body>.*?)</top(?:ic)?>", _ANY_CASE)
+_NUMBER = r"""\s[^<>]{0,200}?number\s*+=\s*+["'](?P<number>[^"'<>]{0,200}+)["'][^<>]{0,200}+"""
+_TOPIC = re.compile(rf"<top(?:ic)?(?:{_NUMBER})?>|</top(?:ic)?>", _ANY_CASE)
 _NAMES = "num|title|desc|narr|query|question|narrative|description"
 _FIELD = re.compile(rf"<(?P<name>{_NAMES})>(?P<text>.*?)(?=<(?:{_NAMES})>|\Z)", _ANY_CASE)
 _LABEL = re.compile(r"\A\s*(?:Number|Topic|Description|Narrative)\s*:\s*", re.IGNORECASE)
-_TAG = re.compile(r"<[^>]+>")
-_DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", _ANY_CASE)
-_TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|TI|HL)>(.*?)</\1>", _ANY_CASE)
-_TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", _ANY_CASE)
+_TAG = re.compile(r"<[^<>]++>")
+_DOCNO = re.compile(r"</?DOCNO>", re.IGNORECASE)
+_TITLE = re.compile(r"</?(?:TITLE|HEADLINE|HEAD|TI|HL)>", re.IGNORECASE)
+_TEXT = re.compile(r"</?TEXT>", re.IGNORECASE)
 QUESTION = ("title", "query", "question", "desc", "description")  # what asks, the first that says something
 
 
@@ -31,9 +31,10 @@ def read_topics(source: Source, options: ImportOptions) -> Iterator[Found]:
     field that no topic has.
     """
     text = read_text(source.path)
-    topics = [_topic(found) for found in _TOPIC.finditer(text)]
+    found = _elements(_TOPIC, text)
+    topics = [_topic(opened["number"], text[opened.end() : closed.start()]) for opened, closed in found]
     check_columns(options.columns, dict.fromkeys(name for topic in topics for name in topic), source.path)
-    lines = [text.count("\n", 0, found.start()) + 1 for found in _TOPIC.finditer(text)]
+    lines = [line_of(text, opened.start()) for opened, _ in found]
     for line, topic in zip(lines, topics, strict=True):
         place = f"{source.path}:{line}"
         asks = next((name for name in QUESTION if topic.get(name)), "title")
@@ -44,9 +45,22 @@ def read_topics(source: Source, options: ImportOptions) -> Iterator[Found]:
         yield skipped(str(source.path), "a topic has no end: close it with </top>")
 
 
-def _topic(found: re.Match[str]) -> Cells:
-    topic = {"num": found["number"].strip()} if found["number"] else {}
-    for field in _FIELD.finditer(found["body"]):
+def _elements(tag: re.Pattern[str], text: str) -> list[tuple[re.Match[str], re.Match[str]]]:
+    """Return the tags that open and close each element, in order; what is open and not closed is none."""
+    found: list[tuple[re.Match[str], re.Match[str]]] = []
+    opened: re.Match[str] | None = None
+    for one in tag.finditer(text):
+        if one[0].startswith("</"):
+            found += [(opened, one)] if opened else []
+            opened = None
+        else:
+            opened = opened or one
+    return found
+
+
+def _topic(number: str | None, body: str) -> Cells:
+    topic = {"num": number.strip()} if number else {}
+    for field in _FIELD.finditer(body):
         words = " ".join(_plain(_LABEL.sub("", field["text"])).split())
         if words:
             topic.setdefault(field["name"].lower(), words)
@@ -103,16 +117,28 @@ def read_sgml(source: Source, _options: ImportOptions) -> Iterator[Found]:
 
 
 def _document(block: str, source: Source, place: str) -> Found:
-    name = _DOCNO.search(block)
-    title = _TITLE.search(block)
-    parts = _TEXT.findall(block)
-    if not name or not name[1].strip():
+    name, *_ = [*_insides(_DOCNO, block), ""]
+    title, *_ = [*_insides(_TITLE, block), ""]
+    parts = _insides(_TEXT, block)
+    if not name.strip():
         return skipped(place, "a document has no DOCNO")
     if not parts:
-        parts = [re.sub(r"</?DOC>", "", _TITLE.sub("", _DOCNO.sub("", block)), flags=re.IGNORECASE)]
+        parts = [re.sub(r"</?DOC>", "", _without(_TITLE, _without(_DOCNO, block)), flags=re.IGNORECASE)]
     text = "\n\n".join(_plain(part).strip() for part in parts)
-    shown = " ".join(_plain(title[2]).split()) if title else ""
-    return Document(id=name[1].strip(), text=text, title=shown or None, source=str(source.path))
+    shown = " ".join(_plain(title).split())
+    return Document(id=name.strip(), text=text, title=shown or None, source=str(source.path))
+
+
+def _insides(tag: re.Pattern[str], text: str) -> list[str]:
+    return [text[opened.end() : closed.start()] for opened, closed in _elements(tag, text)]
+
+
+def _without(tag: re.Pattern[str], text: str) -> str:
+    pieces, last = [], 0
+    for opened, closed in _elements(tag, text):
+        pieces.append(text[last : opened.start()])
+        last = closed.end()
+    return "".join([*pieces, text[last:]])
 
 
 def _plain(marked: str) -> str:

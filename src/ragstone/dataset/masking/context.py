@@ -1,7 +1,7 @@
 """The words beside a number that say what it is."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ragstone.dataset.masking.span import BLANK, load_words
@@ -35,6 +35,7 @@ def _patterns() -> _Patterns:
 REACH = 400  # characters in which those are found, claimed ones among them
 _CLAIMED = re.compile(f"{BLANK}+")
 _HAN = re.compile("[\u4e00-\u9fff]")
+_LETTER = re.compile(r"[^\W\d_]")
 _INDIC = re.compile("[\u0900-\u0dff]")
 
 
@@ -57,6 +58,11 @@ def _last(words: re.Pattern[str], text: str, start: int) -> int:
     number, however long its placeholders are.
     """
     before = _CLAIMED.sub(BLANK, text[max(0, start - REACH) : start])[-BEFORE:]
+    return _last_in(words, before) if _LETTER.search(before) else -1
+
+
+@lru_cache(maxsize=1024)  # several readings of one number ask in turn
+def _last_in(words: re.Pattern[str], before: str) -> int:
     ends = [match.end() for match in words.finditer(before)]
     return ends[-1] if ends else -1
 

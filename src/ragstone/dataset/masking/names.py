@@ -10,7 +10,7 @@ from ragstone.dataset.masking.span import BLANK, Span, load_words
 LONGEST = 4  # words of a name
 SIGNATURE = 120  # characters at the end of a text
 
-_WORD = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f'\u0900-\u0dff-]+[^\W\d_]*)*")
+_WORD = re.compile(r"[^\W\d_]++(?:[\u0300-\u036f'\u0900-\u0dff-]++[^\W\d_]*+)*+")
 _GAP = re.compile(r"[ \t]+|\.[ \t]?")
 _END = re.compile(r"\s*(?:[,.;:!?()\n،؛؟।。、-]|$)")
 
@@ -47,7 +47,7 @@ def _patterns() -> _Patterns:
             rf"\W{{0,3}}(?:(?:{greetings})(?: (?:there|all|team|sir|everyone))?[\s,.!]+(?:this is|{_I})|{_I})"
             rf"\s+(?:{title})?"
         ),
-        signed=_compiled(rf"{before}(?:{closings})(?!\w)[ ]*[,.!]?[ ]*[\n,][\s-]*"),
+        signed=_compiled(rf"{before}(?:{closings})(?!\w)[ ]*+(?:[,.!][ ]*+)?[\n,][\s-]*"),
         hints=tuple(listed["called"]),
         words={key: frozenset(words) for key, words in listed.items()},
     )

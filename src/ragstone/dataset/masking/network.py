@@ -9,7 +9,7 @@ from ragstone.dataset.masking.span import BLANK, ENDS, WORD, Span, load_words
 # What stands before the @ has a longest length (RFC 5321 allows 64): else each sign of a run is read from
 # each other one.
 _EMAIL = re.compile(
-    rf"(?<![.%+-])(?<!{WORD})(?:{WORD}|[.!#$%&'*+/=?^`{{|}}~-]){{0,128}}{WORD}@(?!\d+\.\d)"
+    rf"(?<![.%+-])(?<!{WORD})(?=[^\s@]{{1,129}}+@)(?:{WORD}++|[.!#$%&'*+/=?^`{{|}}~-]++)++(?<={WORD})@(?!\d+\.\d)"
     rf"(?:{WORD}(?:(?:{WORD}|-)*{WORD})?\.)+(?:(?!\d){WORD}){{2,}}{ENDS}(?!@)"
 )
 _SPELLED_EMAIL = re.compile(
@@ -21,7 +21,7 @@ _SPELLED_EMAIL = re.compile(
 _OF_MACHINES = re.compile(r"(?:git|hg|svn)@(?:github|gitlab|bitbucket)\.", re.IGNORECASE)
 
 _URL = re.compile(
-    r"(?:https?|ftp|wss?|[a-z]+sql|mongodb(?:\+srv)?|redis|amqp)://[^\s<>\"'\0]+", re.IGNORECASE
+    r"(?:https?|ftp|wss?|[a-z]{1,12}sql|mongodb(?:\+srv)?|redis|amqp)://[^\s<>\"'\0]+", re.IGNORECASE
 )
 _URL_SECRET = re.compile(
     r"//[^/@\s:]+:[^/@\s]+@|[?&#;](?:(?:access|auth|id|refresh|session|reset|csrf|api|security)?[_-]?token"
@@ -52,18 +52,18 @@ _SECRETIVE = re.compile(r"(?=\D*\d)(?=.*[^\d.,%/?!-])")
 _PIN = re.compile(
     r"(?<![^\W_])(?:pin|otp|cvv2?|cvc2?|mpin|tpin|tan|one[ -]time (?:password|code)|verification code"
     r"|security code"
-    r"|код из смс|验证码|認証番号)(?![^\W_])(?:\s*(?:code|number|no\.?|#))?\s*(?:is|es|ist|est|:|=|was|-"
-    r"|是)?\s*"
-    r"(?P<value>\d{3,8})(?![\w.,%]*\d|\w)",
+    r"|код из смс|验证码|認証番号)(?![^\W_])(?:\s*+(?:code|number|no\.?|#))?+\s*+(?:ist|is|est|es|:|=|was"
+    r"|-|是)?+\s*+"
+    r"(?P<value>\d{3,8})(?!(?:[^\W\d]|[.,%])*+\d|\w)",
     re.IGNORECASE,
 )
 _PIN_CODE_OF_INDIA = re.compile(r"pin\s*code.*\d{6}", re.IGNORECASE | re.DOTALL)
 
 _IPV4 = re.compile(r"(?<![\w.-])(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?![\w-]|\.\d)")
 _NUMBERED = re.compile(
-    r"(?:\bv|version|ver\.?|release|build|firmware|section|sec\.?|clause|article|chapter|rule|para\w*|§"
+    r"(?:\bv|version|ver\.?|release|build|firmware|section|sec\.?|clause|article|chapter|rule|para\w{0,10}+|§"
     r"|step|item"
-    r"|table|figure|abschnitt|sección|artículo|раздел|版本|第)\s*$",
+    r"|table|figure|abschnitt|sección|artículo|раздел|版本|第)\s*+$",
     re.IGNORECASE,
 )
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])", re.IGNORECASE)
@@ -78,8 +78,8 @@ _COORDINATES = re.compile(
     rf"|\b)(?!\.\d)"
     r"|(?<![\w.])\d{1,2}\s?°\s?\d{1,2}\s?['′]\s?\d{1,2}(?:[.,]\d+)?\s?(?:\"|″|'')\s?[NS]?[,;\s]*"
     r"\d{1,3}\s?°\s?\d{1,2}\s?['′]\s?\d{1,2}(?:[.,]\d+)?\s?(?:\"|″|'')\s?[EWO]?"
-    r"|\blat(?:itude)?\s*[:=]?\s*(?P<lat2>-?\d{1,2}\.\d{2,})\W+(?:and\s+)?(?:lon|lng|long)(?:itude)?"
-    r"\s*[:=]?\s*(?P<lon2>-?\d{1,3}\.\d{2,})",
+    r"|\blat(?:itude)?\s*+[:=]?+\s*+(?P<lat2>-?\d{1,2}\.\d{2,})\W+(?:and\s+)?(?:lon|lng|long)(?:itude)?"
+    r"\s*+[:=]?+\s*+(?P<lon2>-?\d{1,3}\.\d{2,})",
     re.IGNORECASE,
 )
 _NOBODYS = ("127.", "0.", "255.", "224.", "239.")
@@ -94,16 +94,16 @@ def find_emails(text: str) -> Iterator[Span]:
     low = text.casefold()
     if any(sign in low for sign in ("(at)", "[at]", "{at}", "( at )", "[ at ]", "{ at }")):
         for match in _SPELLED_EMAIL.finditer(text):
-            value = re.sub(r"[\[({]?\s*(?:dot|punkt|punto|point)\s*[\])}]", ".", match[0].casefold())
-            yield Span(*match.span(), "email", re.sub(r"[\[({]\s*at\s*[\])}]", "@", value).replace(" ", ""))
+            value = re.sub(r"[\[({]?\s?(?:dot|punkt|punto|point)\s?[\])}]", ".", match[0].casefold())
+            yield Span(*match.span(), "email", re.sub(r"[\[({]\s?at\s?[\])}]", "@", value).replace(" ", ""))
 
 
 def find_secrets(text: str) -> Iterator[Span]:
     """Yield URLs that hold a password or token, keys by their form, and what is called password or PIN."""
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     for span in [*_in_urls(text), *_keys(text), *_named(text)]:
-        if not any(start <= span.start < end for start, end in taken):
-            taken.append((span.start, span.end))
+        if not taken[span.start]:
+            taken[span.start : span.end] = b"\1" * (span.end - span.start)
             yield span
 
 

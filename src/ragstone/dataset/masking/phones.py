@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
-from ragstone.dataset.masking.context import has_han, has_indic, says_other, says_phone
+from ragstone.dataset.masking.context import AFTER, BEFORE, has_han, has_indic, says_other, says_phone
 from ragstone.dataset.masking.span import BEGINS, BLANK, ENDS, Span
 
 _ENOUGH = re.compile(r"\d(?:[\s().\-/]{0,3}\d){6}")
@@ -41,9 +42,9 @@ _ACCOUNT = re.compile(
     r"|паспорт"
     r"|पासपोर्ट|护照号?|driving licen[cs]e|driver'?s licen[cs]e|aadhaar|aadhar|ssn|social security|cpf"
     r"|imei|ktp|nik)"
-    r"(?![^\W\d_])(?:[ .]*(?:number|num|no|nr|nummer|número|numero|numarası|num[ée]ro|card|संख्या|नंबर"
+    r"(?![^\W\d_])(?:[ .]*+(?:number|nummer|número|numero|numarası|num[ée]ro|num|no|nr|card|संख्या|नंबर"
     r"|رقم|номер|号码"
-    r"|#))*\.?\s*(?:is|was|es|ist|est|è|é|है|:|=|-|—|#|是|は)*\s*"
+    r"|#))*+\.?+\s*+(?:ist|is|was|est|es|è|é|है|:|=|-|—|#|是|は)*+\s*+"
     r"(?P<value>[A-Z]{0,3}\d(?:[ -]?\d){5,19})(?!\w)",
     re.IGNORECASE,
 )
@@ -81,12 +82,15 @@ def find_phones(text: str) -> Iterator[Span]:
 def _in_run(text: str, run: re.Match[str]) -> Iterator[Span]:
     """Yield the numbers in a run of groups of digits: the longest that is one, from the left."""
     groups = [(match.start(), match.end()) for match in _GROUP.finditer(text, *run.span())]
+    ends = [0, *accumulate(end - start for start, end in groups)]
     first = 0
     while first < len(groups):
         for last in range(min(len(groups), first + MOST_GROUPS), first, -1):
+            if not 7 <= ends[last] - ends[first] <= 17:
+                continue
             start = run.start() if first == 0 else _opening(text, groups[first][0])
             end = groups[last - 1][1]
-            if _is_phone(text, start, end, groups[first:last]):
+            if _is_phone(text, start, end, groups[first:last], run.span()):
                 yield Span(start, end, "phone", "".join(_GROUP.findall(text[start:end])))
                 first = last
                 break
@@ -101,22 +105,25 @@ def _opening(text: str, start: int) -> int:
     return start
 
 
-def _is_phone(text: str, start: int, end: int, groups: Sequence[tuple[int, int]]) -> bool:
+def _is_phone(
+    text: str, start: int, end: int, groups: Sequence[tuple[int, int]], run: tuple[int, int]
+) -> bool:
+    inside = start - run[0] >= BEFORE and run[1] - end >= AFTER  # of a long run: no word is near
     written = text[start:end]
     digits = "".join(text[a:b] for a, b in groups)
     sizes = tuple(b - a for a, b in groups)
-    if not 7 <= len(digits) <= 17 or sizes.count(1) > MOST_SINGLE:
+    if sizes.count(1) > MOST_SINGLE:
         return False
     if written.lstrip("(").startswith("+"):
         return _is_international(digits, sizes)
-    if says_other(text, start):
+    if start - run[0] < BEFORE and says_other(text, start):
         return False
     if digits.startswith("00") and _is_international(digits[2:], sizes) and len(digits) > 10:
         return True
     return (
         _is_national(written, digits, sizes)
         or (len(sizes) == 1 and _is_mobile_in_one(text, digits))
-        or (len(digits) <= 13 and says_phone(text, start, end))
+        or (len(digits) <= 13 and not inside and says_phone(text, start, end))
     )
 
 

@@ -47,9 +47,12 @@ def _table() -> dict[int, str]:
 
 def blanked(text: str, spans: Iterable[Span]) -> str:
     """Return the text with the characters of the spans blanked; offsets stay."""
-    for span in spans:
-        text = text[: span.start] + BLANK * (span.end - span.start) + text[span.end :]
-    return text
+    pieces, last = [], 0
+    for start, end, *_ in sorted(spans):
+        start = max(start, last)
+        pieces += [text[last:start], BLANK * (end - start)]
+        last = max(end, last)
+    return "".join([*pieces, text[last:]])
 
 
 @cache

@@ -31,6 +31,10 @@ _DIGIT_OR_SIGN = re.compile(r"[\d@]|://|\[at|\(at|:[0-9a-f]*:|-----BEGIN", re.IG
 _PLACEHOLDER = re.compile(rf"\[(?:{'|'.join(KINDS)})(?:-\d+|{BLANK}\d+)?\]")
 _MARKED = re.compile(rf"\[({'|'.join(KINDS)}){BLANK}(\d+)\]")
 Find = Callable[[str], Iterator[Span]]
+MOST_ROUNDS = (
+    8  # what is masked changes what stands beside it; two or three rounds find all in texts of people
+)
+MOST_NAMES = 50  # of a row that are looked for in all of it; where they are given away, all are masked
 SHORTEST_NAME = 3  # letters of a part of a name that is looked for elsewhere in the row
 
 
@@ -60,11 +64,12 @@ def mask_texts(texts: Sequence[str], own: OwnWords | None = None) -> list[Masked
     numbers: dict[str, dict[str, int]] = defaultdict(dict)
     found: list[Counter[str]] = [Counter() for _ in texts]
     now = [text.replace(BLANK, "\ufffd") if BLANK in text else text for text in texts]
-    while True:
+    for _ in range(MOST_ROUNDS):
         spans_of = [_spans(text, own) for text in now]
         names = {span.value for spans in spans_of for span in spans if span.kind == "name"}
         if names:
             names |= numbers["name"].keys() if "name" in numbers else set()
+            names = set(sorted(names)[:MOST_NAMES])
             spans_of = [_with_names(text, spans, names) for text, spans in zip(now, spans_of, strict=True)]
         if not any(spans_of):
             break

@@ -9,17 +9,18 @@ from ragstone.corpus.splitting import pack
 
 # A fenced block of code, to its end or that of the text.
 _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[^\S\n]*$|\Z)", re.MULTILINE | re.DOTALL)
-_GAP = re.compile(r"\s*\n[^\S\n]*\n\s*")
-_EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+_GAP = re.compile(r"(?<!\s)(?=\s*?\n[^\S\n]*+\n)\s++")
 
 # What stays as it is within a sentence: code, addresses, tags, and places that a program fills.
 _KEPT = re.compile(
     r"`[^`\n]+`"
     r"|https?://[^\s<>\"]*[^\s<>\".,;:!?)\]}'’”]|www\.[^\s<>\"]*\w"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++"
     r"|\{\{[^{}\n]*\}\}|\{[\w.:-]*\}|%\(\w+\)[sdifr]|%[sd]\b"
     r"|</?[A-Za-z][^<>\n]*>"
 )
+
+_MASK = re.compile(r"K(0|[1-9]\d{0,8})K")
 
 
 class Piece(NamedTuple):
@@ -59,9 +60,8 @@ def masked(text: str) -> tuple[str, list[str]]:
 
 def unmasked(text: str, parts: list[str]) -> str:
     """Return the text with the parts in place of their masks again."""
-    for number in reversed(range(len(parts))):
-        text = text.replace(_mask(number), parts[number])
-    return text
+    known = {_mask(number): part for number, part in enumerate(parts)}
+    return _MASK.sub(lambda found: known.get(found[0], found[0]), text)
 
 
 def _mask(number: int) -> str:
@@ -89,8 +89,8 @@ def _paragraph(text: str, longest: int) -> Iterator[Piece]:
 
 def _with_edges(text: str) -> Iterator[Piece]:
     """Yield a text with the white space around it apart."""
-    edges = _EDGES.fullmatch(text)
-    before, inner, after = edges.groups() if edges else ("", text, "")
-    yield Piece(before, False)
+    inner = text.strip()
+    begin = len(text) - len(text.lstrip())
+    yield Piece(text[:begin], False)
     yield Piece(inner, any(map(str.isalpha, _KEPT.sub("", inner))))
-    yield Piece(after, False)
+    yield Piece(text[begin + len(inner) :], False)

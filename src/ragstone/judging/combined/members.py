@@ -16,7 +16,7 @@ from ragstone.judging.tuned import TUNED
 from ragstone.llm.limits import CallsStopped
 from ragstone.records import NO_MODEL, Answer, Judgement, Usage
 
-FILE = re.compile(r"(.*\.toml)(@.*)?")
+FILE = re.compile(r"(.*\.toml)(@.*)?", re.DOTALL)
 DIGITS = (
     9  # scores that are mapped from one scale to another are rounded to so many, so that equals stay equal
 )
