@@ -9,6 +9,7 @@ import numpy as np
 
 from ragstone.embedding.model import Vectors
 from ragstone.errors import DataError
+from ragstone.tables.private import make_file
 
 BUSY_S = 60
 KEYS_A_QUERY = 500  # SQLite takes 999 parameters in its oldest builds
@@ -40,7 +41,7 @@ def store_vectors(path: Path, vectors: Mapping[bytes, Vectors]) -> None:
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open for one batch: threads and forked processes then share nothing, and opening takes 0.2 ms."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_file(path)
         database = sqlite3.connect(path, timeout=BUSY_S)
     except (OSError, sqlite3.OperationalError) as mistake:
         raise DataError(

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.tables.private import make_folder
 
 MOST_CALLS = 50_000  # the provider's limits for a file
 MOST_BYTES = 190_000_000  # of 200 MB
@@ -64,7 +65,7 @@ class Journal:
     def note(self, entry: Entry) -> None:
         """Write an entry; it is on the disk when this returns."""
         with told(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             with self.path.open("ab") as file:
                 # After a line that was cut off, a new one begins.
                 file.write(b"\n" * (file.tell() > 0) + msgspec.json.encode(entry))
@@ -89,7 +90,7 @@ class Draft:
         self.path = journal.calls_of(self.tag)
         self.n_calls = self.n_bytes = 0
         with told(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             self._file = self.path.open("wb")
 
     def takes(self, line: bytes) -> bool:

@@ -32,6 +32,7 @@ from ragstone.errors import DataError
 from ragstone.llm.claims import FileClaims, Turn
 from ragstone.llm.prompt import Completion
 from ragstone.records import Usage
+from ragstone.tables.private import make_file
 
 # PRAGMA user_version: 1 had no table of hits, 2 no checksums; an older one is upgraded, a newer one refused
 FORMAT = 3
@@ -388,7 +389,7 @@ def open_file(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _make_folder(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_file(path)
     except OSError as mistake:
         raise DataError(explain(path, mistake)) from None
 

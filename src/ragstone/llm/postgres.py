@@ -26,6 +26,7 @@ from ragstone.llm.ledger import BAD_ROWS, DAY_S, HITS_S, Hits, superseded_key
 from ragstone.llm.postgres_database import Database, import_psycopg, opened
 from ragstone.llm.postgres_lane import Lane
 from ragstone.llm.prompt import Completion
+from ragstone.tables.private import make_folder
 
 if TYPE_CHECKING:
     from ragstone.llm.postgres_database import Connection
@@ -294,7 +295,7 @@ class PostgresLedger:
         from ragstone.llm.archive import export_lines
 
         try:
-            self._rescued.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._rescued.parent)
             with self._rescued.open("ab") as file:
                 file.write(b"".join(export_lines(row[:4] for row in rows)))
         except OSError as mistake:

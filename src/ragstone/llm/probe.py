@@ -12,6 +12,7 @@ from ragstone.llm.door import Door
 from ragstone.llm.keys import without_password
 from ragstone.llm.prompt import CallFailed, Message, Prompt, Reply
 from ragstone.llm.providers import provider_of
+from ragstone.tables.private import make_folder
 from ragstone.tables.storage import put_bytes
 
 FILE = "models.json"
@@ -90,7 +91,7 @@ def keep_probe(folder: Path, identity: str, probe: ModelProbe) -> None:
     probes.pop(identity, None)
     path = folder / FILE
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         put_bytes(msgspec.json.format(msgspec.json.encode(probes | {identity: probe}), indent=2), path)
     except OSError as mistake:
         raise DataError(

@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ragstone.errors import ConfigError
+from ragstone.tables.private import make_folder
 
 NONCE_DIGITS = 10
 SECRET_BYTES = 32
@@ -52,7 +53,7 @@ def load_secret(folder: Path) -> bytes:
     """Return the project's secret from `folder/secret`, made on first use. Raises ConfigError."""
     path = folder / "secret"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         # Written under another name and linked: two processes that start at once agree on one secret.
         draft = folder / f"secret.{os.getpid()}"
         if not path.exists():

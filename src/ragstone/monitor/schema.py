@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragstone.errors import DataError
+from ragstone.tables.private import make_file
 
 FILE = "monitor.sqlite"
 FORMAT = 1  # PRAGMA user_version; a newer one is refused
@@ -57,7 +58,7 @@ def connect(folder: Path) -> sqlite3.Connection:
     """Return a connection to the store of a folder, which is made if need be. Raises DataError."""
     path = folder / FILE
     with explained(path):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_file(path)
         connection = sqlite3.connect(path, timeout=BUSY_S, check_same_thread=False)
         try:
             version = connection.execute("PRAGMA user_version").fetchone()[0]

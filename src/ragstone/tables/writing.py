@@ -14,6 +14,7 @@ from ragstone.records import Row, Usage
 from ragstone.tables.cells import open_table
 from ragstone.tables.columns import fields_of
 from ragstone.tables.holding import held
+from ragstone.tables.private import make_folder
 from ragstone.tables.shards import check_folder, open_shards
 from ragstone.tables.storage import (
     Place,
@@ -97,7 +98,7 @@ def check_place(path: Path, force: bool) -> Path:
     if path.exists() and not force:
         raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if not partial_path(path).exists():
             partial_path(path).touch()
             partial_path(path).unlink()

@@ -13,6 +13,7 @@ from ragstone.agreement.queueing.choosing import Choice
 from ragstone.errors import DataError, nearest
 from ragstone.records import Answer
 from ragstone.tables import read_rows, write_rows
+from ragstone.tables.private import make_folder
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 MOST_KEYS = 10  # whole grades from 0 to 9 have a key each; on other scales a number is typed
@@ -136,7 +137,7 @@ def write_queue(folder: Path, queue: Queue, texts: Sequence[Answer]) -> Path:
     Raises DataError for a name that is none, and for one that is taken: a queue never changes.
     """
     path = queue_path(folder, queue.name)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     taken = f"{path} exists, and a queue never changes: its labels would no longer be of a known draw."
     if path.exists():
         raise DataError(f"{taken} Give the new one another name.")

@@ -10,6 +10,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.tables import held
+from ragstone.tables.private import make_folder
 
 T = TypeVar("T", bound=msgspec.Struct)
 WAIT_S = 30.0  # for others who write the same file
@@ -60,7 +61,7 @@ class RowFile(Generic[T]):
 
     def _change(self, changes: list[tuple[Hashable, T | None]]) -> int:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             with self._mutex, held(self.path, wait_s=WAIT_S):
                 self._read(mend=True)
                 real = [(key, row) for key, row in changes if self._rows.get(key) != row]

@@ -15,6 +15,7 @@ import msgspec
 
 from ragstone.assistant.conversation import Turn
 from ragstone.errors import DataError
+from ragstone.tables.private import make_folder
 
 T = TypeVar("T")
 
@@ -69,7 +70,7 @@ class Conversations:
     def __init__(self, folder: Path, days: int) -> None:
         """Open the file, or make it. Raises DataError for one that cannot be used."""
         self.problem: str | None = None
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         path = folder / FILE
         path.touch(mode=0o600)
         self._days = days

@@ -14,6 +14,7 @@ import numpy as np
 from ragstone.embedding import Vectors
 from ragstone.errors import DataError
 from ragstone.records import Chunk, Document
+from ragstone.tables.private import make_file
 
 BUSY_S = 60
 SCHEMA = 1
@@ -79,7 +80,7 @@ class Catalogue:
         self.path = path
         self._lock = threading.RLock()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_file(path)
             self._database = sqlite3.connect(path, timeout=BUSY_S, check_same_thread=False)
         except (OSError, sqlite3.Error) as mistake:
             raise DataError(

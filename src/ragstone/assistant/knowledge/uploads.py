@@ -11,16 +11,17 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.assistant.knowledge.cutting import Halted, check_length
+from ragstone.assistant.knowledge.cutting import Halted
 from ragstone.assistant.knowledge.entry import BadUpload
 from ragstone.corpus import READERS, IngestOptions, Skipped
-from ragstone.corpus.file import File, Unreadable
+from ragstone.corpus.file import File
 from ragstone.corpus.options import Limits
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.reading import CONVERTED, PACKED
 from ragstone.corpus.sources import ARCHIVE
 from ragstone.errors import DataError
 from ragstone.records import Document
+from ragstone.tables.private import make_folder
 
 FOLDER = "uploads"
 MOST_BYTES_OF_NAME = 150  # file systems take 255, and a name gets an ending while it is written
@@ -73,7 +74,7 @@ class UploadReader:
 
     def __init__(self, options: IngestOptions, most_passages: int) -> None:
         self._options = options
-        self._most_passages = most_passages
+        self._limits = msgspec.structs.replace(LIMITS, passages=most_passages)
         self._process = ReadingProcess(options, nice=NICE)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ragstone-upload")
         self._idle: asyncio.TimerHandle | None = None
@@ -87,7 +88,7 @@ class UploadReader:
         if self._idle is not None:
             self._idle.cancel()
         try:
-            given = await loop.run_in_executor(self._thread, self._process.read, file, LIMITS, stop)
+            given = await loop.run_in_executor(self._thread, self._process.read, file, self._limits, stop)
         finally:
             stop.set()
             self._idle = loop.call_later(IDLE_S, self._thread.submit, self._process.rest)
@@ -95,10 +96,6 @@ class UploadReader:
         if not documents:
             reason = next(one.reason for one in given if isinstance(one, Skipped))
             raise BadUpload("unreadable", f"{name}: {reason}.")
-        try:
-            check_length(documents, self._most_passages)
-        except Unreadable as mistake:
-            raise BadUpload("too_large", f"{name}: {mistake}.") from None
         return Upload(name=name, content=content, given=given)
 
     def close(self) -> None:
@@ -160,7 +157,7 @@ def keeping(folder: Path, name: str, content: bytes) -> Iterator[None]:
     """Keep a file, whole or not at all; where the block fails, what was there before stands there again."""
     path = folder / name
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         before = path.read_bytes() if path.exists() else None
         _write(path, content)
     except OSError as mistake:

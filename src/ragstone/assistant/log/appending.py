@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.tables.private import make_folder
 
 AT_ONCE = 32  # lines that wait for one flush of the disk: those behind them are still to be masked
 TORN_BYTES = 1 << 20  # from its end, a line without an end is looked for this far
@@ -48,7 +49,7 @@ class Appender:
         self._waiting: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise PermissionError(13, "the folder may not be written to")
             for path in sorted(folder.glob(f"{name}-*.jsonl")):
@@ -149,7 +150,7 @@ class Appender:
         self._leave()
         stamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S")
         number = 1
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         while self._file is None:
             path = self._folder / f"{self._name}-{stamp}-{number}.jsonl"
             try:

@@ -19,6 +19,7 @@ from ragstone.engine.developing.labelled import LabelledSet
 from ragstone.engine.developing.project import digest_of
 from ragstone.errors import DataError
 from ragstone.tables import held, partial_path
+from ragstone.tables.private import make_folder
 
 State = Literal["saved", "running", "done", "failed", "stopped"]
 WAIT_S = 10.0
@@ -203,7 +204,7 @@ class DevelopmentStore:
     @contextlib.contextmanager
     def _held(self, what: str) -> Iterator[None]:
         """Keep others out for the moment that a file of the folder takes; waits for them."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         with held(self.folder / what, wait_s=WAIT_S):
             yield
 
@@ -232,7 +233,7 @@ def _put(file: Path, value: object) -> None:
 def _put_bytes(file: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         partial = partial_path(file)
         with partial.open("wb") as out:
             out.write(content)

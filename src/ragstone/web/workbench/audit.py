@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.tables.private import make_folder
 
 FILE = "audit.jsonl"
 ROTATED_BYTES = 16 << 20
@@ -42,7 +43,7 @@ class AuditLog:
         line = json.dumps(msgspec.to_builtins(entry)) + "\n"
         path = self._folder / FILE
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             if path.exists() and path.stat().st_size >= ROTATED_BYTES:
                 path.rename(self._folder / f"audit-{len(self._rotated()) + 1:04}.jsonl")
             number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

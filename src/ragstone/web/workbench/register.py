@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragstone.errors import DataError
+from ragstone.tables.private import make_folder
 
 FILE = "accounts.sqlite"
 BUSY_S = 5.0
@@ -36,7 +37,7 @@ class Register:
         self.path = folder / FILE
         self._lock = threading.RLock()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             self.path.touch(mode=0o600)
             self.path.chmod(0o600)
             self._database = sqlite3.connect(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.report.asked import CALLS_FILE, Asked, read_asked
+from ragstone.tables.private import make_folder
 
 PIECE_BYTES = 1 << 20
 QUICK = 1  # the level of compression
@@ -63,7 +64,7 @@ def _kept(run: Path, kept: Path) -> _Pieces | None:
 
 
 def _cut(run: Path, kept: Path) -> _Pieces:
-    kept.mkdir(parents=True, exist_ok=True)
+    make_folder(kept)
     found = _Pieces(stamp=_stamp(run), pieces=[], of={})
     (kept / "calls.json").unlink(missing_ok=True)  # never beside the pieces of another state
     unfinished = kept / "calls.partial"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragstone.errors import DataError
+from ragstone.tables.private import make_folder
 from ragstone.web.workbench.rows.files import RunFiles, files_of
 from ragstone.web.workbench.rows.indexing import connect, make_index
 
@@ -69,7 +70,7 @@ class Indexes:
         if target.is_file():
             return target
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             make_index(files, target)
             for old in folder.glob("*.duckdb"):
                 if old != target:

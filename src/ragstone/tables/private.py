@@ -1,0 +1,61 @@
+"""Folders and files of our own. What lies in `.ragstone` is for its owner alone, whoever makes it."""
+
+import atexit
+import contextlib
+import functools
+import os
+import stat
+from pathlib import Path
+
+HOME = ".ragstone"
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def make_folder(folder: Path) -> Path:
+    """Return a folder, made with those above it if need be. Raises OSError where it cannot be made.
+
+    A `.ragstone` that others can look into is narrowed, with all that is in it and ours, and once more when
+    this process ends. Where that cannot be done (Windows, another owner) it stays as it is.
+    """
+    above = [folder, *folder.parents]
+    depth = next((n for n, one in enumerate(above) if one.name == HOME), None)
+    if depth is None or os.name != "posix":
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+    home = above[depth]
+    home.parent.mkdir(parents=True, exist_ok=True)
+    for one in reversed(above[: depth + 1]):
+        one.mkdir(mode=0o700, exist_ok=True)
+    if home.stat().st_mode & OTHERS:
+        narrow(home)
+    _narrow_at_the_end(home)
+    return folder
+
+
+def make_file(path: Path) -> Path:
+    """Return a file that can be opened, made empty if need be: for what others than we open, as SQLite."""
+    make_folder(path.parent)
+    if HOME in path.parts:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    return path
+
+
+def narrow(home: Path) -> None:
+    """Take a folder and all that is in it from everybody but its owner, as far as it is ours."""
+    _take(home)
+    for folder, folders, files in os.walk(home):
+        for name in (*folders, *files):
+            _take(Path(folder, name))
+
+
+def _take(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        found = path.lstat()
+        if not stat.S_ISLNK(found.st_mode) and found.st_mode & OTHERS and found.st_uid == os.geteuid():
+            path.chmod(stat.S_IMODE(found.st_mode) & ~OTHERS)
+
+
+@functools.cache
+def _narrow_at_the_end(home: Path) -> None:
+    atexit.register(narrow, home.absolute())
