@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+PASSAGE = 1000  # characters of an assistant's passage, at most
 Field = Literal["id", "text", "title", "lang", "source"]
 
 
@@ -30,12 +31,21 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What reading one file may take: seconds of computing, three times as many by the clock, and bytes of
-    memory. What takes more is a bomb, or as good as one."""
+    memory. What takes more is a bomb, or as good as one. passages: of PASSAGE characters, that it may give."""
 
     cpu_s: int = 60
     n_bytes: int = 2_000_000_000
+    passages: int | None = None
 
 
-def limits_of(n_bytes: int) -> Limits:
+def limits_of(n_bytes: int, passages: int | None = None) -> Limits:
     """Return the limits for a file of so many bytes of the user's own: long ones may take longer."""
-    return Limits(cpu_s=60 + n_bytes // 200_000, n_bytes=2_000_000_000 + 10 * n_bytes)
+    return Limits(cpu_s=60 + n_bytes // 200_000, n_bytes=2_000_000_000 + 10 * n_bytes, passages=passages)
+
+
+def too_many(n_passages: int, most: int) -> str:
+    """Return why a file is not taken in that gives so many passages."""
+    return (
+        f"it gives {n_passages:,} passages or more, and a file may give {most:,}: split it, or raise "
+        "max_passages of [assistant]"
+    )

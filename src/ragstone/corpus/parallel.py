@@ -129,8 +129,17 @@ class ReadingProcess:
     once, but for `end`.
     """
 
-    def __init__(self, options: IngestOptions, folder: str | None = None, *, nice: int = 0) -> None:
-        """folder: that paths are seen from, if not from here. nice: how far it stands back for others."""
+    def __init__(
+        self,
+        options: IngestOptions,
+        folder: str | None = None,
+        *,
+        nice: int = 0,
+        passages: int | None = None,
+    ) -> None:
+        """folder: that paths are seen from, if not from here. nice: how far it stands back for others.
+        passages: that a file may give."""
+        self._passages = passages
         self._options = options
         self._folder = folder
         self._before = f"import os; hasattr(os, 'nice') and os.nice({nice})\n{BEFORE}" if nice else BEFORE
@@ -145,7 +154,7 @@ class ReadingProcess:
         """
         if not self.start():
             return [Skipped(str(file.path), "no process can be started to read it")]
-        limits = limits or limits_of(_length(file, self._options))
+        limits = limits or limits_of(_length(file, self._options), self._passages)
         request = pickle.dumps((file, self._options, limits), protocol=5)
         late = time.monotonic() + CLOCK_TIMES * limits.cpu_s
         reply = self._ask(request, lambda: time.monotonic() > late or (stop is not None and stop.is_set()))

@@ -81,6 +81,8 @@ def read_file(file: File, options: IngestOptions) -> list[Document | Skipped]:
         ]
     except (Unreadable, OSError) as mistake:
         return [Skipped(str(file.path), str(mistake))]
+    except RecursionError:
+        return [Skipped(str(file.path), "it is nested too deeply to be read: make it flatter")]
     except MemoryError:
         return [Skipped(str(file.path), "there is not enough memory for it: split it")]
     if not documents:

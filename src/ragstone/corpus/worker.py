@@ -8,7 +8,7 @@ import sys
 from typing import IO
 
 from ragstone.corpus.file import File, Skipped
-from ragstone.corpus.options import IngestOptions, Limits
+from ragstone.corpus.options import PASSAGE, IngestOptions, Limits, too_many
 from ragstone.corpus.reading import read_file
 from ragstone.errors import MissingExtra
 from ragstone.records import Document
@@ -29,14 +29,19 @@ def main() -> None:
         except EOFError:
             return
         _restrain(limits)
-        send(replies, pickle.dumps(_read(file, options), protocol=5))
+        send(replies, pickle.dumps(_read(file, options, limits.passages), protocol=5))
 
 
-def _read(file: File, options: IngestOptions) -> list[Document | Skipped] | MissingExtra:
+def _read(file: File, options: IngestOptions, most: int | None) -> list[Document | Skipped] | MissingExtra:
+    """Return what a file gives, unless that is so much that it would hold up who asked."""
     try:
-        return read_file(file, options)
+        given = read_file(file, options)
     except MissingExtra as mistake:
         return mistake
+    n_passages = sum(math.ceil(len(one.text) / PASSAGE) for one in given if isinstance(one, Document))
+    if most is not None and n_passages > most:
+        return [Skipped(str(file.path), too_many(n_passages, most))]
+    return given
 
 
 def _restrain(limits: Limits) -> None:

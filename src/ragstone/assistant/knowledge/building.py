@@ -74,7 +74,7 @@ def build(
     kept.points.open(repair=True)
     kept.catalogue.remember([root for root in roots if root != str(kept.uploads)])
     embedding = Embedding(kept.embed, stop, advance)
-    with _reader(kept.options, stop, read or {}) as reader:
+    with _reader(kept, stop, read or {}) as reader:
         step = _Step(kept, embedding, reader, anew=anew)
         step.tally.skipped += lost
         n_files, n_done = sum(len(files) for _, files in found), 0
@@ -95,10 +95,10 @@ def build(
 
 @contextmanager
 def _reader(
-    options: IngestOptions, stop: threading.Event, read: Mapping[str, Given]
+    kept: Kept, stop: threading.Event, read: Mapping[str, Given]
 ) -> Iterator[Callable[[Sighted], Given]]:
     """Give what reads the files of a build, in a process that has limits for each; `stop` ends it."""
-    process = ReadingProcess(options, nice=NICE)
+    process = ReadingProcess(kept.options, nice=NICE, passages=kept.most_passages)
 
     def reader(one: Sighted) -> Given:
         given = read[one.path] if one.path in read else process.read(one.file, stop=stop)

@@ -1,6 +1,5 @@
 """A file -> its documents with tags, cut into passages, each with the vector that it is found by."""
 
-import math
 import threading
 import time
 import uuid
@@ -15,6 +14,7 @@ from ragstone.assistant.knowledge.entry import Advance
 from ragstone.assistant.knowledge.finding import Sighted
 from ragstone.corpus import IngestOptions, chunk_documents
 from ragstone.corpus.file import Unreadable
+from ragstone.corpus.options import PASSAGE, too_many
 from ragstone.corpus.tags import Tag, match_tags, with_tags
 from ragstone.embedding import Embed, Embedder, Role, Vectors
 from ragstone.records import Chunk, Document
@@ -22,7 +22,7 @@ from ragstone.retrieval.filters import OWN_KEYS
 from ragstone.retrieval.passages import indexed_text
 from ragstone.version import __version__
 
-SIZE = 1000  # characters of a passage, at most
+SIZE = PASSAGE
 PERCENTILE = 20.0
 SENTENCES = 10  # of a passage, at most, on average
 AT_ONCE = 8  # texts that are embedded between two chances for a search, at first
@@ -91,18 +91,9 @@ def way_of(identity: str, tags: Sequence[Tag], options: IngestOptions) -> str:
     return blake2b(msgspec.json.encode(decisive), digest_size=16).hexdigest()
 
 
-def check_length(documents: Sequence[Document], most_passages: int) -> None:
-    """Raise Unreadable for documents that give more passages than one file may, however they are cut."""
-    n_least = sum(math.ceil(len(document.text) / SIZE) for document in documents)
-    _check_passages(n_least, most_passages)
-
-
 def _check_passages(n_passages: int, most_passages: int) -> None:
     if n_passages > most_passages:
-        raise Unreadable(
-            f"it gives {n_passages:,} passages or more, and a file may give {most_passages:,}: split it, or "
-            "raise max_passages of [assistant]"
-        )
+        raise Unreadable(too_many(n_passages, most_passages))
 
 
 def prepared(documents: Sequence[Document], sighted: Sighted, tags: Sequence[Tag]) -> list[Document]:
@@ -157,7 +148,6 @@ def embedded(
 
     Raises Unreadable where there are more passages than `most_passages`, or ten times as many sentences.
     """
-    check_length(documents, most_passages)
     n_sentences = 0
 
     def counted(texts: Sequence[str], role: Role) -> Vectors:
