@@ -16,8 +16,8 @@ from tests.report.conftest import (
     judgement,
     summary_of,
 )
-from tests.report.test_blame_page import CAUSES as CAUSED
-from tests.report.test_blame_page import SYSTEM
+from tests.report.test_blame import CAUSES as CAUSED
+from tests.report.test_blame import SYSTEM
 from tests.report.test_page import EVIL, evil_everywhere
 from tests.support.browser import Tab, opened_tab
 

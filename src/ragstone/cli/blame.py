@@ -63,8 +63,8 @@ def blame(
     from ragstone.engine.blaming import blame as lay_blame
     from ragstone.engine.blaming import choose_blame, forecast_blame
     from ragstone.llm import parse_caps
-    from ragstone.report.blame import read_causes
-    from ragstone.report.blame_terminal import terminal_blame
+    from ragstone.report.blame import blame_document, read_causes
+    from ragstone.report.render.terminal import render_terminal
 
     parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = choose_blame(
@@ -83,7 +83,8 @@ def blame(
     if json:
         show_json(summary)
     else:
-        show(terminal_blame(summary, [row for rows in read_causes(run).values() for row in rows]))
+        causes = [row for rows in read_causes(run).values() for row in rows]
+        show(render_terminal(blame_document(summary, causes)))
     say(f"Causes: {run / 'causes.jsonl'}")
     say(f"Report: {run / 'report.html'}")
     _leave(summary, strict)

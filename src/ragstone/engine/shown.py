@@ -28,13 +28,11 @@ from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_d
 from ragstone.report.benches.judges import JudgeBenchSummary, judge_bench_document
 from ragstone.report.benches.languages import study_document
 from ragstone.report.benches.retrievers import bench_document
-from ragstone.report.blame import BlameSummary
-from ragstone.report.blame_terminal import terminal_blame
+from ragstone.report.blame import BlameSummary, blame_document
 from ragstone.report.compare_terminal import terminal_comparison
 from ragstone.report.document import Document
 from ragstone.report.dots import Dots, svg, vega_lite
 from ragstone.report.dotted import (
-    blame_dots,
     card_dots,
     certificate_dots,
     comparison_dots,
@@ -96,7 +94,7 @@ PARTS: dict[type, Show] = {
     AnswerBenchSummary: _document(answer_bench_document),
     AttackSummary: _document(attack_document),
     BenchSummary: _document(bench_document),
-    BlameSummary: lambda summary: ([terminal_blame(summary, ())], blame_dots(summary)),
+    BlameSummary: _document(blame_document),
     Certificate: _both(terminal_certificate, certificate_dots),
     Comparison: lambda found: ([terminal_comparison(found, gated=True)], comparison_dots(found)),
     CorrectedMean: lambda mean: ([terminal_corrected([mean])], corrected_dots([mean])),

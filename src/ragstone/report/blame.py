@@ -1,20 +1,52 @@
-"""What blame.json and causes.jsonl of a run folder hold, and how they are read."""
+"""Where the lost points of a run went: what blame.json and causes.jsonl hold, and its report."""
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.experiments.causes import Caused
-from ragstone.experiments.shares import SystemBlame
+from ragstone.experiments.causes import Cause, Caused
+from ragstone.experiments.shares import Largest, Share, SystemBlame
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Heading,
+    Link,
+    Listing,
+    Made,
+    Notes,
+    Paragraph,
+    Part,
+    table_of,
+)
+from ragstone.report.dots import Dots, dot
 from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
+from ragstone.report.wording import STATUS_WORDS, asked_line, count, p_value, plural, with_level
 from ragstone.tables.shown import Displayed
 
 BLAME = "blame.json"
 CAUSES = "causes.jsonl"
+WHAT = {
+    "dataset": "the reference, or the documents that the question names",
+    "retriever": "nothing of use was brought",
+    "model + prompt": "what was brought was not made into a right answer",
+    "judge": "judge and second opinion disagree",
+    "cannot tell": "what is known does not tell",
+}
+LEAD = (
+    "A point is a question; it is lost where the judge scores the answer below the middle of its scale. Each "
+    "lost point is blamed on one component, by what the model answers with the right documents in hand and "
+    "without any."
+)
+SHOWN_QUESTIONS = 12  # links behind a cause
+SHOWN_CAUSES = 3  # points of each cause in a terminal, with their evidence
 MADE_FROM = ("questions.jsonl", "answers.jsonl", "judgements.jsonl")
 
 
@@ -69,3 +101,180 @@ def read_causes(folder: Path) -> dict[str, list[Caused]]:
             ) from None
         grouped[row.question_id].append(row)
     return dict(grouped)
+
+
+def blame_document(summary: BlameSummary, causes: Sequence[Caused] = ()) -> Document:
+    """Return what a terminal and a notebook show of blame; a page has it within the report of the run."""
+    return Document(
+        title=summary.name,
+        kind="blame",
+        about="where the lost points went",
+        version=summary.version,
+        blocks=[*blame_blocks(summary, causes), Notes(notes(summary)), *_dots(summary)],
+        skip=("lost", "shares"),
+        made=list(summary.models.items()),
+        source=BLAME,
+        calls=asked_line(summary.calls) if summary.calls else "",
+    )
+
+
+def blame_blocks(summary: BlameSummary, causes: Sequence[Caused]) -> list[Block]:
+    """Return each system's shares and causes, and the notes. causes: those of the run, or none."""
+    return [
+        Heading("Where the lost points went", level=3, anchor="lost", where="page"),
+        Paragraph(LEAD, tone="lead", where="page"),
+        *(block for row in summary.systems for block in _system(row, causes)),
+        *([Listing(notes(summary), prose=True, where="page")] if notes(summary) else []),
+    ]
+
+
+def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
+    shares = shown_shares(row)
+    most = max((share.share.value for share in shares if share.share), default=0.0)
+
+    def points(share: Share) -> Cell:
+        if share.share is None:
+            return Cell("")
+        return Cell(count(share.n), share=share.share.value / most if most else 0.0)
+
+    columns: list[Made[Share]] = [
+        (Column("Component", text=True, short=""), lambda share: share.component),
+        (Column("Points", short="points", bars=True), points),
+        (Column("Share", short="share"), share_told),
+        ("95 % interval", share_range),
+    ]
+    what = " ".join(f"{share.component.capitalize()}: {WHAT[share.component]}." for share in shares)
+    said = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
+    return [
+        Heading(row.system, level=4),
+        Paragraph(outcome(row), tone="strong"),
+        Paragraph(" ".join(said)),
+        table_of(f"Shares of {row.system}", shares, columns, kind="bars blame"),
+        Paragraph(what, tone="muted", where="page"),
+        *_causes(row, causes),
+    ]
+
+
+def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
+    """Return the causes with links to their questions; in a terminal with some of their points instead."""
+    mine = [one for one in causes if one.system == row.system]
+    ours = {cause: [one for one in mine if one.cause == cause] for cause in row.causes}
+    if not causes and row.causes:
+        return [Paragraph(f"Causes: {', '.join(f'{cause} {count(n)}' for cause, n in row.causes.items())}.")]
+
+    def questions(cause: Cause) -> Cell:
+        more = len(ours[cause]) - SHOWN_QUESTIONS
+        links = [Link(one.question_id, f"q-{quote(one.question_id)}", one.because) for one in ours[cause]]
+        beside = f"and {count(more)} more: filter the questions by this cause" if more > 0 else ""
+        return Cell("", beside, links=tuple(links[:SHOWN_QUESTIONS]))
+
+    columns: list[Made[Cause]] = [
+        (Column("Cause", text=True), lambda cause: cause),
+        ("Points", lambda cause: count(row.causes[cause])),
+        (Column("Questions", text=True), questions),
+    ]
+    brief: list[Block] = []
+    for cause, n in row.causes.items():
+        points = [f"{one.question_id}: {one.because}" for one in ours[cause]]
+        brief += [Heading(f"{cause} ({plural(n, 'point')})", level=3), Listing(points, most=SHOWN_CAUSES)]
+    table = [table_of(f"Causes of {row.system}", ours, columns, caption="Causes", where="page")]
+    return [*(table if ours else []), Part(brief, where="terminal")]
+
+
+def _dots(summary: BlameSummary) -> list[Block]:
+    """Return what share of the questions each component has to answer for, by system."""
+    dots = [
+        dot(share.component, share.share, row.system)
+        for row in summary.systems
+        for share in row.shares
+        if share.share
+    ]
+    return [Dots(title="Points lost, as a share of the questions", dots=dots)] if dots else []
+
+
+def judged_by(row: SystemBlame) -> str:
+    """Return whose verdict a point is, and whose the second opinion is."""
+    model = "" if row.model == "none" else f" ({row.model})"
+    second = f", second opinion: {row.second}" if row.second else ""
+    return f"Judge: {row.judge}{model}{second}."
+
+
+def outcome(row: SystemBlame) -> str:
+    """Return where the points went, in one sentence."""
+    if not row.n_lost and not row.n_hidden:
+        return f"None of {plural(row.n_counted, 'point')} is lost, so there is nothing to blame."
+    said = f"{count(row.n_lost)} of {plural(row.n_counted, 'point')} lost"
+    if row.n_hidden:
+        said += f", and {count(row.n_hidden)} given that the second opinion takes away"
+    return f"{said}. {_largest(row, row.largest)}" if row.largest else f"{said}."
+
+
+def _largest(row: SystemBlame, found: Largest) -> str:
+    of = {share.component: share.n for share in row.shares}
+    first, second = (f"{name} ({count(of[name])})" for name in (found.first, found.second))
+    if found.verdict == "largest":
+        return f"Most are to be blamed on the {first}; next is the {second} (p = {p_value(found.p_holm)})."
+    return (
+        f"Whether more are to be blamed on the {first} or the {second} cannot be told from "
+        f"{plural(found.n, 'question')} (p = {p_value(found.p_holm)})."
+    )
+
+
+def worth(row: SystemBlame) -> str:
+    """Return what better retrieval could bring back, empty where nobody asked."""
+    if row.returned is None:
+        return ""
+    n, n_right = row.returned.n, row.returned.n_right
+    return (
+        f"With the right documents in hand {count(n_right)} of the {plural(n, 'lost point')} that were asked "
+        f"again {'comes' if n_right == 1 else 'come'} back."
+    )
+
+
+def share_told(share: Share) -> str:
+    """Return a share, or that it was not measured."""
+    if share.share is None:
+        return "not measured"
+    return f"{_percent(share.share.value)} %"
+
+
+def share_range(share: Share) -> str:
+    """Return the interval of a share in percent, and of how many questions it is one."""
+    estimate = share.share
+    if estimate is None:
+        return "no second opinion" if share.component == "judge" else "no questions"
+    if estimate.low is None or estimate.high is None:
+        return f"{with_level(estimate)}; of {count(estimate.n)}"
+    return f"{_percent(estimate.low)} to {_percent(estimate.high)} % of {count(estimate.n)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}" if 0 < share < 0.1 else f"{100 * share:.0f}"
+
+
+def left_out(row: SystemBlame) -> str:
+    """Return what was not counted, and why; empty where all was."""
+    if not row.left_out:
+        return ""
+    words: Mapping[str, str] = {str(status): said for status, said in STATUS_WORDS.items()}
+    reasons = ", ".join(f"{count(n)} {words.get(reason, reason)}" for reason, n in row.left_out.items())
+    return f"Left out: {plural(sum(row.left_out.values()), 'answer')} ({reasons})."
+
+
+def shown_shares(row: SystemBlame) -> list[Share]:
+    """Return the shares, the largest first; what nobody could assign only where there is some."""
+    shown = [share for share in row.shares if share.component != "cannot tell" or share.n]
+    return sorted(shown, key=lambda share: (share.component == "cannot tell", -_value(share)))
+
+
+def _value(share: Share) -> float:
+    return share.share.value if share.share else -1.0
+
+
+def notes(summary: BlameSummary) -> list[str]:
+    """Return all notes, those on one system with its name where there are several."""
+    several = len(summary.systems) > 1
+    return [
+        *summary.notes,
+        *(f"{row.system}: {note}" if several else note for row in summary.systems for note in row.notes),
+    ]

@@ -6,7 +6,6 @@ from ragstone.agreement import CorrectedMean, ReportCard
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary
-from ragstone.report.blame import BlameSummary
 from ragstone.report.certificate_words import bars
 from ragstone.report.compare_words import metric_name, systems_told
 from ragstone.report.dots import Dot, Dots, dot
@@ -91,17 +90,6 @@ def comparison_dots(comparison: Comparison) -> list[Dots]:
         dots.append(Dot(name=name, value=there.value / width, low=low, high=high, group=row.verdict))
     title = "Second run minus first, as a share of the scale"
     return [Dots(title=title, dots=dots, ends=(-0.1, 0.1))] if dots else []
-
-
-def blame_dots(summary: BlameSummary) -> list[Dots]:
-    """Return what share of the questions each component has to answer for, by system."""
-    dots = [
-        dot(share.component, share.share, row.system)
-        for row in summary.systems
-        for share in row.shares
-        if share.share
-    ]
-    return [Dots(title="Points lost, as a share of the questions", dots=dots)] if dots else []
 
 
 def certificate_dots(certificate: Certificate) -> list[Dots]:

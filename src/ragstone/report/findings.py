@@ -9,7 +9,7 @@ from ragstone.experiments import FoundAndRight
 from ragstone.experiments.shares import SystemBlame
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL
-from ragstone.report import blame_words
+from ragstone.report import blame
 from ragstone.report.blame import BlameSummary
 from ragstone.report.corrected import corrected_of
 from ragstone.report.run import SHOWN_RANKS
@@ -61,8 +61,8 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[Fi
 
     blamed: where the lost points went, if `ragstone blame` has said it.
     """
-    blame = _assigned(blamed) if blamed and blamed.systems else _blame(summary)
-    return [_right(summary), blame, _trust(summary)]
+    wrong = _assigned(blamed) if blamed and blamed.systems else _blame(summary)
+    return [_right(summary), wrong, _trust(summary)]
 
 
 def told(finding: Finding) -> list[str]:
@@ -163,20 +163,20 @@ def _assigned(blamed: BlameSummary) -> Finding:
     sentences = [
         f"{row.system}: {said}" if several else said
         for row in shown
-        for said in (blame_words.outcome(row), blame_words.worth(row))
+        for said in (blame.outcome(row), blame.worth(row))
         if said
     ]
     return Finding("What is to blame?", [_share_figure(row, several) for row in shown], sentences)
 
 
 def _share_figure(row: SystemBlame, several: bool) -> Figure:
-    most = blame_words.shown_shares(row)[0]
+    most = blame.shown_shares(row)[0]
     lost = row.n_lost + row.n_hidden
     label = f"of the lost points: {most.component}" if lost else "points lost"
     return Figure(
         label=f"{row.system}: {label}" if several else label,
         value=f"{count(most.n)} of {count(lost)}" if lost else "0",
-        interval=blame_words.share_range(most) if lost else "",
+        interval=blame.share_range(most) if lost else "",
         rests_on=plural(row.n_counted, "question"),
     )
 

@@ -8,14 +8,14 @@ import msgspec
 from ragstone.experiments.groups import GroupedMeans
 from ragstone.report import wording
 from ragstone.report.asked import Asked, read_asked
-from ragstone.report.blame_page import words_of_blame
+from ragstone.report.blame import blame_blocks
 from ragstone.report.card_page import style, words_of_cards
 from ragstone.report.certificate_page import render_section
 from ragstone.report.charts import Chart, agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.report.findings import findings, headlines
 from ragstone.report.joining import Blocks, embed_all, script_json
 from ragstone.report.prompts import Prompts
-from ragstone.report.render.html import asset, environment, policy, put_page, safe
+from ragstone.report.render.html import asset, environment, policy, put_page, render_blocks, safe
 from ragstone.report.run import Run, read_run
 from ragstone.report.summary import RunSummary
 from ragstone.report.vega import draw
@@ -65,13 +65,11 @@ def style_of(run: Run) -> str:
 
 def values_of(run: Run, charts: "Charts") -> dict[str, object]:
     """Return what run_numbers.html, run_questions.html and run_made.html show of a run; no row is in it."""
-    summary = run.summary
+    summary, causes = run.summary, [row for rows in run.causes.values() for row in rows]
     return {
         **words_of_cards(),
-        **words_of_blame(),
         "summary": summary,
-        "blamed": run.blamed,
-        "causes": [row for rows in run.causes.values() for row in rows],
+        "blamed": run.blamed and render_blocks(blame_blocks(run.blamed, causes)),
         "findings": findings(summary, run.blamed),
         "anchors": ANCHORS,
         "systems": list(dict.fromkeys(metric.system for metric in summary.metrics)),

@@ -1,17 +1,24 @@
 """Blame as the report and the terminal show it."""
 
-import io
-
 import msgspec
 import pytest
+from tests.report.surfaces import shown
 
 from ragstone.errors import DataError
 from ragstone.experiments.causes import Caused
 from ragstone.experiments.shares import Largest, Returned, Share, SystemBlame
 from ragstone.report import write_report
-from ragstone.report.blame import BlameSummary, digests, read_blame, read_causes
-from ragstone.report.blame_terminal import terminal_blame
-from ragstone.report.blame_words import outcome, share_range, share_told, worth
+from ragstone.report.blame import (
+    BlameSummary,
+    blame_document,
+    digests,
+    outcome,
+    read_blame,
+    read_causes,
+    share_range,
+    share_told,
+    worth,
+)
 from ragstone.report.findings import findings
 from ragstone.statistics import Estimate
 
@@ -141,16 +148,11 @@ def test_shares_are_in_percent_with_their_denominator():
 
 
 def test_the_terminal_shows_some_points_of_each_cause(blamed_run):
-    from rich.console import Console
-
-    console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(terminal_blame(read_blame(blamed_run), CAUSES))
-    said = console.export_text()
+    said = shown(blame_document(read_blame(blamed_run), CAUSES))
     assert "not retrieved (9 points)" in said
-    assert "and 11 more, in causes.jsonl and the report" in said
+    assert "and 11 more, in the report" in said
     assert "q<1>: Document" in said
-    console.print(terminal_blame(read_blame(blamed_run), ()))
-    said = " ".join(console.export_text().split())
+    said = " ".join(shown(blame_document(read_blame(blamed_run), ())).split())
     assert "Causes: not retrieved 9" in said  # a list of heads without points would say less
     assert "points)" not in said
 
