@@ -86,8 +86,11 @@ def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
         case _:
             raise mistake
     if "application/json" in request.headers.get("accept", ""):
-        return Response({"detail": words}, status_code=status)
-    return frame.page(request, "wrong.html", "This did not work", status=status, words=words)
+        answer: Response[Any] = Response({"detail": words}, status_code=status)
+    else:
+        answer = frame.page(request, "wrong.html", "This did not work", status=status, words=words)
+    answer.headers.update(getattr(mistake, "headers", None) or {})
+    return answer
 
 
 def _unfit(found: list[Any]) -> str:
