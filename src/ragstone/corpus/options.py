@@ -31,7 +31,7 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What reading one file may take: seconds of computing, three times as many by the clock, and bytes of
-    memory. What takes more is a bomb, or as good as one. passages: of PASSAGE characters, that it may give."""
+    memory. What takes more is a bomb, or as good as one. passages: that it may give, of PASSAGE letters."""
 
     cpu_s: int = 60
     n_bytes: int = 2_000_000_000
