@@ -258,6 +258,7 @@ version, and `--help` of every command says what stands here.
 | 3 | cannot tell: a gate was asked, and the rows do not decide |
 | 4 | done, but the budget or the deadline cut some calls off |
 | 5 | done, but some rows could not be scored (with `--strict` only) |
+| 143 | stopped by SIGTERM, as with Ctrl-C: finished rows are written, finished calls are in the ledger |
 """
 
 
