@@ -78,7 +78,7 @@ def expanded_level(level: float, n_clusters: int) -> float:
     n_clusters: at least 2. Resamples of n clusters vary too little, by sqrt((n - 1) / n), and the standard
     error is itself only estimated. So Student's quantile, made wider by that, is read in place of the normal
     one (the expanded interval of Hesterberg 2015, doi:10.1080/00031305.2015.1089789): for data without skew
-    that is Student's interval of the mean. In simulation (benchmarks/coverage.py) 10 clusters then
+    that is Student's interval of the mean. In simulation (benchmarks/interval_coverage.py) 10 clusters then
     hold 92 to 97 % in place of 87 to 92, 20 hold 93 to 95 % in place of 91 to 93; of 200 it changes little.
     """
     quantile = student_quantile(0.5 + level / 2, n_clusters - 1) * math.sqrt(n_clusters / (n_clusters - 1))

@@ -1,6 +1,6 @@
 """How often each interval that Ragstone shows holds the true value, in simulation: it should be 95 of 100.
 
-Run: python benchmarks/coverage.py [quick]
+Run: python benchmarks/interval_coverage.py [quick]
 
 A whole run takes some minutes on one core, `quick` some ten seconds. Each line is one way the data may be;
 columns are its size. A star marks what lies outside 95 ± 1.5, beyond what the number of simulations can tell.

@@ -1,0 +1,154 @@
+"""Figures that must not drift unseen: `python -m benchmarks.guard [--record]`, some 40 s.
+
+Each is a ratio of ours to a peer's, both measured in this run, so that a slow machine slows both: the least
+of RUNS that take turns. One beyond 1.5 times what guard.json has recorded fails, with exit code 1.
+"""
+
+import asyncio
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import aiohttp
+import bm25s
+import msgspec
+from benchmarks.door import LATENCY_S, judge_prompt, measure
+from tests.support.fake_openai import running
+
+from ragstone.llm.schema import encoded_schema, fill_nonce
+from ragstone.records import Answer
+from ragstone.retrieval.bm25 import rank_by_bm25
+from ragstone.tables import write_rows
+
+RECORDED = Path(__file__).with_suffix(".json")
+MOST = 1.5  # times what was recorded
+RUNS = 3
+CALLS, IN_FLIGHT = 1000, 64
+TEXTS, WORDS = 20_000, 100
+# What the peer of a start is: what `ragstone judge` cannot do without.
+LIBRARIES = "import aiohttp, msgspec, numpy"
+
+
+def children_cpu_s(command: list[str], folder: str, **environment: str) -> float:
+    """Return the CPU seconds of a command. Raises CalledProcessError."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        command, cwd=folder, env={**os.environ, **environment}, check=True, capture_output=True, timeout=60
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def cpu_s(work: Callable[[], object]) -> float:
+    """Return the CPU seconds of this process."""
+    before = time.process_time()
+    work()
+    return time.process_time() - before
+
+
+def started(base_url: str, folder: str) -> float:
+    """Return the CPU of `ragstone judge` of one row, and of its libraries alone."""
+    answer = Answer(question_id="q", system="s", question="Is it?", reference="It is.", answer="Yes.")
+    write_rows(Path(folder) / "one.jsonl", [answer], Answer)
+    judge = [sys.executable, "-m", "ragstone", "judge", "one.jsonl", "--judge", "correctness", "--force"]
+    where = {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "none", "PYTHONDONTWRITEBYTECODE": ""}
+    ours, bare = [], []
+    for _ in range(RUNS + 1):  # the first one writes what Python keeps of compiled modules
+        ours.append(children_cpu_s([*judge, "--model", "openai/fake", "--yes"], folder, **where))
+        bare.append(children_cpu_s([sys.executable, "-c", LIBRARIES], folder, **where))
+    return min(ours) / min(bare)
+
+
+async def bare_calls(base_url: str, first: int) -> None:
+    """Ask by aiohttp alone what the door asks, and decode the replies."""
+    left = iter(range(first, first + CALLS))
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=IN_FLIGHT)) as session:
+
+        async def work() -> None:
+            for number in left:
+                prompt = judge_prompt(number)
+                assert prompt.reply is not None
+                schema = msgspec.json.decode(fill_nonce(encoded_schema(prompt.reply, True), prompt.nonce))
+                form = {"name": "verdict", "strict": True, "schema": schema}
+                body = {
+                    "model": "fake",
+                    "messages": msgspec.to_builtins(prompt.messages),
+                    "max_tokens": prompt.max_tokens,
+                    "response_format": {"type": "json_schema", "json_schema": form},
+                }
+                async with session.post(f"{base_url}/chat/completions", json=body) as response:
+                    msgspec.json.decode(await response.read())
+
+        await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
+
+
+def called(base_url: str, folder: str) -> dict[str, float]:
+    """Return what calls cost: new ones and those in the ledger beside bare aiohttp, and wall beside ideal."""
+    new, again, walls, bare = [], [], [], []
+    for run in range(RUNS + 1):  # the first one warms both
+        first = run * 1_000_000
+        ledger = Path(folder) / "guard.sqlite"
+        bare.append(cpu_s(lambda first=first: asyncio.run(bare_calls(base_url, first))))  # type: ignore[misc]
+        made = asyncio.run(measure(base_url, ledger, first, CALLS, IN_FLIGHT))
+        kept = asyncio.run(measure(base_url, ledger, first, CALLS, IN_FLIGHT))
+        new.append(made.cpu_s)
+        again.append(kept.cpu_s)
+        walls.append(made.wall_s)
+    return {
+        "CPU of a call / of bare aiohttp": min(new[1:]) / min(bare[1:]),
+        "CPU of a row from the ledger / of a bare call": min(again[1:]) / min(bare[1:]),
+        f"wall of {CALLS:,} calls / ideal": min(walls[1:]) / (LATENCY_S * CALLS / IN_FLIGHT),
+    }
+
+
+def indexed() -> float:
+    """Return the CPU of an index of 20,000 texts beside that of bm25s, its tokeniser included."""
+    generator = random.Random(0)
+    words = [f"w{n}" for n in range(30_000)]
+    weights = [1 / n for n in range(1, len(words) + 1)]
+    texts = [" ".join(generator.choices(words, weights, k=WORDS)) for _ in range(TEXTS)]
+
+    def peer() -> None:
+        tokens = bm25s.tokenization.Tokenizer(stopwords=[]).tokenize(texts, show_progress=False)
+        bm25s.BM25(method="lucene", k1=1.2, b=0.75).index(tokens, show_progress=False)
+
+    ours, theirs = [], []
+    for _ in range(RUNS):
+        ours.append(cpu_s(lambda: rank_by_bm25(texts)))
+        theirs.append(cpu_s(peer))
+    return min(ours) / min(theirs)
+
+
+def main() -> None:
+    """Print the ratios beside those recorded, and exit with 1 where one has drifted."""
+    with running("--latency", str(LATENCY_S)) as base_url, tempfile.TemporaryDirectory() as folder:
+        figures = {
+            "start of `ragstone judge` / of its libraries": started(base_url, folder),
+            **called(base_url, folder),
+            "index of 20,000 texts / of bm25s": indexed(),
+        }
+    if "--record" in sys.argv:
+        RECORDED.write_text(
+            json.dumps({name: round(each, 3) for name, each in figures.items()}, indent=2) + "\n"
+        )
+    recorded = json.loads(RECORDED.read_text())
+    print(f"{'ratio':<50}{'now':>8}{'recorded':>10}{'most':>8}")
+    drifted = []
+    for name, figure in figures.items():
+        most = MOST * recorded[name]
+        print(f"{name:<50}{figure:8.3f}{recorded[name]:10.3f}{most:8.3f}")
+        if figure > most:
+            drifted.append(name)
+    if drifted:
+        sys.exit(f"drifted: {', '.join(drifted)}. Profile it; where the change is meant, record it: --record")
+
+
+if __name__ == "__main__":
+    main()
