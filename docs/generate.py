@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from types import UnionType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -20,8 +21,10 @@ from typer.models import OptionInfo
 import ragstone
 from ragstone import config, errors, records
 from ragstone.cli.app import app
-from ragstone.judging import Judge, judge_names, load_judge
-from ragstone.judging.judge import Criterion, Example, Member
+from ragstone.judging import judge_names, load_judge
+from ragstone.judging.fields import Example, Member
+from ragstone.judging.judge import EVERY_KEY, KINDS
+from ragstone.judging.rubric import Criterion
 from ragstone.tables.columns import ALIASES, columns_of, fields_of
 
 DOCS = Path(__file__).parent
@@ -82,6 +85,13 @@ def _keys(section: type[msgspec.Struct]) -> tuple[Heads, Rows, bool]:
         for field in msgspec.structs.fields(section)
     ]
     return ["key", "type", "default"], rows, True
+
+
+def _judge_keys() -> tuple[Heads, Rows, bool]:
+    """Return the keys of judges' files, with the default that each has where the kind has the key."""
+    rows = {row[0]: row for kind in KINDS.values() for row in _keys(kind)[1]}
+    rows["`kind`"] = ["`kind`", ", ".join(f"`{kind}`" for kind in KINDS), "required"]
+    return ["key", "type", "default"], [rows[f"`{key}`"] for key in EVERY_KEY], True
 
 
 def _default(field: msgspec.structs.FieldInfo) -> str:
@@ -152,7 +162,6 @@ SECTIONS = {
     **{field.name: field.type for field in msgspec.structs.fields(config.Settings)},
     "models": config.ModelSettings,
     "price_usd_per_million": config.Price,
-    "judge_file": Judge,
     "judge_file.criteria": Criterion,
     "judge_file.examples": Example,
     "judge_file.members": Member,
@@ -178,6 +187,7 @@ SECTIONS = {
 TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
     "columns": _columns,
     "judges": _judges,
+    "judge_file": _judge_keys,
     **{kind.__name__: lambda kind=kind: _fields(kind) for kind in ROWS},
     **{name: lambda kind=kind: _keys(kind) for name, kind in SECTIONS.items() if name != "root"},
 }
@@ -331,8 +341,18 @@ def _entry(name: str) -> str:
         return f"### {name}\n\n```text\n{tree.strip()}\n```\n"
     if inspect.isclass(value) and issubclass(value, Exception):
         return f"### {name}\n\n{told}\n"
+    if isinstance(value, UnionType):
+        members = "\n    | ".join(member.__name__ for member in get_args(value))
+        return f"### {name}\n\n```pyi\n{name} = (\n    {members}\n)\n```\n\n{_members(value)}\n"
     signature = _fields_as_code(value) if inspect.isclass(value) else _signature(value)
     return f"### {name}\n\n```pyi\n{signature}\n```\n\n{told}\n"
+
+
+def _members(union: UnionType) -> str:
+    """Return what the members of a union are, each after those whose keys it has too."""
+    kinds = dict.fromkeys(kind for member in get_args(union) for kind in reversed(member.__mro__[:-4]))
+    told = {kind.__name__: _readable(inspect.getdoc(kind) or "") for kind in kinds}
+    return "\n\n".join(f"**{name}**: {text}" for name, text in told.items())
 
 
 def _signature(function: Callable[..., object]) -> str:

@@ -1,6 +1,5 @@
 import json
 import re
-from typing import get_args
 
 import msgspec
 import pytest
@@ -8,9 +7,8 @@ from tests.support.command import ragstone
 from tests.support.scripts import always, say
 
 from ragstone.judging import judge_names, load_judge
-from ragstone.judging.judge import Kind
+from ragstone.judging.judge import KINDS
 
-KINDS = get_args(Kind)
 POLITE = """\
 name = "polite"
 version = 1

@@ -9,9 +9,11 @@ from ragstone.engine.forecasting import forecast_judging
 from ragstone.engine.session import open_session
 from ragstone.engine.sheet import judge_sheet
 from ragstone.errors import ConfigError, DataError, ModelError
-from ragstone.judging import Judge, load_judge
+from ragstone.judging import load_judge
 from ragstone.judging.combined import cascade
-from ragstone.judging.judge import Member
+from ragstone.judging.fields import Member
+from ragstone.judging.judge import KINDS
+from ragstone.judging.variant import load_members
 from ragstone.records import Answer, Usage
 from ragstone.tables import write_rows
 
@@ -22,15 +24,15 @@ ANSWERS = [
 
 
 def whole(kind, *members):
-    return Judge(
+    judge = KINDS[kind](
         name="whole",
         version=1,
-        kind=kind,
         inputs=["question", "answer"],
         scale=(0, 1),
         source="a test",
         members=list(members),
     )
+    return load_members(judge, "whole")
 
 
 STEPS = whole(

@@ -5,11 +5,11 @@ import pytest
 from tests.support.scripted_judge import Scripted
 
 from ragstone.judging import Means, judge_answer, judge_names, load_judge
-from ragstone.judging.checking.keys import ONE_CALL
 from ragstone.judging.examples import example_answer, example_reply
-from ragstone.judging.judge import Example
-from ragstone.judging.one_call import one_call_prompt, reply_fields, reply_type
+from ragstone.judging.fields import Example
+from ragstone.judging.one_call import OneCallJudge, one_call_prompt
 from ragstone.judging.render import gather_inputs
+from ragstone.judging.replies import reply_type
 from ragstone.llm.schema import validate
 from ragstone.records import Answer
 
@@ -63,7 +63,11 @@ def test_the_reply_of_an_example_has_the_form_of_a_real_one(name, expected, show
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in judge_names() if load_judge(name).examples and load_judge(name).kind in ONE_CALL],
+    [
+        name
+        for name in judge_names()
+        if isinstance(load_judge(name), OneCallJudge) and load_judge(name).examples
+    ],
 )
 @pytest.mark.parametrize("scale", ["", "0-1", "1-5", "0-100"])
 def test_shipped_examples_are_replies_that_would_be_accepted(name, scale):
@@ -71,8 +75,8 @@ def test_shipped_examples_are_replies_that_would_be_accepted(name, scale):
     if scale and judge.kind == "rubric":
         judge = load_judge(f"{name}@scale={scale}")
     for example in judge.examples:
-        reply = json.loads(example_reply(judge, example, "example-1"))
-        validate(reply, reply_type("R", reply_fields(judge)), "example-1")
+        reply = json.loads(example_reply(judge.reply_of(example.expected, example.reason), "example-1"))
+        validate(reply, reply_type("R", judge.reply_fields()), "example-1")
 
 
 def test_an_example_has_the_inputs_of_a_row():

@@ -2,13 +2,12 @@ import msgspec
 import pytest
 
 from ragstone.judging import judge_names, load_judge
-from ragstone.judging.checking.keys import ONE_CALL
-from ragstone.judging.one_call import finding_of, one_call_prompt, reply_fields
+from ragstone.judging.one_call import OneCallJudge, one_call_prompt
 from ragstone.judging.render import gather_inputs
 from ragstone.llm.schema import schema_of
 from ragstone.records import Answer, Context
 
-NAMES = [name for name in judge_names() if load_judge(name).kind in ONE_CALL]
+NAMES = [name for name in judge_names() if isinstance(load_judge(name), OneCallJudge)]
 ANSWER = Answer(
     question_id="q", question="When?", reference="early", answer="Early.", contexts=[Context(text="Early.")]
 )
@@ -21,7 +20,7 @@ def prompt_of(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_score_of_a_reply_has_its_reason_right_before_it(name):
-    names = [field.name for field in reply_fields(load_judge(name))]
+    names = [field.name for field in load_judge(name).reply_fields()]
     assert [field.endswith("reason") for field in names] == [True, False] * (len(names) // 2)
 
 
@@ -45,9 +44,9 @@ def test_a_judge_is_asked_at_its_temperature():
 
 def test_a_label_of_a_score_is_the_label_that_was_said():
     judge = msgspec.structs.replace(load_judge("answered"), labels={"yes": 1, "maybe": 1, "no": 0})
-    finding = finding_of(judge, {"reason": " x ", "label": "maybe"})
+    finding = judge.finding_of({"reason": " x ", "label": "maybe"})
     assert (finding.label, finding.score, finding.rationale) == ("maybe", 1, "x")
 
 
 def test_a_reason_of_nothing_is_none():
-    assert finding_of(load_judge("correctness"), {"reason": " ", "score": 5}).rationale is None
+    assert load_judge("correctness").finding_of({"reason": " ", "score": 5}).rationale is None

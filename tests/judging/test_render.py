@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.judging import judge_names, load_judge
-from ragstone.judging.checking.keys import ONE_CALL
-from ragstone.judging.one_call import one_call_prompt
+from ragstone.judging.one_call import OneCallJudge, one_call_prompt
 from ragstone.judging.render import gather_inputs
 from ragstone.records import Answer, Context
 
@@ -17,7 +16,7 @@ ANSWER = Answer(
     answer="Early.",
     contexts=[Context(text="Install sensors early."), Context(text="Water is scarce.")],
 )
-ASKING = [name for name in judge_names() if load_judge(name).kind in ONE_CALL]
+ASKING = [name for name in judge_names() if isinstance(load_judge(name), OneCallJudge)]
 VARIANTS = [
     "rubric@scale=0-1",
     "rubric@scale=0-10",

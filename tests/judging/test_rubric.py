@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.support.scripted_judge import Scripted
 
 from ragstone.judging import Means, judge_answer, load_judge, parse_judge
-from ragstone.judging.judge import Criterion
-from ragstone.judging.rubric import criteria_text, grade_texts
+from ragstone.judging.rubric import Criterion, criteria_text, grade_texts
 from ragstone.llm import CallFailed
 from ragstone.llm.schema import ReplyError
 from ragstone.records import Answer, Usage

@@ -7,7 +7,7 @@ import pytest
 from tests.support.scripted_judge import Scripted
 
 from ragstone.judging import Means, load_judge
-from ragstone.judging.judge import Example
+from ragstone.judging.fields import Example
 from ragstone.judging.together import can_join, joined, judge_together, together_prompt
 from ragstone.llm import CallFailed
 from ragstone.records import Answer, Usage

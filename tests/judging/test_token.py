@@ -8,7 +8,7 @@ import pytest
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Means, judge_answer, load_judge, parse_judge
 from ragstone.judging.render import gather_inputs
-from ragstone.judging.token import LEAST_MASS, options_of, probabilities, render_token_prompt
+from ragstone.judging.token import LEAST_MASS, probabilities, render_token_prompt
 from ragstone.llm import Reply
 from ragstone.llm.logprobs import Alternative, Token
 from ragstone.records import Answer, Context, Usage
@@ -193,16 +193,19 @@ def test_fewer_shots_show_fewer_examples():
 
 
 def test_the_options_are_letters_in_the_order_of_the_labels():
-    options = options_of(load_judge("question_type@token"))
+    options = load_judge("question_type@token").options()
     assert [(one.word, one.outcome) for one in options][:2] == [("A", "remember"), ("B", "understand")]
-    assert [one.word for one in options_of(GRADED)] == ["0", "1", "2"]
+    assert [one.word for one in GRADED.options()] == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
         ("rubric@token", "a rubric of one criterion"),
-        ("correctness@token", 'a percentage judge has no reply = "token"'),
+        (
+            "correctness@token",
+            "token means nothing for a judge of kind percentage: it is for rubric, classify or boolean",
+        ),
         ("relevance@token,samples=3,temperature=0.5", "leave out temperature and samples"),
     ],
 )
@@ -212,7 +215,8 @@ def test_a_judge_that_one_token_cannot_answer_is_refused(name, problem):
 
 
 def test_a_scale_of_two_digits_and_too_many_labels_are_refused():
-    from ragstone.judging.checking.problems import problem_of
+    def problem_of(judge):
+        return next(judge.problems())[1]
 
     assert "one-digit grades" in problem_of(msgspec.structs.replace(GRADED, scale=(0, 10)))
     many = {f"l{n}": 1.0 for n in range(21)}

@@ -4,9 +4,10 @@ import io
 
 import pytest
 
+from ragstone.judging.combined.cascade import CascadeJudge
 from ragstone.judging.combined.expected import CascadeFit, FitFigures
 from ragstone.judging.combined.savings import CascadeSavings, MemberWork
-from ragstone.judging.judge import Judge, Member
+from ragstone.judging.fields import Member
 from ragstone.records import Usage
 from ragstone.report.cascades import savings_line, terminal_fit
 from ragstone.statistics import Estimate
@@ -82,10 +83,9 @@ FIGURES = FitFigures(
 
 def fitted(**changes):
     given = {
-        "judge": Judge(
+        "judge": CascadeJudge(
             name="steps",
             version=1,
-            kind="cascade",
             inputs=["answer"],
             scale=(0, 1),
             source="a test",
@@ -152,7 +152,5 @@ def test_the_table_is_not_folded_with_all_three_columns():
 
 def test_a_judge_that_hands_nothing_on_is_told():
     members = [Member(judge="containment", cut=0.5, unsure=(0.5, 0.5)), Member(judge="correctness", cut=50)]
-    judge = Judge(
-        name="s", version=1, kind="cascade", inputs=["answer"], scale=(0, 1), source="t", members=members
-    )
+    judge = CascadeJudge(name="s", version=1, inputs=["answer"], scale=(0, 1), source="t", members=members)
     assert "containment says yes from 0.5 on and hands nothing on." in shown(fitted(judge=judge))

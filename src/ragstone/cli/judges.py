@@ -46,17 +46,19 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     """Show what a judge's file says, and what the model is sent for an example row."""
     from ragstone.engine.judge_testing import prompts_of
     from ragstone.judging import load_judge
+    from ragstone.judging.judge import every_key
+    from ragstone.judging.statements.statements import StatementsJudge
 
     judge = load_judge(name)
     prompts = prompts_of(judge)
     if json:
-        show_json({"judge": judge, "metrics": judge.metrics, "prompts": prompts})
+        show_json({"judge": every_key(judge), "metrics": judge.metrics, "prompts": prompts})
         return
     typer.echo("\n".join(_facts(judge)))
     _show_prompts(prompts)
     if judge.needs_model and not prompts:
         say(f"No prompt to show: {judge.name} decides every example row without asking its model.")
-    if judge.kind == "statements":
+    if isinstance(judge, StatementsJudge):
         say("What the second call is shown of the first one's reply is made up.")
 
 
@@ -99,7 +101,7 @@ def try_out(
     from ragstone.config import choose, load_settings
     from ragstone.engine.judge_testing import prompts_of, try_judge
     from ragstone.judging import load_judge
-    from ragstone.judging.combined.members import asks_default
+    from ragstone.judging.leaves import asks_default
     from ragstone.llm import parse_caps
     from ragstone.records import Answer
     from ragstone.tables import read_rows
@@ -134,14 +136,11 @@ judges.command("fit")(told_plainly(fit))
 
 def _starting_text(kind: str) -> str:
     """Return the starting file of a kind. Raises ConfigError for an unknown one."""
-    from typing import get_args
-
     from ragstone.errors import ConfigError, nearest
-    from ragstone.judging.judge import Kind as Kinds
+    from ragstone.judging.judge import KINDS
 
-    kinds = get_args(Kinds)
-    if kind not in kinds:
-        raise ConfigError(f"--kind {kind!r}. {nearest(kind, kinds)}")
+    if kind not in KINDS:
+        raise ConfigError(f"--kind {kind!r}. {nearest(kind, KINDS)}")
     place = resources.files("ragstone.cli") / "starter" / "judges" / f"{kind}.toml"
     return place.read_text(encoding="utf-8")
 
@@ -176,19 +175,24 @@ def _scale(judge: "Judge") -> str:
 
 def _facts(judge: "Judge") -> list[str]:
     """Return what the file says, a line for each fact."""
+    from ragstone.judging.judge import every_key
+
+    says = every_key(judge)
     facts = {
         "judge": f"{judge.name}, version {judge.version}",
         "kind": judge.kind,
         "metrics": ", ".join(judge.metrics),
         "reads": ", ".join(judge.inputs),
         "scale": _scale(judge),
-        "criteria": ", ".join(f"{one.name} (weight {one.weight:g})" for one in judge.criteria),
-        "labels": ", ".join(f"{label} = {score:g}" for label, score in (judge.labels or {}).items()),
-        "members": ", ".join(member.judge for member in judge.members),
-        "measure": judge.measure or "",
-        "prompts": ", ".join(judge.prompts),
-        "examples": f"{len(judge.shown)} shown of {len(judge.examples)}" if judge.examples else "",
-        "samples": f"{judge.samples} at temperature {judge.temperature or 0:g}" if judge.samples > 1 else "",
+        "criteria": ", ".join(f"{one['name']} (weight {one['weight']:g})" for one in says["criteria"]),
+        "labels": ", ".join(f"{label} = {score:g}" for label, score in (says["labels"] or {}).items()),
+        "members": ", ".join(member["judge"] for member in says["members"]),
+        "measure": says["measure"] or "",
+        "prompts": ", ".join(says["prompts"]),
+        "examples": f"{len(judge.shown)} shown of {len(says['examples'])}" if says["examples"] else "",
+        "samples": f"{says['samples']} at temperature {says['temperature'] or 0:g}"
+        if says["samples"] > 1
+        else "",
         "source": judge.source,
         "fitted": f"with {judge.fitted_with}" if judge.fitted_with else "",
     }

@@ -36,8 +36,11 @@ def fit(
     json: AsJson = False,
 ) -> None:
     """Fit a cascade: which scores of a cheap judge are sure enough, and which go to a dear one."""
+    import msgspec
+
     from ragstone.engine.cascade_file import check_cascade_file, write_cascade
     from ragstone.engine.fitting import fit_cascade
+    from ragstone.judging.judge import every_key
     from ragstone.records import Judgement, Label
     from ragstone.report.cascades import terminal_fit
     from ragstone.tables import read_rows
@@ -56,7 +59,7 @@ def fit(
     )
     write_cascade(fitted, output)
     if json:
-        show_json(fitted)
+        show_json(msgspec.to_builtins(fitted) | {"judge": every_key(fitted.judge)})
     else:
         show(terminal_fit(fitted))
     say(f"Cascade in {output}. Use it: ragstone judge SHEET --judge {output}")

@@ -12,7 +12,6 @@ from ragstone.engine.stages import judge_rows
 from ragstone.errors import RagstoneError
 from ragstone.experiments.answer_grid import plan_answerers
 from ragstone.experiments.answer_race import race_condition
-from ragstone.judging.combined import cascade
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import Answer
@@ -49,8 +48,8 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
                 ]
         if any(judge.needs_model for judge in given.judges):
             forecaster.assumptions[ASSUMPTION] = None
-        if any(judge.kind == "cascade" for judge in given.judges):
-            forecaster.assumptions[cascade.ASSUMPTION] = None
+        assumed = (judge.assumption for judge in given.judges if judge.assumption)
+        forecaster.assumptions |= dict.fromkeys(assumed)
         async for _row in judge_rows(lambda: answers, given.judges, session, len(answers)):
             pass
         forecaster.weight = 1.0

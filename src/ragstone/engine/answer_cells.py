@@ -69,14 +69,14 @@ def read_input(settings: Settings, grid: AnswerGrid) -> BenchInput:
             "the condition `none` and systems that bring their own passages do without."
         )
     judges = load_judges(map(settings.named, settings.judge.judges))
-    alone = [judge for judge in judges if judge.kind != "pairwise"]
+    alone = [judge for judge in judges if not judge.compares_two]
     if not alone:
         raise ConfigError("a bench of answerers needs judges: name some that judge one answer in [judge].")
     questions = list(islice(asked_questions(settings), settings.bench.answerers.limit))
     chosen_tags(
         questions, settings.bench.answerers.tags
     )  # a mistake in them is told before anything is asked
-    paired = [judge.name for judge in judges if judge.kind == "pairwise"]
+    paired = [judge.name for judge in judges if judge.compares_two]
     return BenchInput(questions=questions, judges=alone, paired=paired)
 
 

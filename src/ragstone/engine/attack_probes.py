@@ -78,7 +78,7 @@ async def probe_judge(
 
 def _why_not(name: str, judge: Judge) -> str | None:
     """Return why a probe cannot be made of this judge, None where it can."""
-    if (name == position.NAME) != (judge.kind == "pairwise"):
+    if (name == position.NAME) != (judge.compares_two):
         return (
             "is for judges that compare two answers (kind pairwise)"
             if name == position.NAME

@@ -29,7 +29,7 @@ from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.engine.stages import judge_rows, load_judges
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge
-from ragstone.judging.combined.members import model_name
+from ragstone.judging.leaves import model_name
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Status, count_statuses
@@ -86,7 +86,7 @@ def plan_attack(
             raise ConfigError(f"{name} = {number}: give 1 or more, or leave it out for all.")
     everything = families is None and probes is None
     found = load_families(families) if everything or families is not None else []
-    pairwise = [judge.name for judge in judges if judge.kind == "pairwise"]
+    pairwise = [judge.name for judge in judges if judge.compares_two]
     if pairwise and families is not None:
         raise ConfigError(
             f"judge {pairwise[0]!r} compares two answers, and attacks are tried on judges of one. "
@@ -204,7 +204,7 @@ async def _attack(
     """Attack one judge; `judged` gains its rows. every: whatever the plain verdict says, for a forecast."""
     rows = _rows(judge, plan)
     seed = session.settings.run.seed
-    single = judge.kind != "pairwise"
+    single = not judge.compares_two
     plain = await _judge(rows, judge, session, judged) if single else []
     targets = _targets(judge, rows, plain, plan.families, every) if single else []
     planted = plant(judge, plan.families, targets, plan.each)
@@ -242,7 +242,7 @@ async def _judge(rows: Sequence[Answer], judge: Judge, session: Session, judged:
 
 def _rows(judge: Judge, plan: AttackPlan) -> list[Answer]:
     """Return the plain rows. Raises DataError for a sheet that holds none."""
-    if plan.sheet is None and judge.kind == "pairwise":
+    if plan.sheet is None and judge.compares_two:
         return comparable_rows(plan.limit)
     if plan.sheet is None:
         rows = attackable_rows(judge, plan.limit)
@@ -290,7 +290,7 @@ def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: Att
     notes = []
     for one, judge in zip(attacked, judges, strict=True):
         notes += _untried(one)
-        if plan.families and judge.kind != "pairwise" and not judge.needs_model:
+        if plan.families and not judge.compares_two and not judge.needs_model:
             notes.append(
                 f"{one.judge} asks no model, so orders and claims mean nothing to it: what moves it is text "
                 "that its measure counts, such as the reference's own words (family leaked_reference)."

@@ -13,7 +13,7 @@ from ragstone.experiments.conditions import gold_contexts
 from ragstone.experiments.languages import relevant_documents
 from ragstone.experiments.points import Point, Points, is_right
 from ragstone.judging import Judge, load_judge
-from ragstone.judging.combined.members import model_name
+from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Context, Judgement, Question, references
 
 CLOSED_BOOK = (

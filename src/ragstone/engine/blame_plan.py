@@ -11,7 +11,8 @@ from ragstone.config.systems import RagSystem
 from ragstone.engine.manifest import FILE, digest_of
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.judging import Judge, MetricSummary, load_judge
-from ragstone.judging.combined.members import model_name
+from ragstone.judging.fields import JudgeFields
+from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
 from ragstone.report import RunSummary, headlines, read_summary
 from ragstone.retrieval import same_documents
@@ -245,7 +246,7 @@ def _again(of_run: Settings, settings: Settings) -> tuple[str | None, str]:
     return declared.model or model, declared.prompt or prompt
 
 
-def _check_judge(manifest: Mapping[str, Any], judge: Judge) -> None:
+def _check_judge(manifest: Mapping[str, Any], judge: JudgeFields) -> None:
     """Refuse a judge that is not any more what the run was judged by, though its version is the same."""
     made = manifest.get("judges", {}).get(judge.name)
     if made is not None and made["digest"] != digest_of(judge):

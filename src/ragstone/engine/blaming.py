@@ -18,7 +18,6 @@ from ragstone.experiments.shares import Returned, SystemBlame, share_out
 from ragstone.judging import document_clusters
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import NO_MODEL, Answer, Judgement
 from ragstone.report import write_markdown, write_report
 from ragstone.report.blame import BLAME, CAUSES, BlameSummary, digests
@@ -103,8 +102,8 @@ def forecast_blame(run: Path | str, settings: Settings) -> Forecast:
 
     async def at_most(session: Session, forecaster: Forecaster) -> None:
         forecaster.assumptions[AT_MOST] = None
-        if plan.support.kind == "statements":
-            forecaster.assumptions[ASSUMPTION] = None
+        if plan.support.assumption:
+            forecaster.assumptions[plan.support.assumption] = None
         await lay_blame(plan, session, everything=True)
 
     # What is asked depends on replies: only where the ledger has them all is it known.

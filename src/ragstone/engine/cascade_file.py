@@ -7,7 +7,7 @@ from pathlib import Path
 from ragstone.config.library import ENDING
 from ragstone.errors import ConfigError
 from ragstone.judging.combined.expected import CascadeFit
-from ragstone.judging.combined.members import FILE
+from ragstone.judging.variant import FILE
 from ragstone.tables.writing import check_place
 
 

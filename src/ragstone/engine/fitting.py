@@ -13,6 +13,7 @@ from ragstone.agreement.measured import JudgeId, by_judge
 from ragstone.agreement.pairing import Key, human_scores, pair
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge, judge_names, load_judge, question_digest
+from ragstone.judging.combined.cascade import CascadeJudge
 from ragstone.judging.combined.expected import (
     CascadeFit,
     Scored,
@@ -22,8 +23,9 @@ from ragstone.judging.combined.expected import (
     outcomes_of,
 )
 from ragstone.judging.combined.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
-from ragstone.judging.combined.members import asks_default, placed_name
-from ragstone.judging.judge import Member
+from ragstone.judging.fields import Member
+from ragstone.judging.leaves import asks_default
+from ragstone.judging.variant import placed_name
 from ragstone.records import NO_MODEL, Judgement, Label, Usage
 
 DEFAULT_AGREEMENT = 0.95
@@ -138,7 +140,7 @@ def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _Judg
         raise ConfigError(f"the file holds judgements by {given} with several models. Write {names}.")
     [(model, rows)] = found.items()
     named = model if asks_default(judge) and " + " not in model else None
-    member = Member(judge=placed_name(name if by else given), model=named)
+    member = Member(judge=placed_name(name if by else given), model=named, loaded=judge)
     return _Judged(judge, member, rows)
 
 
@@ -227,12 +229,11 @@ def _fit_or_tell(answers: Scored, first: _Judged, agreement: float) -> Threshold
 
 def _cascade(
     name: str, first: _Judged, second: _Judged, thresholds: Thresholds, questions: Sequence[str]
-) -> Judge:
+) -> CascadeJudge:
     inputs = dict.fromkeys([*first.judge.inputs, *second.judge.inputs])
-    return Judge(
+    return CascadeJudge(
         name=name,
         version=1,
-        kind="cascade",
         metric=second.judge.measures,
         inputs=list(inputs),
         scale=(0, 1),

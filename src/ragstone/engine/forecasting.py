@@ -13,7 +13,6 @@ from ragstone.engine.sheet import asked_questions, sheet_rows
 from ragstone.engine.stages import answer_rows, judge_rows, load_corpus, rank_questions
 from ragstone.engine.systems import asks_built_in, with_system
 from ragstone.judging import Judge
-from ragstone.judging.combined import cascade
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import Answer
@@ -140,10 +139,7 @@ async def _judge_sampled(
     answers: list[Answer], judges: Sequence[Judge], session: Session, forecaster: Forecaster
 ) -> None:
     asking = [judge for judge in judges if judge.needs_model]
-    if any(judge.kind == "statements" for judge in asking):
-        forecaster.assumptions[ASSUMPTION] = None
-    if any(judge.kind == "cascade" for judge in asking):
-        forecaster.assumptions[cascade.ASSUMPTION] = None
+    forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in asking if judge.assumption)
     async for _judgement in judge_rows(lambda: answers, asking, session, len(answers)):
         pass
 

@@ -8,7 +8,6 @@ from ragstone.engine.judge_bench import judge_cell, read_labelled
 from ragstone.engine.session import Session, forecast_of
 from ragstone.errors import RagstoneError
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.llm.madeup import ASSUMPTION
 
 SAMPLE = 500  # answers that are looked at in each cell; each stands for as many as were passed over
 
@@ -27,8 +26,8 @@ def forecast_judge_bench(settings: Settings) -> Forecast:
 
     async def work(session: Session, forecaster: Forecaster) -> None:
         forecaster.weight = len(answers) / len(sampled)
-        if any(grid.judges[cell.judge].kind == "statements" for cell in asking):
-            forecaster.assumptions[ASSUMPTION] = None
+        judges = [grid.judges[cell.judge] for cell in asking]
+        forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in judges if judge.assumption)
         for cell in asking:
             with contextlib.suppress(RagstoneError):
                 await judge_cell(cell, grid, sampled, session)

@@ -17,7 +17,8 @@ from ragstone.judging import (
     judge_answer,
     judge_together,
 )
-from ragstone.judging.pairwise import as_pair, judge_pair, pair_answers
+from ragstone.judging.one_call import OneCallJudge
+from ragstone.judging.pairwise import PairwiseJudge, as_pair, judge_pair, pair_answers
 from ragstone.records import Answer, Judgement
 
 Rows = Callable[[], Iterable[Answer]]
@@ -59,7 +60,7 @@ def plan_tasks(
         together = []
     tasks = [_together(together, answers, means, n_answers)] if together else []
     for judge in judges:
-        if judge.kind == "pairwise":
+        if isinstance(judge, PairwiseJudge):
             tasks.append(_pairs(judge, answers, means))
         elif judge not in together:
             tasks.append(_single(judge, answers, means, n_answers))
@@ -76,7 +77,9 @@ def _single(judge: Judge, answers: Rows, means: Means, n_answers: int | None) ->
     )
 
 
-def _together(judges: Sequence[Judge], answers: Rows, means: Means, n_answers: int | None) -> JudgeTask:
+def _together(
+    judges: Sequence[OneCallJudge], answers: Rows, means: Means, n_answers: int | None
+) -> JudgeTask:
     def fail(answer: Answer, error: str) -> list[Judgement]:
         named = joined(judges)
         return [row for judge in named for row in failed_judgements(judge, answer, means, "error", error)]
@@ -90,7 +93,7 @@ def _together(judges: Sequence[Judge], answers: Rows, means: Means, n_answers: i
     )
 
 
-def _pairs(judge: Judge, answers: Rows, means: Means) -> JudgeTask:
+def _pairs(judge: PairwiseJudge, answers: Rows, means: Means) -> JudgeTask:
     return JudgeTask(
         judge.name,
         lambda: pair_answers(answers()),
@@ -102,6 +105,6 @@ def _pairs(judge: Judge, answers: Rows, means: Means) -> JudgeTask:
 
 def count_planned(judges: Sequence[Judge], n_answers: int) -> int | None:
     """Return how many judgements there will be; None if a judge compares pairs, which nobody has counted."""
-    if any(judge.kind == "pairwise" for judge in judges):
+    if any(judge.compares_two for judge in judges):
         return None
     return n_answers * sum(len(judge.metrics) for judge in judges)

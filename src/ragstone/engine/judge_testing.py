@@ -15,11 +15,11 @@ from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ModelError
 from ragstone.judging import Judge, Means, judge_answer
-from ragstone.judging.checking.keys import ONE_CALL
-from ragstone.judging.combined.members import models_of
 from ragstone.judging.easy import ANSWERS, Expectation, easy_answer, easy_rows, is_met
-from ragstone.judging.examples import example_answer, expected_values
-from ragstone.judging.one_call import finding_of
+from ragstone.judging.examples import example_answer
+from ragstone.judging.fields import Example, JudgeFields
+from ragstone.judging.leaves import models_of
+from ragstone.judging.one_call import OneCallJudge
 from ragstone.llm import Caps, Prompt, Reply
 from ragstone.llm.madeup import made_up_reply
 from ragstone.llm.schema import schema_of
@@ -142,6 +142,9 @@ def try_judge(
 
 
 async def _examples(judge: Judge, means: Means, session: Session) -> list[Tried]:
+    if not isinstance(judge, OneCallJudge):
+        return []
+
     async def one(number: int) -> list[Judgement]:
         rest = [example for n, example in enumerate(judge.examples) if n != number]
         without = msgspec.structs.replace(judge, examples=rest)
@@ -151,16 +154,14 @@ async def _examples(judge: Judge, means: Means, session: Session) -> list[Tried]
     return [
         _tried(f"example {number + 1}", judge, row, expected.get(row.metric))
         for number, rows in enumerate(judged)
-        for expected in [_expected(judge, number)]
+        for expected in [_expected(judge, judge.examples[number])]
         for row in rows
     ]
 
 
-def _expected(judge: Judge, number: int) -> dict[str, str]:
+def _expected(judge: OneCallJudge, example: Example) -> dict[str, str]:
     """Return metric -> what an example expects."""
-    if judge.kind not in ONE_CALL:
-        return {}
-    finding = finding_of(judge, expected_values(judge, judge.examples[number]))
+    finding = judge.finding_of(judge.reply_of(example.expected, example.reason))
     parts = {part.metric: f"{part.score:g}" for part in finding.parts}
     return {judge.measures: _said(judge, finding.label, finding.score) or "", **parts}
 
@@ -203,10 +204,6 @@ def _tried(
     )
 
 
-def _said(judge: Judge, label: str | None, score: float | None) -> str | None:
+def _said(judge: JudgeFields, label: str | None, score: float | None) -> str | None:
     """Return what a judge says of a row, in the words of its kind; None if it gave no score."""
-    if score is None:
-        return None
-    if judge.kind == "boolean" and score in (0, 1):
-        return "true" if score else "false"
-    return label or f"{score:.4g}"
+    return None if score is None else judge.said(score, label)

@@ -11,7 +11,9 @@ from ragstone.config import Settings
 from ragstone.engine.systems import asks_built_in
 from ragstone.errors import DataError
 from ragstone.judging import Judge
-from ragstone.judging.combined.members import identities
+from ragstone.judging.fields import JudgeFields
+from ragstone.judging.judge import every_key
+from ragstone.judging.leaves import identities
 from ragstone.llm.keys import without_password
 from ragstone.systems import load_prompt
 from ragstone.systems.prompting import AnsweringPrompt
@@ -70,10 +72,10 @@ def write_manifest(
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
 
 
-def digest_of(given: AnsweringPrompt | Judge) -> str:
+def digest_of(given: AnsweringPrompt | JudgeFields) -> str:
     """Return what changes when an answering prompt or a judge does."""
-    if isinstance(given, Judge):  # as it was written before a temperature could be left to the model
-        given = msgspec.structs.replace(given, temperature=given.temperature or 0.0)
+    if isinstance(given, JudgeFields):  # as it was written before a temperature could be left to the model
+        return _digest(_encode(every_key(given) | {"temperature": given.temperature or 0.0}))
     return _digest(_encode(given))
 
 

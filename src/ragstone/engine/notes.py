@@ -9,8 +9,8 @@ from ragstone.agreement.corrected_mean import RANDOM_SAMPLE
 from ragstone.config import AgreeSection, RetrieveSection
 from ragstone.corpus import Duplicate, Skipped
 from ragstone.judging import Judge, MetricSummary
-from ragstone.judging.combined.members import identities
 from ragstone.judging.finding import lacks
+from ragstone.judging.leaves import identities
 from ragstone.records import NO_MODEL, Question, Ranking
 from ragstone.retrieval.filters import question_tags
 

@@ -15,7 +15,8 @@ from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.engine.spending import calls_of, state_of
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means
-from ragstone.judging.combined.members import asks_default, leaves, models_of
+from ragstone.judging.leaves import asks_default, leaves, models_of
+from ragstone.judging.similarity import EmbeddingJudge
 from ragstone.llm import AnyLedger, Ask, Budget, Caps, Door, Stream, load_secret, open_door, open_ledger
 from ragstone.llm.batch import Batches
 from ragstone.llm.forecast import Forecast, Forecaster
@@ -335,7 +336,9 @@ class Session:
         """
         model = model or self.settings.judge.model
         asking = [judge.name for judge in judges if asks_default(judge)]
-        embedding = any(leaf.kind == "embedding" for judge in judges for leaf, _model in leaves(judge))
+        embedding = any(
+            isinstance(leaf, EmbeddingJudge) for judge in judges for leaf, _model in leaves(judge)
+        )
         embed = Gathered(self.embedder(self.settings.retrieve.embedder)) if embedding else None
         self._members = sorted(set().union(*map(models_of, judges)))
         if not asking and not self._members:

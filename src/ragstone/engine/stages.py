@@ -28,6 +28,7 @@ from ragstone.engine.session import Session
 from ragstone.engine.systems import Asked, open_system, system_of
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, Means, load_judge
+from ragstone.judging.variant import load_members
 from ragstone.llm.overheard import Exchange
 from ragstone.records import Answer, Chunk, Context, Document, Judgement, Question, Ranking
 from ragstone.retrieval import build_search
@@ -344,7 +345,7 @@ def load_judges(names: Iterable[str | Path | Judge]) -> list[Judge]:
         raise ConfigError(f"judges: give a list, though of one: [{one!r}]")
     found: dict[str, Judge] = {}
     for name in names:
-        judge = name if isinstance(name, Judge) else load_judge(name)
+        judge = load_members(name, name.name) if isinstance(name, Judge) else load_judge(name)
         if found.setdefault(judge.name, judge) != judge:
             raise ConfigError(
                 f"two different judges are named {judge.name!r}, and their scores could not be told apart. "

@@ -12,6 +12,7 @@ from ragstone.engine.session import Session
 from ragstone.engine.stages import judge_rows
 from ragstone.errors import Stopped
 from ragstone.judging import Judge, Means
+from ragstone.judging.classify import ClassifyJudge
 from ragstone.llm import Caps
 from ragstone.monitor.judged import Due
 from ragstone.monitor.scored import Scored, best_of, scored_of
@@ -132,7 +133,7 @@ class _Work:
         """Make the labels known that a judge can give, once for each judge and model."""
         for _, one in kept:
             judge = self._judges.get(one.judge)
-            if judge and judge.labels and (one.judge, one.model) not in self._declared:
+            if isinstance(judge, ClassifyJudge) and (one.judge, one.model) not in self._declared:
                 self._declared.add((one.judge, one.model))
                 self._store.declare_labels(one, judge.labels, self._best)
 

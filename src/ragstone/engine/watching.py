@@ -259,8 +259,8 @@ def utc_today() -> datetime.date:
 def check_single(judges: Iterable[Judge]) -> None:
     """Refuse judges that a log has nothing for. Raises ConfigError."""
     for judge in judges:
-        lacking = "a second answer" if judge.kind == "pairwise" else "a reference"
-        if judge.kind == "pairwise" or "reference" in judge.inputs:
+        lacking = "a second answer" if judge.compares_two else "a reference"
+        if judge.compares_two or "reference" in judge.inputs:
             raise ConfigError(
                 f"judge {judge.name!r} needs {lacking}, which a log does not have. Choose others with "
                 "--judge, or as judges in the table [monitor] of ragstone.toml."

@@ -6,7 +6,9 @@ is what people's labels show (`ragstone agree`).
 
 from typing import Literal
 
-from ragstone.judging.judge import Judge
+from ragstone.judging.fields import JudgeFields
+from ragstone.judging.pairwise import PairwiseJudge
+from ragstone.judging.similarity import EmbeddingJudge
 from ragstone.records import Answer, Context, Judgement
 
 Expectation = Literal["high", "low"]
@@ -36,12 +38,12 @@ EXPECTED: dict[str, dict[str, Expectation]] = {
 }
 
 
-def easy_rows(judge: Judge) -> list[tuple[str, Answer, Expectation]]:
+def easy_rows(judge: JudgeFields) -> list[tuple[str, Answer, Expectation]]:
     """Return (what it is, the row, what is expected) for each row whose score the judge's metric makes known.
 
     None for the metrics of others, and for a similarity, of which no number is known to be high.
     """
-    if judge.kind in ("embedding", "pairwise"):
+    if isinstance(judge, EmbeddingJudge | PairwiseJudge):
         return []
     expected = EXPECTED.get(judge.measures, {})
     return [(name, easy_answer(name), expected[name]) for name in ANSWERS if name in expected]

@@ -8,13 +8,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from ragstone.judging.judge import Example, Judge
+from ragstone.judging.fields import Example, JudgeFields
 from ragstone.judging.render import gather_inputs
 from ragstone.llm import fence
 from ragstone.records import Answer, Context
-
-OUTCOME = {"percentage": "score", "boolean": "verdict", "classify": "label"}
-"""Kind -> the field of the reply that holds what an example expects; a rubric has one for each criterion."""
 
 
 def example_answer(example: Example, code: str = "example") -> Answer:
@@ -29,7 +26,7 @@ def example_answer(example: Example, code: str = "example") -> Answer:
     )
 
 
-def examples_text(judge: Judge, said: Callable[[Example, str], str]) -> str:
+def examples_text(judge: JudgeFields, said: Callable[[Example, str], str]) -> str:
     """Return the examples that the judge shows, each with its reply; empty if it shows none.
 
     said: gives the reply to an example, which has the code that its tags carry.
@@ -40,7 +37,7 @@ def examples_text(judge: Judge, said: Callable[[Example, str], str]) -> str:
     return "\n\n".join(["Examples, each with the right reply:", *shown])
 
 
-def _shown(judge: Judge, example: Example, code: str, said: Callable[[Example, str], str]) -> str:
+def _shown(judge: JudgeFields, example: Example, code: str, said: Callable[[Example, str], str]) -> str:
     inputs = gather_inputs(judge, example_answer(example, code))
     if isinstance(inputs, str):
         raise ValueError(f"judge {judge.name!r}: {code} has no {inputs}")
@@ -48,22 +45,9 @@ def _shown(judge: Judge, example: Example, code: str, said: Callable[[Example, s
     return "\n\n".join([*texts, f"Reply: {said(example, code)}"])
 
 
-def example_reply(judge: Judge, example: Example, code: str) -> str:
+def example_reply(values: Mapping[str, object], code: str) -> str:
     """Return the reply that an example should get, as JSON with the example's code in it."""
-    return msgspec.json.format(
-        msgspec.json.encode({"nonce": code, **expected_values(judge, example)}), indent=0
-    ).decode()
-
-
-def expected_values(judge: Judge, example: Example) -> dict[str, object]:
-    """Return the fields of the reply that an example should get, in their order."""
-    if judge.kind != "rubric":
-        return {"reason": example.reason, OUTCOME[judge.kind]: _whole(example.expected)}
-    values: dict[str, object] = {}
-    for criterion in judge.criteria:
-        values[f"{criterion.name}_reason"] = of_criterion(example.reason, criterion.name)
-        values[f"{criterion.name}_score"] = _whole(of_criterion(example.expected, criterion.name))
-    return values
+    return msgspec.json.format(msgspec.json.encode({"nonce": code, **values}), indent=0).decode()
 
 
 def of_criterion(given: object, name: str) -> object:
@@ -71,6 +55,6 @@ def of_criterion(given: object, name: str) -> object:
     return given.get(name) if isinstance(given, Mapping) else given
 
 
-def _whole(expected: object) -> object:
+def whole(expected: object) -> object:
     """Return a score as the reply has it, a whole number; a label or a verdict as it is."""
     return int(expected) if isinstance(expected, float) else expected

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from ragstone.embedding import EmbedSoon
-from ragstone.judging.judge import Judge
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import NO_MODEL, Answer, Metadata, Status, Usage, Verdict
 
@@ -65,18 +64,24 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING_TO_COMPARE = "the question is marked unanswerable: there is no reference to compare words with"
 
 
+def not_applicable(why: str) -> Finding:
+    """Return the finding on a row to which a judge does not apply, and for which nobody was asked."""
+    return Finding(score=None, status="not_applicable", rationale=why)
+
+
 def lacks(name: str) -> str:
     """Return what is said of a row that lacks an input of its judge."""
     return f"the row has no {name}"
 
 
-FindingOf = Callable[[Judge, Answer, dict[str, str], Means], Awaitable[Finding]]
+FindingOf = Callable[[Answer, dict[str, str], Means], Awaitable[Finding]]
+"""Comes to the finding on an answer; see JudgeFields.find."""
 
 
-async def ask_model(judge: Judge, means: Means, prompt: Prompt) -> Reply:
-    """Return the model's reply. Raises CallFailed; ValueError if no model was given."""
+async def ask_model(judge: str, means: Means, prompt: Prompt) -> Reply:
+    """Return the model's reply. judge: its name. Raises CallFailed; ValueError if no model was given."""
     if means.ask is None:
-        raise ValueError(f"judge {judge.name!r} asks a model: give one, e.g. --model openai/gpt-4o-mini")
+        raise ValueError(f"judge {judge!r} asks a model: give one, e.g. --model openai/gpt-4o-mini")
     return await means.ask(prompt)
 
 

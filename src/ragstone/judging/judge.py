@@ -1,163 +1,62 @@
-"""A judge is a file: name, version, kind, inputs, scale, prompt. This module reads it."""
+"""A judge is a file: name, version, kind, inputs, scale, and the keys of its kind. This module reads it."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, get_args
 
 import msgspec
 
-from ragstone.config import Section, Temperature, convert_section, library_names, parse_toml, read_named
+from ragstone.config import convert_section, library_names, parse_toml, read_named
 from ragstone.config.loading import line_of
-from ragstone.errors import ConfigError
-from ragstone.judging.checking.problems import key_and_problem
+from ragstone.errors import ConfigError, nearest
+from ragstone.judging.boolean import BooleanJudge
+from ragstone.judging.classify import ClassifyJudge
+from ragstone.judging.combined.cascade import CascadeJudge
+from ragstone.judging.combined.jury import JuryJudge
+from ragstone.judging.combined.members import CombinedJudge
+from ragstone.judging.fields import JudgeFields
+from ragstone.judging.lexical import LexicalJudge
+from ragstone.judging.pairwise import PairwiseJudge
+from ragstone.judging.percentage import PercentageJudge
+from ragstone.judging.rubric import RubricJudge
+from ragstone.judging.similarity import EmbeddingJudge
+from ragstone.judging.statements.statements import StatementsJudge
 
-Kind = Literal[
-    "rubric",
-    "statements",
-    "percentage",
-    "classify",
-    "boolean",
-    "pairwise",
-    "lexical",
-    "embedding",
-    "jury",
-    "cascade",
-]
-Input = Literal["question", "reference", "answer", "contexts"]
-WITHOUT_MODEL = ("lexical", "embedding")
-CLAIM_PARTS = ("claim_precision", "claim_recall")
-Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
-Share = Annotated[float, msgspec.Meta(gt=0)]
+Judge = (
+    RubricJudge
+    | StatementsJudge
+    | PercentageJudge
+    | ClassifyJudge
+    | BooleanJudge
+    | PairwiseJudge
+    | LexicalJudge
+    | EmbeddingJudge
+    | JuryJudge
+    | CascadeJudge
+)
+"""A judge as its file gives it: a type for each kind. Unknown keys are an error."""
 
+KINDS: dict[str, type[JudgeFields]] = {kind.__struct_config__.tag: kind for kind in get_args(Judge)}
 
-class Criterion(Section, frozen=True, kw_only=True):
-    """One criterion of a rubric, scored by itself.
-
-    grades: what each grade means, from the lowest to the highest, evenly spaced over the scale. weight: its
-    part of the composite; only the ratio of the weights counts.
-    """
-
-    name: Name
-    description: str
-    grades: Annotated[list[str], msgspec.Meta(min_length=2)]
-    weight: Share = 1.0
-
-
-class Example(Section, frozen=True, kw_only=True):
-    """A row with the reply that it should get, shown to the model before the row to judge.
-
-    expected: a score, true or false, a label, or for a rubric the score of each criterion. reason: what the
-    reply gives as its reason, for a rubric of each criterion.
-    """
-
-    expected: bool | int | float | str | dict[str, float]
-    reason: str | dict[str, str]
-    question: str | None = None
-    reference: str | list[str] | None = None
-    answer: str | None = None
-    contexts: list[str] | None = None
-
-
-class Member(Section, frozen=True, kw_only=True):
-    """A judge within a jury or a cascade, and the model that it asks (default: the model of the whole).
-
-    cut: the score from which on it says yes (1), below no (0). unsure: in a cascade, scores from the first to
-    the second, both included, are handed on to the next judge.
-    """
-
-    judge: str
-    model: str | None = None
-    cut: float | None = None
-    unsure: tuple[float, float] | None = None
-
-
-class Judge(Section, frozen=True, kw_only=True):
-    """A judge as its file gives it. Unknown keys are an error.
-
-    metric: what it measures, so that judges of one thing stand beside each other (default: its name).
-    inputs: what it reads of a row; a row that lacks one is `not_applicable`. scale: the lowest and the
-    highest score. best: which end of it is the good one. prompt: what the model is told; `{name}` stands
-    for an input, whose text follows at the end, fenced. prompts: other wordings of it by name, see
-    variant.py. verify: the second prompt of kind `statements`. labels: label -> score, for `classify`.
-    criteria and aggregate: for `rubric`; the score is the weighted mean of the criteria, or that mean
-    rounded to the nearest whole number, halves up. examples and shots: rows with the right reply, and how
-    many of them the model is shown (default: all). members: for `jury` and `cascade`. combine: for
-    `jury`. measure and separator: for `lexical`, see lexical.py. temperature, samples: how it is asked
-    (default: at the temperature of the model's settings, else at 0); the score of several samples is their
-    mean. reply: `token` reads the score from the probabilities of a single token. tuned_on: digests of the
-    questions that prompt or thresholds were fitted on (see tuned.py). fitted_with: the model that
-    thresholds were fitted with; see was_fitted_with.
-    """
-
-    name: Name
-    version: Annotated[int, msgspec.Meta(ge=1)]
-    kind: Kind
-    inputs: list[Input]
-    scale: tuple[float, float]
-    source: str
-    best: Literal["highest", "lowest"] = "highest"
-    metric: Name | None = None
-    prompt: str | None = None
-    prompts: dict[Name, str] = {}
-    verify: str | None = None
-    labels: dict[str, float] | None = None
-    criteria: list[Criterion] = []
-    aggregate: Literal["mean", "rounded_mean"] = "mean"
-    examples: list[Example] = []
-    shots: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    members: list[Member] = []
-    combine: Literal["mean", "median", "majority"] = "mean"
-    measure: str | None = None
-    separator: str | None = None
-    reply: Literal["reasoned", "token"] = "reasoned"
-    temperature: Temperature | None = None
-    samples: Annotated[int, msgspec.Meta(ge=1)] = 1
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 512
-    tuned_on: list[str] = []
-    fitted_with: str | None = None
-
-    @property
-    def needs_model(self) -> bool:
-        """Whether a language model is asked, by itself or by a member."""
-        if self.members:
-            from ragstone.judging.combined.members import members_of  # which reads judges
-
-            return any(inner.needs_model for inner, _member in members_of(self))
-        return self.kind not in WITHOUT_MODEL
-
-    def was_fitted_with(self, model: str) -> bool:
-        """Return whether its thresholds were fitted with this model, or it says of none; case is ignored."""
-        return self.fitted_with is None or self.fitted_with.casefold() in model.casefold()
-
-    @property
-    def measures(self) -> str:
-        """The metric of its score."""
-        return self.metric or self.name
-
-    @property
-    def shown(self) -> list[Example]:
-        """The examples that the model is shown."""
-        return self.examples if self.shots is None else self.examples[: self.shots]
-
-    @property
-    def checks_claims(self) -> bool:
-        """Whether it takes apart answer and reference, and checks each against the other."""
-        return self.kind == "statements" and "contexts" not in self.inputs
-
-    @property
-    def checks_contexts(self) -> bool:
-        """Whether it gives a verdict on each context, and not on statements of a text."""
-        return self.kind == "statements" and not {"answer", "reference"}.intersection(self.inputs)
-
-    @property
-    def metrics(self) -> list[str]:
-        """The metrics of its judgements of one answer, in their order: its score's, then those of its parts.
-
-        Parts are the criteria of a rubric, and both directions of a judge of claims.
-        """
-        if self.checks_claims:
-            return [self.measures, *CLAIM_PARTS]
-        parts = [criterion.name for criterion in self.criteria] if len(self.criteria) > 1 else []
-        return [self.measures, *parts]
+# Keys of judges' files, with the value of each where the kind has no such key. The digests of judges in
+# manifests and logs are made of all of them, in this order: it stays as it is.
+EVERY_KEY: dict[str, object] = {
+    **dict.fromkeys(("name", "version", "kind", "inputs", "scale", "source", "best", "metric", "prompt")),
+    "prompts": {},
+    **dict.fromkeys(("verify", "labels")),
+    "criteria": [],
+    "aggregate": "mean",
+    "examples": [],
+    "shots": None,
+    "members": [],
+    "combine": "mean",
+    **dict.fromkeys(("measure", "separator")),
+    "reply": "reasoned",
+    "temperature": None,
+    "samples": 1,
+    "max_tokens": 512,
+    "tuned_on": [],
+    "fitted_with": None,
+}
 
 
 def judge_names() -> list[str]:
@@ -165,28 +64,31 @@ def judge_names() -> list[str]:
     return library_names("ragstone.judging", "library")
 
 
-def read_judge(name: str | Path) -> Judge:
-    """Return a judge as its file gives it, by its name or by the path of a file of one's own.
-
-    Raises ConfigError naming the nearest names, or file, line and fix.
-    """
-    return parse_judge(*read_named(name, "judge", "ragstone.judging", "library"))
-
-
 def parse_judge(text: str, file: Path) -> Judge:
-    """Return the judge that a TOML text describes; `file` is named in errors. Raises ConfigError."""
+    """Return the judge that a TOML text describes, its members not loaded; `file` is named in errors.
+
+    Raises ConfigError naming file, line and fix.
+    """
     tables = parse_toml(text, file)
-    judge = _placed(convert_section(tables, Judge, file, text), file)
-    found = key_and_problem(judge)
-    if found:
+    for key in tables:
+        if "kind" not in tables and key not in EVERY_KEY:  # perhaps a slip in `kind` itself
+            raise ConfigError(
+                f"{file}:{line_of(text, [key])}: unknown key {key!r}. {nearest(key, EVERY_KEY)}"
+            )
+        if idle := idle_key(tables.get("kind"), key):
+            raise ConfigError(f"{file}:{line_of(text, [key])}: {idle}")
+    judge: Judge = convert_section(tables, Judge, file, text)  # type: ignore[arg-type] # a union is no type
+    if found := next(judge.problems(), None):
         key, problem = found
         line = f":{line_of(text, [key])}" if key in tables else ""
         raise ConfigError(f"{file}{line}: {problem}")
-    return judge
+    return _placed(judge, file)
 
 
 def _placed(judge: Judge, file: Path) -> Judge:
     """Return the judge with the files of its members found from its own."""
+    if not isinstance(judge, CombinedJudge):
+        return judge
     folder = file.expanduser().absolute().parent
     members = [
         msgspec.structs.replace(member, judge=str(folder / Path(member.judge).expanduser()))
@@ -195,3 +97,33 @@ def _placed(judge: Judge, file: Path) -> Judge:
         for member in judge.members
     ]
     return msgspec.structs.replace(judge, members=members)
+
+
+def read_judge(name: str | Path) -> Judge:
+    """Return a judge as its file gives it, by its name or by the path of a file of one's own.
+
+    Its members are not loaded: see load_judge. Raises ConfigError naming the nearest names, or file, line
+    and fix.
+    """
+    return parse_judge(*read_named(name, "judge", "ragstone.judging", "library"))
+
+
+def idle_key(kind: object, key: str, named: str = "") -> str | None:
+    """Return why a key means nothing for a kind though others have it, with the fix; or None.
+
+    named: what the key is called there, by default its own name.
+    """
+    own = KINDS.get(str(kind))
+    others = [tag for tag, other in KINDS.items() if key in other.__struct_fields__]
+    if own is None or key in own.__struct_fields__ or not others:
+        return None
+    these = " or ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
+    why = f"{named or key} means nothing for a judge of kind {kind}: it is for {these}. Take it out."
+    return own.not_mine.get(key, why)
+
+
+def every_key(judge: JudgeFields) -> dict[str, Any]:
+    """Return what a judge's file says as plain values, with all keys that judges of other kinds have."""
+    members = [msgspec.structs.replace(member, loaded=msgspec.UNSET) for member in judge.members]
+    judge = msgspec.structs.replace(judge, members=members) if members else judge
+    return {**EVERY_KEY, **msgspec.to_builtins(judge)}

@@ -1,9 +1,8 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
-from ragstone.judging.combined.members import model_name
+from ragstone.judging.fields import JudgeFields
 from ragstone.judging.finding import Finding, FindingOf, Means, Part, lacks, renewing
-from ragstone.judging.judge import Judge
-from ragstone.judging.kinds import find
+from ragstone.judging.leaves import model_name
 from ragstone.judging.render import gather_inputs
 from ragstone.judging.tuned import TUNED, is_tuned_on
 from ragstone.llm import DEADLINE, CallFailed
@@ -13,17 +12,17 @@ from ragstone.records import Answer, Judgement, Metadata, Status
 CUT_OFF: dict[str, Status] = {"over_budget:": "over_budget", f"timeout: {DEADLINE}": "timeout"}
 
 
-async def judge_answer(judge: Judge, answer: Answer, means: Means) -> list[Judgement]:
+async def judge_answer(judge: JudgeFields, answer: Answer, means: Means) -> list[Judgement]:
     """Return the judgements of one answer, one for each of the judge's metrics, the score's first.
 
     Their status says what became of it; a failure is never a score. A row in which the system failed is
     `app_error` (`over_budget` or `timeout` where the budget or the deadline of the run kept it from being
     asked); one that lacks an input is `not_applicable`.
     """
-    return await judge_by(find, judge, answer, means)
+    return await judge_by(judge.find, judge, answer, means)
 
 
-async def judge_by(way: FindingOf, judge: Judge, answer: Answer, means: Means) -> list[Judgement]:
+async def judge_by(way: FindingOf, judge: JudgeFields, answer: Answer, means: Means) -> list[Judgement]:
     """Return the judgements of one answer as judge_answer does. way: comes to the finding on its inputs."""
     if answer.error is not None:
         cut_off = [status for start, status in CUT_OFF.items() if answer.error.startswith(start)]
@@ -35,12 +34,12 @@ async def judge_by(way: FindingOf, judge: Judge, answer: Answer, means: Means) -
         return judgements_of(judge, answer, means, missing)
     try:
         try:
-            finding = await way(judge, answer, inputs, means)
+            finding = await way(answer, inputs, means)
         except CallFailed as failure:
             if not failure.kept:
                 raise
             # Replies of an earlier command that make no finding are asked for anew.
-            finding = await way(judge, answer, inputs, renewing(means))
+            finding = await way(answer, inputs, renewing(means))
     except CallFailed as failure:
         failed = Finding(
             score=None,
@@ -53,14 +52,14 @@ async def judge_by(way: FindingOf, judge: Judge, answer: Answer, means: Means) -
 
 
 def failed_judgements(
-    judge: Judge, answer: Answer, means: Means, status: Status, error: str
+    judge: JudgeFields, answer: Answer, means: Means, status: Status, error: str
 ) -> list[Judgement]:
     """Return the judgements of a row that an unforeseen error kept from being judged."""
     return judgements_of(judge, answer, means, Finding(score=None, status=status), error=error)
 
 
 def judgements_of(
-    judge: Judge, answer: Answer, means: Means, finding: Finding, *, error: str | None = None
+    judge: JudgeFields, answer: Answer, means: Means, finding: Finding, *, error: str | None = None
 ) -> list[Judgement]:
     """Return the rows of a finding, one for each of the judge's metrics.
 

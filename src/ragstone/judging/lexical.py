@@ -3,10 +3,15 @@
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
 
+from ragstone.errors import nearest
+from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
+from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, Means, not_applicable
 from ragstone.judging.language import language_match
 from ragstone.judging.refusal import no_refusal
+from ragstone.records import Answer, references
 from ragstone.retrieval import tokenize
 
 ARTICLES = frozenset({"a", "an", "the"})
@@ -130,6 +135,43 @@ BESIDE_QUESTION: dict[str, Callable[[str, str, str], float]] = {"coverage": cove
 OF_ANSWER: dict[str, Callable[[str], float]] = {"no_refusal": no_refusal}
 OF_QUESTION: dict[str, Callable[[str, str], float | None]] = {"language_match": language_match}
 KNOWN = (*MEASURES, *BESIDE_QUESTION, *OF_ANSWER, *OF_QUESTION)
+
+
+class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
+    """A judge that compares words and asks no model.
+
+    measure: one of those above. separator: what parts alternatives within one reference, see alternatives.
+    """
+
+    measure: str
+    separator: str | None = None
+
+    fixed_scale: ClassVar[Scale | None] = ZERO_TO_ONE
+    asks_model: ClassVar[bool] = False
+
+    def _own_problems(self) -> Iterator[tuple[str, str]]:
+        if self.measure not in KNOWN:
+            yield "measure", f"measure = {self.measure!r}. {nearest(self.measure, KNOWN)}"
+
+    async def find(self, answer: Answer, inputs: dict[str, str], _means: Means) -> Finding:
+        """Return the measure of the answer: against its best reference, its contexts or its question."""
+        name = self.measure
+        if name in OF_ANSWER:
+            return Finding(score=OF_ANSWER[name](answer.answer))
+        if name in OF_QUESTION:
+            found = OF_QUESTION[name](answer.answer, inputs["question"])
+            if found is None:
+                return not_applicable("the answer is too short to tell")
+            return Finding(score=found)
+        if "contexts" in inputs:
+            return Finding(score=MEASURES[name](answer.answer, inputs["contexts"]))
+        given = alternatives(references(answer), self.separator)
+        if not given:
+            return not_applicable(NOTHING_TO_COMPARE)
+        if name in BESIDE_QUESTION:
+            beside = inputs["question"]
+            return Finding(score=max(BESIDE_QUESTION[name](answer.answer, text, beside) for text in given))
+        return Finding(score=max(MEASURES[name](answer.answer, text) for text in given))
 
 
 def _f_score(common: int, n_found: int, n_wanted: int, beta: float) -> float:

@@ -1,74 +1,145 @@
-"""The kinds that ask a model in one call: rubric, percentage, boolean, classify. What their reply holds."""
+"""The kinds that ask a model in one call: what they have in common. What else they are: a module each."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from ragstone.judging.examples import example_reply, examples_text
+from ragstone.judging.examples import example_reply, examples_text, whole
+from ragstone.judging.fields import Example, PromptedJudge
 from ragstone.judging.finding import Finding, Means, ask_model
-from ragstone.judging.judge import Judge
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import REASON, Field, reply_form, reply_type
-from ragstone.judging.rubric import criteria_text, rubric_fields, rubric_finding
 from ragstone.llm import Prompt
 from ragstone.records import Answer
 
-PERCENTAGE = Annotated[int, msgspec.Meta(ge=0, le=100)]
+
+class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
+    """The keys of the kinds that ask a model in one call.
+
+    examples and shots: rows with the right reply, and how many of them the model is shown (default: all).
+    """
+
+    examples: list[Example] = []
+    shots: Annotated[int, msgspec.Meta(ge=0)] | None = None
+
+    # The field of the reply that holds the verdict, its type, and what it is to hold; how long the reason is.
+    outcome: ClassVar[str] = "score"
+    reason_words: ClassVar[str] = "one sentence"
+
+    @property
+    def shown(self) -> Sequence[Example]:
+        """The examples that the model is shown."""
+        return self.examples if self.shots is None else self.examples[: self.shots]
+
+    def can_join(self) -> bool:
+        """Return whether it can be asked in one call with others: once, at the usual temperature, 0."""
+        return self.samples == 1 and not self.temperature
+
+    def told(self) -> str:
+        """Return what the model is told: the prompt, and whatever else of the file belongs to it."""
+        return self.prompt.strip()
+
+    def reply_fields(self) -> list[Field]:
+        """Return the fields of the reply after the nonce, in their order; a reason before each score."""
+        return [Field("reason", REASON, self.reason_words), self._outcome_field()]
+
+    def _outcome_field(self) -> Field:
+        """Return the field of the reply that holds the verdict."""
+        raise NotImplementedError(f"a judge of kind {self.kind} does not say what its reply holds")
+
+    def finding_of(self, values: Mapping[str, Any]) -> Finding:
+        """Return the finding that the fields of a reply make, without tokens and cost."""
+        return Finding(score=float(values[self.outcome]), rationale=values["reason"].strip() or None)
+
+    def reply_of(self, expected: object, reason: object) -> dict[str, object]:
+        """Return the fields of a reply with this verdict, in their order."""
+        return {"reason": reason, self.outcome: whole(expected)}
+
+    def verdict(self, score: bool | int | float | str, reason: str) -> tuple[str, dict[str, object]]:
+        """Return the field of the reply that holds the score, and a whole reply with this score."""
+        return self.outcome, self.reply_of(score, reason)
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong, as JudgeFields does."""
+        yield from super().problems()
+        if self.shots is not None and self.shots > len(self.examples):
+            held = len(self.examples)
+            yield (
+                "shots",
+                f"shots = {self.shots}, but there {'is' if held == 1 else 'are'} {held or 'no'} "
+                "[[examples]]. Add examples, or show fewer.",
+            )
+        for number, example in enumerate(self.examples, 1):
+            problem = (
+                self._problem_of_texts(example)
+                or self._problem_of_expected(example.expected)
+                or self._problem_of_reason(example.reason)
+            )
+            if problem:
+                yield "examples", f"example {number}: {problem}"
+
+    def _problem_of_texts(self, example: Example) -> str | None:
+        """Return which input an example lacks, or has too many, or None. An answer may be empty."""
+        for name in ("question", "reference", "answer", "contexts"):
+            text = getattr(example, name)
+            missing = text is None or (name in ("question", "reference") and not text)
+            if name in self.inputs and missing:
+                return f"it has no {name}, which the judge reads. Add it."
+            if name not in self.inputs and text is not None:
+                return f"it has a {name}, which the judge does not read. Take it out, or add it to inputs."
+        return None
+
+    def _problem_of_expected(self, expected: object) -> str | None:
+        """Return what is wrong with the verdict that an example expects, or None."""
+        return self._problem_of_score(expected)
+
+    def _problem_of_score(self, score: object, criterion: str = "") -> str | None:
+        """Return why a score is none that a reply could hold, or None."""
+        low, high = self.scale
+        named = f"expected.{criterion}" if criterion else "expected"
+        is_whole = (
+            isinstance(score, int | float) and not isinstance(score, bool) and float(score).is_integer()
+        )
+        if not is_whole or not low <= float(str(score)) <= high:
+            return f"{named} = {as_toml(score)}: write a whole number from {low:g} to {high:g}."
+        return None
+
+    def _problem_of_reason(self, reason: object) -> str | None:
+        """Return what is wrong with the reason that an example gives, or None."""
+        if not isinstance(reason, str):
+            return f"reason is a table, which is for rubrics. A {self.kind} judge gives one text."
+        return None if reason.strip() else "its reason is empty. Write one."
+
+    async def find_once(self, _answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+        """Return what the model says in one call."""
+        reply = await ask_model(self.name, means, one_call_prompt(self, inputs, means.secret))
+        finding = self.finding_of(msgspec.structs.asdict(reply.value))
+        return msgspec.structs.replace(finding, usage=reply.usage, cost_usd=reply.cost_usd)
 
 
-async def judge_in_one_call(judge: Judge, _answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
-    """Return what the model says in one call: grades, a percentage, true or false, or a label."""
-    reply = await ask_model(judge, means, one_call_prompt(judge, inputs, means.secret))
-    finding = finding_of(judge, msgspec.structs.asdict(reply.value))
-    return msgspec.structs.replace(finding, usage=reply.usage, cost_usd=reply.cost_usd)
-
-
-def one_call_prompt(judge: Judge, inputs: Mapping[str, str], secret: bytes) -> Prompt:
+def one_call_prompt(judge: OneCallJudge, inputs: Mapping[str, str], secret: bytes) -> Prompt:
     """Return the call that asks a judge about a row. inputs: see gather_inputs."""
-    fields = reply_fields(judge)
+    fields = judge.reply_fields()
     return render_prompt(
         judge,
-        told_text(judge),
+        judge.told(),
         inputs,
         reply_form(fields),
         reply_type(f"{judge.kind.capitalize()}Reply", fields),
         secret=secret,
-        examples=examples_text(judge, lambda example, code: example_reply(judge, example, code)),
+        examples=examples_text(
+            judge, lambda one, code: example_reply(judge.reply_of(one.expected, one.reason), code)
+        ),
     )
 
 
-def told_text(judge: Judge) -> str:
-    """Return what the model is told: the judge's prompt, and for a rubric its criteria, grade by grade."""
-    told = (judge.prompt or "").strip()
-    return f"{told}\n\n{criteria_text(judge)}" if judge.kind == "rubric" else told
-
-
-def reply_fields(judge: Judge) -> list[Field]:
-    """Return the fields of the judge's reply after the nonce, in their order; a reason before each score."""
-    if judge.kind == "rubric":
-        return rubric_fields(judge)
-    if judge.kind == "percentage":
-        return [
-            Field("reason", REASON, "one or two sentences"),
-            Field("score", PERCENTAGE, "a whole number from 0 to 100"),
-        ]
-    reason = Field("reason", REASON, "one sentence")
-    if judge.kind == "boolean":
-        return [reason, Field("verdict", bool, "true or false")]
-    labels = tuple(judge.labels or {})
-    choice = Literal[labels]  # type: ignore[valid-type]
-    return [reason, Field("label", choice, f"one of {', '.join(map(repr, labels))}")]
-
-
-def finding_of(judge: Judge, values: Mapping[str, Any]) -> Finding:
-    """Return the finding that the fields of a reply make; without tokens and cost, which the call knows."""
-    if judge.kind == "rubric":
-        return rubric_finding(judge, values)
-    reason = values["reason"].strip() or None
-    if judge.kind == "classify":
-        label = values["label"]
-        return Finding(score=(judge.labels or {})[label], label=label, rationale=reason)
-    return Finding(
-        score=float(values["score" if judge.kind == "percentage" else "verdict"]), rationale=reason
+def as_toml(value: object) -> str:
+    """Return a value as the file has it."""
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else repr(value)
     )

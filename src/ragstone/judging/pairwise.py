@@ -8,13 +8,13 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
-from ragstone.errors import DataError
+from ragstone.errors import ConfigError, DataError
+from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, PromptedJudge, Scale
 from ragstone.judging.finding import Finding, Means, add_costs, ask_model
-from ragstone.judging.judge import Judge
 from ragstone.judging.judging import judge_by
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import REASON
@@ -24,6 +24,7 @@ from ragstone.records import Answer, Judgement, Usage
 FORM = '{"nonce": the code, "reason": one or two sentences, "better": "1", "2" or "tie"}'
 SCORES = {"first": 1.0, "second": 0.0, "tie": 0.5}
 Winner = Literal["first", "second", "tie"]
+PAIR = ("answer_1", "answer_2")
 
 
 class PairReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,6 +32,37 @@ class PairReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     reason: REASON
     better: Literal["1", "2", "tie"]
+
+
+class PairwiseJudge(PromptedJudge, frozen=True, kw_only=True, tag="pairwise"):
+    """A judge that compares the answers of two systems."""
+
+    fixed_scale: ClassVar[Scale | None] = ZERO_TO_ONE
+    compares_two: ClassVar[bool] = True
+
+    def _own_problems(self) -> Iterator[tuple[str, str]]:
+        if self.samples > 1:
+            yield "samples", "a pairwise judge is asked once in each order: leave out samples."
+        if "contexts" in self.inputs:
+            yield (
+                "inputs",
+                "a pairwise judge reads question, reference and answer: each answer has its own contexts.",
+            )
+
+    def _problem_of_names(self, told: str) -> str | None:
+        lacking = [name for name in PAIR if f"{{{name}}}" not in told]
+        if lacking:
+            return f"the prompt does not name {{{lacking[0]}}}, one of the two answers to compare."
+        for name in PAIR:
+            told = told.replace(f"{{{name}}}", "{answer}")
+        return super()._problem_of_names(told)
+
+    async def find(self, _answer: Answer, _inputs: dict[str, str], _means: Means) -> Finding:
+        """Raise ConfigError: there is no second answer to compare with here, see judge_pair."""
+        raise ConfigError(
+            f"judge {self.name!r} compares two answers to a question, and was given one. Judge a sheet in "
+            "which at least two systems answer the same questions, or choose a judge of single answers."
+        )
 
 
 def pair_answers(rows: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
@@ -50,12 +82,12 @@ def pair_answers(rows: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
         yield from combinations((given[system] for system in systems if system in given), 2)
 
 
-def unpaired_notes(judges: Sequence[Judge], rows: Iterable[Answer]) -> list[str]:
+def unpaired_notes(judges: Sequence[JudgeFields], rows: Iterable[Answer]) -> list[str]:
     """Return the note that questions were answered by one system alone, so that no pair is made of them.
 
     Empty where there are none, and without a judge that compares systems: then the rows are not looked at.
     """
-    names = [judge.name for judge in judges if judge.kind == "pairwise"]
+    names = [judge.name for judge in judges if judge.compares_two]
     given = _by_question(rows)[0].values() if names else []
     n_alone = sum(len(systems) == 1 for systems in given)
     if not n_alone:
@@ -90,14 +122,14 @@ def as_pair(first: Answer, second: Answer) -> Answer:
     )
 
 
-async def judge_pair(judge: Judge, first: Answer, second: Answer, means: Means) -> list[Judgement]:
+async def judge_pair(judge: PairwiseJudge, first: Answer, second: Answer, means: Means) -> list[Judgement]:
     """Return the judgement of two answers to one question; its `system` is `A vs B`.
 
     Its score is 1 if A's answer is better, 0 if B's is, 0.5 for a tie; its label is the better system or
     `tie`. Two answers of the same words are a tie, and nobody is asked. `app_error` if a system failed.
     """
 
-    async def both_orders(_judge: Judge, _pair: Answer, inputs: dict[str, str], _means: Means) -> Finding:
+    async def both_orders(_pair: Answer, inputs: dict[str, str], means: Means) -> Finding:
         inputs = {name: text for name, text in inputs.items() if name != "answer"}
         return await _finding(judge, inputs, first, second, means)
 
@@ -105,7 +137,7 @@ async def judge_pair(judge: Judge, first: Answer, second: Answer, means: Means) 
 
 
 async def _finding(
-    judge: Judge, inputs: dict[str, str], first: Answer, second: Answer, means: Means
+    judge: PairwiseJudge, inputs: dict[str, str], first: Answer, second: Answer, means: Means
 ) -> Finding:
     if first.answer.strip() == second.answer.strip():
         return Finding(score=0.5, label="tie", rationale="the two answers are the same")
@@ -132,10 +164,10 @@ async def _finding(
     )
 
 
-async def _ask(judge: Judge, inputs: dict[str, str], shown: str, then: str, means: Means) -> Reply:
+async def _ask(judge: PairwiseJudge, inputs: dict[str, str], shown: str, then: str, means: Means) -> Reply:
     texts = inputs | {"answer_1": shown, "answer_2": then}
-    prompt = render_prompt(judge, judge.prompt or "", texts, FORM, PairReply, secret=means.secret)
-    return await ask_model(judge, means, prompt)
+    prompt = render_prompt(judge, judge.prompt, texts, FORM, PairReply, secret=means.secret)
+    return await ask_model(judge.name, means, prompt)
 
 
 def _both(replies: list[Reply | BaseException]) -> tuple[Reply, Reply]:

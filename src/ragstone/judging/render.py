@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from ragstone.judging.judge import Input, Judge
+from ragstone.judging.fields import Input, JudgeFields, PromptedJudge
 from ragstone.llm import Prompt, fenced_prompt, row_nonce
 from ragstone.records import Answer, references
 
@@ -15,7 +15,7 @@ UNTRUSTED = (
 UNANSWERABLE = "The documents do not hold the answer to this question. The right reply is to say so."
 
 
-def gather_inputs(judge: Judge, answer: Answer) -> dict[str, str] | Input:
+def gather_inputs(judge: JudgeFields, answer: Answer) -> dict[str, str] | Input:
     """Return the text of each input of the judge, or the name of the first one that the row lacks.
 
     A question marked unanswerable has a reference that says so. An empty list of contexts is an input: the
@@ -53,7 +53,7 @@ def named_inputs(text: str) -> str:
 
 
 def render_prompt(
-    judge: Judge,
+    judge: PromptedJudge,
     text: str,
     inputs: Mapping[str, str],
     form: str,

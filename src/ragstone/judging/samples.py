@@ -2,67 +2,62 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from ragstone.judging.finding import Finding, FindingOf, Means, Part
-from ragstone.judging.judge import Judge
+from ragstone.judging.finding import Finding, Means, Part
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
-from ragstone.records import Answer, Usage
+from ragstone.records import Usage
+
+Draw = Callable[[int], Awaitable[Finding]]
+"""Comes to a finding by the draw of this number."""
 
 
-async def judge_in_samples(
-    find: FindingOf, judge: Judge, answer: Answer, inputs: dict[str, str], means: Means
-) -> Finding:
-    """Return the mean of `judge.samples` findings, each of a draw of its own.
+async def mean_of_draws(draw: Draw, n_samples: int, outcomes: Sequence[str]) -> Finding:
+    """Return the mean of several findings, each of a draw of its own.
 
-    Of a boolean or a label the metadata say how often each outcome came (`frequencies`), and the label is
-    the commonest; of equals the first in the judge's file. Rationale and verdicts are those of the first
-    sample that says so, for other kinds of the one nearest to the mean. `samples` in the metadata counts
+    outcomes: what is said of a boolean or a label: then the metadata say how often each came (`frequencies`),
+    and the label is the commonest; of equals the first. Rationale and verdicts are those of the first
+    sample that says so, without outcomes of the one nearest to the mean. `samples` in the metadata counts
     the draws and those that failed. Raises the CallFailed of the commonest failure where fewer than half
     came back with a score; a row that at least half find not applicable is so.
     """
-    drawn = await asyncio.gather(
-        *(_sample(find, judge, answer, inputs, means, number) for number in range(judge.samples))
-    )
+    drawn = await asyncio.gather(*(_caught(draw(number)) for number in range(n_samples)))
     scored = [one for one in drawn if isinstance(one, Finding) and one.score is not None]
     unscored = [one for one in drawn if isinstance(one, Finding) and one.score is None]
     failed = [one for one in drawn if isinstance(one, CallFailed)]
     usage = sum((one.usage for one in drawn if one.usage is not None), Usage(calls=0))
-    counts = {"asked": judge.samples, "failed": len(failed)}
-    if 2 * len(scored) >= judge.samples:
-        return _joined(judge, scored, usage, counts)
-    if unscored and 2 * len(unscored) >= judge.samples:
+    counts = {"asked": n_samples, "failed": len(failed)}
+    if 2 * len(scored) >= n_samples:
+        return _joined(outcomes, scored, usage, counts)
+    if unscored and 2 * len(unscored) >= n_samples:
         return msgspec.structs.replace(
             unscored[0], usage=usage, cost_usd=_cost(unscored), metadata={"samples": counts}
         )
-    failure = _commonest(failed, len(scored), judge.samples)
+    failure = _commonest(failed, len(scored), n_samples)
     failure.usage = usage
     raise failure
 
 
-def drawing(means: Means, judge: Judge, number: int) -> Means:
-    """Return the means with which the judge's calls are draw `number` at its temperature."""
-    ask = means.ask
-    if ask is None:
+def drawing(means: Means, temperature: float | None, number: int) -> Means:
+    """Return the means with which calls are draw `number` at a temperature."""
+    if means.ask is None:
         return means
-    others = {model: _drawn(other, judge, number) for model, other in means.others.items()}
-    return msgspec.structs.replace(means, ask=_drawn(ask, judge, number), others=others)
+    others = {model: _drawn(other, temperature, number) for model, other in means.others.items()}
+    return msgspec.structs.replace(means, ask=_drawn(means.ask, temperature, number), others=others)
 
 
-def _drawn(ask: Ask, judge: Judge, number: int) -> Ask:
+def _drawn(ask: Ask, temperature: float | None, number: int) -> Ask:
     async def draw(prompt: Prompt) -> Reply:
-        return await ask(msgspec.structs.replace(prompt, temperature=judge.temperature, sample=number))
+        return await ask(msgspec.structs.replace(prompt, temperature=temperature, sample=number))
 
     return draw
 
 
-async def _sample(
-    find: FindingOf, judge: Judge, answer: Answer, inputs: dict[str, str], means: Means, number: int
-) -> Finding | CallFailed:
+async def _caught(drawn: Awaitable[Finding]) -> Finding | CallFailed:
     try:
-        return await find(judge, answer, inputs, drawing(means, judge, number))
+        return await drawn
     except CallFailed as failure:
         return failure
 
@@ -78,10 +73,11 @@ def _commonest(failed: Sequence[CallFailed], n_scored: int, n_samples: int) -> C
     )
 
 
-def _joined(judge: Judge, scored: Sequence[Finding], usage: Usage, counts: dict[str, int]) -> Finding:
+def _joined(
+    outcomes: Sequence[str], scored: Sequence[Finding], usage: Usage, counts: dict[str, int]
+) -> Finding:
     scores = [one.score for one in scored if one.score is not None]
     mean = sum(scores) / len(scores)
-    outcomes = _outcomes(judge)
     metadata: dict[str, object] = {"samples": counts}
     if outcomes:
         said = [_outcome(one) for one in scored]
@@ -101,13 +97,6 @@ def _joined(judge: Judge, scored: Sequence[Finding], usage: Usage, counts: dict[
         parts=_parts(scored, typical),
         metadata=metadata,
     )
-
-
-def _outcomes(judge: Judge) -> list[str]:
-    """Return the outcomes that are counted, in the order of the judge's file; none for graded kinds."""
-    if judge.kind == "boolean":
-        return ["true", "false"]
-    return list(judge.labels or {}) if judge.kind == "classify" else []
 
 
 def _outcome(finding: Finding) -> str:

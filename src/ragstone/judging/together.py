@@ -6,15 +6,15 @@ others is another instrument: its judgements carry the name `NAME@together`.
 
 import re
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import msgspec
 
-from ragstone.judging.checking.keys import ONE_CALL
-from ragstone.judging.examples import examples_text, expected_values
-from ragstone.judging.finding import Finding, Means, ask_model
-from ragstone.judging.judge import Example, Judge
+from ragstone.judging.examples import examples_text
+from ragstone.judging.fields import Example, JudgeFields
+from ragstone.judging.finding import Finding, FindingOf, Means, ask_model
 from ragstone.judging.judging import judge_by
-from ragstone.judging.one_call import finding_of, reply_fields, told_text
+from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
 from ragstone.judging.replies import Field, reply_form, reply_type
 from ragstone.llm import CallFailed, Prompt, Reply, fenced_prompt, row_nonce
@@ -26,17 +26,16 @@ TOGETHER = (
 )
 
 
-def can_join(judge: Judge) -> bool:
+def can_join(judge: JudgeFields) -> TypeGuard[OneCallJudge]:
     """Return whether a judge can be asked together with others: in one call, once, with a reason.
 
     A temperature belongs to a call: only those of the usual one, 0, are asked together. A judge of kind
     `boolean` that reads contexts takes several calls where they are long.
     """
-    one_call = judge.kind in ONE_CALL and not (judge.kind == "boolean" and "contexts" in judge.inputs)
-    return one_call and judge.reply == "reasoned" and judge.samples == 1 and not judge.temperature
+    return isinstance(judge, OneCallJudge) and judge.can_join()
 
 
-def joined(judges: Sequence[Judge]) -> list[Judge]:
+def joined(judges: Sequence[OneCallJudge]) -> list[OneCallJudge]:
     """Return the judges under the names that their judgements have when they are asked together."""
     return [
         msgspec.structs.replace(judge, name=f"{judge.name}@together", metric=judge.measures)
@@ -44,7 +43,7 @@ def joined(judges: Sequence[Judge]) -> list[Judge]:
     ]
 
 
-async def judge_together(judges: Sequence[Judge], answer: Answer, means: Means) -> list[Judgement]:
+async def judge_together(judges: Sequence[JudgeFields], answer: Answer, means: Means) -> list[Judgement]:
     """Return the judgements of one answer by several judges, asked in one call, in the order of the judges.
 
     A judge that lacks an input is `not_applicable`, and the others are asked without it; where no judge is
@@ -54,28 +53,33 @@ async def judge_together(judges: Sequence[Judge], answer: Answer, means: Means) 
     alone = [judge.name for judge in judges if not can_join(judge)]
     if alone:
         raise ValueError(f"judge {alone[0]!r} cannot be asked in one call with others")
-    named = joined(judges)
+    named = joined([judge for judge in judges if can_join(judge)])
     asked = [] if answer.error else [judge for judge in named if _has_inputs(judge, answer)]
     found = await _ask(asked, answer, means) if asked else {}
 
-    async def looked_up(judge: Judge, _answer: Answer, _inputs: dict[str, str], _means: Means) -> Finding:
-        one = found[judge.name]
-        if isinstance(one, CallFailed):
-            raise one
-        return one
+    def found_by(judge: OneCallJudge) -> FindingOf:
+        async def look_up(_answer: Answer, _inputs: dict[str, str], _means: Means) -> Finding:
+            one = found[judge.name]
+            if isinstance(one, CallFailed):
+                raise one
+            return one
 
-    return [row for judge in named for row in await judge_by(looked_up, judge, answer, means)]
+        return look_up
+
+    return [row for judge in named for row in await judge_by(found_by(judge), judge, answer, means)]
 
 
-def _has_inputs(judge: Judge, answer: Answer) -> bool:
+def _has_inputs(judge: OneCallJudge, answer: Answer) -> bool:
     return not isinstance(gather_inputs(judge, answer), str)
 
 
-async def _ask(judges: Sequence[Judge], answer: Answer, means: Means) -> dict[str, Finding | CallFailed]:
+async def _ask(
+    judges: Sequence[OneCallJudge], answer: Answer, means: Means
+) -> dict[str, Finding | CallFailed]:
     """Return what one call finds for each judge, by its name; tokens and cost with the first."""
     first, *others = [judge.name for judge in judges]
     try:
-        reply = await ask_model(judges[0], means, together_prompt(judges, answer, means.secret))
+        reply = await ask_model(first, means, together_prompt(judges, answer, means.secret))
     except CallFailed as failure:
         # An error of its own for each: the first carries the tokens.
         return {first: failure, **{name: CallFailed(failure.status, str(failure)) for name in others}}
@@ -84,23 +88,23 @@ async def _ask(judges: Sequence[Judge], answer: Answer, means: Means) -> dict[st
     return dict(zip((first, *others), found, strict=True))
 
 
-def _found(judge: Judge, start: str, reply: Reply) -> Finding:
+def _found(judge: OneCallJudge, start: str, reply: Reply) -> Finding:
     values = {
         name.removeprefix(start): value
         for name, value in msgspec.structs.asdict(reply.value).items()
         if name.startswith(start)
     }
-    return finding_of(judge, values)
+    return judge.finding_of(values)
 
 
-def together_prompt(judges: Sequence[Judge], answer: Answer, secret: bytes) -> Prompt:
+def together_prompt(judges: Sequence[OneCallJudge], answer: Answer, secret: bytes) -> Prompt:
     """Return the call that asks these judges about a row that has the inputs of each."""
     shown = _inputs(judges, answer)
     starts = _starts(judges)
     fields = [
         Field(f"{start}{field.name}", field.type, field.words)
         for judge, start in zip(judges, starts, strict=True)
-        for field in reply_fields(judge)
+        for field in judge.reply_fields()
     ]
     sections = [_section(judge, start) for judge, start in zip(judges, starts, strict=True)]
     versions = [part for judge in judges for part in (judge.name, str(judge.version))]
@@ -114,18 +118,21 @@ def together_prompt(judges: Sequence[Judge], answer: Answer, secret: bytes) -> P
     )
 
 
-def _section(judge: Judge, start: str) -> str:
+def _section(judge: OneCallJudge, start: str) -> str:
     """Return what the model is told of one judge: under its name, with its examples."""
 
     def said(example: Example, _code: str) -> str:
-        values = {f"{start}{name}": value for name, value in expected_values(judge, example).items()}
+        values = {
+            f"{start}{name}": value
+            for name, value in judge.reply_of(example.expected, example.reason).items()
+        }
         return "{..., " + msgspec.json.format(msgspec.json.encode(values), indent=0).decode()[1:-1] + ", ...}"
 
-    parts = [f"# {start.rstrip('_')}\n{named_inputs(told_text(judge))}", examples_text(judge, said)]
+    parts = [f"# {start.rstrip('_')}\n{named_inputs(judge.told())}", examples_text(judge, said)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _inputs(judges: Sequence[Judge], answer: Answer) -> dict[str, str]:
+def _inputs(judges: Sequence[OneCallJudge], answer: Answer) -> dict[str, str]:
     """Return the text of every input that one of the judges reads, in the order of their files."""
     shown: dict[str, str] = {}
     for judge in judges:
@@ -136,7 +143,7 @@ def _inputs(judges: Sequence[Judge], answer: Answer) -> dict[str, str]:
     return shown
 
 
-def _starts(judges: Sequence[Judge]) -> list[str]:
+def _starts(judges: Sequence[OneCallJudge]) -> list[str]:
     """Return what the fields of each judge begin with in the common reply; no two begin alike."""
     names = [re.sub(r"\W+", "_", judge.name.rpartition("@")[0]) for judge in judges]
     # `a` with a criterion `b_c` and `a_b` with one `c` would share a field: numbers set them apart.

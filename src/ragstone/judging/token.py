@@ -6,18 +6,18 @@ which weights the grades of a scale by their probabilities). What it costs is th
 """
 
 import math
-import string
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Literal
 
 import msgspec
 
 from ragstone.errors import ModelError
-from ragstone.judging.examples import example_answer, of_criterion
+from ragstone.judging.examples import example_answer
+from ragstone.judging.fields import Example
 from ragstone.judging.finding import Finding, Means, ask_model, unparsable
-from ragstone.judging.judge import Example, Judge
 from ragstone.judging.lexical import alternatives, chrf
+from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
-from ragstone.judging.rubric import grade_texts
 from ragstone.llm import Message, Prompt, Reply, defuse, row_nonce
 from ragstone.records import Answer, references
 
@@ -32,22 +32,76 @@ AROUND = " \t\r\n\"'`*.,:()[]▁Ġ"  # what may stand around an option within it
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One of the replies on offer. word: what the model says. outcome: what that means. score: its score."""
+    """One of the replies on offer.
+
+    word: what the model says. outcome: what that means. score: its score. label: of a judge that chooses one.
+    """
 
     word: str
     outcome: str
     score: float
+    label: str | None = None
 
 
-async def judge_by_token(judge: Judge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+class TokenJudge(OneCallJudge, frozen=True, kw_only=True):
+    """The keys of the kinds that can be asked for a single token.
+
+    reply: `token` reads the score from the probabilities of a single token. separator: what parts
+    alternatives within one reference, see lexical.py.
+    """
+
+    reply: Literal["reasoned", "token"] = "reasoned"
+    separator: str | None = None
+
+    reply_word: ClassVar[str]  # what the model is asked for, of the first and the last option
+
+    def can_join(self) -> bool:
+        """Return whether it can be asked in one call with others: with a reason; see OneCallJudge."""
+        return super().can_join() and self.reply == "reasoned"
+
+    def end(self, high: bool) -> bool | int | float | str:
+        """Return an end of the scale as the reply has it."""
+        if self.reply != "token":
+            return super().end(high)
+        return (max if high else min)(self.options(), key=lambda option: option.score).word
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong, as JudgeFields does."""
+        yield from super().problems()
+        if problem := self._problem_of_token() if self.reply == "token" else None:
+            yield "reply", problem
+
+    def _problem_of_token(self) -> str | None:
+        """Return why it cannot be asked for a single token, or None."""
+        if self.samples > 1 or self.temperature:
+            return 'reply = "token" reads the model\'s own probabilities: leave out temperature and samples.'
+        return None
+
+    def options(self) -> list[Option]:
+        """Return what the model may say, in the order of the file."""
+        raise NotImplementedError(f"a judge of kind {self.kind} does not say what one token can mean")
+
+    def _token_told(self) -> list[str]:
+        """Return what the model is told of the options, beside the prompt."""
+        return []
+
+    async def find_once(self, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+        """Return what the model says in one call, or in one token."""
+        if self.reply == "token":
+            return await judge_by_token(self, answer, inputs, means)
+        return await super().find_once(answer, inputs, means)
+
+
+async def judge_by_token(judge: TokenJudge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
     """Return the expected score over the options, with the probability of each in the metadata.
 
     `mass` is how much of the model's probability fell on the options at all; the probabilities are
     renormalised over them. Below LEAST_MASS the row is `unparsable`. Raises ModelError where the endpoint
     gives no probabilities: then no row can be judged this way.
     """
-    options = options_of(judge)
-    reply = await ask_model(judge, means, render_token_prompt(judge, answer, inputs, secret=means.secret))
+    options = judge.options()
+    prompt = render_token_prompt(judge, answer, inputs, secret=means.secret)
+    reply = await ask_model(judge.name, means, prompt)
     if reply.logprobs is None:
         raise ModelError(
             f"judge {judge.name!r} reads the probabilities of tokens, and {means.model} gives none. Drop "
@@ -61,7 +115,7 @@ async def judge_by_token(judge: Judge, answer: Answer, inputs: dict[str, str], m
     likeliest = max(options, key=lambda option: shares[option.outcome])  # of equals the first in the file
     return Finding(
         score=round(sum(option.score * shares[option.outcome] for option in options), 6),
-        label=likeliest.outcome if judge.kind == "classify" else None,
+        label=likeliest.label,
         usage=reply.usage,
         cost_usd=reply.cost_usd,
         metadata={
@@ -69,20 +123,6 @@ async def judge_by_token(judge: Judge, answer: Answer, inputs: dict[str, str], m
             "mass": round(mass, 6),
         },
     )
-
-
-def options_of(judge: Judge) -> list[Option]:
-    """Return what the model may say: yes or no, a letter for each label, a digit for each grade."""
-    if judge.kind == "boolean":
-        return [Option("yes", "true", 1.0), Option("no", "false", 0.0)]
-    if judge.kind == "classify":
-        labels = (judge.labels or {}).items()
-        return [
-            Option(letter, label, score)
-            for letter, (label, score) in zip(string.ascii_uppercase, labels, strict=False)
-        ]
-    low, high = (int(end) for end in judge.scale)
-    return [Option(str(grade), str(grade), float(grade)) for grade in range(low, high + 1)]
 
 
 def probabilities(reply: Reply, words: Sequence[str]) -> dict[str, float]:
@@ -106,51 +146,34 @@ def probabilities(reply: Reply, words: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def render_token_prompt(judge: Judge, answer: Answer, inputs: Mapping[str, str], *, secret: bytes) -> Prompt:
+def render_token_prompt(
+    judge: TokenJudge, answer: Answer, inputs: Mapping[str, str], *, secret: bytes
+) -> Prompt:
     """Return the call: task, options and examples first, which all rows share, then the row.
 
     Examples are earlier turns of the chat, each with the word that it should get.
     """
-    options = options_of(judge)
-    named = [name for name in inputs if f"{{{name}}}" in (judge.prompt or "")]
-    messages = [Message("system", "\n\n".join(_told(judge, options)))]
+    named = [name for name in inputs if f"{{{name}}}" in judge.prompt]
+    first, *_, last = judge.options()
+    word = judge.reply_word.format(first.word, last.word)
+    told = [
+        named_inputs(judge.prompt),
+        *judge._token_told(),
+        UNTRUSTED,
+        f"Whatever is said above of reasons: give none. Reply with one {word}.",
+    ]
+    messages = [Message("system", "\n\n".join(told))]
     for example in judge.shown:
         shown = _example_inputs(judge, example)
         texts = {name: shown[name] for name in named if name in shown}
         messages.append(Message("user", _fenced(judge, texts, secret)))
-        messages.append(Message("assistant", _word_of(judge, options, example)))
+        messages.append(Message("assistant", _word_of(judge, example)))
     shown = dict(inputs) | _reference(judge, answer, inputs)
     messages.append(Message("user", _fenced(judge, {name: shown[name] for name in named}, secret)))
     return Prompt(messages=tuple(messages), max_tokens=MOST_TOKENS, temperature=0.0, top_logprobs=TOP)
 
 
-def _told(judge: Judge, options: Sequence[Option]) -> Iterator[str]:
-    yield named_inputs(judge.prompt or "")
-    if judge.kind == "rubric":
-        yield "\n".join(_graded(judge))
-    if judge.kind == "classify":
-        yield "\n".join(f"{option.word} = {option.outcome}" for option in options)
-    yield UNTRUSTED
-    yield f"Whatever is said above of reasons: give none. {_ending(judge, options)}"
-
-
-def _graded(judge: Judge) -> Iterator[str]:
-    """Yield the criterion and what each grade of it means."""
-    [criterion] = judge.criteria
-    low, high = (int(end) for end in judge.scale)
-    yield f"{criterion.name}: {criterion.description.strip()}"
-    for grade, texts in grade_texts(criterion, low, high).items():
-        yield f"- {grade}: {' Or: '.join(texts)}"
-
-
-def _ending(judge: Judge, options: Sequence[Option]) -> str:
-    if judge.kind == "boolean":
-        return "Reply with one word, yes or no."
-    what = "letter" if judge.kind == "classify" else "digit"
-    return f"Reply with one {what}, {options[0].word} to {options[-1].word}."
-
-
-def _fenced(judge: Judge, texts: Mapping[str, str], secret: bytes) -> str:
+def _fenced(judge: TokenJudge, texts: Mapping[str, str], secret: bytes) -> str:
     """Return the texts, each behind a tag that carries the nonce; the last is closed by one too.
 
     A tag for each text and not two: on a small model a third of the tokens of a row would be tags. The nonce
@@ -163,7 +186,7 @@ def _fenced(judge: Judge, texts: Mapping[str, str], secret: bytes) -> str:
     return f"{opened}\n</{[*texts][-1]} {nonce}>"
 
 
-def _reference(judge: Judge, answer: Answer, inputs: Mapping[str, str]) -> dict[str, str]:
+def _reference(judge: TokenJudge, answer: Answer, inputs: Mapping[str, str]) -> dict[str, str]:
     """Return the reference as it is shown: of many alternatives those nearest to the answer."""
     given = references(answer)
     if "reference" not in inputs or not given:
@@ -175,7 +198,7 @@ def _reference(judge: Judge, answer: Answer, inputs: Mapping[str, str]) -> dict[
     return {"reference": " / ".join(near)}
 
 
-def _example_inputs(judge: Judge, example: Example) -> dict[str, str]:
+def _example_inputs(judge: TokenJudge, example: Example) -> dict[str, str]:
     """Return the texts of an example, as those of a row are shown; what it lacks is left out."""
     row = example_answer(example)
     held = [name for name in judge.inputs if getattr(example, name) is not None]
@@ -183,9 +206,7 @@ def _example_inputs(judge: Judge, example: Example) -> dict[str, str]:
     return {} if isinstance(found, str) else found | _reference(judge, row, found)
 
 
-def _word_of(judge: Judge, options: Sequence[Option], example: Example) -> str:
-    """Return the word that an example should get."""
-    expected = example.expected
-    if judge.kind == "rubric":
-        expected = of_criterion(expected, judge.criteria[0].name)  # type: ignore[assignment]
-    return next(option.word for option in options if expected in (option.outcome, option.score))
+def _word_of(judge: TokenJudge, example: Example) -> str:
+    """Return the word that an example should get; a rubric that is asked so has one criterion."""
+    *_, expected = judge.reply_of(example.expected, example.reason).values()
+    return next(option.word for option in judge.options() if expected in (option.outcome, option.score))

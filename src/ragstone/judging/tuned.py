@@ -2,7 +2,7 @@
 
 import hashlib
 
-from ragstone.judging.judge import Judge
+from ragstone.judging.fields import JudgeFields
 from ragstone.records import Answer, Metadata
 
 TUNED: Metadata = {"tuned": True}
@@ -20,7 +20,7 @@ def question_digest(question_id: str, question: str | None = None) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
 
 
-def is_tuned_on(judge: Judge, answer: Answer) -> bool:
+def is_tuned_on(judge: JudgeFields, answer: Answer) -> bool:
     """Return whether the judge's prompt shows this question as an example, or was fitted on it."""
     own = {question_digest(answer.question_id), question_digest(answer.question_id, answer.question)}
     return bool(

@@ -12,10 +12,14 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import ConfigError, nearest
-from ragstone.judging.checking.problems import problem_of
-from ragstone.judging.judge import Example, Judge, judge_names, read_judge
+from ragstone.judging.combined.members import CombinedJudge
+from ragstone.judging.fields import Example, PromptedJudge, Scale
+from ragstone.judging.judge import Judge, idle_key, judge_names, read_judge
+from ragstone.judging.one_call import OneCallJudge
+from ragstone.judging.rubric import RubricJudge
 
 OPTIONS = ("scale", "shots", "prompt", "token", "temperature", "samples")
+FILE = re.compile(r"(.*\.toml)(@.*)?", re.DOTALL)
 SCALE = re.compile(r"(-?\d+)-(\d+)")
 
 
@@ -27,16 +31,48 @@ def load_judge(name: str | Path) -> Judge:
     one token), `temperature=0.7`, `samples=5`; several are joined by commas. Raises ConfigError naming the
     nearest names, or file, line and fix.
     """
-    judge = read_variant(name)
-    if judge.members:
-        from ragstone.judging.combined.members import check_members  # which reads the members by this module
-
-        check_members(judge, name)
-    return judge
+    return load_members(_read_variant(name), name)
 
 
-def read_variant(name: str | Path) -> Judge:
-    """Return a judge as load_judge does, whatever its members are."""
+def load_members(judge: Judge, name: str | Path, above: tuple[str, ...] = ()) -> Judge:
+    """Return the judge with its members loaded, at any depth.
+
+    above: the judges that this one is a member of, the outermost first. Raises ConfigError, naming the file,
+    for members that cannot be loaded or do not fit the whole.
+    """
+    if not isinstance(judge, CombinedJudge):
+        return judge
+    trail = (*above, placed_name(str(name)))
+    members = []
+    for member in judge.members:
+        if placed_name(member.judge) in trail:
+            chain = " > ".join((*trail, placed_name(member.judge)))
+            raise ConfigError(
+                f"{name}: a judge cannot be a member of itself: {chain}. Take out the last one."
+            )
+        if member.loaded is not msgspec.UNSET:
+            members.append(member)
+            continue
+        try:
+            inner = _read_variant(member.judge)
+        except ConfigError as mistake:
+            raise ConfigError(f"{name}: member {member.judge!r} cannot be loaded. {mistake}") from None
+        loaded = load_members(inner, member.judge, trail)
+        problem = judge.problem_of_member(member, loaded)
+        if problem:
+            raise ConfigError(f"{name}: member {member.judge!r} {problem}")
+        members.append(msgspec.structs.replace(member, loaded=loaded))
+    return msgspec.structs.replace(judge, members=members)
+
+
+def placed_name(name: str) -> str:
+    """Return one name for a file, however its path is written; other names as they are."""
+    found = FILE.fullmatch(name)
+    return f"{Path(found[1]).expanduser().resolve()}{found[2] or ''}" if found else name
+
+
+def _read_variant(name: str | Path) -> Judge:
+    """Return a judge as load_judge does, its members not loaded."""
     base, options = options_of(name)
     judge = read_judge(base)
     return vary(judge, options) if options else judge
@@ -82,43 +118,47 @@ def vary(judge: Judge, options: Mapping[str, str]) -> Judge:
     said = ",".join(f"{key}={value}" if value else key for key, value in options.items())
     changed |= {"name": f"{judge.name}@{said}", "metric": judge.measures}
     varied = msgspec.structs.replace(judge, **changed)
-    if "scale" in options:
-        examples = [_rescaled(example, judge, varied) for example in judge.examples]
-        varied = msgspec.structs.replace(varied, examples=examples)
-    problem = problem_of(varied)
-    if problem:
-        raise ConfigError(f"judge {varied.name!r}: {problem}")
+    if found := next(varied.problems(), None):
+        raise ConfigError(f"judge {varied.name!r}: {found[1]}")
     return varied
 
 
 def _change(judge: Judge, key: str, value: str) -> dict[str, object]:
     """Return the fields that one option changes."""
+    if key == "scale":
+        return _rescaled(judge, value)
+    field = "reply" if key == "token" else key
+    if idle := idle_key(judge.kind, field, key):
+        raise ConfigError(f"judge {judge.name!r}: {idle}")
     if key == "token":
         return {"reply": "token"}
-    if key == "prompt":
+    if key == "prompt" and isinstance(judge, PromptedJudge):
         if value not in judge.prompts:
             known = nearest(value, judge.prompts) if judge.prompts else "It has one prompt only."
             raise ConfigError(f"judge {judge.name!r} has no prompt {value!r}. {known}")
         return {"prompt": judge.prompts[value]}
-    if key == "scale":
-        return {"scale": _scale(judge, value)}
-    if key == "shots" and value.isdecimal() and int(value) > len(judge.examples):
+    number = _number(judge, key, value)
+    if key == "shots" and isinstance(judge, OneCallJudge) and number > len(judge.examples):
         raise ConfigError(f"judge {judge.name!r}: shots={value}, and its file holds {len(judge.examples)}.")
-    field = {"shots": int, "samples": int, "temperature": float}[key]
+    return {key: number}
+
+
+def _number(judge: Judge, key: str, value: str) -> float:
     try:
-        number = field(value)
+        number = float(value) if key == "temperature" else int(value)
     except ValueError:
         raise ConfigError(f"judge {judge.name!r}: {key}={value!r} is no number that fits.") from None
     lowest = 1 if key == "samples" else 0
     if not number >= lowest or (key == "temperature" and number > 2):
         bounds = "from 0 to 2" if key == "temperature" else f"{lowest} or more"
         raise ConfigError(f"judge {judge.name!r}: {key}={value} is out of range: give {bounds}.")
-    return {key: number}
+    return number
 
 
-def _scale(judge: Judge, value: str) -> tuple[float, float]:
+def _rescaled(judge: Judge, value: str) -> dict[str, object]:
+    """Return scale and examples of a rubric on another scale."""
     found = SCALE.fullmatch(value)
-    if judge.kind != "rubric":
+    if not isinstance(judge, RubricJudge):
         raise ConfigError(f"judge {judge.name!r} is no rubric: its scale is fixed.")
     if found and int(found[1]) >= int(found[2]):
         raise ConfigError(
@@ -126,12 +166,13 @@ def _scale(judge: Judge, value: str) -> tuple[float, float]:
         )
     if not found:
         raise ConfigError(f"judge {judge.name!r}: scale={value!r}. Write two whole numbers, e.g. scale=0-10.")
-    return float(found[1]), float(found[2])
+    scale = float(found[1]), float(found[2])
+    return {"scale": scale, "examples": [_moved(example, judge.scale, scale) for example in judge.examples]}
 
 
-def _rescaled(example: Example, judge: Judge, varied: Judge) -> Example:
+def _moved(example: Example, before: Scale, scale: Scale) -> Example:
     """Return the example with its scores on the new scale, rounded to whole numbers, halves up."""
-    (low, high), (new_low, new_high) = judge.scale, varied.scale
+    (low, high), (new_low, new_high) = before, scale
 
     def moved(score: float) -> float:
         return float(floor(new_low + (score - low) / (high - low) * (new_high - new_low) + 0.5))

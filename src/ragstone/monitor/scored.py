@@ -3,6 +3,7 @@
 import msgspec
 
 from ragstone.judging import Judge
+from ragstone.judging.classify import ClassifyJudge
 from ragstone.records import NO_MODEL, Judgement, Status
 
 PASSING: frozenset[Status] = frozenset({"timeout", "rate_limited", "error"})
@@ -73,6 +74,6 @@ def best_of(judges: list[Judge]) -> dict[str, str]:
     """Return metric -> which end of its scale is the good one; labels of no order have none."""
     ends: dict[str, str] = {}
     for judge in judges:
-        order = judge.kind == "classify" and sorted(set((judge.labels or {}).values())) != [0, 1]
-        ends |= dict.fromkeys(judge.metrics, "none" if order else judge.best)
+        unordered = isinstance(judge, ClassifyJudge) and not judge.is_ordered
+        ends |= dict.fromkeys(judge.metrics, "none" if unordered else judge.best)
     return ends

@@ -5,7 +5,9 @@ from pathlib import Path
 import msgspec
 
 from ragstone.judging import Means, parse_judge
-from ragstone.judging.judge import Judge, Member
+from ragstone.judging.fields import Member
+from ragstone.judging.judge import KINDS, Judge
+from ragstone.judging.variant import load_members
 from ragstone.llm import CallFailed, Prompt, Reply
 from ragstone.llm.schema import validate
 from ragstone.records import Answer, Usage
@@ -28,18 +30,18 @@ prompt = "How polite is {answer}?"
 """
 
 
-def whole(kind: str, *members: Member, combine: str = "mean", scale=(0, 1), name: str = "whole") -> Judge:
-    """Return a jury or a cascade."""
-    return Judge(
+def whole(kind: str, *members: Member, scale=(0, 1), name: str = "whole", **own: str) -> Judge:
+    """Return a jury or a cascade. own: keys of its kind."""
+    judge = KINDS[kind](
         name=name,
         version=1,
-        kind=kind,
         inputs=["question", "reference", "answer"],
         scale=scale,
         source="a test",
         members=list(members),
-        combine=combine,
+        **own,
     )
+    return load_members(judge, name)
 
 
 class Saying:

@@ -7,7 +7,7 @@ from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, wh
 
 from ragstone.errors import ModelError
 from ragstone.judging import judge_answer
-from ragstone.judging.judge import Member
+from ragstone.judging.fields import Member
 from ragstone.llm import CallFailed, Reply
 from ragstone.llm.schema import validate
 from ragstone.records import Usage

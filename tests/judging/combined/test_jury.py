@@ -8,7 +8,7 @@ from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, wh
 from ragstone.errors import ModelError
 from ragstone.judging import judge_answer
 from ragstone.judging.combined.jury import COMBINED, majority
-from ragstone.judging.judge import Member
+from ragstone.judging.fields import Member
 from ragstone.llm import CallFailed
 from ragstone.llm.limits import CallsStopped
 from ragstone.records import Usage

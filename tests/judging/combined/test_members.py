@@ -4,15 +4,8 @@ from tests.judging.combined.sheets import ANSWER, TONE, Saying, means_of, whole,
 
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import judge_answer, load_judge, parse_judge, question_digest
-from ragstone.judging.combined.members import (
-    asks_default,
-    identities,
-    leaves,
-    members_of,
-    model_name,
-    models_of,
-)
-from ragstone.judging.judge import Member
+from ragstone.judging.fields import Member
+from ragstone.judging.leaves import asks_default, identities, leaves, model_name, models_of
 
 JURY = """
 name = "panel"
@@ -37,28 +30,28 @@ def test_members_are_loaded_by_name_by_variant_and_from_files_beside_the_jurys(t
     monkeypatch.chdir(tmp_path)
     for name in (file, "judges/panel.toml"):
         judge = load_judge(name)
-        assert [inner.name for inner, _ in members_of(judge)] == ["relevance", "answered@token", "tone"]
+        assert [member.inner.name for member in judge.members] == ["relevance", "answered@token", "tone"]
     monkeypatch.chdir("/")
-    assert [inner.name for inner, _ in members_of(judge)][-1] == "tone"
+    assert [member.inner.name for member in judge.members][-1] == "tone"
 
 
 def test_a_file_of_a_member_may_be_asked_in_a_variant(tmp_path):
     write_judge(tmp_path / "tone.toml")
     judge = load_judge(jury_file(tmp_path / "panel.toml", "relevance", "tone.toml@temperature=0.7,samples=2"))
-    assert members_of(judge)[1][0].samples == 2
+    assert judge.members[1].inner.samples == 2
 
 
-def test_a_member_that_was_changed_is_read_anew(tmp_path):
+def test_a_judge_keeps_the_members_that_it_was_loaded_with(tmp_path):
     file = write_judge(tmp_path / "tone.toml")
-    judge = load_judge(jury_file(tmp_path / "panel.toml", "relevance", "tone.toml"))
-    assert members_of(judge)[1][0].version == 1
+    jury = jury_file(tmp_path / "panel.toml", "relevance", "tone.toml")
+    judge = load_judge(jury)
     file.write_text(TONE.replace("version = 1", "version = 20"))
-    assert members_of(judge)[1][0].version == 20
+    assert [one.members[1].inner.version for one in (judge, load_judge(jury))] == [1, 20]
 
 
 def test_a_judge_without_members_has_none():
     judge = load_judge("correctness")
-    assert (members_of(judge), models_of(judge), asks_default(judge)) == ([], set(), True)
+    assert (judge.members, models_of(judge), asks_default(judge)) == ((), set(), True)
     assert list(leaves(judge)) == [(judge, None)]
 
 
@@ -97,7 +90,7 @@ def test_what_decides_a_judgement_is_the_same_wherever_the_files_lie(tmp_path):
     assert found[0] == found[1]
     assert [judge.name for judge in found[0]] == ["panel", "relevance", "tone"]
     write_judge(tmp_path / "there" / "tone.toml", TONE.replace("polite", "rude"))
-    assert list(identities([jury])) != found[1]
+    assert list(identities([load_judge(tmp_path / "there" / "panel.toml")])) != found[1]
 
 
 def test_a_jury_that_contains_itself_is_refused(tmp_path):
@@ -109,9 +102,8 @@ def test_a_jury_that_contains_itself_is_refused(tmp_path):
         load_judge(tmp_path / "a.toml")
     with pytest.raises(ConfigError, match="member of itself"):
         load_judge(file)
-    itself = whole("jury", Member(judge="relevance"), Member(judge=str(file)))
     with pytest.raises(ConfigError, match="member of itself"):
-        _ = itself.needs_model
+        whole("jury", Member(judge="relevance"), Member(judge=str(file)))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +160,10 @@ def test_a_cascade_that_does_not_fit_together_is_told(tmp_path, first, last, say
     ("text", "says"),
     [
         (JURY + "[[members]]\njudge = 'relevance'", "needs at least two entries"),
-        (TONE + "[[members]]\njudge = 'relevance'", "a percentage judge has no members"),
+        (
+            TONE + "[[members]]\njudge = 'relevance'",
+            "members means nothing for a judge of kind percentage: it is for jury or cascade",
+        ),
         (JURY + "temperature = 0.5\n" + "[[members]]\njudge = 'relevance'\n" * 2, "are its members' own"),
     ],
 )

@@ -3,7 +3,7 @@ from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, wh
 
 from ragstone.judging import judge_answer
 from ragstone.judging.combined.savings import cascade_savings
-from ragstone.judging.judge import Member
+from ragstone.judging.fields import Member
 from ragstone.llm import CallFailed
 from ragstone.records import Usage
 

@@ -97,7 +97,7 @@ def test_room_is_what_the_window_leaves_and_no_more_than_the_default():
     means = Means(context_tokens=lambda model: {"small": 4096, "large": 100_000}[model], model="small")
     # 4096 - 1200 (reply) - 300 (frame) = 2596 tokens of 3 bytes = 7788, less both prompts and 10 of question
     told = len(FAITHFULNESS.prompt.encode()) + len(FAITHFULNESS.verify.encode())
-    assert room(FAITHFULNESS, means, [text], ["y" * 10]) == 7788 - told - 10
+    assert room(FAITHFULNESS, means, [text], [FAITHFULNESS.verify, "y" * 10]) == 7788 - told - 10
     assert room(FAITHFULNESS, Means(), [text]) == MOST_BYTES
     large = Means(context_tokens=means.context_tokens, model="large")
     assert room(FAITHFULNESS, large, [text]) == MOST_BYTES

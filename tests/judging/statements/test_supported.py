@@ -309,7 +309,7 @@ def test_the_schema_holds_the_model_to_the_ids_and_contexts_that_it_was_shown():
 
 
 def test_a_statements_judge_has_no_score_of_one_token():
-    with pytest.raises(ConfigError, match="statements judge has no reply"):
+    with pytest.raises(ConfigError, match="token means nothing for a judge of kind statements"):
         load_judge("faithfulness@token")
 
 

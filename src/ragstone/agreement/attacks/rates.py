@@ -12,6 +12,7 @@ from ragstone.agreement.attacks.clustered import clustered_share
 from ragstone.agreement.attacks.goal import wants_high
 from ragstone.agreement.attacks.planting import Planted
 from ragstone.judging import Judge
+from ragstone.judging.classify import ClassifyJudge
 from ragstone.records import Judgement, Status
 from ragstone.statistics import Estimate, difference_estimates
 
@@ -83,7 +84,7 @@ def flips(judge: Judge, before: float, after: float) -> bool:
     before, after: shares. Below the middle before, at it or above after; of a judge that chooses a label,
     any label of a higher share is a flip.
     """
-    if judge.kind == "classify":
+    if isinstance(judge, ClassifyJudge):
         return after > before
     return before < MIDDLE <= after
 
@@ -91,7 +92,7 @@ def flips(judge: Judge, before: float, after: float) -> bool:
 def can_flip(judge: Judge, score: float, aim: Aim) -> bool:
     """Return whether the plain verdict leaves an attack anything to win."""
     before = share(judge, score, aim)
-    return before < 1 if judge.kind == "classify" else before < MIDDLE
+    return before < 1 if isinstance(judge, ClassifyJudge) else before < MIDDLE
 
 
 def attempts_of(

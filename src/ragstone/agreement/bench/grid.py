@@ -10,7 +10,8 @@ from ragstone.agreement.measured import fits, off_scale
 from ragstone.config import JudgesBench, Settings
 from ragstone.errors import ConfigError, nearest
 from ragstone.judging import Judge, judge_names, load_judge
-from ragstone.judging.judge import read_judge
+from ragstone.judging.fields import PromptedJudge
+from ragstone.judging.lexical import LexicalJudge
 from ragstone.judging.variant import options_of
 from ragstone.records import NO_MODEL
 
@@ -101,8 +102,8 @@ def _variants(
 ) -> Iterator[tuple[Judge, Judge]]:
     """Yield a judge's file and each variant of it; what it cannot do goes to `left_out` with the reason."""
     base, fixed = options_of(str(name))
-    file = read_judge(base)
-    if file.kind == "pairwise":
+    file = load_judge(base)
+    if file.compares_two:
         raise ConfigError(f"judge {file.name!r} compares two answers, and labels speak of one: leave it out.")
     asked = {
         "scale": declared.scales,
@@ -123,14 +124,9 @@ def _variants(
         if varied in seen:
             continue
         seen.add(varied)
-        if "temperature" in options and file.members:
-            left_out[varied] = (
-                f"judge {file.name!r} is made of others: their own names say how each is asked."
-            )
-            continue
         try:
             judge = load_judge(varied)
-            if "temperature" in ways and judge.temperature is None and not file.members:
+            if "temperature" in ways and isinstance(judge, PromptedJudge) and judge.temperature is None:
                 judge = msgspec.structs.replace(judge, temperature=0.0)  # whatever the model's settings say
             yield file, judge
         except ConfigError as mistake:
@@ -145,16 +141,11 @@ def _is_own(file: Judge, key: str, value: str) -> bool:
         case "scale":
             return value == OWN or value == "{:g}-{:g}".format(*file.scale)
         case "shots":
-            return int(value) == _shown(file)
+            return int(value) == len(file.shown)
         case "prompt":
             return value == OWN
         case _:
             return float(value) == (file.temperature or 0.0)
-
-
-def _shown(judge: Judge) -> int:
-    """Return how many examples the model is shown."""
-    return len(judge.examples) if judge.shots is None else min(judge.shots, len(judge.examples))
 
 
 def _check_alone(known: tuple[Judge, Judge] | None, file: Judge, judge: Judge) -> None:
@@ -194,7 +185,7 @@ def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
 def _baselines(metric: str) -> list[Judge]:
     """Return the shipped judges of this metric that need neither a model nor an embedder."""
     shipped = (load_judge(name) for name in judge_names())
-    return [judge for judge in shipped if judge.kind == "lexical" and metric in judge.metrics]
+    return [judge for judge in shipped if isinstance(judge, LexicalJudge) and metric in judge.metrics]
 
 
 def _cell(
@@ -212,7 +203,7 @@ def _cell(
         base=file.name,
         model=model,
         scale=judge.scale,
-        shots=_shown(judge),
+        shots=len(judge.shown),
         prompt=options.get("prompt", OWN),
         temperature=judge.temperature or 0.0,
         others=",".join(others),

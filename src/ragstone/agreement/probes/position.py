@@ -40,7 +40,7 @@ def position_effect(judge: Judge, judgements: Iterable[Judgement], seed: int = 0
     Of each pair: the score of its first answer shown first minus its score shown second (1 for a win, 0.5
     for a tie). 1 means that whatever stands first wins. Clustered by question.
     """
-    if judge.kind != "pairwise":
+    if not judge.compares_two:
         return unmeasured(NAME, COMPARED, "is for judges that compare two answers (kind pairwise)")
     differences: list[float] = []
     clusters: list[str] = []

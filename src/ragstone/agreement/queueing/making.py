@@ -9,9 +9,12 @@ from ragstone.agreement.pairing import ADJUDICATOR
 from ragstone.agreement.queueing.choosing import Choice, Chosen, choose
 from ragstone.agreement.queueing.queue import NAME, Example, Item, Queue, Reference, Rubric, deal
 from ragstone.errors import DataError
+from ragstone.judging.classify import ClassifyJudge
 from ragstone.judging.examples import of_criterion
-from ragstone.judging.judge import Criterion, Judge
-from ragstone.judging.judge import Example as JudgeExample
+from ragstone.judging.fields import Example as JudgeExample
+from ragstone.judging.fields import PromptedJudge
+from ragstone.judging.judge import Judge
+from ragstone.judging.rubric import Criterion, RubricJudge
 from ragstone.records import Answer, Judgement, Label, Question, references
 
 EVIDENCE = "evidence"
@@ -107,10 +110,11 @@ def judges_in(judgements: Sequence[Judgement]) -> list[tuple[str, str, tuple[flo
 
 def rubric_of(judge: Judge, metric: str) -> Rubric | None:
     """Return what the judge is told of this metric, None where it is told nothing."""
-    one = next((found for found in judge.criteria if found.name == metric), None)
-    criteria = [one] if one else judge.criteria
+    every = judge.criteria if isinstance(judge, RubricJudge) else []
+    one = next((found for found in every if found.name == metric), None)
+    criteria = [one] if one else every
     parts = [f"{found.name}: {found.description}" for found in criteria]
-    text = "\n\n".join([*([judge.prompt.strip()] if judge.prompt else []), *parts])
+    text = "\n\n".join([*([judge.prompt.strip()] if isinstance(judge, PromptedJudge) else []), *parts])
     rubric = Rubric(
         text=text or None,
         grades=_grades(judge, criteria),
@@ -121,7 +125,7 @@ def rubric_of(judge: Judge, metric: str) -> Rubric | None:
 
 def _grades(judge: Judge, criteria: Sequence[Criterion]) -> dict[str, str]:
     """Return what each grade means, where one criterion or the labels of a closed set say so."""
-    if judge.labels:
+    if isinstance(judge, ClassifyJudge):
         return {f"{score:g}": label for label, score in judge.labels.items()}
     if len(criteria) != 1:
         return {}

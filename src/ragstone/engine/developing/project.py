@@ -9,7 +9,7 @@ import msgspec
 from ragstone.config import Settings, parse_toml, read_named
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, judge_names, parse_judge
-from ragstone.judging.combined.members import check_members
+from ragstone.judging.variant import load_members
 
 FOLDER = "judges"
 LONGEST_NAME = 200  # bytes: file systems take 255, and `my_` and `@v12.toml` are added
@@ -100,10 +100,7 @@ def copy_of(name: str) -> str:
 
 def parse_draft(text: str, file: Path) -> Judge:
     """Return the judge that a draft describes. Raises ConfigError with the line, as for any judge's file."""
-    judge = parse_judge(text, file)
-    if judge.members:
-        check_members(judge, file)
-    return judge
+    return load_members(parse_judge(text, file), file)
 
 
 def read_text(path: Path) -> str:

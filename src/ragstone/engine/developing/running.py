@@ -27,8 +27,8 @@ from ragstone.engine.session import Session, forecast_of
 from ragstone.engine.stages import judge_rows
 from ragstone.errors import DataError
 from ragstone.judging import Judge, load_judge, question_digest
+from ragstone.judging.judge import every_key
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import Answer, Judgement
 from ragstone.statistics import Estimate
 
@@ -80,7 +80,7 @@ def untuned(judge: Judge) -> Judge:
 def digest_of_judge(judge: Judge) -> str:
     """Return what a judge is told by in a log: by all that its file says, but version and `tuned_on`."""
     same = msgspec.structs.replace(judge, version=1, tuned_on=[])
-    return digest_of(msgspec.json.encode(same).decode())
+    return digest_of(msgspec.json.encode(every_key(same)).decode())
 
 
 async def develop(task: Task, session: Session) -> Development:
@@ -240,8 +240,8 @@ def forecast_development(task: Task, settings: Settings, part: Part = "dev") -> 
 
     async def work(session: Session, forecaster: Forecaster) -> None:
         forecaster.weight = len(answers) / len(sampled)
-        if any(judge.kind == "statements" for judge in (judged.draft, judged.before) if judge):
-            forecaster.assumptions[ASSUMPTION] = None
+        judges = [judge for judge in (judged.draft, judged.before) if judge]
+        forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in judges if judge.assumption)
         await _judged(judged, sampled, session)
 
     return forecast_of(settings, work)

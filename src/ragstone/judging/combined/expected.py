@@ -4,8 +4,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ragstone.judging.combined.cascade import CascadeJudge
 from ragstone.judging.combined.fitting import FEWEST, Flags, Thresholds, decide, fit_cut, fit_unsure, sure_of
-from ragstone.judging.judge import Judge
 from ragstone.records import Usage
 from ragstone.statistics import Estimate, Floats, difference_estimates, mean_estimate
 
@@ -42,7 +42,7 @@ class CascadeFit(msgspec.Struct, frozen=True, kw_only=True):
     price is unknown.
     """
 
-    judge: Judge
+    judge: CascadeJudge
     agreement: float
     in_sample: FitFigures
     cross_validated: FitFigures | None

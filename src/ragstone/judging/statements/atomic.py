@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from ragstone.judging.fields import Input, PromptedJudge
 from ragstone.judging.finding import Means, ask_model
-from ragstone.judging.judge import Input, Judge
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import STATEMENTS_FORM, StatementsReply
 from ragstone.judging.statements.contexts import cut_contexts, cut_text, room, show, take_best
@@ -24,7 +24,7 @@ PART = 2_000  # characters taken apart in one call: the statements of more may n
 
 
 async def take_apart(
-    judge: Judge, inputs: Mapping[str, str], taken: Input, means: Means, replies: list[Reply]
+    judge: PromptedJudge, inputs: Mapping[str, str], taken: Input, means: Means, replies: list[Reply]
 ) -> list[str]:
     """Return the statements of an input, each once, in their order; `replies` gains what was said.
 
@@ -34,20 +34,21 @@ async def take_apart(
     for part in cut_text(inputs[taken], PART) if inputs[taken].strip() else []:
         prompt = render_prompt(
             judge,
-            judge.prompt or "",
+            judge.prompt,
             {**inputs, taken: part},
             STATEMENTS_FORM,
             StatementsReply,
             secret=means.secret,
         )
-        replies.append(await ask_model(judge, means, prompt))
+        replies.append(await ask_model(judge.name, means, prompt))
         # A model that repeats itself has made one statement, not several.
         made |= dict.fromkeys(item.statement.strip() for item in replies[-1].value.statements)
     return [text for text in made if text]
 
 
 async def check_statements(
-    judge: Judge,
+    judge: PromptedJudge,
+    verify: str,
     inputs: Mapping[str, str],
     means: Means,
     replies: list[Reply],
@@ -58,15 +59,15 @@ async def check_statements(
 ) -> list[Verdict]:
     """Return exactly one verdict on each statement, in their order; `replies` gains what was said.
 
-    texts: what the input `against` holds, one for each context; not all blank. Where they are more than one
-    call can show, the statements not supported so far go on to the next call with the next texts, those
-    first that have most in common with them; a statement is supported if any call supports it. Of one that
-    no call supports, the first reason is kept. Raises CallFailed.
+    verify: the second prompt. texts: what the input `against` holds, one for each context; not all blank.
+    Where they are more than one call can show, the statements not supported so far go on to the next call
+    with the next texts, those first that have most in common with them; a statement is supported if any call
+    supports it. Of one that no call supports, the first reason is kept. Raises CallFailed.
     """
     cited = against == "contexts"
     found: dict[int, Verdict] = {}
     for batch in batches(statements):
-        most = room(judge, means, texts, [*batch.values(), inputs.get("question", "")])
+        most = room(judge, means, texts, [verify, *batch.values(), inputs.get("question", "")])
         still, left = batch, cut_contexts(texts, most)
         while still and left:
             shown, left = await take_best(left, "\n".join(still.values()), most)
@@ -77,13 +78,13 @@ async def check_statements(
             ) -> Reply:
                 prompt = render_prompt(
                     judge,
-                    judge.verify or "",
+                    verify,
                     {**inputs, against: text, "statements": numbered_lines(asked)},
                     verdicts_form(cited=cited),
                     verdicts_reply(tuple(asked), numbers),
                     secret=means.secret,
                 )
-                return await ask_model(judge, means, prompt)
+                return await ask_model(judge.name, means, prompt)
 
             said = await one_verdict_each(still, ask, replies)
             for number, one in said.items():

@@ -7,8 +7,8 @@ reference's that the answer supports, and the score their harmonic mean (F1), as
 
 import msgspec
 
+from ragstone.judging.fields import PromptedJudge
 from ragstone.judging.finding import Finding, Means, Part, add_costs
-from ragstone.judging.judge import CLAIM_PARTS, Judge
 from ragstone.judging.lexical import token_f1
 from ragstone.judging.statements.atomic import check_statements, take_apart
 from ragstone.judging.statements.supported import NOTHING_STATED, nothing_to_check
@@ -16,11 +16,14 @@ from ragstone.judging.statements.verdicts import share_of
 from ragstone.llm import Reply
 from ragstone.records import Answer, Verdict, references
 
+CLAIM_PARTS = ("claim_precision", "claim_recall")
 NOT_STATED = NOTHING_STATED.format(text="answer")
 UNANSWERABLE = "the question cannot be answered, so no reference states a claim"
 
 
-async def judge_claims(judge: Judge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+async def judge_claims(
+    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], means: Means
+) -> Finding:
     """Return the F1 of claims, with precision and recall as parts, and every verdict.
 
     Of several references the one counts whose words are nearest to the answer's (token F1). An answer that
@@ -38,9 +41,11 @@ async def judge_claims(judge: Judge, answer: Answer, inputs: dict[str, str], mea
     if not wanted:
         return nothing_to_check(NOTHING_STATED.format(text="reference"), replies)
     made = await take_apart(judge, inputs, "answer", means, replies)
-    of_answer = await _check(judge, inputs, means, replies, dict(enumerate(made, 1)))
+    of_answer = await _check(judge, verify, inputs, means, replies, dict(enumerate(made, 1)))
     if made:
-        of_reference = await _check(judge, swapped, means, replies, dict(enumerate(wanted, len(made) + 1)))
+        of_reference = await _check(
+            judge, verify, swapped, means, replies, dict(enumerate(wanted, len(made) + 1))
+        )
     else:
         of_reference = [
             Verdict(id=n, statement=text, supported=False, reason=NOT_STATED)
@@ -63,12 +68,17 @@ async def judge_claims(judge: Judge, answer: Answer, inputs: dict[str, str], mea
 
 
 async def _check(
-    judge: Judge, inputs: dict[str, str], means: Means, replies: list[Reply], statements: dict[int, str]
+    judge: PromptedJudge,
+    verify: str,
+    inputs: dict[str, str],
+    means: Means,
+    replies: list[Reply],
+    statements: dict[int, str],
 ) -> list[Verdict]:
     """Return the verdicts on statements against what stands as the reference."""
     texts = [inputs["reference"]]
     return await check_statements(
-        judge, inputs, means, replies, statements=statements, against="reference", texts=texts
+        judge, verify, inputs, means, replies, statements=statements, against="reference", texts=texts
     )
 
 

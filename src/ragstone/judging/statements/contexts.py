@@ -7,8 +7,8 @@ import msgspec
 
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.splitting import pack
+from ragstone.judging.fields import PromptedJudge
 from ragstone.judging.finding import Finding, FindingOf, Means
-from ragstone.judging.judge import Judge
 from ragstone.judging.statements.verdicts import A_CALL
 from ragstone.records import Answer, Context, Usage
 from ragstone.retrieval.bm25 import rank_by_bm25
@@ -32,7 +32,7 @@ class Passage(msgspec.Struct, frozen=True):
 
 
 def room(
-    judge: Judge,
+    judge: PromptedJudge,
     means: Means,
     contexts: Sequence[str],
     beside: Iterable[str] = (),
@@ -41,16 +41,15 @@ def room(
 ) -> int:
     """Return how many characters of these contexts a call can show.
 
-    beside: the other texts in it. most_bytes: None allows all that the model's window leaves; where the
-    window is not known, MOST_BYTES hold all the same.
+    beside: the other texts in it, but for the judge's prompt. most_bytes: None allows all that the model's
+    window leaves; where the window is not known, MOST_BYTES hold all the same.
     """
     n_bytes = sum(len(text.encode("utf-8", "surrogatepass")) for text in contexts)
     n_characters = sum(map(len, contexts))
     if means.context_tokens is None:
         left = MOST_BYTES
     else:
-        told = [judge.prompt or "", judge.verify or "", *beside]
-        taken = sum(len(text.encode("utf-8", "surrogatepass")) for text in told)
+        taken = sum(len(text.encode("utf-8", "surrogatepass")) for text in [judge.prompt, *beside])
         tokens = means.context_tokens(means.model) - judge.max_tokens - FRAME_TOKENS
         left = tokens * BYTES_A_TOKEN - taken
     allowed = max(LEAST_BYTES, left if most_bytes is None else min(left, most_bytes))
@@ -133,7 +132,7 @@ def _size(passages: Sequence[Passage]) -> int:
 
 
 async def judge_parts(
-    judge: Judge, answer: Answer, inputs: dict[str, str], means: Means, judge_one: FindingOf
+    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], means: Means, find: FindingOf
 ) -> Finding:
     """Return the finding of a yes/no judge that reads contexts, which may be more than one call can show.
 
@@ -151,7 +150,7 @@ async def judge_parts(
     found: list[Finding] = []
     while left or not found:
         shown, left = await take_best(left, " ".join(beside), most)
-        found.append(await judge_one(judge, answer, inputs | {"contexts": show(shown)}, means))
+        found.append(await find(answer, inputs | {"contexts": show(shown)}, means))
         if found[-1].score and found[-1].score > 0.5:
             break
     if len(found) == 1 and not left:

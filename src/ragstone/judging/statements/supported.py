@@ -7,8 +7,8 @@ once more; if it is still open the row is `unparsable`, never inflated.
 
 from collections.abc import Sequence
 
+from ragstone.judging.fields import Input, PromptedJudge
 from ragstone.judging.finding import Finding, Means, add_costs
-from ragstone.judging.judge import Input, Judge
 from ragstone.judging.statements.atomic import check_statements, take_apart
 from ragstone.judging.statements.contexts import texts_of
 from ragstone.judging.statements.verdicts import share_of
@@ -23,7 +23,9 @@ BY_DEFINITION = (
 )
 
 
-async def judge_statements(judge: Judge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+async def judge_statements(
+    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], means: Means
+) -> Finding:
     """Return the share of the answer's statements that the contexts support, with every verdict.
 
     An answer that states nothing (a refusal) has nothing to check: `not_applicable`; without any context
@@ -40,7 +42,7 @@ async def judge_statements(judge: Judge, answer: Answer, inputs: dict[str, str],
         return nothing_to_check(why.format(text=taken), replies, by_definition=not retrieved)
     if retrieved:
         verdicts = await check_statements(
-            judge, inputs, means, replies, statements=statements, against="contexts", texts=contexts
+            judge, verify, inputs, means, replies, statements=statements, against="contexts", texts=contexts
         )
     else:
         verdicts = [

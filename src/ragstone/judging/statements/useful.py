@@ -6,8 +6,8 @@ and of ARES, Saad-Falcon et al. 2024); their order does not count.
 
 from collections.abc import Mapping, Sequence
 
+from ragstone.judging.fields import PromptedJudge
 from ragstone.judging.finding import Finding, Means, add_costs, ask_model
-from ragstone.judging.judge import Judge
 from ragstone.judging.render import render_prompt
 from ragstone.judging.statements.contexts import Passage, cut_contexts, room, show, take_next, texts_of
 from ragstone.judging.statements.supported import nothing_to_check
@@ -27,7 +27,9 @@ BLANK = "the context is empty"
 NOTHING_RETRIEVED = "nothing was retrieved, so there is nothing to be of use"
 
 
-async def judge_contexts(judge: Judge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+async def judge_contexts(
+    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], means: Means
+) -> Finding:
     """Return the share of the contexts that are of use, with a verdict on each.
 
     A context too long for one call is shown part by part, and is of use if any part is. A blank one is of
@@ -63,7 +65,7 @@ async def judge_contexts(judge: Judge, answer: Answer, inputs: dict[str, str], m
 
 
 async def _ask(
-    judge: Judge, inputs: dict[str, str], means: Means, replies: list[Reply], shown: Sequence[Passage]
+    judge: PromptedJudge, inputs: dict[str, str], means: Means, replies: list[Reply], shown: Sequence[Passage]
 ) -> dict[int, Said]:
     """Return the verdict on each context of which something is shown, by its number."""
     numbers = dict.fromkeys(passage.number for passage in shown)
@@ -72,13 +74,13 @@ async def _ask(
         text = show(passage for passage in shown if passage.number in asked)
         prompt = render_prompt(
             judge,
-            judge.prompt or "",
+            judge.prompt,
             inputs | {"contexts": text},
             verdicts_form(name=FIELD),
             verdicts_reply(tuple(asked), name=FIELD),
             secret=means.secret,
         )
-        return await ask_model(judge, means, prompt)
+        return await ask_model(judge.name, means, prompt)
 
     return await one_verdict_each(dict.fromkeys(numbers, ""), ask, replies, what="context")
 

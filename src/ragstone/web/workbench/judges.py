@@ -9,8 +9,8 @@ from litestar.params import FromPath
 
 from ragstone.engine.developing.project import FOLDER, versions
 from ragstone.errors import ConfigError, nearest
-from ragstone.judging import Judge, judge_names
-from ragstone.judging.judge import WITHOUT_MODEL, read_judge
+from ragstone.judging import Judge, judge_names, load_judge
+from ragstone.judging.judge import every_key
 from ragstone.web.workbench.cards import WORDS, FoundCard, cards_of
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import page
@@ -64,7 +64,7 @@ def _is_judge(path: Path) -> bool:
 
 def _entry(name: str, path: Path | None, cards: list[FoundCard]) -> JudgeEntry:
     try:
-        judge = read_judge(path or name)
+        judge = load_judge(path or name)
     except ConfigError as mistake:
         return JudgeEntry(name=name, path=path, judge=None, cards=[], wrong=str(mistake))
     ours = [one for one in cards if one.card.judge == judge.name]
@@ -83,7 +83,6 @@ def judges(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
         **WORDS,
         ours=[one for one in entries if one.path],
         shipped=[one for one in entries if not one.path],
-        without_model=WITHOUT_MODEL,
     )
 
 
@@ -103,8 +102,8 @@ def judge(request: AnyRequest, bench: AtWorkbench, name: FromPath[str]) -> Respo
         **WORDS,
         one=one,
         judge=one.judge,
+        says=every_key(one.judge) if one.judge else {},
         frozen=sorted(versions(one.path)) if one.path else [],
-        without_model=WITHOUT_MODEL,
     )
 
 

@@ -13,7 +13,7 @@ from ragstone.engine.developing.sets import open_set
 from ragstone.engine.developing.store import DevelopmentStore
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, load_judge
-from ragstone.judging.combined.members import asks_default
+from ragstone.judging.leaves import asks_default
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.providers import providers
 
