@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN    = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo assistant examples example test check fix bench docs clean
+.PHONY: help demo assistant examples example test check lowest sbom fix bench docs clean
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -33,13 +33,32 @@ check: $(VENV)/.dev  ## all that must pass before a change lands: format, lint, 
 	$(BIN)/lint-imports
 	$(MAKE) test
 
+# The heavy extras (litellm, ray, sentence-transformers, vllm) are left out; `-W ignore`, for old versions warn.
+LOWEST = files,local,hub,faiss,qdrant,serve,mcp,telemetry,postgres,storage,frames,mlflow
+LOWEST_TESTS = tests/cli/test_commands.py tests/cli/test_ingest.py tests/judging/test_lexical.py tests/judging/test_judging.py \
+  tests/llm/test_structured.py tests/llm/test_openai.py tests/corpus/test_html.py tests/corpus/test_pdf.py tests/corpus/office \
+  tests/retrieval/test_faiss.py tests/retrieval/test_qdrant.py tests/tables tests/assistant/log/test_spans.py \
+  tests/assistant/tools/test_mcp.py tests/assistant/api/test_status.py
+FRESH = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(PYTHON) -m venv "$$dir/uv" && \
+  "$$dir/uv/bin/pip" install -q uv && uv="$$dir/uv/bin/uv" && env="$$dir/env/bin/python" && $$uv venv -q --python $(PYTHON) "$$dir/env"
+
+lowest:  ## install the lowest versions that pyproject.toml allows, wheels only, into a fresh environment, and run some tests there
+	$(FRESH) && \
+	$$uv pip install -q --python $$env --resolution lowest-direct --only-binary :all: --no-binary ragstone '.[$(LOWEST)]' && \
+	$$uv pip install -q --python $$env pytest pytest-asyncio hypothesis moto[s3,server] openai openpyxl python-docx python-pptx && \
+	$$env -m pytest -p no:cacheprovider -W ignore -m "not real" $(LOWEST_TESTS)
+
+sbom:  ## write sbom.json: what the extra `all` installs, as CycloneDX
+	$(FRESH) && $$uv pip install -q --python $$env '.[all]' && "$$dir/uv/bin/pip" install -q cyclonedx-bom && \
+	"$$dir/uv/bin/cyclonedx-py" environment --pyproject pyproject.toml --output-reproducible --validate -o sbom.json $$env
+
 fix: $(VENV)/.dev  ## format, and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/agreement.py
-	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/python -m benchmarks.blame
 	$(BIN)/python -m benchmarks.comparing
 	$(BIN)/python benchmarks/judges.py
