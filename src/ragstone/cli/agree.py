@@ -43,7 +43,10 @@ def agree(
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines."""
     from ragstone.agreement import corrected_means, report_cards
     from ragstone.records import Judgement, Label
-    from ragstone.report import terminal_card, terminal_corrected, write_cards
+    from ragstone.report import terminal_corrected
+    from ragstone.report.card import card_document, cards_document
+    from ragstone.report.render.html import write_page
+    from ragstone.report.render.terminal import render_terminal
     from ragstone.tables import keep_sources, read_rows
 
     if page:
@@ -56,11 +59,11 @@ def agree(
     cards = report_cards(judged, said, threshold=thresholds, mapping=mapped, by=by or (), seed=seed)
     corrected = corrected_means(judged, said, threshold=thresholds, mapping=mapped, seed=seed)
     if page:
-        write_cards(page, cards)
+        write_page(page, cards_document(cards))
     if json:
         show_json([_with_corrected(card, corrected) for card in cards])
     else:
-        show(*(terminal_card(card) for card in cards))
+        show(*(render_terminal(card_document(card)) for card in cards))
         if corrected:
             show(terminal_corrected(corrected))
         if page:

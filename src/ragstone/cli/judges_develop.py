@@ -116,12 +116,13 @@ def _tell(found: "Development", *, json: bool) -> None:
 
 
 def _tell_look(look: "TestLook", *, json: bool) -> None:
-    from ragstone.report import terminal_card
+    from ragstone.report.card import card_document
+    from ragstone.report.render.terminal import render_terminal
 
     if json:
         show_json(look)
     else:
-        show(terminal_card(look.card))
+        show(render_terminal(card_document(look.card)))
     say(look.card.notes[0])
 
 

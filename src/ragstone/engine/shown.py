@@ -17,7 +17,6 @@ from ragstone.report import (
     BenchSummary,
     RunSummary,
     StudySummary,
-    terminal_card,
     terminal_certificate,
     terminal_corrected,
     terminal_retrieval,
@@ -29,11 +28,11 @@ from ragstone.report.benches.judges import JudgeBenchSummary, judge_bench_docume
 from ragstone.report.benches.languages import study_document
 from ragstone.report.benches.retrievers import bench_document
 from ragstone.report.blame import BlameSummary, blame_document
+from ragstone.report.card import card_document, card_dots
 from ragstone.report.compare_terminal import terminal_comparison
 from ragstone.report.document import Document
 from ragstone.report.dots import Dots, svg, vega_lite
 from ragstone.report.dotted import (
-    card_dots,
     certificate_dots,
     comparison_dots,
     corrected_dots,
@@ -81,7 +80,7 @@ def _judgements(rows: Sequence[Judgement]) -> "tuple[list[RenderableType], list[
 
 
 def _cards(cards: Sequence[ReportCard]) -> "tuple[list[RenderableType], list[Dots]]":
-    return [terminal_card(card) for card in cards], card_dots(cards)
+    return [render_terminal(card_document(card)) for card in cards], card_dots(cards)
 
 
 def _evaluation_set(made: EvaluationSet) -> "tuple[list[RenderableType], list[Dots]]":

@@ -3,8 +3,6 @@
 from ragstone.report.attack import AttackSummary
 from ragstone.report.benches.languages import StudySummary, read_study
 from ragstone.report.benches.retrievers import BenchSummary, read_leaderboard
-from ragstone.report.card_page import write_cards
-from ragstone.report.card_terminal import terminal_card
 from ragstone.report.certificate import write_certificate
 from ragstone.report.certificate_terminal import terminal_certificate
 from ragstone.report.certified import read_certificate
@@ -27,13 +25,11 @@ __all__ = [
     "read_leaderboard",
     "read_study",
     "read_summary",
-    "terminal_card",
     "terminal_certificate",
     "terminal_corrected",
     "terminal_judged",
     "terminal_retrieval",
     "terminal_summary",
-    "write_cards",
     "write_certificate",
     "write_markdown",
     "write_report",

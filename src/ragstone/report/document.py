@@ -145,6 +145,25 @@ class Drawing(Block, frozen=True):
     caption: str = ""
 
 
+class PlotDot(msgspec.Struct, frozen=True):
+    """A bin of the calibration plot: where it stands, the ends of its interval, its radius, its words."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    radius: float
+    words: str
+
+
+class CalibrationPlot(Block, frozen=True):
+    """The share of right answers against the score, on a page. side: of its square; edge: room for labels."""
+
+    dots: list[PlotDot]
+    side: int
+    edge: int
+
+
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """A report. kind: what it is (`bench of retrievers`). about: under the title.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ragstone.agreement import CorrectedMean, ReportCard
+from ragstone.agreement import CorrectedMean
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary
@@ -52,18 +52,6 @@ def retrieval_dots(rows: Iterable[RetrievalSummary]) -> list[Dots]:
 def run_dots(summary: RunSummary) -> list[Dots]:
     """Return the means of the judges, then what retrieval found."""
     return [*metric_dots(summary.metrics), *retrieval_dots(summary.retrieval)]
-
-
-def card_dots(cards: Iterable[ReportCard]) -> list[Dots]:
-    """Return each judge's exact agreement with people, beside what a baseline reaches on the same answers."""
-    dots = []
-    for card in cards:
-        judge = f"{judge_name(card)} ({card.model})"
-        found = card.agreement.get("exact agreement")
-        dots += [dot("judge", found, judge)] if found else []
-        rivals = [rival for rival in (card.constant, card.no_model) if rival]
-        dots += [dot(rival.name, rival.exact_agreement, judge) for rival in rivals]
-    return [Dots(title="Exact agreement with people", dots=dots)] if dots else []
 
 
 def corrected_dots(means: Iterable[CorrectedMean]) -> list[Dots]:

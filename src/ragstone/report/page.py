@@ -9,7 +9,7 @@ from ragstone.experiments.groups import GroupedMeans
 from ragstone.report import wording
 from ragstone.report.asked import Asked, read_asked
 from ragstone.report.blame import blame_blocks
-from ragstone.report.card_page import style, words_of_cards
+from ragstone.report.card import words_of_cards
 from ragstone.report.certificate_page import render_section
 from ragstone.report.charts import Chart, agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.report.findings import findings, headlines
@@ -60,7 +60,9 @@ def render_run(run: Run, asked: Iterable[Asked] = ()) -> str:
 
 def style_of(run: Run) -> str:
     """Return what the numbers of a run need beside the style of every page."""
-    return (style() if run.summary.cards else "") + (asset("certificate.css") if run.certified else "")
+    return (asset("bench.css") + asset("card.css") if run.summary.cards else "") + (
+        asset("certificate.css") if run.certified else ""
+    )
 
 
 def values_of(run: Run, charts: "Charts") -> dict[str, object]:

@@ -39,7 +39,7 @@ def write_page(path: Path, document: Document) -> Path:
 
 def render_page(document: Document) -> str:
     """Return a document as one file that runs no script and asks nothing of any network."""
-    css = asset("page.css") + asset("bench.css")
+    css = asset("page.css") + asset("bench.css") + asset("card.css")
     page = environment().get_template("document.html")
     sections = _sections(document.blocks)
     return page.render(document=document, sections=sections, css=safe(css), policy=policy(css))

@@ -69,6 +69,7 @@ def _lines(block: Block) -> "Iterator[RenderableType]":
         case Pairs(rows=rows):
             yield from (text(f"{name}: {words}", "dim") for name, words in rows)
         case Table():
+            yield from [text(block.caption, "dim")] if block.caption else []
             yield _table(block)
 
 
@@ -84,12 +85,10 @@ def _table(block: Table) -> "RichTable":
     heads = [head for _, column in shown for head in _heads(column)]
     table = new_table(*heads)
     table.show_header = any(head for head, _ in heads)
-    if block.caption:
-        table.title, table.title_justify, table.title_style = text(block.caption), "left", "dim"
     named = next((at for at, (_, right) in enumerate(heads) if not right), 0)
     for row in block.rows:
         cells = [each if isinstance(each, Cell) else Cell(each) for each in row]
-        if len(cells) == 1:
+        if len(cells) < len(block.columns):
             table.add_row(*[text("")] * named, text(cells[0].words, "dim"))
             continue
         table.add_row(*(part for at, column in shown for part in _cell(cells[at], column)))

@@ -18,8 +18,8 @@ from ragstone.engine.developing.sets import open_set, sources_of
 from ragstone.engine.developing.store import DevelopmentStore, Draft
 from ragstone.errors import ConfigError, RagstoneError
 from ragstone.report import developing_words
+from ragstone.report.card import words_of_cards
 from ragstone.report.card_bidi import contained
-from ragstone.report.card_page import words_of_cards
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.developing.asked import models_of
 from ragstone.web.workbench.frame import page
