@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
 from pathlib import Path
@@ -28,7 +28,7 @@ from ragstone.assistant.planning.words import words_chooser, write_by_words
 from ragstone.assistant.tool import Tool
 from ragstone.assistant.tools import crops_tool, function_tool, videos_tool, weather_tool
 from ragstone.config import AssistantSection, Settings, load_settings
-from ragstone.corpus.tags import load_tags
+from ragstone.corpus.tags import Tag, load_tags
 from ragstone.embedding import Gathered
 from ragstone.engine.assistant_build import opened_knowledge
 from ragstone.engine.assistant_ready import learn_texts
@@ -89,8 +89,7 @@ async def open_assistant(
                 "log": log.problem or "ok",
             }
 
-        know = know_by_words(tags)
-        await asyncio.to_thread(_load_tables, know)
+        know = await asyncio.to_thread(_reader_of, tags)
         yield Assistant(
             respond=respond_with(agent, know, [tag.key for tag in tags], today),
             answer=_answer_from(knowledge.search, answering, section.k),
@@ -102,12 +101,14 @@ async def open_assistant(
         )
 
 
-def _load_tables(know: Know) -> None:
-    """Load what the first question and the first answer need: 1.5 s, in which a server would stand still."""
+def _reader_of(tags: Sequence[Tag]) -> Know:
+    """Return what reads conversations, with what the first question and answer need: 1.5 s to load."""
+    know = know_by_words(tags)
     know(Asked(turns=(Turn("user", FIRST),)))
     no_refusal(FIRST)
     without_instructions(FIRST)
     names_pesticide(FIRST)
+    return know
 
 
 def _model(section: AssistantSection) -> str:

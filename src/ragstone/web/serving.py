@@ -118,9 +118,6 @@ async def serve_project(
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                # What is there by now stays: else all requests wait some 0.2 s each time it is gone through.
-                gc.collect()
-                gc.freeze()
                 ready(address_of(bound))
 
         @contextlib.contextmanager
@@ -130,10 +127,20 @@ async def serve_project(
             with _heard(lambda number: self.handle_exit(number, None)):
                 yield
 
+    with _no_long_waits():
+        await Server(config).serve(sockets=[bound])
+
+
+@contextlib.contextmanager
+def _no_long_waits() -> Iterator[None]:
+    """Let the loop have the interpreter soon within the block, whatever threads compute."""
     interval_s = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
+    # What is there by now stays: else all requests wait some 0.2 s each time it is gone through.
+    gc.collect()
+    gc.freeze()
     try:
-        await Server(config).serve(sockets=[bound])
+        yield
     finally:
         sys.setswitchinterval(interval_s)
         gc.unfreeze()
