@@ -63,6 +63,19 @@ async def test_only_who_wins_in_both_orders_wins(when_a_first, when_b_first, sco
     assert row.rationale == f"A shown first: {when_a_first}. B shown first: {when_b_first}."
 
 
+async def test_a_reply_of_an_earlier_command_that_says_nothing_is_asked_for_anew():
+    prompts = []
+
+    async def ask(prompt):
+        prompts.append(prompt)
+        if not prompt.renew:
+            raise CallFailed("unparsable", "no JSON", kept=True)
+        return await Comparing("1", "2")(prompt)
+
+    assert (await compared(ONE, OTHER, ask)).label == "A"
+    assert [prompt.renew for prompt in prompts] == [False, False, True, True]
+
+
 @given(sampled_from(["1", "2", "tie"]), sampled_from(["1", "2", "tie"]))
 def test_swapping_the_systems_mirrors_the_score_and_a_flip_is_always_a_tie(when_a_first, when_b_first):
     ask = Comparing(when_a_first, when_b_first)

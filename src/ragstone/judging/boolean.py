@@ -27,10 +27,6 @@ class BooleanJudge(TokenJudge, frozen=True, kw_only=True, tag="boolean"):
         """Return a verdict in the words of the kind."""
         return str(bool(score)).lower() if score in (0, 1) else super().said(score, label)
 
-    def end(self, high: bool) -> bool | int | float | str:
-        """Return an end of the scale as the reply has it."""
-        return super().end(high) if self.reply == "token" else high
-
     def can_join(self) -> bool:
         """Return whether it can be asked in one call with others; contexts may take several calls."""
         return super().can_join() and "contexts" not in self.inputs
@@ -43,7 +39,7 @@ class BooleanJudge(TokenJudge, frozen=True, kw_only=True, tag="boolean"):
 
     def options(self) -> list[Option]:
         """Return what the model may say in one token."""
-        return [Option("yes", "true", 1.0), Option("no", "false", 0.0)]
+        return [Option("yes", True, 1.0), Option("no", False, 0.0)]
 
     async def find_once(self, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
         """Return what the model says, of contexts that are too long for one call part by part."""

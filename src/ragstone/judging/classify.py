@@ -1,6 +1,5 @@
 """Kind `classify`: one of several labels, in one call; each label has a score."""
 
-import string
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -32,12 +31,6 @@ class ClassifyJudge(TokenJudge, frozen=True, kw_only=True, tag="classify"):
     def is_ordered(self) -> bool:
         """Whether there is a better label and a worse one: the scores are 0 and 1."""
         return sorted(set(self.labels.values())) == [0, 1]
-
-    def end(self, high: bool) -> bool | int | float | str:
-        """Return an end of the scale as the reply has it."""
-        if self.reply == "token":
-            return super().end(high)
-        return (max if high else min)(self.labels, key=self.labels.__getitem__)
 
     def _own_problems(self) -> Iterator[tuple[str, str]]:
         low, high = self.scale
@@ -72,8 +65,7 @@ class ClassifyJudge(TokenJudge, frozen=True, kw_only=True, tag="classify"):
 
     def options(self) -> list[Option]:
         """Return what the model may say in one token: a letter for each label."""
-        lettered = zip(string.ascii_uppercase, self.labels.items(), strict=False)
-        return [Option(letter, label, score, label) for letter, (label, score) in lettered]
+        return [Option(chr(ord("A") + n), *labelled) for n, labelled in enumerate(self.labels.items())]
 
     def _token_told(self) -> list[str]:
         return ["\n".join(f"{option.word} = {option.outcome}" for option in self.options())]

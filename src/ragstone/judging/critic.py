@@ -1,6 +1,5 @@
 """Critics judge questions in the making. A critic is a file, like a judge: inputs, scale, prompt."""
 
-import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,8 @@ import msgspec
 
 from ragstone.config import Section, convert_section, library_names, parse_toml, read_named
 from ragstone.errors import ConfigError
-from ragstone.judging.render import UNTRUSTED
+from ragstone.judging.render import UNTRUSTED, named_inputs
+from ragstone.judging.replies import REASON, Field, reply_form, reply_type
 from ragstone.llm import Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Status
 
@@ -21,8 +21,7 @@ LOWEST, HIGHEST = 1, 5
 SHARED: tuple[CriticInput, ...] = ("audience", "context")
 OWN: tuple[CriticInput, ...] = ("question", "answer")
 
-MOST_REASON = 600  # characters of a reason, told to the model: a longer one is no reason to lose the score
-FORM = '"{start}reason": {reason}, "{start}score": a whole number from 1 to 5'
+SCORE = Annotated[int, msgspec.Meta(ge=LOWEST, le=HIGHEST)]
 TOGETHER = (
     "You check a question in several respects, each by the criterion below that bears its name. Each score "
     "rests on its own criterion alone: a question that fails one may well pass the others."
@@ -124,7 +123,7 @@ async def criticise(
         except CallFailed as failure:
             found += [_failed(critic, failure) for critic in group]
             continue
-        for critic, start in zip(group, _starts([one.name for one in group]), strict=True):
+        for critic, start in zip(group, _starts(group), strict=True):
             found.append(
                 CriticScore(
                     critic=critic.name,
@@ -146,11 +145,14 @@ def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret:
     # can guess it no better for that. Without a passage there is nothing to share.
     keyed = [shown[name] for name in SHARED if name in shown] if "context" in shown else [*shown.values()]
     versions = [part for critic in critics for part in (critic.name, str(critic.version))]
-    told = [_named(critic.prompt.strip()) for critic in critics]
-    starts = _starts([critic.name for critic in critics])
-    forms = [
-        FORM.format(start=start, reason=_named(critic.reason))
-        for start, critic in zip(starts, critics, strict=True)
+    told = [named_inputs(critic.prompt) for critic in critics]
+    fields = [
+        field
+        for start, critic in zip(_starts(critics), critics, strict=True)
+        for field in (
+            Field(f"{start}reason", REASON, named_inputs(critic.reason)),
+            Field(f"{start}score", SCORE, f"a whole number from {LOWEST} to {HIGHEST}"),
+        )
     ]
     if len(critics) > 1:
         told = [f"# {critic.name}\n{text}" for critic, text in zip(critics, told, strict=True)]
@@ -158,35 +160,19 @@ def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret:
     return fenced_prompt(
         "\n\n".join([*told, UNTRUSTED]),
         shown,
-        form=f'{{"nonce": the code, {", ".join(forms)}}}',
-        reply=_reply_of(tuple(critic.name for critic in critics)),
+        form=reply_form(fields),
+        reply=reply_type("CriticReply", fields),
         nonce=row_nonce(secret, [*versions, *keyed]),
         max_tokens=sum(critic.max_tokens for critic in critics),
     )
 
 
-def _named(text: str) -> str:
-    """Return a text of a critic's file with the names of inputs as the model sees them."""
-    return re.sub(r"\{(\w+)\}", r"<\1>", text)
-
-
-def _starts(names: Sequence[str]) -> list[str]:
+def _starts(critics: Sequence[Critic]) -> list[str]:
     """Return what the fields of each critic begin with, in a reply that holds those of all."""
-    return [f"{name}_" for name in names] if len(names) > 1 else [""]
+    return [f"{critic.name}_" for critic in critics] if len(critics) > 1 else [""]
 
 
 def _failed(critic: Critic, failure: CallFailed) -> CriticScore:
     return CriticScore(
         critic=critic.name, version=critic.version, status=failure.status, rationale=str(failure)
     )
-
-
-@functools.cache
-def _reply_of(names: tuple[str, ...]) -> type[msgspec.Struct]:
-    """Return the form of the reply: for each critic a reason, then a score; one off the scale is refused."""
-    reason = Annotated[str, msgspec.Meta(extra_json_schema={"maxLength": MOST_REASON})]
-    score = Annotated[int, msgspec.Meta(ge=LOWEST, le=HIGHEST)]
-    fields = [
-        field for start in _starts(names) for field in ((f"{start}reason", reason), (f"{start}score", score))
-    ]
-    return msgspec.defstruct("CriticReply", fields, frozen=True, forbid_unknown_fields=True)

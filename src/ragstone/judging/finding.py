@@ -6,7 +6,7 @@ import msgspec
 
 from ragstone.embedding import EmbedSoon
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
-from ragstone.records import NO_MODEL, Answer, Metadata, Status, Usage, Verdict
+from ragstone.records import NO_MODEL, Answer, Judgement, Metadata, Status, Usage, Verdict
 
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,12 +92,12 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None
 
 
-def add_costs(replies: Sequence[Reply]) -> Spent:
-    """Return what the replies took together."""
-    costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
+def add_costs(paid: Sequence[Reply | Finding | Judgement]) -> Spent:
+    """Return what they took together."""
+    costs = [one.cost_usd for one in paid if one.cost_usd is not None]
     return Spent(
-        usage=sum((reply.usage for reply in replies), Usage(calls=0)),
-        cost_usd=sum(costs) if len(costs) == len(replies) else None,
+        usage=sum((one.usage for one in paid if one.usage is not None), Usage(calls=0)),
+        cost_usd=sum(costs) if len(costs) == len(paid) else None,
     )
 
 

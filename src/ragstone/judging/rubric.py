@@ -168,7 +168,7 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
     def options(self) -> list[Option]:
         """Return what the model may say in one token: a digit for each grade."""
         low, high = self.ends
-        return [Option(str(grade), str(grade), float(grade)) for grade in range(low, high + 1)]
+        return [Option(str(grade), grade, float(grade)) for grade in range(low, high + 1)]
 
     def _token_told(self) -> list[str]:
         return [_criterion_text(self, self.criteria[0])]

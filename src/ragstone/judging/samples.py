@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from ragstone.judging.finding import Finding, Means, Part
+from ragstone.judging.finding import Finding, Means, Part, add_costs
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import Usage
 
@@ -33,7 +33,7 @@ async def mean_of_draws(draw: Draw, n_samples: int, outcomes: Sequence[str]) -> 
         return _joined(outcomes, scored, usage, counts)
     if unscored and 2 * len(unscored) >= n_samples:
         return msgspec.structs.replace(
-            unscored[0], usage=usage, cost_usd=_cost(unscored), metadata={"samples": counts}
+            unscored[0], usage=usage, cost_usd=add_costs(unscored).cost_usd, metadata={"samples": counts}
         )
     failure = _commonest(failed, len(scored), n_samples)
     failure.usage = usage
@@ -93,7 +93,7 @@ def _joined(
         rationale=typical.rationale,
         verdicts=typical.verdicts,
         usage=usage,
-        cost_usd=_cost(scored),
+        cost_usd=add_costs(scored).cost_usd,
         parts=_parts(scored, typical),
         metadata=metadata,
     )
@@ -113,9 +113,3 @@ def _parts(scored: Sequence[Finding], typical: Finding) -> tuple[Part, ...]:
         msgspec.structs.replace(part, score=sum(scores[part.metric]) / len(scores[part.metric]))
         for part in typical.parts
     )
-
-
-def _cost(findings: Sequence[Finding]) -> float | None:
-    """Return what they cost together; None if that of one is unknown."""
-    costs = [one.cost_usd for one in findings if one.cost_usd is not None]
-    return sum(costs) if len(costs) == len(findings) else None

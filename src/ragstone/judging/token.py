@@ -34,13 +34,17 @@ AROUND = " \t\r\n\"'`*.,:()[]▁Ġ"  # what may stand around an option within it
 class Option(msgspec.Struct, frozen=True):
     """One of the replies on offer.
 
-    word: what the model says. outcome: what that means. score: its score. label: of a judge that chooses one.
+    word: what the model says. value: what a reply with a reason would hold instead. score: its score.
     """
 
     word: str
-    outcome: str
+    value: bool | int | str
     score: float
-    label: str | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The value in words."""
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
 class TokenJudge(OneCallJudge, frozen=True, kw_only=True):
@@ -61,9 +65,8 @@ class TokenJudge(OneCallJudge, frozen=True, kw_only=True):
 
     def end(self, high: bool) -> bool | int | float | str:
         """Return an end of the scale as the reply has it."""
-        if self.reply != "token":
-            return super().end(high)
-        return (max if high else min)(self.options(), key=lambda option: option.score).word
+        option = (max if high else min)(self.options(), key=lambda option: option.score)
+        return option.word if self.reply == "token" else option.value
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield what is wrong, as JudgeFields does."""
@@ -115,7 +118,7 @@ async def judge_by_token(judge: TokenJudge, answer: Answer, inputs: dict[str, st
     likeliest = max(options, key=lambda option: shares[option.outcome])  # of equals the first in the file
     return Finding(
         score=round(sum(option.score * shares[option.outcome] for option in options), 6),
-        label=likeliest.label,
+        label=likeliest.value if isinstance(likeliest.value, str) else None,
         usage=reply.usage,
         cost_usd=reply.cost_usd,
         metadata={
@@ -209,4 +212,4 @@ def _example_inputs(judge: TokenJudge, example: Example) -> dict[str, str]:
 def _word_of(judge: TokenJudge, example: Example) -> str:
     """Return the word that an example should get; a rubric that is asked so has one criterion."""
     *_, expected = judge.reply_of(example.expected, example.reason).values()
-    return next(option.word for option in judge.options() if expected in (option.outcome, option.score))
+    return next(option.word for option in judge.options() if option.value == expected)

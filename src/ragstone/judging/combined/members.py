@@ -8,12 +8,12 @@ import msgspec
 
 from ragstone.errors import ModelError
 from ragstone.judging.fields import JudgeFields, Member
-from ragstone.judging.finding import Finding, Means
+from ragstone.judging.finding import Finding, Means, add_costs
 from ragstone.judging.judging import failed_judgements, judge_answer
 from ragstone.judging.leaves import model_name
 from ragstone.judging.tuned import TUNED
 from ragstone.llm.limits import CallsStopped
-from ragstone.records import NO_MODEL, Answer, Judgement, Usage
+from ragstone.records import NO_MODEL, Answer, Judgement
 
 DIGITS = (
     9  # scores that are mapped from one scale to another are rounded to so many, so that equals stay equal
@@ -144,12 +144,12 @@ def placed_score(one: Heard, scale: tuple[float, float]) -> float | None:
 def with_members(finding: Finding, heard: Sequence[Heard]) -> Finding:
     """Return the finding with what its members said in `metadata.members`, and what they took together."""
     paid = [one.judgement for one in heard if one.judgement.usage is not None]
-    costs = [row.cost_usd for row in paid if row.cost_usd is not None]
+    spent = add_costs(paid)
     tuned = TUNED if any((one.judgement.metadata or {}).get("tuned") for one in heard) else {}
     return msgspec.structs.replace(
         finding,
-        usage=sum((row.usage for row in paid if row.usage), Usage(calls=0)) if paid else None,
-        cost_usd=sum(costs) if paid and len(costs) == len(paid) else None,
+        usage=spent.usage if paid else None,
+        cost_usd=spent.cost_usd if paid else None,
         metadata={**tuned, **(finding.metadata or {}), "members": [_told(one) for one in heard]},
     )
 

@@ -8,7 +8,7 @@ import msgspec
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.splitting import pack
 from ragstone.judging.fields import PromptedJudge
-from ragstone.judging.finding import Finding, FindingOf, Means
+from ragstone.judging.finding import Finding, FindingOf, Means, add_costs
 from ragstone.judging.statements.verdicts import A_CALL
 from ragstone.records import Answer, Context, Usage
 from ragstone.retrieval.bm25 import rank_by_bm25
@@ -161,10 +161,10 @@ async def judge_parts(
 def _highest(found: Sequence[Finding]) -> Finding:
     """Return the finding with the highest score, the first of equals, with what all of them took."""
     best = max(found, key=lambda finding: -1.0 if finding.score is None else finding.score)
-    costs = [finding.cost_usd for finding in found if finding.cost_usd is not None]
+    spent = add_costs(found)
     return msgspec.structs.replace(
         best,
-        usage=sum((finding.usage or Usage(calls=0) for finding in found), Usage(calls=0)),
-        cost_usd=sum(costs) if len(costs) == len(found) else None,
+        usage=spent.usage,
+        cost_usd=spent.cost_usd,
         metadata=(best.metadata or {}) | {"context_parts": len(found)},
     )
