@@ -14,6 +14,7 @@ from ragstone.config import Section, convert_section, parse_toml
 UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
 FEWEST_OF_HAN, FEWEST_OF_OTHERS = 2, 4  # characters of a subject in a script without spaces
 LEADING_VOWELS = "เแโใไ"  # Thai writes them before the letter that they belong to
+LONGEST = 5000  # characters of a question in which a name is looked for
 SHORTEST = 4  # letters of a word that can be a subject where names are not written with capitals
 STEM = 5  # letters that the forms of a word share
 CONNECTOR = 3  # letters of a word that joins two names: Battle of Hastings

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from ragstone.dataset.masking.context import AFTER, BEFORE, has_han, has_indic, says_other, says_phone
 from ragstone.dataset.masking.span import BEGINS, BLANK, ENDS, Span
@@ -14,6 +14,7 @@ _RUN = re.compile(
 )
 _GROUP = re.compile(r"\d+")
 MOST_GROUPS = 10
+MOST_IN_RUN = 300  # groups without a word between them: further ones are a table
 MOST_SINGLE = 3  # groups of one digit: more are a list of numbers
 
 # The calling codes of ITU-T E.164.
@@ -81,7 +82,8 @@ def find_phones(text: str) -> Iterator[Span]:
 
 def _in_run(text: str, run: re.Match[str]) -> Iterator[Span]:
     """Yield the numbers in a run of groups of digits: the longest that is one, from the left."""
-    groups = [(match.start(), match.end()) for match in _GROUP.finditer(text, *run.span())]
+    found = islice(_GROUP.finditer(text, *run.span()), MOST_IN_RUN)
+    groups = [match.span() for match in found]
     ends = [0, *accumulate(end - start for start, end in groups)]
     first = 0
     while first < len(groups):

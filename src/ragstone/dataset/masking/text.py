@@ -31,9 +31,7 @@ _DIGIT_OR_SIGN = re.compile(r"[\d@]|://|\[at|\(at|:[0-9a-f]*:|-----BEGIN", re.IG
 _PLACEHOLDER = re.compile(rf"\[(?:{'|'.join(KINDS)})(?:-\d+|{BLANK}\d+)?\]")
 _MARKED = re.compile(rf"\[({'|'.join(KINDS)}){BLANK}(\d+)\]")
 Find = Callable[[str], Iterator[Span]]
-MOST_ROUNDS = (
-    8  # what is masked changes what stands beside it; two or three rounds find all in texts of people
-)
+MOST_ROUNDS = 3  # what is masked changes what stands beside it; two find all in texts of people
 MOST_NAMES = 50  # of a row that are looked for in all of it; where they are given away, all are masked
 SHORTEST_NAME = 3  # letters of a part of a name that is looked for elsewhere in the row
 
