@@ -8,7 +8,7 @@ from ragstone.engine import fitting
 from ragstone.engine.cascade_file import write_cascade
 from ragstone.engine.fitting import fit_cascade
 from ragstone.errors import ConfigError, DataError
-from ragstone.judging import Means, judge_answer, load_judge, parse_judge, question_digest
+from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge, question_digest
 from ragstone.judging.combined.expected import FOLDS
 from ragstone.records import Answer, Judgement, Label, Usage
 
@@ -299,10 +299,10 @@ async def test_a_row_that_it_was_fitted_on_says_so():
     judgements, labels = given()
     fit = fit_cascade(judgements, labels, cheap="containment", agreement=0.9)
     answer = Answer(question_id="q1", question="Not in the labels?", reference="x", answer="x")
-    [row] = await judge_answer(fit.judge, answer, Means())
+    [row] = await judge_answer(fit.judge, answer, JudgeContext())
     assert (row.score, row.metadata["tuned"]) == (1.0, True)
     new = msgspec.structs.replace(answer, question_id="new")
-    assert "tuned" not in (await judge_answer(fit.judge, new, Means()))[0].metadata
+    assert "tuned" not in (await judge_answer(fit.judge, new, JudgeContext()))[0].metadata
 
 
 def test_the_default_agreement_is_what_the_command_says():

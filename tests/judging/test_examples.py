@@ -4,7 +4,7 @@ import re
 import pytest
 from tests.support.scripted_judge import Scripted
 
-from ragstone.judging import Means, judge_answer, judge_names, load_judge
+from ragstone.judging import JudgeContext, judge_answer, judge_names, load_judge
 from ragstone.judging.examples import example_answer, example_reply
 from ragstone.judging.fields import Example
 from ragstone.judging.one_call import OneCallJudge, one_call_prompt
@@ -95,5 +95,5 @@ async def test_a_question_that_is_shown_is_marked_as_tuned_on_in_every_row():
         for name in ("correctness", "completeness", "readability")
         for k, v in ((f"{name}_reason", "x"), (f"{name}_score", 1))
     }
-    rows = await judge_answer(judge, shown, Means(ask=Scripted(reply), secret=b"s"))
+    rows = await judge_answer(judge, shown, JudgeContext(ask=Scripted(reply), secret=b"s"))
     assert [row.metadata for row in rows] == [{"tuned": True}] * 4

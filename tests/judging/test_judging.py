@@ -1,7 +1,7 @@
 import pytest
 from tests.support.scripted_judge import Scripted
 
-from ragstone.judging import Means, judge_answer, judge_names, load_judge
+from ragstone.judging import JudgeContext, judge_answer, judge_names, load_judge
 from ragstone.llm import DEADLINE, CallFailed
 from ragstone.records import Answer, Context, Usage
 
@@ -16,7 +16,7 @@ ANSWER = Answer(
 
 
 def means(*replies):
-    return Means(ask=Scripted(*replies), model="openai/test", secret=b"secret")
+    return JudgeContext(ask=Scripted(*replies), model="openai/test", secret=b"secret")
 
 
 async def test_percentage_gives_the_score_with_its_reason():
@@ -51,7 +51,7 @@ async def test_a_label_has_the_score_of_its_table():
 
 async def test_a_baseline_asks_no_model_and_takes_the_best_alternative():
     answer = Answer(question_id="q", answer="It is Skorpio", reference=["Leo", "Scorpio/Skorpio"])
-    [row] = await judge_answer(load_judge("containment"), answer, Means())
+    [row] = await judge_answer(load_judge("containment"), answer, JudgeContext())
     assert (row.score, row.model, row.metric) == (1.0, "none", "correctness")
 
 
@@ -64,7 +64,7 @@ async def test_similarity_is_the_cosine_with_the_nearest_reference():
         return [np.array(vectors[text], dtype=np.float32) for text in texts]
 
     answer = Answer(question_id="q", answer="a", reference=["b", "c"])
-    [row] = await judge_answer(load_judge("similarity"), answer, Means(embed=embed))
+    [row] = await judge_answer(load_judge("similarity"), answer, JudgeContext(embed=embed))
     assert row.score == pytest.approx(0.6)
 
 
@@ -119,7 +119,7 @@ async def test_a_row_that_lacks_an_input_is_not_applicable_and_says_which(name, 
 
     answer = msgspec.structs.replace(ANSWER, **{missing: None})
     [row] = await judge_answer(
-        load_judge(name), answer, Means(embed=lambda *_: None) if name == "similarity" else means()
+        load_judge(name), answer, JudgeContext(embed=lambda *_: None) if name == "similarity" else means()
     )
     assert (row.status, row.score, row.rationale) == ("not_applicable", None, f"the row has no {missing}")
 
@@ -132,16 +132,18 @@ async def test_an_unanswerable_question_has_a_reference_that_says_so():
     [row] = await judge_answer(load_judge("correctness"), answer, asked)
     assert row.status == "scored"
     assert "do not hold the answer" in asked.ask.prompts[0].messages[-1].content
-    assert (await judge_answer(load_judge("containment"), answer, Means()))[0].status == "not_applicable"
+    assert (await judge_answer(load_judge("containment"), answer, JudgeContext()))[
+        0
+    ].status == "not_applicable"
 
 
 async def test_without_a_model_a_judge_that_needs_one_is_a_mistake_of_the_caller():
     with pytest.raises(ValueError, match="asks a model"):
-        await judge_answer(load_judge("correctness"), ANSWER, Means())
+        await judge_answer(load_judge("correctness"), ANSWER, JudgeContext())
 
 
 @pytest.mark.parametrize("asked", [{"ask": Scripted()}, {"others": {"openai/b": Scripted()}}])
 def test_whoever_gives_a_model_to_ask_gives_the_secret(asked):
     with pytest.raises(ValueError, match=r"need the project's secret: Means\(secret=load_secret"):
-        Means(**asked)
-    assert Means(**asked, secret=b"s").secret == b"s"
+        JudgeContext(**asked)
+    assert JudgeContext(**asked, secret=b"s").secret == b"s"

@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.judging import Means, judge_answer, load_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge
 from ragstone.judging.language import language_match
 from ragstone.records import Answer
 
@@ -28,7 +28,9 @@ def test_a_question_in_no_sure_language_gives_nothing():
 
 async def test_a_short_answer_is_not_applicable():
     judge = load_judge("language_match")
-    [row] = await judge_answer(judge, Answer(question_id="q", question=ENGLISH, answer="1912"), Means())
+    [row] = await judge_answer(
+        judge, Answer(question_id="q", question=ENGLISH, answer="1912"), JudgeContext()
+    )
     assert (row.status, row.score, row.rationale) == (
         "not_applicable",
         None,

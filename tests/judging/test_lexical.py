@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.judging import Means, judge_answer, load_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge
 from ragstone.judging.finding import NOTHING_TO_COMPARE
 from ragstone.judging.lexical import (
     MEASURES,
@@ -94,11 +94,11 @@ def test_coverage_by_hand(answer, reference, score):
 async def test_coverage_takes_the_best_alternative_and_needs_the_question():
     judge = load_judge("coverage")
     answer = Answer(question_id="q", question="Who won?", answer="Ann won.", reference="Ben/Ann")
-    [row] = await judge_answer(judge, answer, Means())
+    [row] = await judge_answer(judge, answer, JudgeContext())
     assert (row.score, row.metric) == (1.0, "correctness")
-    [without] = await judge_answer(judge, msgspec.structs.replace(answer, question=None), Means())
+    [without] = await judge_answer(judge, msgspec.structs.replace(answer, question=None), JudgeContext())
     assert without.rationale == "the row has no question"
-    [nothing] = await judge_answer(judge, msgspec.structs.replace(answer, reference=[" "]), Means())
+    [nothing] = await judge_answer(judge, msgspec.structs.replace(answer, reference=[" "]), JudgeContext())
     assert (nothing.status, nothing.rationale) == ("not_applicable", "the row has no reference")
 
 
@@ -151,5 +151,5 @@ def test_a_text_equals_itself(text):
 async def test_an_unanswerable_question_has_nothing_to_compare_words_with():
     answer = Answer(question_id="q", question="Who won?", answer="Ann won.", answerable=False)
     for name in ("containment", "token_f1"):
-        [row] = await judge_answer(load_judge(name), answer, Means())
+        [row] = await judge_answer(load_judge(name), answer, JudgeContext())
         assert (row.status, row.rationale) == ("not_applicable", NOTHING_TO_COMPARE)

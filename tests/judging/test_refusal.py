@@ -1,7 +1,7 @@
 import pytest
 
 from ragstone.config import read_library
-from ragstone.judging import Means, judge_answer, load_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge
 from ragstone.judging.refusal import no_refusal
 from ragstone.records import Answer
 
@@ -70,5 +70,5 @@ def test_a_negation_far_from_what_it_could_deny_is_no_refusal():
 
 async def test_the_baseline_of_answered_reads_the_answer_alone():
     judge = load_judge("no_refusal")
-    [row] = await judge_answer(judge, Answer(question_id="q", answer="No idea, sorry."), Means())
+    [row] = await judge_answer(judge, Answer(question_id="q", answer="No idea, sorry."), JudgeContext())
     assert (row.status, row.score, row.metric, row.model) == ("scored", 0.0, "answered", "none")

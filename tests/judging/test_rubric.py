@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.scripted_judge import Scripted
 
-from ragstone.judging import Means, judge_answer, load_judge, parse_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge
 from ragstone.judging.rubric import Criterion, criteria_text, grade_texts
 from ragstone.llm import CallFailed
 from ragstone.llm.schema import ReplyError
@@ -45,7 +45,7 @@ grades = ["no.", "somewhat.", "yes."]
 
 
 def means(*replies):
-    return Means(ask=Scripted(*replies), model="openai/test", secret=b"secret")
+    return JudgeContext(ask=Scripted(*replies), model="openai/test", secret=b"secret")
 
 
 async def test_the_score_is_the_weighted_mean_and_each_criterion_has_a_row_of_its_own():

@@ -3,7 +3,7 @@ import pytest
 from tests.support.scripted_judge import Scripted
 
 from ragstone.errors import ConfigError
-from ragstone.judging import Means, judge_answer, load_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge
 from ragstone.llm import CallFailed
 from ragstone.records import Answer, Context, Usage
 
@@ -17,7 +17,7 @@ ANSWER = Answer(
 
 
 def means(*replies):
-    return Means(ask=Scripted(*replies), model="openai/test", secret=b"s")
+    return JudgeContext(ask=Scripted(*replies), model="openai/test", secret=b"s")
 
 
 def said(*verdicts):

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.support.scripted_judge import Scripted
 
-from ragstone.judging import Means, load_judge
+from ragstone.judging import JudgeContext, load_judge
 from ragstone.judging.fields import Example
 from ragstone.judging.together import can_join, joined, judge_together, together_prompt
 from ragstone.llm import CallFailed
@@ -33,7 +33,7 @@ REPLY = {
 
 
 def means(*replies):
-    return Means(ask=Scripted(*replies), model="openai/test", secret=b"secret")
+    return JudgeContext(ask=Scripted(*replies), model="openai/test", secret=b"secret")
 
 
 async def test_one_call_gives_the_rows_of_every_judge_under_names_of_their_own():

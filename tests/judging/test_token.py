@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ragstone.errors import ConfigError, ModelError
-from ragstone.judging import Means, judge_answer, load_judge, parse_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge
 from ragstone.judging.render import gather_inputs
 from ragstone.judging.token import LEAST_MASS, probabilities, render_token_prompt
 from ragstone.llm import Reply
@@ -68,7 +68,7 @@ def means(reply):
         asked.append(prompt)
         return reply
 
-    return Means(ask=ask, model="openai/test", secret=b"s"), asked
+    return JudgeContext(ask=ask, model="openai/test", secret=b"s"), asked
 
 
 def rendered(judge, answer=ANSWER):

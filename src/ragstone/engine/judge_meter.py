@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from ragstone.agreement.bench.cells import Spent
-from ragstone.judging import Means
+from ragstone.judging import JudgeContext
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import Usage
 
@@ -20,7 +20,7 @@ class Meter:
         self._seconds: list[float | None] = []
         self._costs: list[float | None] = []
 
-    def metered(self, means: Means, run: int = 0) -> Means:
+    def metered(self, means: JudgeContext, run: int = 0) -> JudgeContext:
         """Return the means, listened to. run: the number of the repetition, from 0.
 
         Each run asks anew: it draws samples of its own, so the ledger does not answer one for the other.

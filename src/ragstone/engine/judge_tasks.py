@@ -10,7 +10,7 @@ import msgspec
 from ragstone.errors import RagstoneError
 from ragstone.judging import (
     Judge,
-    Means,
+    JudgeContext,
     can_join,
     failed_judgements,
     joined,
@@ -49,7 +49,7 @@ async def judged(task: JudgeTask, row: object) -> list[Judgement]:
 
 
 def plan_tasks(
-    answers: Rows, judges: Sequence[Judge], means: Means, n_answers: int | None, *, one_call: bool
+    answers: Rows, judges: Sequence[Judge], means: JudgeContext, n_answers: int | None, *, one_call: bool
 ) -> list[JudgeTask]:
     """Return the tasks in the order of the judges; judges that are asked in one call are one task, the first.
 
@@ -67,7 +67,7 @@ def plan_tasks(
     return tasks
 
 
-def _single(judge: Judge, answers: Rows, means: Means, n_answers: int | None) -> JudgeTask:
+def _single(judge: Judge, answers: Rows, means: JudgeContext, n_answers: int | None) -> JudgeTask:
     return JudgeTask(
         judge.name,
         answers,
@@ -78,7 +78,7 @@ def _single(judge: Judge, answers: Rows, means: Means, n_answers: int | None) ->
 
 
 def _together(
-    judges: Sequence[OneCallJudge], answers: Rows, means: Means, n_answers: int | None
+    judges: Sequence[OneCallJudge], answers: Rows, means: JudgeContext, n_answers: int | None
 ) -> JudgeTask:
     def fail(answer: Answer, error: str) -> list[Judgement]:
         named = joined(judges)
@@ -93,7 +93,7 @@ def _together(
     )
 
 
-def _pairs(judge: PairwiseJudge, answers: Rows, means: Means) -> JudgeTask:
+def _pairs(judge: PairwiseJudge, answers: Rows, means: JudgeContext) -> JudgeTask:
     return JudgeTask(
         judge.name,
         lambda: pair_answers(answers()),

@@ -14,7 +14,7 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ModelError
-from ragstone.judging import Judge, Means, judge_answer
+from ragstone.judging import Judge, JudgeContext, judge_answer
 from ragstone.judging.easy import ANSWERS, Expectation, easy_answer, easy_rows, is_met
 from ragstone.judging.examples import example_answer
 from ragstone.judging.fields import Example, JudgeFields
@@ -84,7 +84,7 @@ def prompts_of(judge: Judge) -> list[Shown]:
 
     async def work() -> None:
         others = dict.fromkeys(models_of(judge), ask)
-        means = Means(ask=ask, others=others, secret=b"of no project", embed=embed)
+        means = JudgeContext(ask=ask, others=others, secret=b"of no project", embed=embed)
         rows = [
             msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in ANSWERS
         ]
@@ -141,7 +141,7 @@ def try_judge(
     return run_sync(work())
 
 
-async def _examples(judge: Judge, means: Means, session: Session) -> list[Tried]:
+async def _examples(judge: Judge, means: JudgeContext, session: Session) -> list[Tried]:
     if not isinstance(judge, OneCallJudge):
         return []
 
@@ -166,7 +166,7 @@ def _expected(judge: OneCallJudge, example: Example) -> dict[str, str]:
     return {judge.measures: _said(judge, finding.label, finding.score) or "", **parts}
 
 
-async def _easy(judge: Judge, means: Means, session: Session) -> list[Tried]:
+async def _easy(judge: Judge, means: JudgeContext, session: Session) -> list[Tried]:
     async def one(row: tuple[str, Answer, Expectation]) -> list[Judgement]:
         return await judge_answer(judge, row[1], means)
 
@@ -178,7 +178,7 @@ async def _easy(judge: Judge, means: Means, session: Session) -> list[Tried]:
     ]
 
 
-async def _sheet(judge: Judge, sheet: Sequence[Answer], means: Means, session: Session) -> list[Tried]:
+async def _sheet(judge: Judge, sheet: Sequence[Answer], means: JudgeContext, session: Session) -> list[Tried]:
     if not sheet:
         return []
     [task] = plan_tasks(lambda: sheet, [judge], means, len(sheet), one_call=False)

@@ -14,7 +14,7 @@ from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.engine.spending import calls_of, state_of
 from ragstone.errors import ConfigError, ModelError
-from ragstone.judging import Judge, Means
+from ragstone.judging import Judge, JudgeContext
 from ragstone.judging.leaves import asks_default, leaves, models_of
 from ragstone.judging.similarity import EmbeddingJudge
 from ragstone.llm import AnyLedger, Ask, Budget, Caps, Door, Stream, load_secret, open_door, open_ledger
@@ -329,7 +329,7 @@ class Session:
                 done.append(out)
             return done
 
-    async def means(self, judges: Sequence[Judge], model: str | None = None) -> Means:
+    async def means(self, judges: Sequence[Judge], model: str | None = None) -> JudgeContext:
         """Return what these judges need; model: in place of that of `[judge]`.
 
         Raises ModelError if they ask a model and none is named.
@@ -342,13 +342,13 @@ class Session:
         embed = Gathered(self.embedder(self.settings.retrieve.embedder)) if embedding else None
         self._members = sorted(set().union(*map(models_of, judges)))
         if not asking and not self._members:
-            return Means(embed=embed)
+            return JudgeContext(embed=embed)
         if asking and model is None:
             raise ModelError(
                 f"{', '.join(asking)}: these judges ask a model. Name one with --model, e.g. "
                 "openai/gpt-4o-mini, or as model in the table [judge] of ragstone.toml."
             )
-        return Means(
+        return JudgeContext(
             ask=await self.ask(model) if asking and model else None,
             model=model or NO_MODEL,
             others={name: await self.ask(name) for name in self._members},

@@ -27,7 +27,7 @@ from ragstone.engine.searching import rank_on_cluster
 from ragstone.engine.session import Session
 from ragstone.engine.systems import Asked, open_system, system_of
 from ragstone.errors import ConfigError, ModelError
-from ragstone.judging import Judge, Means, load_judge
+from ragstone.judging import Judge, JudgeContext, load_judge
 from ragstone.judging.variant import load_members
 from ragstone.llm.overheard import Exchange
 from ragstone.records import Answer, Chunk, Context, Document, Judgement, Question, Ranking
@@ -294,7 +294,7 @@ def judge_rows(
     session: Session,
     n_answers: int | None = None,
     *,
-    means: Means | None = None,
+    means: JudgeContext | None = None,
 ) -> AsyncIterator[Judgement]:
     """Yield every judge's judgements of every answer: all answers by the first judge, then by the next.
 
@@ -321,7 +321,7 @@ async def _judge_rows(
     judges: Sequence[Judge],
     session: Session,
     n_answers: int | None,
-    means: Means | None,
+    means: JudgeContext | None,
 ) -> AsyncIterator[Judgement]:
     means = means or await session.means(judges)
     one_call = session.settings.judge.one_call

@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.config import MonitorSection
 from ragstone.engine.session import Session
-from ragstone.judging import Judge, Means, judge_answer
+from ragstone.judging import Judge, JudgeContext, judge_answer
 from ragstone.monitor.alarm import Alarm
 from ragstone.monitor.canaries import Canaries, Judged, anew, due, freeze, judge_again
 from ragstone.monitor.canaries import Scored as CanaryScore
@@ -95,7 +95,7 @@ async def judge_canaries(
     return True
 
 
-def _anew(means: Means, number: int) -> Means:
+def _anew(means: JudgeContext, number: int) -> JudgeContext:
     """Return means whose asks the ledger does not know the replies of."""
     return msgspec.structs.replace(
         means,

@@ -11,7 +11,7 @@ from ragstone.engine.mapping import on_cluster
 from ragstone.engine.session import Session
 from ragstone.engine.stages import judge_rows
 from ragstone.errors import Stopped
-from ragstone.judging import Judge, Means
+from ragstone.judging import Judge, JudgeContext
 from ragstone.judging.classify import ClassifyJudge
 from ragstone.llm import Caps
 from ragstone.monitor.judged import Due
@@ -84,7 +84,7 @@ class _Work:
         store: MonitorStore,
         judges: Sequence[Judge],
         session: Session,
-        means: Means,
+        means: JudgeContext,
         today: datetime.date,
     ) -> None:
         self.finished = 0

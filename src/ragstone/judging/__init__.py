@@ -1,6 +1,6 @@
 """answers -> judgements. Judges are data: see library/*.toml."""
 
-from ragstone.judging.finding import Means
+from ragstone.judging.finding import JudgeContext
 from ragstone.judging.judge import Judge, judge_names, parse_judge
 from ragstone.judging.judging import failed_judgements, judge_answer
 from ragstone.judging.summary import MetricSummary, Tally, document_clusters, summarise
@@ -10,7 +10,7 @@ from ragstone.judging.variant import load_judge
 
 __all__ = [
     "Judge",
-    "Means",
+    "JudgeContext",
     "MetricSummary",
     "Tally",
     "can_join",

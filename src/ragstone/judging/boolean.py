@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from ragstone.judging.fields import ZERO_TO_ONE, Scale
-from ragstone.judging.finding import Finding, Means
+from ragstone.judging.finding import Finding, JudgeContext
 from ragstone.judging.one_call import as_toml
 from ragstone.judging.replies import Field
 from ragstone.judging.statements.contexts import judge_parts
@@ -41,7 +41,7 @@ class BooleanJudge(TokenJudge, frozen=True, kw_only=True, tag="boolean"):
         """Return what the model may say in one token."""
         return [Option("yes", True, 1.0), Option("no", False, 0.0)]
 
-    async def find_once(self, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+    async def find_once(self, answer: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
         """Return what the model says, of contexts that are too long for one call part by part."""
         if "contexts" not in inputs:
             return await super().find_once(answer, inputs, means)

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 
 from ragstone.config import Section, Temperature
-from ragstone.judging.finding import Finding, Means
+from ragstone.judging.finding import Finding, JudgeContext
 from ragstone.judging.samples import drawing, mean_of_draws
 from ragstone.records import Answer
 
@@ -136,7 +136,7 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         """Yield what is wrong with the keys of the kind, as problems does."""
         return iter(())
 
-    async def find(self, answer: Answer, inputs: dict[str, str], means: Means, /) -> Finding:
+    async def find(self, answer: Answer, inputs: dict[str, str], means: JudgeContext, /) -> Finding:
         """Return what it finds. inputs: see gather_inputs. Raises CallFailed where a call fails."""
         raise NotImplementedError(f"a judge of kind {self.kind} does not say how it judges")
 
@@ -215,7 +215,7 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
             )
         return None
 
-    async def find(self, answer: Answer, inputs: dict[str, str], means: Means, /) -> Finding:
+    async def find(self, answer: Answer, inputs: dict[str, str], means: JudgeContext, /) -> Finding:
         """Return what it finds, the mean of several samples where the file asks for them."""
         if self.samples == 1:
             return await self.find_once(answer, inputs, means)
@@ -225,6 +225,6 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
             self.outcomes,
         )
 
-    async def find_once(self, answer: Answer, inputs: dict[str, str], means: Means, /) -> Finding:
+    async def find_once(self, answer: Answer, inputs: dict[str, str], means: JudgeContext, /) -> Finding:
         """Return what it finds when it is asked once; see find."""
         raise NotImplementedError(f"a judge of kind {self.kind} does not say how it judges")

@@ -9,13 +9,13 @@ from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import NO_MODEL, Answer, Judgement, Metadata, Status, Usage, Verdict
 
 
-class Means(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     """What judges work with: a model to ask and its name, the project's secret, an embedder.
 
     others: model -> what it is asked with, for the members of juries and cascades that name one of their
     own. context_tokens: model -> how many tokens prompt and reply may have together. A judge that needs none
-    of them works with `Means()`. Raises ValueError where a model is to be asked without a secret: whoever
-    writes an answer could then reckon its nonce.
+    of them works with `JudgeContext()`. Raises ValueError where a model is to be asked without a secret:
+    whoever writes an answer could then reckon its nonce.
     """
 
     ask: Ask | None = None
@@ -28,7 +28,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if (self.ask or self.others) and not self.secret:
             raise ValueError(
-                "judges that ask a model need the project's secret: Means(secret=load_secret(…))"
+                "judges that ask a model need the project's secret: JudgeContext(secret=load_secret(…))"
             )
 
 
@@ -74,11 +74,11 @@ def lacks(name: str) -> str:
     return f"the row has no {name}"
 
 
-FindingOf = Callable[[Answer, dict[str, str], Means], Awaitable[Finding]]
+FindingOf = Callable[[Answer, dict[str, str], JudgeContext], Awaitable[Finding]]
 """Comes to the finding on an answer; see JudgeFields.find."""
 
 
-async def ask_model(judge: str, means: Means, prompt: Prompt) -> Reply:
+async def ask_model(judge: str, means: JudgeContext, prompt: Prompt) -> Reply:
     """Return the model's reply. judge: its name. Raises CallFailed; ValueError if no model was given."""
     if means.ask is None:
         raise ValueError(f"judge {judge!r} asks a model: give one, e.g. --model openai/gpt-4o-mini")
@@ -107,7 +107,7 @@ def unparsable(message: str, replies: Sequence[Reply]) -> CallFailed:
     return CallFailed("unparsable", message, raw=replies[-1].text, usage=add_costs(replies).usage, kept=kept)
 
 
-def renewing(means: Means) -> Means:
+def renewing(means: JudgeContext) -> JudgeContext:
     """Return the means with which a judge is asked anew, and takes no reply of an earlier command."""
 
     def renewed(ask: Ask) -> Ask:

@@ -1,7 +1,7 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
 from ragstone.judging.fields import JudgeFields
-from ragstone.judging.finding import Finding, FindingOf, Means, Part, lacks, renewing
+from ragstone.judging.finding import Finding, FindingOf, JudgeContext, Part, lacks, renewing
 from ragstone.judging.leaves import model_name
 from ragstone.judging.render import gather_inputs
 from ragstone.judging.tuned import TUNED, is_tuned_on
@@ -12,7 +12,7 @@ from ragstone.records import Answer, Judgement, Metadata, Status
 CUT_OFF: dict[str, Status] = {"over_budget:": "over_budget", f"timeout: {DEADLINE}": "timeout"}
 
 
-async def judge_answer(judge: JudgeFields, answer: Answer, means: Means) -> list[Judgement]:
+async def judge_answer(judge: JudgeFields, answer: Answer, means: JudgeContext) -> list[Judgement]:
     """Return the judgements of one answer, one for each of the judge's metrics, the score's first.
 
     Their status says what became of it; a failure is never a score. A row in which the system failed is
@@ -22,7 +22,9 @@ async def judge_answer(judge: JudgeFields, answer: Answer, means: Means) -> list
     return await judge_by(judge.find, judge, answer, means)
 
 
-async def judge_by(way: FindingOf, judge: JudgeFields, answer: Answer, means: Means) -> list[Judgement]:
+async def judge_by(
+    way: FindingOf, judge: JudgeFields, answer: Answer, means: JudgeContext
+) -> list[Judgement]:
     """Return the judgements of one answer as judge_answer does. way: comes to the finding on its inputs."""
     if answer.error is not None:
         cut_off = [status for start, status in CUT_OFF.items() if answer.error.startswith(start)]
@@ -52,14 +54,14 @@ async def judge_by(way: FindingOf, judge: JudgeFields, answer: Answer, means: Me
 
 
 def failed_judgements(
-    judge: JudgeFields, answer: Answer, means: Means, status: Status, error: str
+    judge: JudgeFields, answer: Answer, means: JudgeContext, status: Status, error: str
 ) -> list[Judgement]:
     """Return the judgements of a row that an unforeseen error kept from being judged."""
     return judgements_of(judge, answer, means, Finding(score=None, status=status), error=error)
 
 
 def judgements_of(
-    judge: JudgeFields, answer: Answer, means: Means, finding: Finding, *, error: str | None = None
+    judge: JudgeFields, answer: Answer, means: JudgeContext, finding: Finding, *, error: str | None = None
 ) -> list[Judgement]:
     """Return the rows of a finding, one for each of the judge's metrics.
 

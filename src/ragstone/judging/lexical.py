@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragstone.errors import nearest
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
-from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, Means, not_applicable
+from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.judging.language import language_match
 from ragstone.judging.refusal import no_refusal
 from ragstone.records import Answer, references
@@ -153,7 +153,7 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
         if self.measure not in KNOWN:
             yield "measure", f"measure = {self.measure!r}. {nearest(self.measure, KNOWN)}"
 
-    async def find(self, answer: Answer, inputs: dict[str, str], _means: Means) -> Finding:
+    async def find(self, answer: Answer, inputs: dict[str, str], _means: JudgeContext) -> Finding:
         """Return the measure of the answer: against its best reference, its contexts or its question."""
         name = self.measure
         if name in OF_ANSWER:

@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.judging.examples import example_reply, examples_text, whole
 from ragstone.judging.fields import Example, PromptedJudge
-from ragstone.judging.finding import Finding, Means, ask_model
+from ragstone.judging.finding import Finding, JudgeContext, ask_model
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import REASON, Field, reply_form, reply_type
 from ragstone.llm import Prompt
@@ -111,7 +111,7 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
             return f"reason is a table, which is for rubrics. A {self.kind} judge gives one text."
         return None if reason.strip() else "its reason is empty. Write one."
 
-    async def find_once(self, _answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+    async def find_once(self, _answer: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
         """Return what the model says in one call."""
         reply = await ask_model(self.name, means, one_call_prompt(self, inputs, means.secret))
         finding = self.finding_of(msgspec.structs.asdict(reply.value))

@@ -14,7 +14,7 @@ import msgspec
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, PromptedJudge, Scale
-from ragstone.judging.finding import Finding, Means, add_costs, ask_model
+from ragstone.judging.finding import Finding, JudgeContext, add_costs, ask_model
 from ragstone.judging.judging import judge_by
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import REASON
@@ -57,7 +57,7 @@ class PairwiseJudge(PromptedJudge, frozen=True, kw_only=True, tag="pairwise"):
             told = told.replace(f"{{{name}}}", "{answer}")
         return super()._problem_of_names(told)
 
-    async def find(self, _answer: Answer, _inputs: dict[str, str], _means: Means) -> Finding:
+    async def find(self, _answer: Answer, _inputs: dict[str, str], _means: JudgeContext) -> Finding:
         """Raise ConfigError: there is no second answer to compare with here, see judge_pair."""
         raise ConfigError(
             f"judge {self.name!r} compares two answers to a question, and was given one. Judge a sheet in "
@@ -122,14 +122,16 @@ def as_pair(first: Answer, second: Answer) -> Answer:
     )
 
 
-async def judge_pair(judge: PairwiseJudge, first: Answer, second: Answer, means: Means) -> list[Judgement]:
+async def judge_pair(
+    judge: PairwiseJudge, first: Answer, second: Answer, means: JudgeContext
+) -> list[Judgement]:
     """Return the judgement of two answers to one question; its `system` is `A vs B`.
 
     Its score is 1 if A's answer is better, 0 if B's is, 0.5 for a tie; its label is the better system or
     `tie`. Two answers of the same words are a tie, and nobody is asked. `app_error` if a system failed.
     """
 
-    async def both_orders(_pair: Answer, inputs: dict[str, str], means: Means) -> Finding:
+    async def both_orders(_pair: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
         inputs = {name: text for name, text in inputs.items() if name != "answer"}
         return await _finding(judge, inputs, first, second, means)
 
@@ -137,7 +139,7 @@ async def judge_pair(judge: PairwiseJudge, first: Answer, second: Answer, means:
 
 
 async def _finding(
-    judge: PairwiseJudge, inputs: dict[str, str], first: Answer, second: Answer, means: Means
+    judge: PairwiseJudge, inputs: dict[str, str], first: Answer, second: Answer, means: JudgeContext
 ) -> Finding:
     if first.answer.strip() == second.answer.strip():
         return Finding(score=0.5, label="tie", rationale="the two answers are the same")
@@ -164,7 +166,9 @@ async def _finding(
     )
 
 
-async def _ask(judge: PairwiseJudge, inputs: dict[str, str], shown: str, then: str, means: Means) -> Reply:
+async def _ask(
+    judge: PairwiseJudge, inputs: dict[str, str], shown: str, then: str, means: JudgeContext
+) -> Reply:
     texts = inputs | {"answer_1": shown, "answer_2": then}
     prompt = render_prompt(judge, judge.prompt, texts, FORM, PairReply, secret=means.secret)
     return await ask_model(judge.name, means, prompt)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from ragstone.judging.finding import Finding, Means, Part, add_costs
+from ragstone.judging.finding import Finding, JudgeContext, Part, add_costs
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import Usage
 
@@ -40,7 +40,7 @@ async def mean_of_draws(draw: Draw, n_samples: int, outcomes: Sequence[str]) -> 
     raise failure
 
 
-def drawing(means: Means, temperature: float | None, number: int) -> Means:
+def drawing(means: JudgeContext, temperature: float | None, number: int) -> JudgeContext:
     """Return the means with which calls are draw `number` at a temperature."""
     if means.ask is None:
         return means

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from ragstone.judging.fields import JudgeFields
-from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, Means, lacks, not_applicable
+from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, lacks, not_applicable
 from ragstone.records import Answer, references
 
 
@@ -12,7 +12,7 @@ class EmbeddingJudge(JudgeFields, frozen=True, kw_only=True, tag="embedding"):
 
     asks_model: ClassVar[bool] = False
 
-    async def find(self, answer: Answer, _inputs: dict[str, str], means: Means) -> Finding:
+    async def find(self, answer: Answer, _inputs: dict[str, str], means: JudgeContext) -> Finding:
         """Return the cosine similarity of the answer and the nearest reference, in [-1, 1]."""
         embed, given = means.embed, references(answer)
         if embed is None:

@@ -12,7 +12,7 @@ import msgspec
 
 from ragstone.judging.examples import examples_text
 from ragstone.judging.fields import Example, JudgeFields
-from ragstone.judging.finding import Finding, FindingOf, Means, ask_model
+from ragstone.judging.finding import Finding, FindingOf, JudgeContext, ask_model
 from ragstone.judging.judging import judge_by
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
@@ -43,7 +43,9 @@ def joined(judges: Sequence[OneCallJudge]) -> list[OneCallJudge]:
     ]
 
 
-async def judge_together(judges: Sequence[JudgeFields], answer: Answer, means: Means) -> list[Judgement]:
+async def judge_together(
+    judges: Sequence[JudgeFields], answer: Answer, means: JudgeContext
+) -> list[Judgement]:
     """Return the judgements of one answer by several judges, asked in one call, in the order of the judges.
 
     A judge that lacks an input is `not_applicable`, and the others are asked without it; where no judge is
@@ -58,7 +60,7 @@ async def judge_together(judges: Sequence[JudgeFields], answer: Answer, means: M
     found = await _ask(asked, answer, means) if asked else {}
 
     def found_by(judge: OneCallJudge) -> FindingOf:
-        async def look_up(_answer: Answer, _inputs: dict[str, str], _means: Means) -> Finding:
+        async def look_up(_answer: Answer, _inputs: dict[str, str], _means: JudgeContext) -> Finding:
             one = found[judge.name]
             if isinstance(one, CallFailed):
                 raise one
@@ -74,7 +76,7 @@ def _has_inputs(judge: OneCallJudge, answer: Answer) -> bool:
 
 
 async def _ask(
-    judges: Sequence[OneCallJudge], answer: Answer, means: Means
+    judges: Sequence[OneCallJudge], answer: Answer, means: JudgeContext
 ) -> dict[str, Finding | CallFailed]:
     """Return what one call finds for each judge, by its name; tokens and cost with the first."""
     first, *others = [judge.name for judge in judges]

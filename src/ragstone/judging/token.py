@@ -14,7 +14,7 @@ import msgspec
 from ragstone.errors import ModelError
 from ragstone.judging.examples import example_answer
 from ragstone.judging.fields import Example
-from ragstone.judging.finding import Finding, Means, ask_model, unparsable
+from ragstone.judging.finding import Finding, JudgeContext, ask_model, unparsable
 from ragstone.judging.lexical import alternatives, chrf
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
@@ -88,14 +88,16 @@ class TokenJudge(OneCallJudge, frozen=True, kw_only=True):
         """Return what the model is told of the options, beside the prompt."""
         return []
 
-    async def find_once(self, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+    async def find_once(self, answer: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
         """Return what the model says in one call, or in one token."""
         if self.reply == "token":
             return await judge_by_token(self, answer, inputs, means)
         return await super().find_once(answer, inputs, means)
 
 
-async def judge_by_token(judge: TokenJudge, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+async def judge_by_token(
+    judge: TokenJudge, answer: Answer, inputs: dict[str, str], means: JudgeContext
+) -> Finding:
     """Return the expected score over the options, with the probability of each in the metadata.
 
     `mass` is how much of the model's probability fell on the options at all; the probabilities are

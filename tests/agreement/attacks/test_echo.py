@@ -14,7 +14,7 @@ from ragstone.agreement.attacks.base import BAD, attackable_rows
 from ragstone.agreement.attacks.goal import goal_of
 from ragstone.agreement.attacks.planting import Planted
 from ragstone.agreement.attacks.rates import flips, share
-from ragstone.judging import Judge, Means, judge_answer, judge_names, load_judge
+from ragstone.judging import Judge, JudgeContext, judge_answer, judge_names, load_judge
 from ragstone.judging.together import judge_together
 from ragstone.llm import Prompt
 from ragstone.llm.logprobs import Token
@@ -122,7 +122,7 @@ async def set_verdicts(judge: Judge, echo: Echo, folder) -> tuple[list[str], lis
 
     planted = planted_on(judge.name)
     with door_to(send, folder, concurrency=64) as door:
-        means = Means(ask=door.ask, model="function/model", secret=SECRET)
+        means = JudgeContext(ask=door.ask, model="function/model", secret=SECRET)
         judged = await asyncio.gather(*(judge_answer(judge, one.answer, means) for one in planted))
     judgements = [whole for whole, *_parts in judged]
     set_ones = [
@@ -201,7 +201,9 @@ async def test_of_a_token_judge_an_echo_of_the_answer_alone_can_set_the_verdict(
             return Completion(text=said, usage=Usage(), logprobs=tokens_of(prompt, said))
 
         with door_to(send, tmp_path / said[:2]) as door:
-            judgement, *_ = await judge_answer(judge, row, Means(ask=door.ask, model="m", secret=SECRET))
+            judgement, *_ = await judge_answer(
+                judge, row, JudgeContext(ask=door.ask, model="m", secret=SECRET)
+            )
         return judgement.score
 
     (tmp_path / "No").mkdir()
@@ -218,7 +220,7 @@ async def test_nor_where_several_judges_are_asked_in_one_call(echo, tmp_path):
         return Completion(text=ECHOES[echo](judges[0], prompt), usage=Usage())
 
     with door_to(send, tmp_path, concurrency=64) as door:
-        means = Means(ask=door.ask, model="function/model", secret=SECRET)
+        means = JudgeContext(ask=door.ask, model="function/model", secret=SECRET)
         planted = [one for judge in judges for one in planted_on(judge.name)]
         judged = await asyncio.gather(*(judge_together(judges, one.answer, means) for one in planted))
     assert {row.status for rows in judged for row in rows} == {"unparsable"}

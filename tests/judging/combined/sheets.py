@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.judging import Means, parse_judge
+from ragstone.judging import JudgeContext, parse_judge
 from ragstone.judging.fields import Member
 from ragstone.judging.judge import KINDS, Judge
 from ragstone.judging.variant import load_members
@@ -61,9 +61,9 @@ class Saying:
         return Reply(text="", value=value, usage=Usage(input=10, output=5), latency_s=0.1, cost_usd=0.5)
 
 
-def means_of(default=None, **others) -> Means:
+def means_of(default=None, **others) -> JudgeContext:
     """Return means with a default model `openai/default`, and others by their name after `openai/`."""
-    return Means(
+    return JudgeContext(
         ask=default,
         model="openai/default" if default else "none",
         others={f"openai/{name}": ask for name, ask in others.items()},

@@ -174,7 +174,9 @@ def test_members_stand_where_they_belong(tmp_path, text, says):
 
 async def test_a_model_that_nobody_opened_is_a_mistake_of_the_caller():
     judge = whole("jury", Member(judge="relevance", model="openai/a"), Member(judge="containment"))
-    with pytest.raises(ValueError, match=r"member 'relevance' asks openai/a: give it in Means\(others="):
+    with pytest.raises(
+        ValueError, match=r"member 'relevance' asks openai/a: give it in JudgeContext\(others="
+    ):
         await judge_answer(judge, ANSWER, means_of())
 
 

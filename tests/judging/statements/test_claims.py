@@ -6,7 +6,7 @@ from tests.support.reading_model import ReadingModel, fenced
 from tests.support.scripted_judge import Scripted
 
 from ragstone.errors import ConfigError
-from ragstone.judging import Means, judge_answer, load_judge, parse_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge
 from ragstone.llm import CallFailed
 from ragstone.records import Answer, Judgement
 
@@ -16,7 +16,7 @@ ROW = Answer(question_id="q", question="?", answer="A. B. C", reference="A. B. D
 
 async def judged(row=ROW, ask=None):
     ask = ask or ReadingModel()
-    return await judge_answer(CLAIMS, row, Means(ask=ask, secret=b"s")), ask
+    return await judge_answer(CLAIMS, row, JudgeContext(ask=ask, secret=b"s")), ask
 
 
 async def test_score_is_the_harmonic_mean_of_precision_and_recall():
@@ -134,7 +134,7 @@ async def test_samples_give_precision_the_mean_of_those_draws_that_have_one():
             return await Scripted(draws[prompt.sample].pop(0))(prompt)
 
     judge = load_judge("claims@temperature=0.7,samples=2")
-    rows = await judge_answer(judge, ROW, Means(ask=Drawn(), secret=b"s"))
+    rows = await judge_answer(judge, ROW, JudgeContext(ask=Drawn(), secret=b"s"))
     assert {row.metric: row.score for row in rows} == {
         "claims": 0.0,
         "claim_precision": 1.0,

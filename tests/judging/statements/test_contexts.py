@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.support.reading_model import ReadingModel, fenced
 from tests.support.scripted_judge import Scripted
 
-from ragstone.judging import Means, judge_answer, load_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge
 from ragstone.judging.statements.contexts import (
     LABEL,
     LEAST_BYTES,
@@ -94,21 +94,21 @@ async def test_what_has_most_in_common_with_the_statements_comes_first():
 
 def test_room_is_what_the_window_leaves_and_no_more_than_the_default():
     text = "x" * 30_000
-    means = Means(context_tokens=lambda model: {"small": 4096, "large": 100_000}[model], model="small")
+    means = JudgeContext(context_tokens=lambda model: {"small": 4096, "large": 100_000}[model], model="small")
     # 4096 - 1200 (reply) - 300 (frame) = 2596 tokens of 3 bytes = 7788, less both prompts and 10 of question
     told = len(FAITHFULNESS.prompt.encode()) + len(FAITHFULNESS.verify.encode())
     assert room(FAITHFULNESS, means, [text], [FAITHFULNESS.verify, "y" * 10]) == 7788 - told - 10
-    assert room(FAITHFULNESS, Means(), [text]) == MOST_BYTES
-    large = Means(context_tokens=means.context_tokens, model="large")
+    assert room(FAITHFULNESS, JudgeContext(), [text]) == MOST_BYTES
+    large = JudgeContext(context_tokens=means.context_tokens, model="large")
     assert room(FAITHFULNESS, large, [text]) == MOST_BYTES
     assert room(FAITHFULNESS, large, [text], most_bytes=None) > 100_000
-    tiny = Means(context_tokens=lambda _model: 10)
+    tiny = JudgeContext(context_tokens=lambda _model: 10)
     assert room(FAITHFULNESS, tiny, [text]) == LEAST_BYTES
 
 
 def test_scripts_of_several_bytes_a_character_have_room_for_fewer_characters():
     # each of these characters has three bytes in UTF-8
-    assert room(FAITHFULNESS, Means(), ["字" * 9]) == MOST_BYTES // 3
+    assert room(FAITHFULNESS, JudgeContext(), ["字" * 9]) == MOST_BYTES // 3
 
 
 # ---- yes or no, on contexts of any length
@@ -120,7 +120,9 @@ def sheet(*texts):
 
 
 async def sufficient(ask, *texts, tokens=None):
-    means = Means(ask=ask, secret=b"s", context_tokens=None if tokens is None else lambda _model: tokens)
+    means = JudgeContext(
+        ask=ask, secret=b"s", context_tokens=None if tokens is None else lambda _model: tokens
+    )
     [row] = await judge_answer(SUFFICIENCY, sheet(*texts), means)
     return row
 
@@ -170,7 +172,7 @@ source = "ours"
 prompt = "Does {answer} go beyond {contexts}?"
 """
     ask = Scripted({"reason": "r", "verdict": True})
-    [row] = await judge_answer(parse_judge(text, Path("g.toml")), sheet(), Means(ask=ask, secret=b"s"))
+    [row] = await judge_answer(parse_judge(text, Path("g.toml")), sheet(), JudgeContext(ask=ask, secret=b"s"))
     assert (row.score, len(ask.prompts)) == (1.0, 1)
 
 

@@ -10,7 +10,7 @@ from tests.support.reading_model import ReadingModel, fenced
 from tests.support.scripted_judge import Scripted
 
 from ragstone.errors import ConfigError
-from ragstone.judging import Means, judge_answer, load_judge, parse_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge
 from ragstone.judging.statements.atomic import PART
 from ragstone.judging.statements.contexts import MOST_BYTES
 from ragstone.judging.statements.verdicts import A_CALL
@@ -36,7 +36,9 @@ def verdict(number, supported, context=0):
 
 async def judged(*replies, row=None):
     ask = Scripted(*replies)
-    [result] = await judge_answer(FAITHFULNESS, row or answer(), Means(ask=ask, model="m", secret=b"s"))
+    [result] = await judge_answer(
+        FAITHFULNESS, row or answer(), JudgeContext(ask=ask, model="m", secret=b"s")
+    )
     return result, ask
 
 
@@ -44,7 +46,9 @@ async def read(row, limit=10**9, tokens=None):
     """Return the judgement by a model that reads what it is shown, and that model."""
     ask = ReadingModel(limit)
     window = None if tokens is None else lambda _model: tokens
-    [result] = await judge_answer(FAITHFULNESS, row, Means(ask=ask, secret=b"s", context_tokens=window))
+    [result] = await judge_answer(
+        FAITHFULNESS, row, JudgeContext(ask=ask, secret=b"s", context_tokens=window)
+    )
     return result, ask
 
 
@@ -284,7 +288,7 @@ async def test_the_calls_read_as_they_did():
         await judge_answer(
             load_judge(name),
             msgspec.structs.replace(row, reference="Install sensors early."),
-            Means(ask=ask, secret=b"s"),
+            JudgeContext(ask=ask, secret=b"s"),
         )
         text = "\n\n".join(
             f"--- {message.role}\n{message.content}" for prompt in ask.prompts for message in prompt.messages
@@ -326,7 +330,7 @@ verify = "Are {statements} in {contexts}?"
 """
     ask = Scripted(SPLIT, {"verdicts": [verdict(1, True, 1), verdict(2, False)]})
     row = msgspec.structs.replace(answer(), reference="A. B.")
-    [result] = await judge_answer(parse_judge(text, Path("c.toml")), row, Means(ask=ask, secret=b"s"))
+    [result] = await judge_answer(parse_judge(text, Path("c.toml")), row, JudgeContext(ask=ask, secret=b"s"))
     assert result.score == 0.5
     assert fenced("reference", ask.prompts[0]) == "A. B."
 

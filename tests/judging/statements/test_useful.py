@@ -2,7 +2,7 @@ import pytest
 from tests.support.reading_model import ReadingModel, fenced
 from tests.support.scripted_judge import Scripted
 
-from ragstone.judging import Means, judge_answer, load_judge
+from ragstone.judging import JudgeContext, judge_answer, load_judge
 from ragstone.judging.statements.contexts import MOST_BYTES
 from ragstone.judging.statements.verdicts import A_CALL
 from ragstone.llm import CallFailed
@@ -14,7 +14,7 @@ JUDGE = load_judge("context_relevance")
 async def judged(texts, ask=None):
     ask = ask or ReadingModel()
     row = Answer(question_id="q", question="?", answer="x", contexts=[Context(text=text) for text in texts])
-    [result] = await judge_answer(JUDGE, row, Means(ask=ask, secret=b"s"))
+    [result] = await judge_answer(JUDGE, row, JudgeContext(ask=ask, secret=b"s"))
     return result, ask
 
 

@@ -12,7 +12,7 @@ from ragstone.engine.ingesting import CHUNKING, READING
 from ragstone.engine.judge_tasks import Rows, judged, plan_tasks
 from ragstone.engine.searching import EMBEDDING, RETRIEVING
 from ragstone.engine.session import Session
-from ragstone.judging import Judge, Means
+from ragstone.judging import Judge, JudgeContext
 from ragstone.llm.overheard import Exchange
 from ragstone.records import Answer, Judgement
 
@@ -57,7 +57,7 @@ async def judge_on_cluster(
     from ragstone.engine.cluster.driver import map_blocks
 
     settings = session.settings
-    tasks = plan_tasks(answers, judges, Means(), n_answers, one_call=settings.judge.one_call)
+    tasks = plan_tasks(answers, judges, JudgeContext(), n_answers, one_call=settings.judge.one_call)
     spec = stage_spec("judge", settings, listening=session.call_log.listening, judges=list(judges))
     n_rows = [sum(1 for _ in task.rows()) if task.n_rows is None else task.n_rows for task in tasks]
 

@@ -15,7 +15,7 @@ from ragstone.judging.combined.members import (
     with_members,
 )
 from ragstone.judging.fields import JudgeFields, Member
-from ragstone.judging.finding import Finding, Means
+from ragstone.judging.finding import Finding, JudgeContext
 from ragstone.records import Answer, Status
 
 # A judge that has nothing to say hands the answer on. One that could not be asked does not: while its
@@ -65,7 +65,7 @@ class CascadeJudge(CombinedJudge, frozen=True, kw_only=True, tag="cascade"):
             )
         return None
 
-    async def find(self, answer: Answer, _inputs: dict[str, str], means: Means) -> Finding:
+    async def find(self, answer: Answer, _inputs: dict[str, str], means: JudgeContext) -> Finding:
         """Return the score of the first member that is sure, on the cascade's scale.
 
         A score within `unsure`, ends included, is handed on to the next member, and so is an answer that the

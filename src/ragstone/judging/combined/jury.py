@@ -13,7 +13,7 @@ from ragstone.judging.combined.members import (
     placed_score,
     with_members,
 )
-from ragstone.judging.finding import Finding, Means
+from ragstone.judging.finding import Finding, JudgeContext
 from ragstone.records import Answer
 
 
@@ -43,7 +43,7 @@ class JuryJudge(CombinedJudge, frozen=True, kw_only=True, tag="jury"):
         if any(member.unsure for member in self.members):
             yield "members", "unsure is for a cascade: the members of a jury all judge. Take it out."
 
-    async def find(self, answer: Answer, _inputs: dict[str, str], means: Means) -> Finding:
+    async def find(self, answer: Answer, _inputs: dict[str, str], means: JudgeContext) -> Finding:
         """Return the mean, median or most frequent of the members' scores, each put on the jury's scale.
 
         `metadata` holds what each member said, and `spread`, the highest score minus the lowest. The jury

@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.errors import ModelError
 from ragstone.judging.fields import JudgeFields, Member
-from ragstone.judging.finding import Finding, Means, add_costs
+from ragstone.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.judging.judging import failed_judgements, judge_answer
 from ragstone.judging.leaves import model_name
 from ragstone.judging.tuned import TUNED
@@ -63,7 +63,7 @@ class NoModel(ModelError):
     """A member's model cannot be had, whatever it is asked."""
 
 
-async def hear(member: Member, answer: Answer, means: Means) -> Heard:
+async def hear(member: Member, answer: Answer, means: JudgeContext) -> Heard:
     """Return a member's judgement of the answer; a failed call is a status in it.
 
     Raises NoModel, naming the member and its model, where no call to that can succeed.
@@ -79,7 +79,7 @@ async def hear(member: Member, answer: Answer, means: Means) -> Heard:
     return Heard(name=name, member=member, judgement=whole)
 
 
-def lost(member: Member, answer: Answer, means: Means, failure: NoModel) -> Heard:
+def lost(member: Member, answer: Answer, means: JudgeContext, failure: NoModel) -> Heard:
     """Return a member whose model cannot be had as one that failed: status `error`."""
     own = _means_of(member, means)
     whole, *_parts = failed_judgements(member.inner, answer, own, "error", str(failure))
@@ -96,7 +96,7 @@ def member_name(member: Member) -> str:
     return f"{member.inner.name} by {member.model}" if member.model else member.inner.name
 
 
-async def hear_all(members: Sequence[Member], answer: Answer, means: Means) -> list[Heard]:
+async def hear_all(members: Sequence[Member], answer: Answer, means: JudgeContext) -> list[Heard]:
     """Return every member's judgement, in their order; they are asked at the same time.
 
     A member whose model cannot be had has failed, as long as the model of another one is there. Raises
@@ -116,11 +116,13 @@ async def hear_all(members: Sequence[Member], answer: Answer, means: Means) -> l
     return heard
 
 
-def _means_of(member: Member, means: Means) -> Means:
+def _means_of(member: Member, means: JudgeContext) -> JudgeContext:
     if member.model is None or not member.inner.needs_model:
         return means
     if member.model not in means.others:
-        raise ValueError(f"member {member.judge!r} asks {member.model}: give it in Means(others={{...}})")
+        raise ValueError(
+            f"member {member.judge!r} asks {member.model}: give it in JudgeContext(others={{...}})"
+        )
     return msgspec.structs.replace(means, ask=means.others[member.model], model=member.model)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ragstone.judging.fields import Input, PromptedJudge
-from ragstone.judging.finding import Means, ask_model
+from ragstone.judging.finding import JudgeContext, ask_model
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import STATEMENTS_FORM, StatementsReply
 from ragstone.judging.statements.contexts import cut_contexts, cut_text, room, show, take_best
@@ -24,7 +24,7 @@ PART = 2_000  # characters taken apart in one call: the statements of more may n
 
 
 async def take_apart(
-    judge: PromptedJudge, inputs: Mapping[str, str], taken: Input, means: Means, replies: list[Reply]
+    judge: PromptedJudge, inputs: Mapping[str, str], taken: Input, means: JudgeContext, replies: list[Reply]
 ) -> list[str]:
     """Return the statements of an input, each once, in their order; `replies` gains what was said.
 
@@ -50,7 +50,7 @@ async def check_statements(
     judge: PromptedJudge,
     verify: str,
     inputs: Mapping[str, str],
-    means: Means,
+    means: JudgeContext,
     replies: list[Reply],
     *,
     statements: Mapping[int, str],

@@ -8,7 +8,7 @@ reference's that the answer supports, and the score their harmonic mean (F1), as
 import msgspec
 
 from ragstone.judging.fields import PromptedJudge
-from ragstone.judging.finding import Finding, Means, Part, add_costs
+from ragstone.judging.finding import Finding, JudgeContext, Part, add_costs
 from ragstone.judging.lexical import token_f1
 from ragstone.judging.statements.atomic import check_statements, take_apart
 from ragstone.judging.statements.supported import NOTHING_STATED, nothing_to_check
@@ -22,7 +22,7 @@ UNANSWERABLE = "the question cannot be answered, so no reference states a claim"
 
 
 async def judge_claims(
-    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], means: Means
+    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], means: JudgeContext
 ) -> Finding:
     """Return the F1 of claims, with precision and recall as parts, and every verdict.
 
@@ -71,7 +71,7 @@ async def _check(
     judge: PromptedJudge,
     verify: str,
     inputs: dict[str, str],
-    means: Means,
+    means: JudgeContext,
     replies: list[Reply],
     statements: dict[int, str],
 ) -> list[Verdict]:

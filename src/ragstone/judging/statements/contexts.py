@@ -8,7 +8,7 @@ import msgspec
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.splitting import pack
 from ragstone.judging.fields import PromptedJudge
-from ragstone.judging.finding import Finding, FindingOf, Means, add_costs
+from ragstone.judging.finding import Finding, FindingOf, JudgeContext, add_costs
 from ragstone.judging.statements.verdicts import A_CALL
 from ragstone.records import Answer, Context, Usage
 from ragstone.retrieval.bm25 import rank_by_bm25
@@ -33,7 +33,7 @@ class Passage(msgspec.Struct, frozen=True):
 
 def room(
     judge: PromptedJudge,
-    means: Means,
+    means: JudgeContext,
     contexts: Sequence[str],
     beside: Iterable[str] = (),
     *,
@@ -132,7 +132,7 @@ def _size(passages: Sequence[Passage]) -> int:
 
 
 async def judge_parts(
-    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], means: Means, find: FindingOf
+    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], means: JudgeContext, find: FindingOf
 ) -> Finding:
     """Return the finding of a yes/no judge that reads contexts, which may be more than one call can show.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ragstone.judging.fields import ZERO_TO_ONE, PromptedJudge, Scale
-from ragstone.judging.finding import Finding, Means
+from ragstone.judging.finding import Finding, JudgeContext
 from ragstone.judging.statements.claims import CLAIM_PARTS, judge_claims
 from ragstone.judging.statements.supported import judge_statements
 from ragstone.judging.statements.useful import FIELD, judge_contexts
@@ -73,7 +73,7 @@ class StatementsJudge(PromptedJudge, frozen=True, kw_only=True, tag="statements"
                 "verify does not name {statements}. Write {statements} where it speaks of what to check.",
             )
 
-    async def find_once(self, answer: Answer, inputs: dict[str, str], means: Means) -> Finding:
+    async def find_once(self, answer: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
         """Return the share of statements that are supported, or of contexts that are of use."""
         if self.checks_contexts:
             return await judge_contexts(self, answer, inputs, means)

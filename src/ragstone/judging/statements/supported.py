@@ -8,7 +8,7 @@ once more; if it is still open the row is `unparsable`, never inflated.
 from collections.abc import Sequence
 
 from ragstone.judging.fields import Input, PromptedJudge
-from ragstone.judging.finding import Finding, Means, add_costs
+from ragstone.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.judging.statements.atomic import check_statements, take_apart
 from ragstone.judging.statements.contexts import texts_of
 from ragstone.judging.statements.verdicts import share_of
@@ -24,7 +24,7 @@ BY_DEFINITION = (
 
 
 async def judge_statements(
-    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], means: Means
+    judge: PromptedJudge, verify: str, answer: Answer, inputs: dict[str, str], means: JudgeContext
 ) -> Finding:
     """Return the share of the answer's statements that the contexts support, with every verdict.
 

@@ -7,7 +7,7 @@ and of ARES, Saad-Falcon et al. 2024); their order does not count.
 from collections.abc import Mapping, Sequence
 
 from ragstone.judging.fields import PromptedJudge
-from ragstone.judging.finding import Finding, Means, add_costs, ask_model
+from ragstone.judging.finding import Finding, JudgeContext, add_costs, ask_model
 from ragstone.judging.render import render_prompt
 from ragstone.judging.statements.contexts import Passage, cut_contexts, room, show, take_next, texts_of
 from ragstone.judging.statements.supported import nothing_to_check
@@ -28,7 +28,7 @@ NOTHING_RETRIEVED = "nothing was retrieved, so there is nothing to be of use"
 
 
 async def judge_contexts(
-    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], means: Means
+    judge: PromptedJudge, answer: Answer, inputs: dict[str, str], means: JudgeContext
 ) -> Finding:
     """Return the share of the contexts that are of use, with a verdict on each.
 
@@ -65,7 +65,11 @@ async def judge_contexts(
 
 
 async def _ask(
-    judge: PromptedJudge, inputs: dict[str, str], means: Means, replies: list[Reply], shown: Sequence[Passage]
+    judge: PromptedJudge,
+    inputs: dict[str, str],
+    means: JudgeContext,
+    replies: list[Reply],
+    shown: Sequence[Passage],
 ) -> dict[int, Said]:
     """Return the verdict on each context of which something is shown, by its number."""
     numbers = dict.fromkeys(passage.number for passage in shown)
