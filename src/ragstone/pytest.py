@@ -187,7 +187,7 @@ def _settings(root: Path) -> "Settings":
 
 def _problems(checked: "Checked", wanted: Wanted, root: Path) -> tuple[list[str], list[str]]:
     """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
-    from ragstone.report.compare_words import gate_told, metric_told, outcome
+    from ragstone.report.compare import gate_told, metric_told, outcome
     from ragstone.report.wording import denominator, statuses, with_level
 
     problems, lines = [], []

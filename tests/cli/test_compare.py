@@ -65,11 +65,12 @@ def test_tables_fit_80_columns(folder: Path):
     write_pair(folder, 5, 4)
     from rich.console import Console
 
-    from ragstone.report.compare_terminal import terminal_comparison
+    from ragstone.report.compare import comparison_document
+    from ragstone.report.render.terminal import render_terminal
 
     console = Console(width=80, record=True, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115
     with console.file:
-        console.print(terminal_comparison(api.compare("may", "july"), gated=True))
+        console.print(render_terminal(comparison_document(api.compare("may", "july"))))
     lines = console.export_text().splitlines()
     assert max(len(line.rstrip()) for line in lines) <= 80
     row = next(line for line in lines if line.startswith("  containment: correctness"))

@@ -40,6 +40,21 @@ def page_text(document: Document) -> str:
     return Page(render_page(document)).text
 
 
+def document(*blocks: Block) -> Document:
+    """Return a document of these blocks."""
+    return Document(
+        title="run",
+        kind="test",
+        about="",
+        version="0",
+        blocks=list(blocks),
+        skip=("board", "board"),
+        made=[],
+        source="run.json",
+        last="No model was called.",
+    )
+
+
 def every_block(words: str) -> Document:
     """Return a document of every kind of block, with these words wherever text from outside can stand."""
     found = Estimate(value=0.5, low=0.4, high=0.6, n=10, method="bootstrap")
@@ -72,5 +87,5 @@ def every_block(words: str) -> Document:
         skip=("a", "a"),
         made=[(words, words)],
         source="test.json",
-        calls=words,
+        last=words,
     )

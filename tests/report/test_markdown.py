@@ -10,7 +10,8 @@ from ragstone.experiments.shares import Share, SystemBlame
 from ragstone.experiments.systems_board import rank_systems
 from ragstone.report import RunSummary, write_markdown
 from ragstone.report.blame import BlameSummary
-from ragstone.report.markdown import LONGEST_LIST, plain, render_markdown
+from ragstone.report.markdown import LONGEST_LIST, render_markdown
+from ragstone.report.render.markdown import plain
 from ragstone.statistics import Estimate
 
 UNSEEN = "\u200b"

@@ -75,13 +75,16 @@ def compare(
 
 
 def _tell(found: "Comparison", output: Path | None, *, gated: bool, json: bool) -> None:
-    from ragstone.report.compare_markdown import write_comparison
-    from ragstone.report.compare_terminal import terminal_comparison
+    from ragstone.report.compare import comparison_document
+    from ragstone.report.render.html import put_page
+    from ragstone.report.render.markdown import render_markdown
+    from ragstone.report.render.terminal import render_terminal
 
+    document = comparison_document(found, gated=gated)
     if output:
-        write_comparison(output, found, gated=gated)
+        put_page(output, render_markdown(document))
         say(f"Comparison: {output}")
     if json:
         show_json(found)
     else:
-        show(terminal_comparison(found, gated=gated))
+        show(render_terminal(document))

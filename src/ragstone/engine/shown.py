@@ -29,12 +29,11 @@ from ragstone.report.benches.languages import study_document
 from ragstone.report.benches.retrievers import bench_document
 from ragstone.report.blame import BlameSummary, blame_document
 from ragstone.report.card import card_document, card_dots
-from ragstone.report.compare_terminal import terminal_comparison
+from ragstone.report.compare import comparison_document
 from ragstone.report.document import Document
 from ragstone.report.dots import Dots, svg, vega_lite
 from ragstone.report.dotted import (
     certificate_dots,
-    comparison_dots,
     corrected_dots,
     metric_dots,
     retrieval_dots,
@@ -95,7 +94,7 @@ PARTS: dict[type, Show] = {
     BenchSummary: _document(bench_document),
     BlameSummary: _document(blame_document),
     Certificate: _both(terminal_certificate, certificate_dots),
-    Comparison: lambda found: ([terminal_comparison(found, gated=True)], comparison_dots(found)),
+    Comparison: _document(comparison_document),
     CorrectedMean: lambda mean: ([terminal_corrected([mean])], corrected_dots([mean])),
     EvaluationSet: _evaluation_set,
     FinishedRun: lambda run: ([terminal_summary(run.summary)], run_dots(run.summary)),

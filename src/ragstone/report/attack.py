@@ -113,7 +113,7 @@ def attack_document(summary: AttackSummary) -> Document:
         skip=("judge-1", "first judge"),
         made=made_of(summary.models, summary.calls),
         source=ATTACK,
-        calls=asked_line(summary.calls),
+        last=asked_line(summary.calls),
     )
 
 

@@ -114,7 +114,7 @@ def blame_document(summary: BlameSummary, causes: Sequence[Caused] = ()) -> Docu
         skip=("lost", "shares"),
         made=list(summary.models.items()),
         source=BLAME,
-        calls=asked_line(summary.calls) if summary.calls else "",
+        last=asked_line(summary.calls) if summary.calls else "",
     )
 
 

@@ -3,7 +3,7 @@
 from ragstone.agreement.developing.development import Change, Development, Move, Version
 from ragstone.records import Status
 from ragstone.report.card import names
-from ragstone.report.compare_words import signed, signed_interval
+from ragstone.report.compare import signed, signed_interval
 from ragstone.report.wording import STATUS_WORDS, count, interval, number, plural
 from ragstone.statistics import Estimate
 

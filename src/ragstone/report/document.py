@@ -15,7 +15,7 @@ from ragstone.report.wording import interval, number
 from ragstone.statistics import Estimate
 
 Where = Literal["everywhere", "page", "terminal"]
-Tone = Literal["", "strong", "muted", "lead", "outcome", "warn", "best", "open"]
+Tone = Literal["", "strong", "muted", "lead", "outcome", "warn", "good", "bad", "best", "open"]
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -168,7 +168,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """A report. kind: what it is (`bench of retrievers`). about: under the title.
 
     skip: the anchor of what a reader comes for, and what that is called. made: what was asked of whom, at
-    the end of a page; calls: the same in the last line of a terminal. source: the file of its numbers.
+    the end of a page; last: what a terminal says last, of what was asked or of a gate. source: the file of
+    its numbers.
     """
 
     title: str
@@ -179,7 +180,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     skip: tuple[str, str]
     made: list[tuple[str, str]]
     source: str
-    calls: str = ""
+    last: str = ""
+    last_tone: Tone = "muted"
 
 
 RowT = TypeVar("RowT")

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from ragstone.agreement import CorrectedMean
 from ragstone.dataset.certifying.certificate import Certificate
-from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.certificate_words import bars
-from ragstone.report.compare_words import metric_name, systems_told
 from ragstone.report.dots import Dot, Dots, dot
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import judge_name
@@ -63,21 +61,6 @@ def corrected_dots(means: Iterable[CorrectedMean]) -> list[Dots]:
         dots += [*raw, dot(name, mean.corrected, "corrected"), dot(name, mean.human, "labels alone")]
     title = "What people would give, beside what the judge gives"
     return [Dots(title=title, dots=dots, ends=None)] if dots else []
-
-
-def comparison_dots(comparison: Comparison) -> list[Dots]:
-    """Return the differences of two runs, as shares of the scale: above 0 the second is better."""
-    dots = []
-    for row in comparison.metrics:
-        width = row.scale[1] - row.scale[0] if row.scale else 1.0
-        there = row.difference
-        low, high = (end if end is None else end / width for end in (there.low, there.high))
-        name = metric_name(row) + (
-            "" if len({one.b.system for one in comparison.metrics}) == 1 else f", {systems_told(row)}"
-        )
-        dots.append(Dot(name=name, value=there.value / width, low=low, high=high, group=row.verdict))
-    title = "Second run minus first, as a share of the scale"
-    return [Dots(title=title, dots=dots, ends=(-0.1, 0.1))] if dots else []
 
 
 def certificate_dots(certificate: Certificate) -> list[Dots]:

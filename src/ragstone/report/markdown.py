@@ -1,6 +1,5 @@
 """summary.json of a run -> report.md: the answers and the tables that fit into a pull request."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from ragstone.judging.summary import MetricSummary
 from ragstone.report.blame import BlameSummary, read_blame
 from ragstone.report.findings import Finding, findings
 from ragstone.report.render.html import put_page
+from ragstone.report.render.markdown import markdown_table, plain, prose
 from ragstone.report.retrieval import headline_measures
 from ragstone.report.run import read_summary
 from ragstone.report.summary import RunSummary
@@ -29,15 +29,6 @@ from ragstone.report.wording import (
 )
 
 LONGEST_LIST = 12  # notes, systems, judges: a comment that is longer is not read
-LONGEST_CELL = 200
-SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-MARKUP = re.compile(r"[\\`*_\[\]|~$]")
-AT_THE_START = re.compile(r"^(?=[-+=#])|(?<=^\d)(?=[.)](?:\s|$))|(?<=^\d\d)(?=[.)](?:\s|$))")
-HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-# What sites make links, mentions and references of in any text, however it is escaped: broken by a space
-# that nobody sees.
-LINKS = re.compile(r"@|#|://|www\.|\bGH-")
-UNSEEN = "\u200b"
 
 
 def write_markdown(run: Path) -> Path:
@@ -67,35 +58,6 @@ def render_markdown(summary: RunSummary, blamed: BlameSummary | None = None) -> 
     return "\n\n".join(block for part in parts for block in part if block) + "\n"
 
 
-def plain(text: str) -> str:
-    """Return a text from outside on one line, with everything escaped that Markdown or HTML could obey."""
-    line = SPACE.sub(" ", text).strip()
-    short = line if len(line) <= LONGEST_CELL else line[: LONGEST_CELL - 1].rstrip() + "…"
-    return escape(AT_THE_START.sub(UNSEEN, short))
-
-
-def escape(line: str) -> str:
-    """Return a line of any length with everything escaped that Markdown or HTML could obey within it."""
-    escaped = MARKUP.sub(lambda found: "\\" + found[0], line)
-    for character, entity in HTML.items():
-        escaped = escaped.replace(character, entity)
-    return LINKS.sub(lambda found: found[0][0] + UNSEEN + found[0][1:], escaped)
-
-
-def _prose(text: str) -> str:
-    """Return a sentence of ours, in which commands stand between backticks and may hold outside text."""
-    pieces = text.split("`")
-    if len(pieces) % 2 == 0:
-        return plain(text)
-    return "".join(f"<code>{plain(one)}</code>" if at % 2 else _kept(one) for at, one in enumerate(pieces))
-
-
-def _kept(text: str) -> str:
-    """Return plain text with the spaces at its ends, which stand beside a command."""
-    start, end = " " * text[:1].isspace(), " " * text[-1:].isspace()
-    return start + plain(text) + end if text.strip() else " " * bool(text)
-
-
 def _finding(finding: Finding) -> Iterator[str]:
     yield f"**{finding.question}**"
     for figure in finding.figures:
@@ -105,7 +67,7 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield "Not measured."
     sentences = [finding.below] * bool(finding.below) + finding.sentences
     if sentences:
-        yield " ".join(map(_prose, sentences))
+        yield " ".join(map(prose, sentences))
 
 
 def _systems(summary: RunSummary) -> Iterator[str]:
@@ -121,7 +83,7 @@ def _systems(summary: RunSummary) -> Iterator[str]:
             p = p_value(row.comparison.p_holm)
         shown = number(row.estimate.value), interval(row.estimate)
         rows.append([str(row.place), plain(row.system), *shown, plain(p), verdict])
-    yield _table(["", "System", "Mean", "Interval", "p (Holm)", "Verdict"], rows, numbers={2, 3, 4})
+    yield markdown_table(["", "System", "Mean", "Interval", "p (Holm)", "Verdict"], rows, numbers={2, 3, 4})
     more = len(board.standings) - len(rows)
     left_out = f"; {count(board.n_left_out)} left out" if board.n_left_out else ""
     yield f"On {plural(board.n_questions, 'question')} that the judge scored of every system{left_out}." + (
@@ -137,7 +99,7 @@ def _means(summary: RunSummary) -> Iterator[str]:
     rows = [_mean(metric, summary, several) for metric in summary.metrics[: 2 * LONGEST_LIST]]
     head = [*(["System"] if several else []), "Judge", "Mean", "Interval", "Rows"]
     at = int(several)
-    yield _table(head, rows, numbers={at + 1, at + 2})
+    yield markdown_table(head, rows, numbers={at + 1, at + 2})
     more = len(summary.metrics) - len(rows)
     if more:
         yield f"{plural(more, 'further mean')} in report.html."
@@ -164,7 +126,7 @@ def _retrieval(summary: RunSummary) -> Iterator[str]:
         if shown:
             yield f"### Retriever {plain(row.retriever)}"
             cells = [[plain(name), number(one.value), interval(one)] for name, one in shown]
-            yield _table(["Measure", "Mean", "Interval"], cells, numbers={1, 2})
+            yield markdown_table(["Measure", "Mean", "Interval"], cells, numbers={1, 2})
             yield plain(measured(row)) + "."
 
 
@@ -181,7 +143,7 @@ def _blame(blamed: BlameSummary | None) -> Iterator[str]:
             if share.share is not None
         ]
         if rows:
-            yield _table(["Component", "Points", "Share", "Interval"], rows, numbers={1, 2, 3})
+            yield markdown_table(["Component", "Points", "Share", "Interval"], rows, numbers={1, 2, 3})
 
 
 def _notes(notes: Sequence[str]) -> Iterator[str]:
@@ -189,7 +151,7 @@ def _notes(notes: Sequence[str]) -> Iterator[str]:
         yield "### Before you trust these numbers"
         more = len(notes) - LONGEST_LIST
         rest = [f"- {plural(more, 'further note')} in report.html."] if more > 0 else []
-        yield "\n".join([*(f"- {_prose(note)}" for note in notes[:LONGEST_LIST]), *rest])
+        yield "\n".join([*(f"- {prose(note)}" for note in notes[:LONGEST_LIST]), *rest])
 
 
 def _end(summary: RunSummary) -> Iterator[str]:
@@ -200,9 +162,3 @@ def _end(summary: RunSummary) -> Iterator[str]:
         f"Every question, with its answer, verdicts and prompts, stands in report.html of this run. "
         f"Ragstone {plain(summary.version)}."
     )
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: set[int]) -> str:
-    """Return a table; `numbers`: the columns that stand to the right."""
-    rule = ["---:" if at in numbers else "---" for at in range(len(head))]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))

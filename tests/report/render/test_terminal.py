@@ -1,22 +1,8 @@
 import pytest
 from rich.cells import cell_len
-from tests.report.surfaces import every_block, shown
+from tests.report.surfaces import document, every_block, shown
 
-from ragstone.report.document import Cell, Column, Document, Listing, Notes, Paragraph, Table
-
-
-def document(*blocks):
-    return Document(
-        title="run",
-        kind="test",
-        about="",
-        version="0",
-        blocks=list(blocks),
-        skip=("board", "board"),
-        made=[],
-        source="run.json",
-        calls="No model was called.",
-    )
+from ragstone.report.document import Cell, Column, Listing, Notes, Paragraph, Table
 
 
 def test_notes_come_last_and_what_was_asked_ends_it():

@@ -14,7 +14,7 @@ from tests.web.workbench.conftest import Client
 from ragstone.engine.comparing import compare
 from ragstone.engine.progress_file import FILE, read_progress
 from ragstone.records import Question
-from ragstone.report.compare_words import metric_told, outcome
+from ragstone.report.compare import metric_told, outcome
 from ragstone.tables import write_rows
 from ragstone.web.workbench.live import lasting, progressed
 

@@ -144,7 +144,7 @@ def answer_bench_document(summary: AnswerBenchSummary) -> Document:
         skip=("board", "leaderboard"),
         made=[*summary.models.items(), ("asked", totals(summary))],
         source=BENCH,
-        calls=asked_line(summary.calls) if summary.calls else "",
+        last=asked_line(summary.calls) if summary.calls else "",
     )
 
 

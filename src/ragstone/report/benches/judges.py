@@ -122,7 +122,7 @@ def judge_bench_document(summary: JudgeBenchSummary) -> Document:
         skip=("board", "leaderboard"),
         made=[*summary.models.items(), ("asked", totals(summary))],
         source=BENCH,
-        calls=asked_line(summary.calls) if summary.calls else "",
+        last=asked_line(summary.calls) if summary.calls else "",
     )
 
 

@@ -118,7 +118,7 @@ def study_document(study: StudySummary) -> Document:
         skip=("verdict", "verdict"),
         made=made_of(study.models, study.calls),
         source=STUDY,
-        calls=asked_line(study.calls),
+        last=asked_line(study.calls),
     )
 
 

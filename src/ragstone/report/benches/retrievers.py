@@ -107,7 +107,7 @@ def bench_document(summary: BenchSummary) -> Document:
         skip=("board", "leaderboard"),
         made=made_of(summary.models, summary.calls),
         source=LEADERBOARD,
-        calls=asked_line(summary.calls),
+        last=asked_line(summary.calls),
     )
 
 

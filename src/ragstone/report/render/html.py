@@ -27,6 +27,8 @@ TONES: dict[Tone, str] = {
     "lead": "lead",
     "outcome": "outcome",
     "warn": "caution",
+    "good": "value",
+    "bad": "caution",
     "best": "mark-best",
     "open": "mark-not",
 }

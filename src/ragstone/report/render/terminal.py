@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 STYLES: dict[Tone, str] = {
     "strong": "bold",
     "outcome": "bold",
+    "good": "bold green",
+    "bad": "bold red",
     "best": "bold",
     "muted": "dim",
     "lead": "dim",
@@ -42,7 +44,7 @@ def render_terminal(document: Document) -> "Group":
     return Group(
         text(title, "bold"),
         *render_blocks(document.blocks),
-        *([text(document.calls, "dim", before=1)] if document.calls else []),
+        *([text(document.last, STYLES[document.last_tone], before=1)] if document.last else []),
     )
 
 

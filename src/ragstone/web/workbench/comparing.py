@@ -10,7 +10,7 @@ from litestar.params import FromQuery, QueryParameter
 from ragstone.engine.comparing import compare
 from ragstone.errors import RagstoneError
 from ragstone.experiments.compared import Comparison
-from ragstone.report import compare_words
+from ragstone.report import compare as compare_words
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import page
 from ragstone.web.workbench.person import AnyRequest, person_of

@@ -1,15 +1,165 @@
-"""A comparison in words, the same in the terminal and in a pull request."""
+"""Two runs beside each other: their report, in the terminal and for a pull request."""
 
 from collections.abc import Sequence
 
-from ragstone.experiments.compared import Comparison, Gate, GatedMetric, MetricComparison, Side, Spent
+from ragstone.experiments.compared import Comparison, Flip, Gate, GatedMetric, MetricComparison, Side, Spent
 from ragstone.records import NO_MODEL
-from ragstone.report.wording import count, number, plural, statuses
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Fold,
+    Heading,
+    Listing,
+    Made,
+    Notes,
+    Pairs,
+    Paragraph,
+    Part,
+    Table,
+    Tone,
+    table_of,
+)
+from ragstone.report.dots import Dot, Dots
+from ragstone.report.wording import count, number, one_line, plural, statuses
 from ragstone.statistics import Estimate
+from ragstone.version import __version__
 
 UNIT_SCALE = (0.0, 1.0)
 HEAVY = 1.2  # design effect from which on a reader should know of it
 SPENT_WORDS = {"seconds": "Seconds an answer", "tokens": "Tokens an answer", "usd": "USD for 1,000 answers"}
+SHOWN_FLIPS = 20  # of a kind: a comment on GitHub holds 65,536 characters
+BRIEF_FLIPS = 3  # in a terminal
+FIRST = ("worse", "better", "cannot tell")  # whose flips a terminal shows: those of one metric
+CUT = 66  # characters of a question or an answer on a line there
+TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "cannot tell": "strong"}
+GATE_TONES: dict[str, Tone] = {"passed": "good", "failed": "bad", "cannot tell": "warn"}
+
+
+def comparison_document(comparison: Comparison, *, gated: bool = True) -> Document:
+    """Return the verdicts, the numbers, what they rest on, and the questions that flipped.
+
+    gated: with what the gate says; in a terminal that is the last line.
+    """
+    gate = gate_told(comparison.gate) if gated else ""
+    rows = in_order(comparison)
+    explained = [
+        block
+        for row in rows
+        for block in (Heading(full_name(row, comparison), level=3), Paragraph(metric_told(row)))
+    ]
+    spent = [Heading("Answers took", level=3), Listing([spent_told(row) for row in comparison.spent])]
+    return Document(
+        title="Ragstone: B against A",
+        kind="comparison",
+        about="",
+        version=__version__,
+        blocks=[
+            Paragraph(outcome(comparison), tone="outcome"),
+            *([Paragraph(gate, tone="strong", where="page")] if gated else []),
+            Pairs([("A", comparison.a), ("B", comparison.b)]),
+            _table(comparison),
+            *explained,
+            *(fold for row in rows for fold in _flips(row)),
+            Part(_brief(comparison), where="terminal"),
+            *(spent if comparison.spent else []),
+            Paragraph(left_out(comparison), tone="muted"),
+            Notes(comparison.notes),
+            *_dots(comparison),
+        ],
+        skip=("", ""),
+        made=[],
+        source="",
+        last=gate,
+        last_tone=GATE_TONES[comparison.gate.outcome],
+    )
+
+
+def _table(comparison: Comparison) -> Table:
+    """Return the metrics, headed by the systems, where there are several, and the model that judged."""
+    several = len({systems_told(row) for row in comparison.metrics}) > 1
+
+    def group(row: MetricComparison) -> str:
+        by = "Baselines, no model" if row.model == NO_MODEL else f"By {row.model}"
+        return f"{systems_told(row)}: {by}" if several else by
+
+    columns: list[Made[MetricComparison]] = [
+        (Column("Metric", text=True, short=""), lambda row: f"  {metric_name(row)}{_scale(row)}"),
+        ("A", lambda row: number(row.a.mean.value)),
+        ("B", lambda row: number(row.b.mean.value)),
+        (
+            Column("B − A", beside="interval"),
+            lambda row: Cell(signed(row.difference.value), signed_interval(row.difference), "strong"),
+        ),
+        (
+            Column("Verdict", text=True, short=""),
+            lambda row: Cell(row.verdict, tone=TONES[row.verdict]),
+        ),
+    ]
+    rows = sorted(in_order(comparison), key=systems_told)
+    return table_of("Differences", rows, columns, group=group)
+
+
+def _scale(row: MetricComparison) -> str:
+    return f" ({row.scale[0]:g} to {row.scale[1]:g})" if row.scale and row.scale != (0, 1) else ""
+
+
+def _kinds(row: MetricComparison) -> list[tuple[str, list[Flip]]]:
+    kinds = (("right to wrong", row.right_to_wrong), ("wrong to right", row.wrong_to_right))
+    return [(kind, flips) for kind, flips in kinds if flips]
+
+
+def _flips(row: MetricComparison) -> list[Block]:
+    """Return the questions that crossed the middle of the scale, to open."""
+    columns: list[Made[Flip]] = [
+        (Column("Question", text=True), lambda flip: Cell(flip.question_id, flip.question or "", "strong")),
+        (Column("A", text=True), lambda flip: Cell(number(flip.score_a), flip.answer_a or "")),
+        (Column("B", text=True), lambda flip: Cell(number(flip.score_b), flip.answer_b or "")),
+    ]
+    folds: list[Block] = []
+    for kind, flips in _kinds(row):
+        head = f"{plural(len(flips), 'question')} from {kind} by {metric_name(row)}"
+        more = len(flips) - SHOWN_FLIPS
+        rest = [Paragraph(f"And {count(more)} more.", tone="muted")] if more > 0 else []
+        folds.append(Fold(head, [table_of(head, flips[:SHOWN_FLIPS], columns), *rest]))
+    return folds
+
+
+def _brief(comparison: Comparison) -> list[Block]:
+    """Return the first of these questions, by the metric that says most."""
+    crossed = [row for row in in_order(comparison) if row.right_to_wrong or row.wrong_to_right]
+    if not crossed:
+        return []
+    row = min(crossed, key=lambda row: FIRST.index(row.verdict))
+    blocks: list[Block] = []
+    for kind, flips in _kinds(row):
+        blocks.append(Heading(f"From {kind} by {full_name(row, comparison)}", level=3))
+        blocks += [Paragraph(line) for flip in flips[:BRIEF_FLIPS] for line in _flip(flip)]
+        more = len(flips) - BRIEF_FLIPS
+        blocks += [Paragraph(f"  and {plural(more, 'question')} more", tone="muted")] if more > 0 else []
+    return blocks
+
+
+def _flip(flip: Flip) -> list[str]:
+    asked = flip.question_id + (f" · {flip.question}" if flip.question else "")
+    sides = (("A", flip.answer_a, flip.score_a), ("B", flip.answer_b, flip.score_b))
+    answers = [f"    {name} {number(score)}  {one_line(said or '', CUT)}" for name, said, score in sides]
+    return [f"  {one_line(asked, CUT)}", *(line.rstrip() for line in answers)]
+
+
+def _dots(comparison: Comparison) -> list[Block]:
+    """Return the differences as shares of the scale: above 0 the second run is better."""
+    several = len({one.b.system for one in comparison.metrics}) > 1
+    dots = []
+    for row in comparison.metrics:
+        width = row.scale[1] - row.scale[0] if row.scale else 1.0
+        there = row.difference
+        low, high = (end if end is None else end / width for end in (there.low, there.high))
+        name = f"{metric_name(row)}, {systems_told(row)}" if several else metric_name(row)
+        dots.append(Dot(name=name, value=there.value / width, low=low, high=high, group=row.verdict))
+    title = "Second run minus first, as a share of the scale"
+    return [Dots(title=title, dots=dots, ends=(-0.1, 0.1))] if dots else []
 
 
 def outcome(comparison: Comparison) -> str:

@@ -1,0 +1,121 @@
+"""A document -> Markdown as GitHub and GitLab know it, for a pull request.
+
+Whatever comes from outside stands as plain text: it sets no markup, mentions nobody and links nowhere.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Document,
+    Fold,
+    Heading,
+    Listing,
+    Notes,
+    Pairs,
+    Paragraph,
+    Table,
+    flat,
+)
+
+LONGEST_CELL = 200
+SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+MARKUP = re.compile(r"[\\`*_\[\]|~$]")
+AT_THE_START = re.compile(r"^(?=[-+=#])|(?<=^\d)(?=[.)](?:\s|$))|(?<=^\d\d)(?=[.)](?:\s|$))")
+HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+# What sites make links, mentions and references of in any text, however it is escaped: broken by a space
+# that nobody sees.
+LINKS = re.compile(r"@|#|://|www\.|\bGH-")
+UNSEEN = "\u200b"
+
+
+def render_markdown(document: Document) -> str:
+    """Return the document, with room for all that a page shows in words."""
+    return "\n\n".join([f"## {plain(document.title)}", *_parts(document.blocks)]) + "\n"
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in flat(blocks, "page"):
+        match block:
+            case Heading(words=words, level=level):
+                yield f"{'#' * (level + 1)} {_line(words)}"
+            case Paragraph(words=words, tone=tone):
+                yield f"**{_line(words)}**" if tone in ("strong", "outcome") else _line(words)
+            case Listing(items=items) if items:
+                yield "\n".join(f"- {_line(item)}" for item in items)
+            case Notes(items=items) if items:
+                yield "### Before you trust these numbers"
+                yield "\n".join(f"- {_line(item)}" for item in items)
+            case Pairs(rows=rows):
+                yield "<br>".join(f"{_line(name)}: {_line(words)}" for name, words in rows)
+            case Table():
+                yield _table(block)
+            case Fold(summary=summary):
+                inner = "\n\n".join(_parts(block.blocks))
+                yield f"<details><summary>{_line(summary)}</summary>\n\n{inner}\n\n</details>"
+
+
+def _table(block: Table) -> str:
+    """Return a table; what stands beside a cell follows it, and the head of a group is a row in bold."""
+    shown = [(at, column) for at, column in enumerate(block.columns) if column.where != "terminal"]
+    rows = []
+    for row in block.rows:
+        cells = [each if isinstance(each, Cell) else Cell(each) for each in row]
+        if len(cells) < len(block.columns):
+            rows.append([f"**{plain(cells[0].words)}**", *[""] * (len(shown) - 1)])
+            continue
+        rows.append([_cell(cells[at]) for at, _ in shown])
+    text = {place for place, (_, column) in enumerate(shown) if column.text}
+    heads = [plain(column.head) for _, column in shown]
+    table = markdown_table(heads, rows, numbers=set(range(len(shown))) - text)
+    return f"{_line(block.caption)}\n\n{table}" if block.caption else table
+
+
+def _cell(cell: Cell) -> str:
+    words = (
+        f"**{plain(cell.words)}**"
+        if cell.tone in ("strong", "good", "bad", "best", "open")
+        else plain(cell.words)
+    )
+    return f"{words} {plain(cell.beside)}".strip()
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: set[int]) -> str:
+    """Return a table of cells that are escaped; `numbers`: the columns that stand to the right."""
+    rule = ["---:" if at in numbers else "---" for at in range(len(head))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
+
+
+def _line(text: str) -> str:
+    return escape(" ".join(text.split()))
+
+
+def plain(text: str) -> str:
+    """Return a text from outside on one line, with everything escaped that Markdown or HTML could obey."""
+    line = SPACE.sub(" ", text).strip()
+    short = line if len(line) <= LONGEST_CELL else line[: LONGEST_CELL - 1].rstrip() + "…"
+    return escape(AT_THE_START.sub(UNSEEN, short))
+
+
+def escape(line: str) -> str:
+    """Return a line of any length with everything escaped that Markdown or HTML could obey within it."""
+    escaped = MARKUP.sub(lambda found: "\\" + found[0], line)
+    for character, entity in HTML.items():
+        escaped = escaped.replace(character, entity)
+    return LINKS.sub(lambda found: found[0][0] + UNSEEN + found[0][1:], escaped)
+
+
+def prose(text: str) -> str:
+    """Return a sentence of ours, in which commands stand between backticks and may hold outside text."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:
+        return plain(text)
+    return "".join(f"<code>{plain(one)}</code>" if at % 2 else _kept(one) for at, one in enumerate(pieces))
+
+
+def _kept(text: str) -> str:
+    """Return plain text with the spaces at its ends, which stand beside a command."""
+    start, end = " " * text[:1].isspace(), " " * text[-1:].isspace()
+    return start + plain(text) + end if text.strip() else " " * bool(text)
