@@ -9,13 +9,12 @@ from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
-from litestar.routes import HTTPRoute
 from litestar.types import ControllerRouterHandler
 
 from ragstone.assistant.api import chat, conversations, documents, page_routes, retrieving, status
 from ragstone.assistant.api.body import JsonRequest
 from ragstone.assistant.api.desk import Clocks, Desk
-from ragstone.assistant.api.gate import UPLOADS, body_limit, gated
+from ragstone.assistant.api.gate import UPLOADS, body_limit, gated, methods_of
 from ragstone.assistant.api.history import Conversations
 from ragstone.assistant.api.keys import check_admins, digests
 from ragstone.assistant.api.problems import problem_response
@@ -91,10 +90,7 @@ def create_app(
         request_class=JsonRequest,
         request_max_body_size=body_limit("", desk),
     )
-    methods = {
-        route.path_format: sorted(route.methods) for route in app.routes if isinstance(route, HTTPRoute)
-    }
-    app.asgi_handler = gated(app.asgi_handler, desk, methods)
+    app.asgi_handler = gated(app.asgi_handler, desk, methods_of(app))
     return app
 
 

@@ -8,7 +8,9 @@ from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
+from litestar import Litestar
 from litestar.enums import ScopeType
+from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from ragstone.assistant.api.desk import NEEDS_KEY, Desk
@@ -78,11 +80,7 @@ def gated(app: ASGIApp, desk: Desk, methods: Mapping[str, Sequence[str]]) -> ASG
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                sent = list(message["headers"])
-                if scope["method"] == "OPTIONS" and (taken := methods.get(str(scope.get("path_template")))):
-                    # Litestar's own answer has the methods of the first function of a path only.
-                    sent = [one for one in sent if one[0].lower() != b"allow"]
-                    sent.append((b"allow", ", ".join(taken).encode()))
+                sent = with_methods(scope, list(message["headers"]), methods)
                 message["headers"] = _with_headers(sent, headers.get("origin", "") if allowed else None)
             await send(message)
 
@@ -101,6 +99,25 @@ def gated(app: ASGIApp, desk: Desk, methods: Mapping[str, Sequence[str]]) -> ASG
             _count(scope, desk, status, started)
 
     return gate
+
+
+def methods_of(app: Litestar) -> dict[str, list[str]]:
+    """Return the methods of each path, by its template."""
+    return {route.path_format: sorted(route.methods) for route in app.routes if isinstance(route, HTTPRoute)}
+
+
+def with_methods(
+    scope: HTTPScope, headers: list[tuple[bytes, bytes]], methods: Mapping[str, Sequence[str]]
+) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer; to OPTIONS with all methods of the path.
+
+    Litestar's own answer has those of the first function of a path only.
+    """
+    taken = methods.get(str(scope.get("path_template")))
+    if scope["method"] != "OPTIONS" or taken is None:
+        return headers
+    others = [one for one in headers if one[0].lower() != b"allow"]
+    return [*others, (b"allow", ", ".join(taken).encode())]
 
 
 def _count(scope: HTTPScope, desk: Desk, status: int, started: float) -> None:

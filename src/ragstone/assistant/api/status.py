@@ -28,9 +28,13 @@ class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
 
 
+WITHOUT_KEY: list[dict[str, list[str]]] = [{}]
+
+
 @get(
     "/health",
     summary="Whether all parts work",
+    security=WITHOUT_KEY,
     responses={
         200: ResponseSpec(Health, description="All parts work", generate_examples=False),
         503: ResponseSpec(Health, description="A part does not", generate_examples=False),
@@ -62,7 +66,13 @@ async def metrics(desk: AtDesk) -> Response[bytes]:
     return Response(desk.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
-@get("/v1/settings", summary="What the page must know", responses=fails(), tags=["chat"])
+@get(
+    "/v1/settings",
+    summary="What the page must know",
+    security=WITHOUT_KEY,
+    responses=fails(),
+    tags=["chat"],
+)
 async def settings(desk: AtDesk) -> PageSettings:
     """Give languages, filters and scope. It needs no key."""
     assistant = desk.assistant

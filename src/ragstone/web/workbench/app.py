@@ -9,6 +9,7 @@ from litestar.di import Provide
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 
 from ragstone.assistant.api.body import JsonRequest
+from ragstone.assistant.api.gate import methods_of
 from ragstone.config import Settings
 from ragstone.errors import RagstoneError
 from ragstone.web.workbench import (
@@ -68,7 +69,7 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
         request_class=JsonRequest,
         request_max_body_size=bench.most_bytes,
     )
-    app.asgi_handler = guard.guarded(app.asgi_handler, bench)
+    app.asgi_handler = guard.guarded(app.asgi_handler, bench, methods_of(app))
     return app
 
 

@@ -7,6 +7,7 @@ others can reach the server, everything but the login, invitations and assets ne
 
 import getpass
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from litestar import Request, Response
@@ -14,7 +15,7 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from ragstone.assistant.api.gate import HEADERS as HEADERS_OF_ALL
-from ragstone.assistant.api.gate import STRICT
+from ragstone.assistant.api.gate import STRICT, with_methods
 from ragstone.web.workbench.accounts import Accounts
 from ragstone.web.workbench.desk import Workbench
 from ragstone.web.workbench.forms import form_token
@@ -37,8 +38,11 @@ FORGED = "This page is older than your login, or not of this workbench: load it 
 READS = "{name} is a reader here, and may change nothing. An owner can change that."
 
 
-def guarded(app: ASGIApp, bench: Workbench) -> ASGIApp:
-    """Return the app with `person`, `csrf` and `accounts` (whether there are any) in their state."""
+def guarded(app: ASGIApp, bench: Workbench, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
+    """Return the app with `person`, `csrf` and `accounts` (whether there are any) in their state.
+
+    methods: template of a path -> all that it takes, for OPTIONS.
+    """
     user = Person(bench.settings.workbench.annotator or getpass.getuser(), "owner")
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,7 +54,7 @@ def guarded(app: ASGIApp, bench: Workbench) -> ASGIApp:
         state = scope.setdefault("state", {})
         state["accounts"] = bench.accounts is not None
         _identify(scope, cookies, bench.accounts, user)
-        answering = _headed(send, cookies, assets=scope["path"].startswith(f"{ROOT}/assets/"))
+        answering = _headed(scope, send, cookies, methods)
         turned = foreign(scope, headers, bench) or _unknown(scope, headers) or _too_large(headers, bench)
         if turned is None and scope["method"] not in SAFE:
             turned, receive = await _forged(scope, headers, receive)
@@ -116,12 +120,13 @@ async def _forged(
     return (None if right else Turned(status=403, detail=FORGED, as_json=asks_json(headers))), receive
 
 
-def _headed(send: Send, cookies: Cookies, *, assets: bool) -> Send:
+def _headed(scope: HTTPScope, send: Send, cookies: Cookies, methods: Mapping[str, Sequence[str]]) -> Send:
     """Return what sends a response with the headers that all have, and the cookie of a new visit."""
+    assets = scope["path"].startswith(f"{ROOT}/assets/")
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = list(message["headers"])
+            headers = with_methods(scope, list(message["headers"]), methods)
             present = {name.lower() for name, _ in headers}
             headers += HEADERS
             headers += [one for one in (STRICT, (b"cache-control", b"no-store")) if one[0] not in present]
