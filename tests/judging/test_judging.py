@@ -144,6 +144,6 @@ async def test_without_a_model_a_judge_that_needs_one_is_a_mistake_of_the_caller
 
 @pytest.mark.parametrize("asked", [{"ask": Scripted()}, {"others": {"openai/b": Scripted()}}])
 def test_whoever_gives_a_model_to_ask_gives_the_secret(asked):
-    with pytest.raises(ValueError, match=r"need the project's secret: Means\(secret=load_secret"):
+    with pytest.raises(ValueError, match=r"need the project's secret: JudgeContext\(secret=load_secret"):
         JudgeContext(**asked)
     assert JudgeContext(**asked, secret=b"s").secret == b"s"
