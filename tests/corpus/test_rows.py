@@ -124,3 +124,16 @@ def test_jsonl_rows_have_their_own_ids_or_the_line_s(tmp_path):
 def test_broken_jsonl_names_its_lines(tmp_path):
     with pytest.raises(Unreadable, match=r"line 2 is no JSON object .*; line 3 is no JSON object"):
         rows(tmp_path, '{"text": "a"}\n{"text": \n[1]\n', "t.jsonl")
+
+
+def test_a_header_alone_gives_no_document(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("id,text\n")
+    assert [table.rows for table in read_csv(File(file, "a.csv"))] == [[]]
+
+
+def test_a_table_of_very_many_columns_is_refused(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text(",".join("a" * 10_001) + "\n")
+    with pytest.raises(Unreadable, match="10,001 columns, and at most 10,000"):
+        list(read_csv(File(file, "a.csv")))

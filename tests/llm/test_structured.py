@@ -157,3 +157,8 @@ def test_half_a_surrogate_pair_is_replaced_in_lists_too():
         parts: list[str]
 
     assert parse_reply(r'{"parts": ["\ud83d", "b"]}', Parts, None).parts == ["\ufffd", "b"]
+
+
+def test_a_reply_of_very_many_objects_is_refused():
+    with pytest.raises(ReplyError, match="more than 1000 JSON objects"):
+        parse_reply("so: " + "{}" * 2000, Verdict, NONCE)

@@ -65,3 +65,10 @@ def test_a_text_that_was_cut_off_gives_no_broken_sentence():
     sentences = Sentences("en")
     assert sentences.feed("Sow in May. Weed in ") == [Sentence("", "Sow in May.")]
     assert sentences.end(whole=False) == []
+
+
+def test_a_sentence_without_end_is_cut():
+    stream = Sentences("en")
+    found = [one for _ in range(100) for one in stream.feed("and so on, Dr. Who, ")] + stream.end()
+    assert len(found) > 1
+    assert " ".join(one.text for one in found) == ("and so on, Dr. Who, " * 100).strip()

@@ -6,6 +6,7 @@ import pytest
 
 from ragstone import ConfigError, DataError
 from ragstone.dataset.importing import import_set, parse_columns
+from ragstone.dataset.importing.sheets import open_sheet
 
 CSV = "Nr,Frage,Antwort,Thema\n1,Wann wird Weizen gesät?,Im Oktober.,Getreide\n2,Wie tief?,4 cm.,Getreide\n"
 GERMAN = {"id": "Nr", "question": "Frage", "reference": "Antwort", "tags.topic": "Thema"}
@@ -230,3 +231,12 @@ def test_columns_are_written_as_field_and_column():
 def test_a_mapping_that_means_nothing_is_an_error(written, message):
     with pytest.raises(ConfigError, match=message):
         parse_columns(written)
+
+
+def test_json_nested_very_deep_is_no_traceback(tmp_path):
+    file = tmp_path / "deep.json"
+    file.write_text("[" * 100_000)
+    with pytest.raises(DataError, match="not valid JSON"):
+        open_sheet(file)
+    file.write_text('{"question": "a"}\n{"a": ' + "[" * 100_000 + "\n")
+    assert [row for _, row in open_sheet(file).rows] == [{"question": "a"}, "it is no JSON object"]
