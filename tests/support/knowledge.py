@@ -1,7 +1,6 @@
 """What tests of the knowledge base share: an embedder by words, a way to open one, some documents."""
 
 import hashlib
-import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,10 +11,6 @@ from ragstone.assistant.knowledge import Advance, Built, KnowledgeBase, open_kno
 from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.assistant.knowledge.knowledge_base import silent
 from ragstone.config import AssistantSection
-from ragstone.corpus.file import File
-from ragstone.corpus.options import Limits
-from ragstone.corpus.parallel import Given, ReadingProcess
-from ragstone.corpus.reading import read_file
 from ragstone.corpus.tags import Tag
 from ragstone.embedding import Role, Vectors
 from ragstone.errors import DataError
@@ -41,13 +36,6 @@ class Words:
                 row[int(hashlib.md5(word.strip(".,?!").encode()).hexdigest(), 16) % 32] += 1
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.maximum(lengths, 1e-9)
-
-
-class ReadHere(ReadingProcess):
-    """Reads in this process, at once."""
-
-    def read(self, file: File, limits: Limits | None = None, stop: threading.Event | None = None) -> Given:
-        return read_file(file, self._options)
 
 
 async def add(knowledge: KnowledgeBase, name: str, content: bytes, advance: Advance = silent) -> Built:

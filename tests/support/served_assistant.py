@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.support.knowledge import ReadHere
+from tests.support.reading_here import ReadHere
 
 from ragstone.assistant.api import Clocks, create_app
 from ragstone.assistant.assistant import Assistant

@@ -1,7 +1,7 @@
 """Files are read in this process, which starts sooner; `processes` has a test use real ones."""
 
 import pytest
-from tests.support.knowledge import ReadHere
+from tests.support.reading_here import ReadHere
 
 from ragstone.assistant.knowledge import building, uploads
 from ragstone.corpus.parallel import ReadingProcess

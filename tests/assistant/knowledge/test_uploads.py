@@ -8,8 +8,9 @@ from io import BytesIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.knowledge import ReadHere, Words, add, knowledge_in, write
+from tests.support.knowledge import Words, add, knowledge_in, write
 from tests.support.pdf import At, write_pdf
+from tests.support.reading_here import ReadHere
 
 from ragstone.assistant.knowledge import BadUpload, uploads
 from ragstone.assistant.knowledge.uploads import safe_name
@@ -269,6 +270,13 @@ async def test_a_file_of_too_many_passages_is_refused_whole(tmp_path, processes)
             await knowledge.add(upload)
         assert knowledge.documents() == []
         assert list((tmp_path / ".ragstone" / "assistant" / "uploads").iterdir()) == []
+
+
+async def test_a_long_text_is_tagged_by_all_of_its_words_in_the_order_of_the_list(tmp_path):
+    long = b"Rice first.\n" + b"Nothing here.\n" * 12_000 + b"Maize last."
+    async with knowledge_in(tmp_path) as knowledge:
+        await add(knowledge, "long.txt", long)
+        assert knowledge.documents()[0].tags == {"crop": ["maize", "rice"]}
 
 
 class Waiting(Words):

@@ -24,6 +24,7 @@ from ragstone.version import __version__
 
 SIZE = PASSAGE
 PERCENTILE = 20.0
+PIECE = 50_000  # characters
 SENTENCES = 10  # of a passage, at most, on average
 AT_ONCE = 8  # texts that are embedded between two chances for a search, at first
 MOST_AT_ONCE = 512
@@ -118,11 +119,26 @@ def _tagged(document: Document, tags: Sequence[Tag]) -> Document:
     given = (document.metadata or {}).get("tags")
     own = given if isinstance(given, dict) else {}
     words = f"{document.title or ''}\n{document.text}"
-    found = {key: values for key, values in match_tags(words, tags).items() if key not in own}
+    found = {key: values for key, values in _named_in(words, tags).items() if key not in own}
     try:
         return msgspec.structs.replace(document, metadata=with_tags(document.metadata, found))
     except ValueError as mistake:
         raise Unreadable(f"document {document.id!r}: {mistake}") from None
+
+
+def _named_in(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:
+    """Return what `match_tags` does, a piece at a time: while it folds a text no other thread has a turn."""
+    if not tags:
+        return {}
+    found: dict[str, set[str]] = {}
+    while text:
+        end = text.find("\n", PIECE) + 1 or len(text)
+        end = min(end, 2 * PIECE)
+        for key, values in match_tags(text[:end], tags).items():
+            found.setdefault(key, set()).update(values)
+        text = text[end:]
+    listed = {tag.key: tag.values or {} for tag in tags}
+    return {key: [value for value in listed[key] if value in values] for key, values in found.items()}
 
 
 def cut(documents: Sequence[Document], embed: Embed) -> Iterator[tuple[Document, list[Chunk]]]:

@@ -1,0 +1,15 @@
+"""A reading process that is none: tests of what is around it start sooner."""
+
+import threading
+
+from ragstone.corpus.file import File
+from ragstone.corpus.options import Limits
+from ragstone.corpus.parallel import Given, ReadingProcess
+from ragstone.corpus.reading import read_file
+
+
+class ReadHere(ReadingProcess):
+    """Reads in this process, at once."""
+
+    def read(self, file: File, limits: Limits | None = None, stop: threading.Event | None = None) -> Given:
+        return read_file(file, self._options)
