@@ -38,6 +38,7 @@ WITHOUT_KEY: list[dict[str, list[str]]] = [{}]
     responses={
         200: ResponseSpec(Health, description="All parts work", generate_examples=False),
         503: ResponseSpec(Health, description="A part does not", generate_examples=False),
+        **fails(),
     },
     tags=["operation"],
 )
