@@ -14,7 +14,6 @@ from ragstone.config import Section, convert_section, parse_toml
 UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
 FEWEST_OF_HAN, FEWEST_OF_OTHERS = 2, 4  # characters of a subject in a script without spaces
 LEADING_VOWELS = "เแโใไ"  # Thai writes them before the letter that they belong to
-LONGEST = 5000  # characters of a question in which a name is looked for
 SHORTEST = 4  # letters of a word that can be a subject where names are not written with capitals
 STEM = 5  # letters that the forms of a word share
 CONNECTOR = 3  # letters of a word that joins two names: Battle of Hastings
@@ -80,7 +79,7 @@ def _pointing(question: str, above: str, *, spaced: bool) -> str:
 def _named_words(question: str, text: str, articles: Collection[str]) -> _Span | None:
     """Return the span of a question's longest name, or of the longest run of words that the text has too."""
     words = [(match.start(), _bare(match[0])) for match in _WORD.finditer(question)]
-    words = [(start + question[start:].find(word), word) for start, word in words if word]
+    words = [(question.find(word, start), word) for start, word in words if word]
     stems = {_bare(word).casefold()[:STEM] for word in text.split()}
     named = [_is_name(word, at == 0, text) for at, (_, word) in enumerate(words)]
     for at, (_, word) in enumerate(words[1:], 1):
