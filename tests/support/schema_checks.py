@@ -1,11 +1,16 @@
 """schemathesis against a server: all its checks, with the document that the server's routes give.
 
 with served_as(settings, "reader") as (address, document, headers):
-    checked(folder, document, address, headers, examples=5)
+    checked(folder, document, address, headers)
+
+The fuller run, with 20 examples for each route and all phases, prints how many requests there were:
+
+    RAGSTONE_EXAMPLES=20 pytest -s --timeout 3600 tests/web/test_schema.py tests/assistant/api/test_schema.py
 """
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,6 +33,8 @@ from ragstone.web.serving import address_of, listen
 from ragstone.web.side_by_side import side_by_side
 from ragstone.web.workbench import app as workbench_app
 
+FULL = int(os.environ.get("RAGSTONE_EXAMPLES", "0"))
+ALL = "examples,coverage,fuzzing,stateful"
 ANSWER = {"description": "a page, a file, or JSON", "content": {"*/*": {"schema": {}}}}
 """Of every route: a browser gets HTML, a script JSON."""
 BY_TYPES = ("positive_data_acceptance",)
@@ -114,10 +121,9 @@ def checked(
     address: str,
     headers: Mapping[str, str],
     *,
-    examples: int,
     config: str = "",
     without: tuple[str, ...] = (),
-    phases: str = "examples,coverage,fuzzing,stateful",
+    phases: str = ALL,
 ) -> int:
     """Return how many requests were made. Raises AssertionError with what schemathesis says of a failure.
 
@@ -135,17 +141,20 @@ def checked(
         ),
         *(
             "run",
-            f"--max-examples={examples}",
+            f"--max-examples={FULL or 2}",
             "--seed=1",
             "--workers=2",
             "--no-color",
             "--generation-deterministic",
         ),
-        *("--suppress-health-check=all", f"--url={address}", f"--phases={phases}"),
+        *("--suppress-health-check=all", f"--url={address}", f"--phases={ALL if FULL else phases}"),
         *(part for name, value in headers.items() for part in ("-H", f"{name}: {value}")),
         *((f"--exclude-checks={','.join(without)}",) if without else ()),
         document,
     ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=folder)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    return sum(int(n) for n in re.findall(r"(\d+) generated", ran.stdout))
+    n = int(next(iter(re.findall(r"(\d+) generated", ran.stdout)), "0"))
+    if FULL:
+        print(f"{address}: {n:,} requests")
+    return n

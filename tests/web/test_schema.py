@@ -17,7 +17,6 @@ def test_the_workbench_takes_what_its_routes_say(tmp_path, role):
     with workbench_as(settings, role) as (address, headers):
         n = checked(
             *(tmp_path, document_of(settings), address, headers),
-            examples=1,
             without=ROLES[role],
             phases="fuzzing",
         )

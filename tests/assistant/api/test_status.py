@@ -124,7 +124,7 @@ def test_the_openapi_document_tells_every_route_with_its_errors(open_client):
     for path, methods in document["paths"].items():
         for operation in methods.values():
             if path == "/health":
-                assert set(operation["responses"]) == {"200", "503"}
+                assert set(operation["responses"]) == {"200", "401", "403", "429", "500", "503"}
             else:
                 problem = operation["responses"]["500"]["content"]
                 assert list(problem) == ["application/problem+json"]
