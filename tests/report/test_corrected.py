@@ -5,8 +5,10 @@ from tests.report.conftest import MODEL, interval
 from tests.report.test_page import read
 
 from ragstone.agreement.corrected_mean import CorrectedMean, sentence_of
-from ragstone.report.corrected import corrected_line, corrected_of, halving, terminal_corrected
+from ragstone.report.corrected import corrected_document, corrected_line, corrected_of, halving
+from ragstone.report.document import Document
 from ragstone.report.findings import findings
+from ragstone.report.render.terminal import render_terminal
 from ragstone.report.terminal import terminal_summary
 
 
@@ -35,6 +37,7 @@ def mean(**changed):
 
 
 def shown(group):
+    group = render_terminal(group) if isinstance(group, Document) else group
     console = Console(width=80, color_system=None)
     with console.capture() as capture:
         console.print(group)
@@ -42,7 +45,7 @@ def shown(group):
 
 
 def test_corrected_mean_stands_between_the_judges_and_that_of_the_labels():
-    text = shown(terminal_corrected([mean()]))
+    text = shown(corrected_document([mean()]))
     row = next(line for line in text.splitlines() if "600" in line)
     assert " ".join(row.split()) == "rag 0.90 0.80 0.75 to 0.84 0.79 0.70 to 0.86 100 of 600"
     assert "the judge gives 0.900, which is too high. With the judge, 100" in " ".join(text.split())
@@ -52,7 +55,7 @@ def test_corrected_mean_stands_between_the_judges_and_that_of_the_labels():
 
 
 def test_scores_on_another_scale_are_marked():
-    text = shown(terminal_corrected([mean(raw=interval(63, 60, 66, 600), same_unit=False)]))
+    text = shown(corrected_document([mean(raw=interval(63, 60, 66, 600), same_unit=False)]))
     assert "63.0*" in text
     assert "* on another scale than the labels" in text
 
@@ -70,7 +73,7 @@ def test_run_says_where_a_corrected_mean_is_on_another_scale_than_the_judges(sum
 
 
 def test_few_of_many_sentences_are_shown_and_every_mean():
-    text = shown(terminal_corrected([mean(system=f"system {n}") for n in range(6)]))
+    text = shown(corrected_document([mean(system=f"system {n}") for n in range(6)]))
     assert text.count("People would give") == 3
     assert text.count("100 of 600") == 6
 

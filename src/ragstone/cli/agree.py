@@ -43,8 +43,8 @@ def agree(
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines."""
     from ragstone.agreement import corrected_means, report_cards
     from ragstone.records import Judgement, Label
-    from ragstone.report import terminal_corrected
     from ragstone.report.card import card_document, cards_document
+    from ragstone.report.corrected import corrected_document
     from ragstone.report.render.html import write_page
     from ragstone.report.render.terminal import render_terminal
     from ragstone.tables import keep_sources, read_rows
@@ -65,7 +65,7 @@ def agree(
     else:
         show(*(render_terminal(card_document(card)) for card in cards))
         if corrected:
-            show(terminal_corrected(corrected))
+            show(render_terminal(corrected_document(corrected)))
         if page:
             show(f"Report cards: {page}")
 

@@ -18,7 +18,6 @@ from ragstone.report import (
     RunSummary,
     StudySummary,
     terminal_certificate,
-    terminal_corrected,
     terminal_retrieval,
     terminal_summary,
 )
@@ -30,11 +29,11 @@ from ragstone.report.benches.retrievers import bench_document
 from ragstone.report.blame import BlameSummary, blame_document
 from ragstone.report.card import card_document, card_dots
 from ragstone.report.compare import comparison_document
+from ragstone.report.corrected import corrected_document
 from ragstone.report.document import Document
 from ragstone.report.dots import Dots, svg, vega_lite
 from ragstone.report.dotted import (
     certificate_dots,
-    corrected_dots,
     metric_dots,
     retrieval_dots,
     run_dots,
@@ -78,6 +77,10 @@ def _judgements(rows: Sequence[Judgement]) -> "tuple[list[RenderableType], list[
     return words + list(table_of_rows(rows, judgement_columns(rows))), metric_dots(found)
 
 
+def _corrected(mean: CorrectedMean) -> Document:
+    return corrected_document([mean])
+
+
 def _cards(cards: Sequence[ReportCard]) -> "tuple[list[RenderableType], list[Dots]]":
     return [render_terminal(card_document(card)) for card in cards], card_dots(cards)
 
@@ -95,7 +98,7 @@ PARTS: dict[type, Show] = {
     BlameSummary: _document(blame_document),
     Certificate: _both(terminal_certificate, certificate_dots),
     Comparison: _document(comparison_document),
-    CorrectedMean: lambda mean: ([terminal_corrected([mean])], corrected_dots([mean])),
+    CorrectedMean: _document(_corrected),
     EvaluationSet: _evaluation_set,
     FinishedRun: lambda run: ([terminal_summary(run.summary)], run_dots(run.summary)),
     JudgeBenchSummary: _document(judge_bench_document),
@@ -106,7 +109,7 @@ PARTS: dict[type, Show] = {
     StudySummary: _document(study_document),
 }
 OF_ROWS: dict[type, Show] = {
-    CorrectedMean: _both(terminal_corrected, corrected_dots),
+    CorrectedMean: _document(corrected_document),
     Judgement: _judgements,
     MetricSummary: _both(table_of_means, metric_dots),
     ReportCard: _cards,

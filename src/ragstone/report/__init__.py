@@ -6,7 +6,6 @@ from ragstone.report.benches.retrievers import BenchSummary, read_leaderboard
 from ragstone.report.certificate import write_certificate
 from ragstone.report.certificate_terminal import terminal_certificate
 from ragstone.report.certified import read_certificate
-from ragstone.report.corrected import terminal_corrected
 from ragstone.report.findings import headlines
 from ragstone.report.markdown import write_markdown
 from ragstone.report.page import write_report
@@ -26,7 +25,6 @@ __all__ = [
     "read_study",
     "read_summary",
     "terminal_certificate",
-    "terminal_corrected",
     "terminal_judged",
     "terminal_retrieval",
     "terminal_summary",

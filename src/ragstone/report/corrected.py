@@ -1,20 +1,33 @@
-"""Means with people's labels carried into them: found for a mean, in words, and in the terminal."""
+"""Means with people's labels carried into them: found for a mean, in words, and as a document."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
 from ragstone.judging.summary import MetricSummary
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Heading,
+    Listing,
+    Made,
+    Paragraph,
+    estimated,
+    table_of,
+)
+from ragstone.report.dots import Dots, dot
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import count, interval, judge_name, number
-from ragstone.statistics import Estimate
-
-if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
-    from rich.table import Table
+from ragstone.version import __version__
 
 SHOWN_SENTENCES = 3
-SYSTEM_WIDTH = 20  # beside two means with their intervals, in 80 columns
+TITLE = "What people would give"
+LEAD = (
+    "A judge's mean, corrected by people's labels of a random sample of the answers (prediction-powered "
+    "inference): it is right on average however the judge errs, and the better the judge, the narrower its "
+    "interval. A judge that tells nothing leaves the labels' own interval."
+)
 
 
 def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | None:
@@ -41,36 +54,60 @@ def labelled_share(mean: CorrectedMean) -> str:
     return f"{count(mean.n_labelled)} of {count(mean.n_rows)}"
 
 
-def terminal_corrected(means: Sequence[CorrectedMean]) -> "Group":
-    """Return what `ragstone agree` shows of the corrected means: each beside the judge's and people's own."""
-    from rich.console import Group
-    from rich.text import Text
-
-    parts: list[RenderableType] = [Text("What people would give", style="bold")]
-    for judge in dict.fromkeys(map(judge_name, means)):
-        ours = [mean for mean in means if judge_name(mean) == judge]
-        parts += [Text(judge, style="dim"), _table(ours, heads=len(parts) == 1)]
-    if not all(mean.same_unit for mean in means):
-        parts.append(Text("* on another scale than the labels"))
-    parts += [Text(f"{mean.judge}, {mean.system}: {mean.sentence}") for mean in means[:SHOWN_SENTENCES]]
+def corrected_document(means: Sequence[CorrectedMean]) -> Document:
+    """Return what `ragstone agree` and a notebook show: each mean beside the judge's and the labels' own."""
     notes = dict.fromkeys([RANDOM_SAMPLE, *(note for mean in means for note in mean.notes)])
-    return Group(*parts, *(Text(f"- {note}") for note in notes), Text(""))
+    sentences = [
+        Paragraph(f"{mean.judge}, {mean.system}: {mean.sentence}") for mean in means[:SHOWN_SENTENCES]
+    ]
+    return Document(
+        title=TITLE,
+        kind="corrected means",
+        about="",
+        version=__version__,
+        blocks=[*_table(means), *sentences, Listing(list(notes)), *_dots(means)],
+        skip=("", ""),
+        made=[],
+        source="",
+    )
 
 
-def _table(means: Sequence[CorrectedMean], *, heads: bool) -> "Table":
-    from rich.table import Table
-    from rich.text import Text
+def corrected_blocks(means: Sequence[CorrectedMean]) -> list[Block]:
+    """Return the same as a part of the page of a run."""
+    return [Heading(TITLE, level=3), Paragraph(LEAD, tone="muted"), *_table(means)]
 
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", show_header=heads)
-    table.add_column("", min_width=SYSTEM_WIDTH, max_width=SYSTEM_WIDTH, overflow="fold")
-    for head, width in (("judge", 5), ("corrected", 18), ("labels alone", 18), ("labelled", 10)):
-        table.add_column(head, justify="right", min_width=width, overflow="fold")
+
+def _table(means: Sequence[CorrectedMean]) -> list[Block]:
+    def raw(mean: CorrectedMean) -> Cell:
+        return Cell(number(mean.raw.value) + ("" if mean.same_unit else "*"), interval(mean.raw))
+
+    columns: list[Made[CorrectedMean]] = [
+        (Column("Judge and system", text=True, short=""), lambda mean: f"  {mean.system}"),
+        (Column("Judge", short="judge"), raw),
+        (
+            Column("Corrected", short="corrected", beside="interval"),
+            lambda mean: estimated(mean.corrected, "strong"),
+        ),
+        (Column("Labels alone", short="labels", beside="interval"), lambda mean: estimated(mean.human)),
+        (Column("Labelled", short="labelled"), labelled_share),
+        (Column("Worth, in labels", where="page"), lambda mean: count(round(mean.worth))),
+        (Column("Labels to halve it", where="page"), halving),
+    ]
+    footnote = "* on another scale than the labels: not to be compared with the other two."
+    names = [judge_name(mean) for mean in means]
+    by_judge = sorted(means, key=lambda mean: names.index(judge_name(mean)))
+    return [
+        table_of("Corrected means", by_judge, columns, group=judge_name),
+        *([] if all(mean.same_unit for mean in means) else [Paragraph(footnote, tone="muted")]),
+    ]
+
+
+def _dots(means: Sequence[CorrectedMean]) -> list[Block]:
+    """Return each mean as the judge has it, as labels correct it, and of the labels alone."""
+    dots = []
     for mean in means:
-        raw = number(mean.raw.value) + ("" if mean.same_unit else "*")
-        cells = (f"  {mean.system}", raw, _one(mean.corrected), _one(mean.human), labelled_share(mean))
-        table.add_row(*map(Text, cells))
-    return table
-
-
-def _one(estimate: Estimate) -> str:
-    return f"{number(estimate.value)}  {interval(estimate)}"
+        name = f"{judge_name(mean)}, {mean.system}"
+        raw = [dot(name, mean.raw, "judge")] if mean.same_unit else []
+        dots += [*raw, dot(name, mean.corrected, "corrected"), dot(name, mean.human, "labels alone")]
+    title = "What people would give, beside what the judge gives"
+    return [Dots(title=title, dots=dots, ends=None)] if dots else []

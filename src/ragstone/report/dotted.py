@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from ragstone.agreement import CorrectedMean
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.certificate_words import bars
@@ -50,17 +49,6 @@ def retrieval_dots(rows: Iterable[RetrievalSummary]) -> list[Dots]:
 def run_dots(summary: RunSummary) -> list[Dots]:
     """Return the means of the judges, then what retrieval found."""
     return [*metric_dots(summary.metrics), *retrieval_dots(summary.retrieval)]
-
-
-def corrected_dots(means: Iterable[CorrectedMean]) -> list[Dots]:
-    """Return each mean as the judge has it, as labels correct it, and of the labels alone."""
-    dots = []
-    for mean in means:
-        name = f"{judge_name(mean)}, {mean.system}"
-        raw = [dot(name, mean.raw, "judge")] if mean.same_unit else []
-        dots += [*raw, dot(name, mean.corrected, "corrected"), dot(name, mean.human, "labels alone")]
-    title = "What people would give, beside what the judge gives"
-    return [Dots(title=title, dots=dots, ends=None)] if dots else []
 
 
 def certificate_dots(certificate: Certificate) -> list[Dots]:

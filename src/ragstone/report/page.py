@@ -12,6 +12,7 @@ from ragstone.report.blame import blame_blocks
 from ragstone.report.card import words_of_cards
 from ragstone.report.certificate_page import render_section
 from ragstone.report.charts import Chart, agreement_chart, distribution_chart, means_chart, tag_charts
+from ragstone.report.corrected import corrected_blocks
 from ragstone.report.findings import findings, headlines
 from ragstone.report.joining import Blocks, embed_all, script_json
 from ragstone.report.prompts import Prompts
@@ -72,6 +73,7 @@ def values_of(run: Run, charts: "Charts") -> dict[str, object]:
         **words_of_cards(),
         "summary": summary,
         "blamed": run.blamed and render_blocks(blame_blocks(run.blamed, causes)),
+        "corrected": render_blocks(corrected_blocks(summary.corrected)) if summary.corrected else "",
         "findings": findings(summary, run.blamed),
         "anchors": ANCHORS,
         "systems": list(dict.fromkeys(metric.system for metric in summary.metrics)),

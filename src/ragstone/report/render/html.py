@@ -12,7 +12,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.report import wording
-from ragstone.report.corrected import corrected_of, halving, labelled_share
+from ragstone.report.corrected import corrected_of
 from ragstone.report.document import Block, Cell, Document, Heading, Notes, Table, Tone, flat
 from ragstone.report.findings import rank_bars, told
 from ragstone.report.retrieval import groupings, headline_measures, remarks
@@ -144,5 +144,5 @@ def environment() -> "Environment":
     words = {name: value for name, value in vars(wording).items() if callable(value)}
     made.globals.update(words, tones=TONES, grid_of=grid_of, rank_bars=rank_bars, told=told)
     made.globals.update(groupings=groupings, headline_measures=headline_measures, remarks=remarks)
-    made.globals.update(corrected_of=corrected_of, halving=halving, labelled_share=labelled_share)
+    made.globals.update(corrected_of=corrected_of)
     return made
