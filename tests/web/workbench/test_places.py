@@ -110,6 +110,10 @@ def test_judges_are_those_that_ship_and_those_of_the_project(project: Path, clie
     assert "Develop it" in page
     assert "Develop a copy" in client.get("/workbench/judges/faithfulness").text
     assert "wrong.toml" in client.get("/workbench/judges/wrong").text
+    asks_none = "asks no model"
+    says = {"rubric": "Criteria", "answered": "refused", "containment": asks_none, "similarity": asks_none}
+    for name, told in {**says, "claims": "Then, of each statement", "sameness": "members"}.items():
+        assert told in client.get(f"/workbench/judges/{name}").text  # each kind has keys of its own
     missing = client.get("/workbench/judges/faithfulnes")
     assert missing.status_code == 404
     assert "Did you mean" in missing.text
