@@ -185,7 +185,10 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
         """Yield what is wrong, as JudgeFields does."""
         yield from super().problems()
         if self.samples > 1 and not self.temperature:
-            yield "samples", "samples above 1 at temperature 0 are all alike: give a temperature, e.g. 0.7."
+            yield (
+                "samples",
+                "samples above 1 at temperature 0 are all the same: give a temperature, e.g. 0.7.",
+            )
         if not self.prompt:
             yield "prompt", f"a judge of kind {self.kind} needs a prompt."
         texts = [("prompt", "", self.prompt)]
