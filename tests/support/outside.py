@@ -1,0 +1,476 @@
+"""Every routine of the package that takes text from outside, and how it is called with a text.
+
+A new one goes into ROUTINES; a pattern that a function builds of what only it knows goes into BUILT.
+tests/test_linear.py and benchmarks/linear.py run them all on hostile texts.
+"""
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tests.support.linear import Found
+
+from ragstone.agreement.probes.transform import marked_up
+from ragstone.assistant.answering import checking, marks, values
+from ragstone.assistant.answering.sentences import Sentences
+from ragstone.assistant.answering.support import content_words
+from ragstone.assistant.guards import pesticides, words
+from ragstone.assistant.guards.contacts import without_contacts
+from ragstone.assistant.guards.instructions import _patterns as orders
+from ragstone.assistant.guards.instructions import speaks_to_model, without_instructions
+from ragstone.assistant.languages.detection import language_of
+from ragstone.assistant.planning.lexicon import courtesy_in, speaks_of
+from ragstone.assistant.planning.slots import place_in
+from ragstone.assistant.tools.docstrings import described_by
+from ragstone.corpus import READERS
+from ragstone.corpus.chunking import chunk_documents
+from ragstone.corpus.decoding import decode
+from ragstone.corpus.duplicates import find_duplicates
+from ragstone.corpus.file import File, Unreadable
+from ragstone.corpus.headings import document_headings, sections_of
+from ragstone.corpus.language import detect_language
+from ragstone.corpus.office.cells import _kind_of_code
+from ragstone.corpus.pdf.joining import Words, join
+from ragstone.corpus.reading import PACKED
+from ragstone.corpus.sentences import sentence_spans
+from ragstone.corpus.sources import _pattern as glob
+from ragstone.corpus.tags import Tag, match_tags
+from ragstone.corpus.tokens import search_terms, tokenize
+from ragstone.dataset import answers, asking, dangling, evidence, languages, mentions, passages, wording
+from ragstone.dataset.factual import changes, falsify, numbers, pointing
+from ragstone.dataset.fictional import names, quantities, swapping
+from ragstone.dataset.importing import faq, hotpotqa, squad, tables, trec
+from ragstone.dataset.importing.faq_page import _LABEL, LABELS, entries_of
+from ragstone.dataset.importing.found import ImportOptions, Source
+from ragstone.dataset.importing.recognise import EXPORTS, recognise
+from ragstone.dataset.logs.quality import as_quality
+from ragstone.dataset.logs.standing import why_left_out
+from ragstone.dataset.masking import context
+from ragstone.dataset.masking import names as masked_names
+from ragstone.dataset.masking import words as own
+from ragstone.dataset.masking.numbers import _IDS
+from ragstone.dataset.masking.text import mask_personal_data
+from ragstone.dataset.translation import checks, pieces
+from ragstone.errors import RagstoneError
+from ragstone.experiments.truth import says_true
+from ragstone.judging import lexical, refusal
+from ragstone.llm.dialect import refused_extra
+from ragstone.llm.keys import _forms
+from ragstone.llm.limits import retry_after_s_of
+from ragstone.llm.schema import ReplyError
+from ragstone.llm.site import message_of
+from ragstone.llm.structured import parse_reply, without_thought
+from ragstone.llm.untrusted import defuse
+from ragstone.records import Document
+from ragstone.report.render.markdown import escape, plain
+from ragstone.retrieval.placing import _spaced, locate
+
+FOLDER = Path(tempfile.mkdtemp(prefix="ragstone-linear-"))
+SHORT = "Maize is sown in March, 30 days before beans (see 2.5)."
+NONCE = "abcdef0123"
+
+
+class Verdict(msgspec.Struct):
+    nonce: str = ""
+    score: int = 0
+
+
+def all_of(found: object) -> object:
+    """Exhaust what a routine yields."""
+    return list(found) if isinstance(found, Iterable) else found
+
+
+def reader_of(ending: str) -> Callable[[str], object]:
+    return lambda text: read(READERS[ending], File(Path(f"a{ending}"), "a", written(text)))
+
+
+def read(reader: Callable[..., Iterable[object]], *given: object) -> object:
+    """Read to the end; that a file is refused is an answer too."""
+    try:
+        return list(reader(*given))
+    except (Unreadable, RagstoneError):
+        return None
+
+
+def written(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def importer_of(
+    reader: Callable[..., Iterable[object]], before: str = "", after: str = ""
+) -> Callable[[str], object]:
+    """Return what imports a file of this text, between what makes it a file of its kind."""
+
+    def imported(text: str) -> object:
+        path = FOLDER / "a.txt"
+        path.write_bytes(written(before + text + after))
+        return read(reader, Source(path, "a"), ImportOptions())
+
+    return imported
+
+
+def recognised(text: str) -> object:
+    path = FOLDER / "a.txt"
+    path.write_bytes(written(text))
+    return read(lambda: [recognise(path)])
+
+
+def reply_of(text: str) -> object:
+    try:
+        return parse_reply(text, Verdict, NONCE)
+    except ReplyError:
+        return None
+
+
+def streamed(text: str) -> object:
+    stream = Sentences("en")
+    found = [one for at in range(0, len(text), 128) for one in stream.feed(text[at : at + 128])]
+    return found + stream.end()
+
+
+def document(text: str) -> Document:
+    return Document(id="a", text=text.replace("\ud800", "?"), source="a.md")
+
+
+def compared(measure: Callable[[str, str], float], text: str) -> float:
+    return measure(text, SHORT)
+
+
+def chunked(method: str) -> Callable[[str], object]:
+    return lambda text: list(chunk_documents([document(text)], method, 1000))
+
+
+TAGS = [Tag("crop", {"maize": ("maize", "corn"), "rice": ("rice",)})]
+IMPORTERS: dict[str, Callable[..., Iterable[object]]] = {
+    "tables.questions": tables.read_table,
+    "tables.documents": tables.read_documents,
+    "squad": squad.read_squad,
+    "hotpotqa": hotpotqa.read_hotpotqa,
+    "faq.table": faq.read_faq_table,
+    "faq.page": faq.read_faq_page,
+    "trec.topics": trec.read_topics,
+    "trec.pairs": trec.read_pairs,
+    "trec.qrels": trec.read_qrels,
+    "trec.sgml": trec.read_sgml,
+    **{f"exports.{name}": reader for name, (_, reader) in EXPORTS.items()},
+}
+
+ROUTINES: dict[str, Callable[[str], object]] = {
+    **{f"corpus.read{ending}": reader_of(ending) for ending in READERS if ending not in PACKED},
+    **{f"importing.{name}": importer_of(reader) for name, reader in IMPORTERS.items()},
+    "importing.trec.topic": importer_of(trec.read_topics, "<top><num>1<title>", "</top>"),
+    "importing.trec.doc": importer_of(trec.read_sgml, "<DOC>\n<DOCNO>1</DOCNO>", "\n</DOC>"),
+    "importing.table.row": importer_of(tables.read_table, "question,reference\n"),
+    "importing.recognise": recognised,
+    "importing.faq_page": lambda text: all_of(entries_of(document(text))),
+    **{f"corpus.chunk.{way}": chunked(way) for way in ("fixed", "heading", "recursive", "sentence")},
+    "corpus.decode": lambda text: read(lambda: [decode(written(text), html=True)]),
+    "corpus.duplicates": lambda text: find_duplicates([document(text), document(SHORT)]),
+    "corpus.headings": lambda text: sections_of(text, document_headings(document(text))),
+    "corpus.language": detect_language,
+    "corpus.office.cells": _kind_of_code,
+    "corpus.pdf.joining": lambda text: join(f"{text}x-", f"y{text}", Words([text])),
+    "corpus.search_terms": search_terms,
+    "corpus.sentences": sentence_spans,
+    "corpus.tags": lambda text: match_tags(text, TAGS),
+    "corpus.tokens": tokenize,
+    "dataset.answers.polarity": answers.polarity,
+    "dataset.answers.says_unknown": answers.says_unknown,
+    "dataset.answers.offers_choice": answers.offers_choice,
+    "dataset.answers.compares_two": answers.compares_two,
+    "dataset.asking": lambda text: asking.asks_something(text, "en"),
+    "dataset.dangling": lambda text: dangling.dangle(text, SHORT, "en"),
+    "dataset.evidence": lambda text: evidence.find_evidence(SHORT, text),
+    "dataset.evidence.quote": lambda text: evidence.find_evidence(text, SHORT * 20),
+    "dataset.factual.changes": lambda text: changes.check_change(text, SHORT, "number", "en"),
+    "dataset.factual.numbers": lambda text: numbers.change_number(text, "seed"),
+    "dataset.factual.numbers_in": numbers.numbers_in,
+    "dataset.factual.pointing": lambda text: pointing.points_elsewhere(text, "en"),
+    "dataset.factual.replace": lambda text: falsify.replace_words(text, "maize", "rice"),
+    "dataset.fictional.names": lambda text: names.find_names([(text, "en")], [], []),
+    "dataset.fictional.numbers": lambda text: list(
+        quantities.number_edits(text, quantities.draw_quantities([text], 1))
+    ),
+    "dataset.languages": lambda text: languages.speaks(text, "en"),
+    "dataset.logs.quality": as_quality,
+    "dataset.logs.standing": why_left_out,
+    "dataset.masking": mask_personal_data,
+    "dataset.masking.own": lambda text: mask_personal_data(text, own.own_words(["maize", "/A-\\d+/"])),
+    "dataset.mentions": mentions.mention_of_context,
+    "dataset.passages": passages.has_substance,
+    "dataset.passages.cut": lambda text: passages.cut_passages([document(text)], 2000),
+    "dataset.translation.cut": lambda text: pieces.cut(document(text).text, 1000),
+    "dataset.translation.masked": lambda text: pieces.unmasked(*pieces.masked(text)),
+    "dataset.translation.checks": lambda text: checks.find_fault(text, text, "de"),
+    "dataset.wording": wording.content_of,
+    "dataset.wording.exact": wording.exact_form,
+    "judging.no_refusal": refusal.no_refusal,
+    **{f"judging.{name}": partial(compared, measure) for name, measure in lexical.MEASURES.items()},
+    "judging.containment.reference": lambda text: lexical.containment(SHORT, text),
+    "judging.alternatives": lambda text: lexical.alternatives([text], "/"),
+    "judging.coverage": lambda text: lexical.coverage(text, SHORT, SHORT),
+    "llm.defuse": defuse,
+    "llm.message_of": lambda text: message_of(written(text)),
+    "llm.parse_reply": reply_of,
+    "llm.parse_reply.behind": lambda text: reply_of(f'{{"nonce": "{NONCE}", {text}'),
+    "llm.refused_extra": lambda text: refused_extra(text, {"top_k": 1}),
+    "llm.retry_after": lambda text: retry_after_s_of({}, text),
+    "llm.without_thought": without_thought,
+    "assistant.contacts": lambda text: without_contacts(text, "en"),
+    "assistant.courtesy": lambda text: courtesy_in(text, "en"),
+    "assistant.content_words": content_words,
+    "assistant.cut_mark": checking._without_cut_mark,
+    "assistant.docstrings": lambda text: described_by(text, ("a",)),
+    "assistant.ingredients": pesticides.ingredients_in,
+    "assistant.instructions": without_instructions,
+    "assistant.language": language_of,
+    "assistant.marks_in": marks.marks_in,
+    "assistant.marks_before_ends": marks.marks_before_ends,
+    "assistant.pesticides": pesticides.names_pesticide,
+    "assistant.place": lambda text: place_in(text, "en", eager=True),
+    "assistant.sentences": streamed,
+    "assistant.speaks_of": lambda text: speaks_of(text, "en", "weather"),
+    "assistant.speaks_to_model": speaks_to_model,
+    "assistant.stated_values": values.stated_values,
+    "assistant.held_values": values.held_values,
+    "assistant.with_marks": lambda text: marks.with_marks(text, [1]),
+    "agreement.marked_up": marked_up,
+    "experiments.says_true": says_true,
+    "report.escape": escape,
+    "report.plain": plain,
+    "retrieval.locate": lambda text: locate(SHORT, text),
+    "retrieval.locate.chunk": lambda text: locate(text, SHORT),
+}
+
+# `module:function` -> patterns as it builds them.
+BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
+    "assistant.guards.words:any_of": orders,
+    "assistant.guards.words:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
+    "corpus.pdf.gutters:_candidates": lambda: [re.compile("0{5,}")],
+    "corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
+    "corpus.tags:_line_of": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],
+    "dataset.answers:_polar": lambda: [answers._polar()],
+    "dataset.answers:_unknown": lambda: [answers._unknown()],
+    "dataset.answers:_wholeof": lambda: [answers._offered(), answers._between()],
+    "dataset.asking:_ready": lambda: [asking._forms()["zh"].parts or re.compile("a")],
+    "dataset.dangling:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
+    "dataset.dangling:_is_name": lambda: [re.compile("maize")],
+    "dataset.factual.falsify:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
+    "dataset.factual.numbers:_bound": lambda: [numbers._UP, numbers._DOWN],
+    "dataset.fictional.swapping:_any_of": lambda: filter(None, [swapping._any_of(["Ann Lee", "Bo"])]),
+    "dataset.importing.faq_page:_labelled": lambda: [
+        re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
+    ],
+    "dataset.masking.context:_patterns": lambda: [*context._patterns()],
+    "dataset.masking.names:_compiled": lambda: [
+        one for one in masked_names._patterns() if isinstance(one, re.Pattern)
+    ],
+    "dataset.masking.numbers:_id": lambda: [one.pattern for one in _IDS],
+    "dataset.masking.text:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
+    "dataset.masking.words:own_words": lambda: [own.own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
+    "dataset.masking.words:_checked": list,  # the user's own expression
+    "dataset.mentions:_compiled": lambda: mentions._patterns().values(),
+    "dataset.wording:_any_of": lambda: [one.polite for one in wording._rules().values() if one.polite],
+    "engine.developing.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
+    "judging.refusal:_patterns": refusal._patterns,
+    "llm.dialect:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
+    "llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal
+    "llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],
+    "llm.structured:parse_reply": lambda: [re.compile(r'"nonce"\s*:\s*"abcdef0123"')],
+    "retrieval.placing:_spaced": lambda: [_spaced(SHORT)],
+}
+
+# What hostile texts repeat: signs of every kind, beginnings of what is never closed, near-matches.
+ATOMS = (
+    *(
+        "a",
+        "1",
+        " ",
+        "\n",
+        "\t",
+        "a ",
+        "1 ",
+        "a.",
+        "1.",
+        "1-",
+        "-",
+        ".",
+        "_",
+        "(",
+        "[",
+        "<",
+        "{",
+        '"',
+        "'",
+        "|",
+    ),
+    *(
+        "`",
+        "~~~\n",
+        "```\n",
+        "# ",
+        "#",
+        "=",
+        "a=",
+        "a=\n",
+        "a@",
+        "@",
+        "a@b.c ",
+        "a-",
+        "/",
+        "http://",
+        "http://a ",
+    ),
+    *(
+        "www.",
+        "a.b",
+        "A.",
+        "AB12 ",
+        "1 2-",
+        "+1",
+        "(1)",
+        "<a ",
+        "<a>",
+        "<!--",
+        "<think>",
+        "</",
+        "[a](",
+        "![",
+        "![a",
+    ),
+    *("[ ", "a:", "1:", "\u00e9", "\u0905", "\u0e01", "\u4f60", "&", "&#", "a\n", "\n\n", "- ", "\n ", " \n"),
+    *(
+        "\r\n",
+        "0",
+        "|a",
+        "a,",
+        "1,",
+        "1,000 ",
+        "IV.",
+        "a'",
+        "key=",
+        "password ",
+        "my name is ",
+        "call ",
+        "pin ",
+    ),
+    *(
+        "My name is Ann ",
+        "[at]",
+        "a [at] ",
+        "::",
+        "a:b:",
+        "1.1.",
+        "%",
+        "*",
+        "**",
+        "---\n",
+        "title: ",
+        "<|",
+        "<|a",
+    ),
+    *(
+        "<| ",
+        "[INST",
+        "=\n",
+        '{"',
+        '{"nonce":"',
+        '{"nonce":',
+        '{"nonce":"abcdef0123",',
+        '"nonce":"abcdef0123"',
+    ),
+    *(
+        "a\u0301",
+        "$",
+        "role:",
+        "system\n",
+        "\u2026",
+        "\u3002",
+        "I.",
+        "Dr. ",
+        "e.g. ",
+        "Aa ",
+        "Aa Bb ",
+        "I am ",
+    ),
+    *(
+        "this is ",
+        "> ",
+        ">",
+        "[1]",
+        "[1",
+        "[1,",
+        " [1] ",
+        ".[1]",
+        ". [1",
+        "GB00 ",
+        "4111 ",
+        "4111111111111111 ",
+    ),
+    *(
+        "-----BEGIN ",
+        "255.",
+        "2001:",
+        "12\u00b0",
+        "N 1\u00b0 ",
+        "a.com ",
+        "a dot com ",
+        "a[.]",
+        '"a',
+        'a"',
+        "\\",
+    ),
+    *(
+        "\ud800",
+        "\u202e",
+        "|-|-|\n",
+        "| a |\n",
+        "<table>",
+        "<td>",
+        "<b>",
+        "<div>",
+        "<script>",
+        "<ul><li>",
+        "&lt;",
+    ),
+    *(
+        "{}",
+        "[]",
+        '{"a":',
+        '{"score":1}',
+        "Q: a?\nA: b\n",
+        "1 0 d 1\n",
+        "<top>",
+        "<DOC>\n",
+        "1\ta\n",
+        "system: ",
+    ),
+    *(
+        "<table rowspan=9>",
+        "<tr><td rowspan=9>a",
+        "<h1>a",
+        "my name is A\u00efda.\n",
+        "pin 1234",
+        "password=a1b2c3 ",
+    ),
+)
+
+# How some of them are used, if not along the whole text.
+USED = {
+    "corpus.sources:_pattern": "fullmatch",
+    "corpus.tags:_line_of": "match",
+    "dataset.answers:_polar": "match",
+}
+
+
+def built() -> list[Found]:
+    """Return the patterns of BUILT as `patterns()` returns the others."""
+    return [
+        Found(site, None, pattern, frozenset({USED.get(site, "?")}))
+        for site, make in BUILT.items()
+        for pattern in make()
+    ]

@@ -1,0 +1,98 @@
+"""No routine that takes text from outside, and no pattern, needs more than linear time on hostile text.
+
+A quick tier: what is slowest at 2 KB is timed at 8, 32 and 128 KB. `python -m benchmarks.linear` is the
+whole sweep.
+"""
+
+import re
+import time
+
+import pytest
+from tests.support.linear import Found, call_of, grow, hostile, patterns, text_of, worst
+from tests.support.outside import ATOMS, BUILT, ROUTINES, built, importer_of
+
+from ragstone.corpus import READERS
+from ragstone.corpus.reading import PACKED
+from ragstone.dataset.importing import recognise
+
+# One signs' class each, and what has frozen a routine before.
+TELLING = (
+    "a",
+    "1 ",
+    "a.",
+    "[",
+    "[a](",
+    "<!--",
+    "{",
+    "{}",
+    "# ",
+    "\n",
+    "4111 ",
+    "255.",
+    "Dr. ",
+    "<h1>a",
+    "pin 1234",
+)
+
+
+def test_every_pattern_of_the_package_is_found():
+    sites = {f"{one.place.rpartition(':')[0]}:{one.function}" for one in patterns() if one.pattern is None}
+    assert sites == BUILT.keys(), (
+        "a pattern that a function builds: give an example in tests/support/outside.py"
+    )
+    found = {one.pattern.pattern for one in patterns() if one.pattern is not None}
+    for known in (r"[-+#%$€£¥₹°=<>*/\\^~|&@]*", r"\[([^\]]{0,500}+)\]", "^title:"):
+        assert any(known in str(pattern) for pattern in found)
+
+
+def test_every_reader_is_timed():
+    assert {f"corpus.read{ending}" for ending in READERS if ending not in PACKED} <= ROUTINES.keys()
+    assert {f"importing.exports.{name}" for name in recognise.EXPORTS} <= ROUTINES.keys()
+
+
+def test_patterns_run_in_linear_time():
+    found = [one for one in patterns() if one.pattern is not None]
+    found += built()
+    distinct = {(one.pattern, one.methods): one for one in found}
+    faults = [
+        f"{one.place} {parts}: {growth.fault}"
+        for one in distinct.values()
+        if one.pattern is not None
+        for parts, growth in worst(
+            call_of(one), hostile(one.pattern, 40), 1, as_bytes=isinstance(one.pattern.pattern, bytes)
+        )
+        if growth.fault
+    ]
+    assert not faults
+
+
+@pytest.mark.parametrize("name", ROUTINES)
+def test_routine_runs_in_linear_time(name):
+    texts = [("", atom, "!") for atom in TELLING]
+    assert not [(parts, growth.fault) for parts, growth in worst(ROUTINES[name], texts, 1) if growth.fault]
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [r"\s+$", r"[a-z.]+@x", r"<!--.*?-->", r"(?:a+)+!", r"(\d+)-\1"],
+    ids=["end", "mail", "open", "power", "pair"],
+)
+def test_a_slow_pattern_is_told_and_soon(slow):
+    began = time.thread_time()
+    pattern = re.compile(slow)
+    found = Found("here:1", None, pattern, frozenset({"search"}))
+    assert any(growth.fault for _, growth in worst(call_of(found), hostile(pattern, 40), 5))
+    assert time.thread_time() - began < 30
+
+
+def test_a_slow_routine_is_told():
+    assert grow(lambda text: [text[:at] for at in range(len(text))], lambda size: "a" * size).fault
+
+
+def test_a_file_of_an_importer_holds_the_text():
+    seen = []
+    importer_of(lambda source, _: seen.append(source.path.read_text()) or [], "<", ">")(
+        text_of(("", "ab", "!"), 5)
+    )
+    assert seen == ["<abab!>"]
+    assert len(ATOMS) > 100
