@@ -4,6 +4,9 @@ import pytest
 
 import ragstone
 from ragstone.errors import DataError
+from ragstone.judging.combined.jury import JuryJudge
+from ragstone.judging.fields import Member
+from ragstone.judging.lexical import LexicalJudge
 from ragstone.records import Document, Question
 from ragstone.tables import Rows
 
@@ -41,3 +44,19 @@ def test_rows_of_another_kind_are_refused_with_the_kind_that_is_expected():
         ragstone.retrieve(QUESTIONS, DOCUMENTS)
     with pytest.raises(DataError, match=r"questions: .* type Question, got dict"):
         ragstone.answer([{"question": "When is wheat sown?"}], [], [])
+
+
+def test_a_judge_that_is_made_in_python_judges_and_its_members_are_loaded():
+    same = {
+        "name": "both",
+        "version": 1,
+        "inputs": ["reference", "answer"],
+        "scale": (0, 1),
+        "source": "ours",
+    }
+    words = LexicalJudge(**same | {"name": "words"}, measure="token_f1")
+    both = JuryJudge(**same, members=[Member(judge="containment"), Member(judge="token_f1")])
+    assert all(isinstance(one, ragstone.Judge) for one in (words, both))
+    rows = [{"question": "When?", "reference": "in October", "answer": "in late October"}]
+    # shared words: in, October; 2 of 3 and 2 of 2 make an F1 of 0.8; they do not stand side by side
+    assert [row.score for row in ragstone.judge(rows, judges=[words, both])] == [pytest.approx(0.8), 0.4]
