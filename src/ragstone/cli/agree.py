@@ -43,10 +43,6 @@ def agree(
     """Measure judges against people: agreement, kappa, correlation, bias, with intervals and baselines."""
     from ragstone.agreement import corrected_means, report_cards
     from ragstone.records import Judgement, Label
-    from ragstone.report.card import card_document, cards_document
-    from ragstone.report.corrected import corrected_document
-    from ragstone.report.render.html import write_page
-    from ragstone.report.render.terminal import render_terminal
     from ragstone.tables import keep_sources, read_rows
 
     if page:
@@ -58,6 +54,18 @@ def agree(
     mapped = {_number(label, "--map"): score for label, score in _numbers(mapping, "--map").items()} or None
     cards = report_cards(judged, said, threshold=thresholds, mapping=mapped, by=by or (), seed=seed)
     corrected = corrected_means(judged, said, threshold=thresholds, mapping=mapped, seed=seed)
+    _tell(cards, corrected, page, json=json)
+
+
+def _tell(
+    cards: "Sequence[ReportCard]", corrected: "Sequence[CorrectedMean]", page: Path | None, *, json: bool
+) -> None:
+    """Show the cards and the corrected means, and write the page that was asked for."""
+    from ragstone.report.card import card_document, cards_document
+    from ragstone.report.corrected import corrected_document
+    from ragstone.report.render.html import write_page
+    from ragstone.report.render.terminal import render_terminal
+
     if page:
         write_page(page, cards_document(cards))
     if json:
