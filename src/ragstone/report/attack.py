@@ -1,7 +1,6 @@
 """An attack on judges: what attack.json holds, and its report."""
 
 import unicodedata
-from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -27,7 +26,6 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.dots import Dots, dot
-from ragstone.report.numbers import read_numbers
 from ragstone.report.summary import Calls
 from ragstone.report.wording import asked_line, count, interval, level, made_of, number, plural, statuses
 from ragstone.statistics import Estimate
@@ -87,11 +85,6 @@ class AttackSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     calls: Calls
     notes: list[str]
     most_flips: float | None = None
-
-
-def read_attack(folder: Path) -> AttackSummary:
-    """Return what attack.json of a folder holds. Raises DataError, saying what to do."""
-    return read_numbers(folder / ATTACK, AttackSummary, "summary of an attack", "ragstone attack")
 
 
 def attack_document(summary: AttackSummary) -> Document:
