@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from itertools import takewhile
 from typing import NamedTuple
 
 import msgspec
@@ -10,7 +11,7 @@ from ragstone.config import read_library
 from ragstone.retrieval import tokenize
 
 QUESTION_MARKS = re.compile("[?？؟՞፧⁇⁈⁉‽;¿꘏]|(?<=[\u0370-\u03ff\u1f00-\u1fff]);")
-STOP = re.compile(r"(?<!\W)(?=\W*+$)\W*?[.。।۔…！!:：,]")
+STOPS = frozenset(".。।۔…！!:：,")
 # Languages whose questions begin with the question word: further on, it may belong to a statement.
 ASKING_FIRST = frozenset({"de", "el", "en", "es", "fr", "it", "nl", "pl", "pt", "ro", "ru", "uk"})
 NEAR_THE_BEGINNING = 2  # words
@@ -61,10 +62,16 @@ def _asks(text: str, said: list[str], code: str) -> bool:
     words = _forms()[code]
     if words.parts is not None:
         return bool(words.parts.search(text))
-    if not STOP.search(text):
+    if not _stops(text):
         return any(character.isalpha() and character < "\u0e00" for character in text)
     heard = said[:NEAR_THE_BEGINNING] if code in ASKING_FIRST else said
     return not words.asking.isdisjoint(heard) or said[0] in words.first
+
+
+def _stops(text: str) -> bool:
+    """Say whether a stop stands behind the last word."""
+    behind = takewhile(lambda sign: not (sign.isalnum() or sign == "_"), reversed(text))
+    return any(sign in STOPS for sign in behind)
 
 
 @cache
