@@ -60,8 +60,7 @@ def masked(text: str) -> tuple[str, list[str]]:
 
 def unmasked(text: str, parts: list[str]) -> str:
     """Return the text with the parts in place of their masks again."""
-    known = {_mask(number): part for number, part in enumerate(parts)}
-    return _MASK.sub(lambda found: known.get(found[0], found[0]), text)
+    return _MASK.sub(lambda found: parts[int(found[1])] if int(found[1]) < len(parts) else found[0], text)
 
 
 def _mask(number: int) -> str:
