@@ -8,8 +8,8 @@ holds an argument); the slowest at 2 KB are timed at 8, 32 and 128 KB. Some 12 m
 
 import sys
 
-from tests.support.linear import ENDINGS, SIZES, Growth, call_of, hostile, patterns, worst
-from tests.support.outside import ATOMS, ROUTINES, built
+from tests.support.linear import ENDINGS, GROWTH, SIZES, Growth, call_of, hostile, patterns, worst
+from tests.support.outside import ATOMS, BOUNDED, ROUTINES, built
 
 SLOWEST = 3
 
@@ -45,7 +45,7 @@ def main() -> None:
             continue
         texts = [("", atom, ending) for atom in ATOMS for ending in ENDINGS]
         n_texts += len(texts)
-        grown = list(worst(call, texts, SLOWEST))
+        grown = list(worst(call, texts, SLOWEST, growth=BOUNDED.get(name, GROWTH)))
         faults += sum(growth.fault is not None for _, growth in grown)
         parts, growth = max(grown, key=lambda one: (one[1].fault is not None, max(one[1].seconds)))
         print(shown(name, parts, growth), flush=True)

@@ -8,8 +8,8 @@ import re
 import time
 
 import pytest
-from tests.support.linear import Found, call_of, grow, hostile, patterns, text_of, worst
-from tests.support.outside import ATOMS, BUILT, ROUTINES, built, importer_of
+from tests.support.linear import GROWTH, Found, call_of, grow, hostile, patterns, text_of, worst
+from tests.support.outside import ATOMS, BOUNDED, BUILT, ROUTINES, built, importer_of
 
 from ragstone.corpus import READERS
 from ragstone.corpus.reading import PACKED
@@ -69,14 +69,11 @@ def test_patterns_run_in_linear_time():
 @pytest.mark.parametrize("name", ROUTINES)
 def test_routine_runs_in_linear_time(name):
     texts = [("", atom, "!") for atom in TELLING]
-    assert not [(parts, growth.fault) for parts, growth in worst(ROUTINES[name], texts, 1) if growth.fault]
+    grown = worst(ROUTINES[name], texts, 1, growth=BOUNDED.get(name, GROWTH))
+    assert not [(parts, growth.fault) for parts, growth in grown if growth.fault]
 
 
-@pytest.mark.parametrize(
-    "slow",
-    [r"\s+$", r"[a-z.]+@x", r"<!--.*?-->", r"(?:a+)+!", r"(\d+)-\1"],
-    ids=["end", "mail", "open", "power", "pair"],
-)
+@pytest.mark.parametrize("slow", [r"\s+$", r"<!--.*?-->", r"(?:a+)+!"], ids=["end", "open", "power"])
 def test_a_slow_pattern_is_told_and_soon(slow):
     began = time.thread_time()
     pattern = re.compile(slow)

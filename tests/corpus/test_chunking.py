@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.corpus import CHUNKERS, chunk_documents
+from ragstone.corpus import CHUNKERS, chunk_documents, splitting
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Document
 
@@ -270,3 +270,13 @@ def test_sizes_that_cannot_be_are_named(size, overlap):
 def test_half_a_surrogate_pair_is_named_with_its_document(method):
     with pytest.raises(DataError, match="document 'bad' is no valid text"):
         list(chunk_documents([Document(id="bad", text="a\ud800b")], method, embed=embed))
+
+
+def test_a_very_long_text_goes_to_the_splitter_in_blocks_to_a_blank_line(monkeypatch):
+    text = "Sow maize.\n\nWater it. Weed it.\n\nHarvest it in June.\n\n" + "x" * 60
+    document = Document(id="a", text=text)
+    monkeypatch.setattr(splitting, "MOST_AT_ONCE", 40)
+    # Blocks: up to 32, the blank line before "Harvest"; 53, before the x; 40 of them; the rest.
+    assert [chunk.start for chunk in chunk_documents([document], "recursive", 200)] == [0, 32, 53, 93]
+    monkeypatch.setattr(splitting, "MOST_AT_ONCE", 4000)
+    assert [chunk.start for chunk in chunk_documents([document], "recursive", 200)] == [0]

@@ -256,8 +256,10 @@ def seconds_of(call: Callable[[Any], object], text: object, limit_s: float = LIM
     return time.thread_time() - began
 
 
-def grow(call: Callable[[Any], object], make: Callable[[int], Any], takes: int = 4) -> Growth:
-    """Time a call on texts of SIZES: it fails where time grows faster than GROWTH x linear or passes LIMIT_S.
+def grow(
+    call: Callable[[Any], object], make: Callable[[int], Any], growth: float = GROWTH, takes: int = 4
+) -> Growth:
+    """Time a call on texts of SIZES; it fails where that grows faster than `growth` x linear or takes a second.
 
     It is taken anew only while it looks guilty, beside the first size, so that both have the same load; what
     counts is the best of `takes`. Before the last size it may look twice as guilty.
@@ -266,7 +268,7 @@ def grow(call: Callable[[Any], object], make: Callable[[int], Any], takes: int =
     seconds: list[float] = []
     for size in SIZES:
         text = make(size)
-        slack = GROWTH if size == SIZES[-1] else 2 * GROWTH
+        slack = growth if size == SIZES[-1] else 2 * growth
         for _ in range(takes):
             took = seconds_of(call, text, LIMIT_S * 1.5)
             base = max(seconds[0], FLOOR_S) if seconds else LIMIT_S
@@ -283,7 +285,11 @@ def grow(call: Callable[[Any], object], make: Callable[[int], Any], takes: int =
 
 
 def worst(
-    call: Callable[[Any], object], texts: Sequence[tuple[str, str, str]], n: int, as_bytes: bool = False
+    call: Callable[[Any], object],
+    texts: Sequence[tuple[str, str, str]],
+    n: int,
+    as_bytes: bool = False,
+    growth: float = GROWTH,
 ) -> Iterator[tuple[tuple[str, str, str], Growth]]:
     """Yield the growth on the `n` texts that are slowest at 2 KB."""
 
@@ -293,7 +299,7 @@ def worst(
 
     slowest = sorted(texts, key=lambda parts: -seconds_of(call, make(parts, 2048), 0.1))[:n]
     for parts in slowest:
-        yield parts, grow(call, functools.partial(make, parts))
+        yield parts, grow(call, functools.partial(make, parts), growth)
 
 
 def call_of(found: Found) -> Callable[[Any], object]:

@@ -246,6 +246,9 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "retrieval.locate.chunk": lambda text: locate(text, SHORT),
 }
 
+# They use a splitter of another package, whose time grows with the square of what it gets at once.
+BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "dataset.passages.cut": 16.0}
+
 # `module:function` -> patterns as it builds them.
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "assistant.guards.words:any_of": orders,

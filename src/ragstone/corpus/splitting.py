@@ -7,6 +7,7 @@ Span = tuple[int, int]
 """Start and end in code points, as in `text[start:end]`."""
 
 _JOINED = frozenset("\u200d\ufe0e\ufe0f")  # joiner and variation selectors, as in emoji
+MOST_AT_ONCE = 500_000  # characters that the splitter gets: on some texts its time grows with their square
 MOST_MARKS = 16  # how far a cut moves for the sake of a character that carries marks
 
 
@@ -21,10 +22,23 @@ def split_recursively(
     from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
     splitter = (MarkdownSplitter if markdown else TextSplitter)(size, overlap)
-    for start, piece in splitter.chunk_indices(text[span[0] : span[1]]):
-        # Python counts more characters as blank than the splitter (U+001C to U+001F).
-        if piece.strip():
-            yield span[0] + start, span[0] + start + len(piece)
+    for begin, end in _blocks(text, span):
+        for start, piece in splitter.chunk_indices(text[begin:end]):
+            # Python counts more characters as blank than the splitter (U+001C to U+001F).
+            if piece.strip():
+                yield begin + start, begin + start + len(piece)
+
+
+def _blocks(text: str, span: Span) -> Iterator[Span]:
+    """Yield a span in blocks of at most MOST_AT_ONCE characters, each to a blank line if it holds one."""
+    begin, last = span
+    while last - begin > MOST_AT_ONCE:
+        most = begin + MOST_AT_ONCE
+        end = text.rfind("\n\n", begin, most) + 2
+        end = end if end > begin + 2 else most
+        yield begin, end
+        begin = end
+    yield begin, last
 
 
 def split_by_length(text: str, size: int, overlap: int) -> Iterator[Span]:
