@@ -259,7 +259,7 @@ def seconds_of(call: Callable[[Any], object], text: object, limit_s: float = LIM
 def grow(
     call: Callable[[Any], object], make: Callable[[int], Any], growth: float = GROWTH, takes: int = 4
 ) -> Growth:
-    """Time a call on texts of SIZES; it fails where that grows faster than `growth` x linear or takes a second.
+    """Time a call on texts of SIZES; it fails where that grows faster than `growth` x linear or passes 1 s.
 
     It is taken anew only while it looks guilty, beside the first size, so that both have the same load; what
     counts is the best of `takes`. Before the last size it may look twice as guilty.

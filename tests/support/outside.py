@@ -69,7 +69,7 @@ from ragstone.records import Document
 from ragstone.report.render.markdown import escape, plain
 from ragstone.retrieval.placing import _spaced, locate
 
-FOLDER = Path(tempfile.mkdtemp(prefix="ragstone-linear-"))
+_FOLDER = tempfile.TemporaryDirectory(prefix="ragstone-linear-")  # goes with the process
 SHORT = "Maize is sown in March, 30 days before beans (see 2.5)."
 NONCE = "abcdef0123"
 
@@ -106,7 +106,7 @@ def importer_of(
     """Return what imports a file of this text, between what makes it a file of its kind."""
 
     def imported(text: str) -> object:
-        path = FOLDER / "a.txt"
+        path = Path(_FOLDER.name) / "a.txt"
         path.write_bytes(written(before + text + after))
         return read(reader, Source(path, "a"), ImportOptions())
 
@@ -114,7 +114,7 @@ def importer_of(
 
 
 def recognised(text: str) -> object:
-    path = FOLDER / "a.txt"
+    path = Path(_FOLDER.name) / "a.txt"
     path.write_bytes(written(text))
     return read(lambda: [recognise(path)])
 
