@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from ragstone.agreement import report_cards
+from ragstone.agreement.grading import report_cards
 from ragstone.records import Judgement, Label
 from ragstone.statistics import (
     Estimate,

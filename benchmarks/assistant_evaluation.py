@@ -22,8 +22,8 @@ import msgspec
 import ragstone
 from ragstone.assistant.conversation import silent
 from ragstone.assistant.knowledge import KnowledgeBase
+from ragstone.assistant.opening import open_assistant
 from ragstone.config import Settings, choose, load_settings
-from ragstone.engine.assistant import open_assistant
 from ragstone.engine.session import open_session
 from ragstone.experiments.points import is_right
 from ragstone.records import Answer, Context, Judgement

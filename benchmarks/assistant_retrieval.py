@@ -22,10 +22,11 @@ from ragstone.assistant.knowledge import Built, KnowledgeBase, open_knowledge
 from ragstone.assistant.knowledge.catalogue import Catalogue
 from ragstone.config import AssistantSection
 from ragstone.corpus.tags import load_tags
-from ragstone.embedding import Embedder, open_embedder
+from ragstone.embedding.embedder import Embedder
+from ragstone.embedding.opening import open_embedder
 from ragstone.records import Chunk, Question
-from ragstone.retrieval import SearchMeans, build_search
-from ragstone.retrieval.means import Search
+from ragstone.retrieval.means import Search, SearchMeans
+from ragstone.retrieval.search import build_search
 from ragstone.statistics import mean_estimate
 
 ROOT = Path(__file__).parents[1]

@@ -20,9 +20,11 @@ from tests.support.fake_openai import serving
 from tests.support.scripted_writer import write_questions
 
 from ragstone.config import Settings, choose
-from ragstone.corpus import IngestOptions, read_corpus
-from ragstone.engine import EvaluationSet, build_questions
+from ragstone.corpus.ingest import read_corpus
+from ragstone.corpus.options import IngestOptions
+from ragstone.flows.build.questions import build_questions
 from ragstone.records import Document
+from ragstone.report.evaluation_set import EvaluationSet
 from ragstone.tables import read_rows
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"

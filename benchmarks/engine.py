@@ -26,10 +26,11 @@ from tests.support.fake_openai import running, stats  # noqa: E402
 from tests.support.ray import kill_a_worker, nodes_of_a_cluster  # noqa: E402
 
 from ragstone.config import Settings, choose, load_settings  # noqa: E402
-from ragstone.engine import judge_rows, load_judges, open_session  # noqa: E402
 from ragstone.engine.output import write_stream  # noqa: E402
-from ragstone.engine.sheet import sheet_rows  # noqa: E402
+from ragstone.engine.session import open_session  # noqa: E402
 from ragstone.records import Answer, Judgement  # noqa: E402
+from ragstone.stages.given import sheet_rows  # noqa: E402
+from ragstone.stages.judge import judge_rows, load_judges  # noqa: E402
 from ragstone.tables import write_rows  # noqa: E402
 
 LATENCY_S = 0.05

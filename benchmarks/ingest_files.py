@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ragstone.corpus import IngestOptions, detect_language, read_corpus
 from ragstone.corpus.duplicates import find_duplicates
-from ragstone.corpus.language import detect_languages
+from ragstone.corpus.ingest import read_corpus
+from ragstone.corpus.language import detect_language, detect_languages
+from ragstone.corpus.options import IngestOptions
 from ragstone.records import Document
 
 ROUNDS = 3

@@ -34,7 +34,7 @@ def fill(folder: Path, n_rows: int) -> None:
 def gaps(folder: Path) -> object:
     """Look for gaps in the last 28 days of the log."""
     from ragstone.config import MonitorSection, Settings
-    from ragstone.engine.watch_gaps import look_for_gaps
+    from ragstone.flows.watch.gaps import look_for_gaps
     from ragstone.monitor.store import MonitorStore
 
     settings = Settings(root=str(folder), monitor=MonitorSection(store=STORE))

@@ -148,7 +148,7 @@ def measure(name: str, n: int, work: Callable[..., object], *args: object) -> No
 
 def _open(folder: Path, name: str, masking: bool) -> Any:  # noqa: ANN401
     from ragstone.config import MonitorSection, Settings
-    from ragstone.engine.watching import Watcher
+    from ragstone.flows.watch.watching import Watcher
 
     section = MonitorSection(store=name, keep_personal_data=not masking)
     return Watcher(Settings(root=str(folder), monitor=section))

@@ -37,7 +37,8 @@ from ragstone.assistant.tools import crops_tool, videos_tool, weather_tool
 from ragstone.config import Settings, WeatherSection
 from ragstone.config.assistant import DEFAULT_SCOPE
 from ragstone.corpus.tags import Tag, load_tags
-from ragstone.embedding import Gathered, open_embedder
+from ragstone.embedding.gathering import Gathered
+from ragstone.embedding.opening import open_embedder
 from ragstone.engine.session import open_session
 from ragstone.llm import CallFailed, Prompt, Reply
 

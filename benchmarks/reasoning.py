@@ -19,10 +19,11 @@ from typing import Any
 
 import ragstone
 from ragstone.config import ModelSettings, Price, Settings
-from ragstone.engine import judge_sheet, load_judges
 from ragstone.errors import ModelError
+from ragstone.flows.judge.judging import judge_sheet
 from ragstone.judging import judge_names
 from ragstone.records import Answer, Context, Judgement
+from ragstone.stages.judge import load_judges
 from ragstone.tables import read_rows, write_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package

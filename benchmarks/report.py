@@ -24,9 +24,11 @@ from ragstone.judging import summarise
 from ragstone.llm.overheard import Exchange
 from ragstone.llm.prompt import Message
 from ragstone.records import Answer, Context, Document, Judgement, Question, Ranking, RankingItem, Verdict
-from ragstone.report import Calls, RunSummary, write_markdown, write_report
 from ragstone.report.findings import common_headline
-from ragstone.retrieval import evaluate_rankings
+from ragstone.report.markdown import write_markdown
+from ragstone.report.page import write_report
+from ragstone.report.summary import Calls, RunSummary
+from ragstone.retrieval.summary import evaluate_rankings
 from ragstone.tables import write_rows
 
 MODEL = "openai/gpt-4o-mini"

@@ -20,17 +20,15 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import HybridSettings, RetrieverSettings
-from ragstone.corpus import chunk_documents
-from ragstone.embedding import Embedder, open_embedder
+from ragstone.corpus.chunking import chunk_documents
+from ragstone.embedding.embedder import Embedder
+from ragstone.embedding.opening import open_embedder
 from ragstone.records import Chunk, Document, Question
-from ragstone.retrieval import (
-    Grades,
-    RetrievalSummary,
-    SearchMeans,
-    build_search,
-    evaluate_rankings,
-    missing_documents,
-)
+from ragstone.retrieval.evaluate import missing_documents
+from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.measures import Grades
+from ragstone.retrieval.search import build_search
+from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 from ragstone.tables import read_rows
 
 PACKS = Path(__file__).parents[2] / "shared" / "data"

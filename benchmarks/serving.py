@@ -42,8 +42,8 @@ from ragstone.assistant.log import open_log
 from ragstone.config import Settings
 from ragstone.config.assistant import LogSection
 from ragstone.config.serve import ServeSection
-from ragstone.embedding import EmbeddingModel, Role, Vectors, opening
-from ragstone.embedding.model import in_batches
+from ragstone.embedding import opening
+from ragstone.embedding.model import EmbeddingModel, Role, Vectors, in_batches
 from ragstone.web.serving import listen, serve_project
 
 PLAN_S, FIRST_S, PIECE_S, PIECES = 0.5, 1.0, 0.05, 10
@@ -130,14 +130,14 @@ def _by_words(text: str) -> Vectors:
 
 def stubbed(arguments: list[str]) -> None:
     """Run the command line with a bag of words in place of the packaged embedder."""
-    from ragstone.cli.app import app
+    from ragstone.cli.app import app_of
 
     def embed(texts: Sequence[str], _role: Role) -> Vectors:
         return np.stack([_by_words(text) for text in texts])
 
     stub = EmbeddingModel(identity="stub", embed=in_batches(embed))
     vars(opening)["packaged_model"] = lambda: stub
-    app(args=arguments)
+    app_of()(args=arguments)
 
 
 async def speaking(_asked: Asked, emit: Emit) -> Said:

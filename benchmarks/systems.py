@@ -19,9 +19,9 @@ import aiohttp
 import msgspec
 
 from ragstone.config import HttpSystem, PythonSystem, Settings, SystemSettings
-from ragstone.engine import open_session
-from ragstone.engine.stages import system_rows
+from ragstone.engine.session import open_session
 from ragstone.records import Question
+from ragstone.stages.answer import system_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ragstone.config import Settings
-from ragstone.engine import translate
+from ragstone.flows.translate.translating import translate
 from ragstone.judging.lexical import chrf
 from ragstone.records import Question
 from ragstone.tables import read_rows

@@ -10,6 +10,7 @@ import importlib
 import inspect
 import re
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import UnionType
@@ -20,7 +21,7 @@ from typer.models import OptionInfo
 
 import ragstone
 from ragstone import config, errors, records
-from ragstone.cli.app import app
+from ragstone.cli.app import app_of
 from ragstone.judging import judge_names, load_judge
 from ragstone.judging.fields import Example, Member
 from ragstone.judging.judge import EVERY_KEY, KINDS
@@ -28,8 +29,11 @@ from ragstone.judging.rubric import Criterion
 from ragstone.tables.columns import ALIASES, columns_of, fields_of
 
 DOCS = Path(__file__).parent
+ROOT = DOCS.parent
 MADE = "<!-- Written by docs/generate.py (`make docs`): edit docstrings and help texts instead. -->\n"
 BLOCK = re.compile(r"<!-- table: ([\w.]+) -->\n(.*?)<!-- end -->", re.DOTALL)
+
+TREE = re.compile(r"<!-- tree -->\n(.*?)<!-- end -->", re.DOTALL)
 
 Rows = Iterable[Sequence[str]]
 Heads = Sequence[str]
@@ -38,7 +42,22 @@ Heads = Sequence[str]
 def pages() -> dict[Path, str]:
     """Return every page as it should be. Raises ValueError where a table lacks a meaning."""
     found = {path: fill_tables(path.read_text(encoding="utf-8")) for path in sorted(DOCS.glob("*.md"))}
+    contributing = ROOT / "CONTRIBUTING.md"
+    found[contributing] = TREE.sub(lambda _: tree(), contributing.read_text(encoding="utf-8"))
     return {**found, DOCS / "commands.md": commands_page(), DOCS / "python.md": python_page()}
+
+
+def tree() -> str:
+    """Return CONTRIBUTING's list of rooms: those of the floors in pyproject.toml, each by its first line."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    floors = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    lines = []
+    for room in reversed(floors):
+        module = importlib.import_module(f"ragstone.{room}") if room != "__main__" else None
+        if module is not None:
+            name = f"{room}/" if hasattr(module, "__path__") else f"{room}.py"
+            lines.append(f"  {name:<13} {str(module.__doc__).splitlines()[0].rstrip('.')}\n")
+    return f"<!-- tree -->\n```text\nsrc/ragstone/\n{''.join(lines)}```\n<!-- end -->"
 
 
 def fill_tables(page: str) -> str:
@@ -195,9 +214,12 @@ TABLES: dict[str, Callable[[], tuple[Heads, Rows, bool]]] = {
 
 def commands_page() -> str:
     """Return commands.md: what `ragstone COMMAND --help` says, as tables that no terminal's width bends."""
-    parts = [f"# Commands\n\n{MADE}", f"{textwrap.fill(str(app.info.help), 100)}\n", COMMON]
-    groups = [group.typer_instance for group in app.registered_groups if group.typer_instance]
-    for place, commands in [("ragstone", app), *((f"ragstone {group.info.name}", group) for group in groups)]:
+    parts = [f"# Commands\n\n{MADE}", f"{textwrap.fill(str(app_of().info.help), 100)}\n", COMMON]
+    groups = [group.typer_instance for group in app_of().registered_groups if group.typer_instance]
+    for place, commands in [
+        ("ragstone", app_of()),
+        *((f"ragstone {group.info.name}", group) for group in groups),
+    ]:
         for info in commands.registered_commands:
             if info.callback:
                 command = inspect.unwrap(info.callback)
@@ -274,7 +296,9 @@ version, and `--help` of every command says what stands here.
 
 # Where a name is defined -> the heading that it stands under, in the order of the page.
 HEADINGS = {
-    "engine": "Stages",
+    "stages": "Stages",
+    "flows": "Flows",
+    "console": "Progress",
     "tables": "Files",
     "corpus": "Corpus",
     "dataset": "Evaluation sets",

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from tests.support.fake_openai import FakeOpenAI
+
+from ragstone.records import Answer, Context, Label
+from ragstone.tables import write_rows
 
 # A shared machine is slow at times: time is measured in benchmarks/, not here.
 hypothesis.settings.register_profile("ragstone", deadline=None)
@@ -20,7 +24,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from tests.support.browser import Tab, close_browser, opened_tab  # noqa: E402
-from tests.support.fake_openai import FakeOpenAI, serving  # noqa: E402
+from tests.support.fake_openai import serving  # noqa: E402
 from tests.support.postgres import PostgresServer, serving_postgres  # noqa: E402
 from tests.support.ray import started_ray  # noqa: E402
 
@@ -87,3 +91,31 @@ def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server; see tests/support/postgres.py. Skips where there is none."""
     with serving_postgres() as server:
         yield server
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the command runs in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def project(folder: Path, fake_openai: FakeOpenAI) -> Path:
+    """A folder with settings that name the endpoint, a sheet of six answers and their labels."""
+    (folder / "ragstone.toml").write_text(fake_openai.toml())
+    answers = [
+        Answer(
+            question_id=f"q{n}",
+            system="mine",
+            question=f"What is {n}?",
+            reference=f"number {n}",
+            answer=f"It is number {n if n % 2 else n + 1}.",
+            contexts=[Context(text=f"{n} is number {n}.", document_id=f"d{n}")],
+        )
+        for n in range(6)
+    ]
+    write_rows(folder / "answers.jsonl", answers, Answer)
+    labels = [Label(question_id=f"q{n}", system="mine", metric="correctness", score=n % 2) for n in range(6)]
+    write_rows(folder / "labels.jsonl", labels, Label)
+    return folder

@@ -8,7 +8,7 @@ import pytest
 import typer
 import yaml
 
-from ragstone.cli.app import app
+from ragstone.cli.app import app_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -40,7 +40,7 @@ def test_page_shows_the_commands_of_the_workflow():
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_command_exists_with_these_options(words):
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(app_of())
     command = group.commands[words[0]]
     context = command.make_context(words[0], words[1:])  # reads the options, and runs nothing
     assert context.params

@@ -14,7 +14,7 @@ from ragstone.dataset.styles import load_style
 from ragstone.errors import ConfigError
 from ragstone.judging import load_judge
 from ragstone.judging.critic import load_critic
-from ragstone.systems import load_prompt
+from ragstone.systems.prompting import load_prompt
 
 
 def write(folder: Path, text: str) -> Path:

@@ -27,19 +27,19 @@ from tests.support.scripted_writer import write_questions
 
 import ragstone
 from ragstone import records
-from ragstone.cli import console
-from ragstone.cli.app import app
-from ragstone.cli.doctor import OPTIONAL
-from ragstone.cli.new import copy_starter
+from ragstone.cli.app import app_of
 from ragstone.config import ModelSettings, Settings
+from ragstone.console import printing as console
+from ragstone.console.starter import copy_starter
 from ragstone.dataset.styles import parse_style
+from ragstone.flows.doctor.command import OPTIONAL
 from ragstone.judging.critic import parse_critic
 from ragstone.judging.judge import parse_judge
 from ragstone.llm import door
 from ragstone.llm.openai import open_openai
 from ragstone.llm.providers import Provider, providers
 from ragstone.llm.transport import Where
-from ragstone.systems import load_prompt
+from ragstone.systems.prompting import load_prompt
 from ragstone.tables import read_rows, write_rows
 from ragstone.tables.reading import parse_row
 
@@ -193,7 +193,7 @@ def run_command(words: list[str], expected: int) -> None:
 
 def run_ragstone(arguments: list[str]) -> int:
     try:
-        app(args=arguments, prog_name="ragstone")
+        app_of()(args=arguments, prog_name="ragstone")
     except SystemExit as end:
         return int(end.code or 0)
     return 0

@@ -11,8 +11,7 @@ import pytest
 from tests.support.linear import GROWTH, Found, call_of, grow, hostile, patterns, text_of, worst
 from tests.support.outside import ATOMS, BOUNDED, BUILT, ROUTINES, built, importer_of
 
-from ragstone.corpus import READERS
-from ragstone.corpus.reading import PACKED
+from ragstone.corpus.reading import PACKED, READERS
 from ragstone.dataset.importing import recognise
 
 # One signs' class each, and what has frozen a routine before.

@@ -5,7 +5,7 @@ import runpy
 import pytest
 from tests.support.judged_runs import answers, judged, questions, write_run
 
-import ragstone.engine.checking
+import ragstone.flows.compare.checking
 import ragstone.pytest
 import ragstone.report
 from ragstone.records import Question

@@ -14,8 +14,8 @@ import pytest
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
-    from ragstone.engine.checking import Checked
     from ragstone.experiments.compared import MetricComparison
+    from ragstone.flows.compare.checking import Checked
     from ragstone.judging import Judge, MetricSummary
     from ragstone.records import Judgement, Question
 
@@ -151,8 +151,8 @@ def _check_mark(wanted: Wanted) -> None:
 
 def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "Checked":
     """Return the answers and what the judges say of them. Raises RagstoneError."""
-    from ragstone.engine.checking import check_application
     from ragstone.errors import ConfigError, DataError
+    from ragstone.flows.compare.checking import check_application
 
     judges = list(wanted.judges) or list(wanted.thresholds)
     if not judges and wanted.baseline is None:
@@ -206,7 +206,7 @@ def _problems(checked: "Checked", wanted: Wanted, root: Path) -> tuple[list[str]
                 "\n".join([line, *(f"  {reason}" for reason in reasons), *_worst(metric, checked)])
             )
     if wanted.baseline is not None:
-        from ragstone.engine.checking import check_against
+        from ragstone.flows.compare.checking import check_against
 
         found = check_against(checked, root / wanted.baseline, margin=wanted.margin)
         lines.append(f"against {wanted.baseline}: {outcome(found)}")

@@ -6,14 +6,14 @@ import pytest
 from sklearn.metrics import precision_score, recall_score
 from tests.agreement.rows import judgement, label, sheets
 
-from ragstone import agreement
-from ragstone.agreement import ReportCard
+from ragstone.agreement.card import ReportCard
+from ragstone.agreement.grading import report_cards
 from ragstone.errors import DataError
 from ragstone.records import Judgement, Label
 
 
 def card_of(judgements: list[Judgement], labels: list[Label], **options: object) -> ReportCard:
-    return agreement.report_cards(judgements, labels, resamples=300, **options)[0]
+    return report_cards(judgements, labels, resamples=300, **options)[0]
 
 
 def told(rows: list, **metadata: object) -> list:

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 from tests.agreement.rows import judgement, label, sheets
 
-from ragstone import agreement
-from ragstone.agreement import ReportCard
+from ragstone.agreement import grading
+from ragstone.agreement.card import ReportCard
+from ragstone.agreement.corrected import corrected_means
 from ragstone.errors import DataError
 from ragstone.records import Judgement, Label, Status
 
@@ -21,7 +22,7 @@ def report_cards(
     mapping: dict[float, float] | None = None,
     threshold: Threshold = None,
 ) -> list[ReportCard]:
-    return agreement.report_cards(judgements, labels, mapping=mapping, threshold=threshold, resamples=300)
+    return grading.report_cards(judgements, labels, mapping=mapping, threshold=threshold, resamples=300)
 
 
 def card_of(human: list[int], scores: list[int], scale: tuple[float, float] = (0, 1)) -> ReportCard:
@@ -225,7 +226,7 @@ def test_containment_on_trivia_questions_agrees_with_people_as_published():
     assert len(card.by_system) == 5
 
 
-@pytest.mark.parametrize("measure", [agreement.report_cards, agreement.corrected_means])
+@pytest.mark.parametrize("measure", [grading.report_cards, corrected_means])
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from tests.agreement.rows import judgement, label
 
-from ragstone.agreement import ReportCard, report_cards
+from ragstone.agreement.card import ReportCard
+from ragstone.agreement.grading import report_cards
 
 KINDS = ("nominal", "ordinal", "interval")
 

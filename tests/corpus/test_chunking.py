@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.corpus import CHUNKERS, chunk_documents, splitting
+from ragstone.corpus import splitting
+from ragstone.corpus.chunking import CHUNKERS, chunk_documents
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Document
 

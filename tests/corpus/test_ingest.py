@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.corpus import IngestOptions, Skipped, ingest, read_corpus
+from ragstone.corpus.file import Skipped
+from ragstone.corpus.ingest import ingest, read_corpus
+from ragstone.corpus.options import IngestOptions
 from ragstone.errors import DataError, MissingExtra
 
 

@@ -1,7 +1,6 @@
 import pytest
 
-from ragstone.corpus import detect_language
-from ragstone.corpus.language import detect_languages, language_odds
+from ragstone.corpus.language import detect_language, detect_languages, language_odds
 from ragstone.records import Question
 from ragstone.tables import read_rows
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.corpus import IngestOptions, chunk_documents, read_corpus
+from ragstone.corpus.chunking import chunk_documents
+from ragstone.corpus.ingest import read_corpus
+from ragstone.corpus.options import IngestOptions
 from ragstone.records import Document
 from ragstone.tables import read_rows
 

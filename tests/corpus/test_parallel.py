@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ragstone.corpus import IngestOptions, Skipped, parallel, read_corpus
-from ragstone.corpus.file import File
-from ragstone.corpus.options import Limits, limits_of
+from ragstone.corpus import parallel
+from ragstone.corpus.file import File, Skipped
+from ragstone.corpus.ingest import read_corpus
+from ragstone.corpus.options import IngestOptions, Limits, limits_of
 from ragstone.corpus.parallel import ReadingProcess, n_processes, read_in_processes
 from ragstone.errors import MissingExtra
 

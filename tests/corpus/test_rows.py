@@ -1,7 +1,7 @@
 import pytest
 
-from ragstone.corpus import read_corpus
 from ragstone.corpus.file import File, Unreadable
+from ragstone.corpus.ingest import read_corpus
 from ragstone.corpus.options import IngestOptions
 from ragstone.corpus.rows import read_csv, read_jsonl
 from ragstone.corpus.table import documents_of

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ragstone.corpus import chunk_documents
+from ragstone.corpus.chunking import chunk_documents
 from ragstone.corpus.semantic import BATCH, WINDOW
 from ragstone.errors import ConfigError
 from ragstone.records import Document
@@ -96,7 +96,7 @@ def test_a_percentile_is_from_0_to_100(percentile):
 
 @pytest.mark.real
 def test_the_packaged_embedder_finds_where_the_subject_changes():
-    from ragstone.embedding import open_embedder
+    from ragstone.embedding.opening import open_embedder
 
     sowing = "Maize is sown in rows. The seed lies five centimetres deep. Rows are seventy centimetres apart."
     loan = "The bank lends money to firms. Interest is due each month. A loan may be repaid early."

@@ -7,7 +7,9 @@ from unittest import mock
 
 import pytest
 
-from ragstone.corpus import IngestOptions, read_corpus, zips
+from ragstone.corpus import zips
+from ragstone.corpus.ingest import read_corpus
+from ragstone.corpus.options import IngestOptions
 
 
 def archive(tmp_path, entries, name="docs.zip", packing=zipfile.ZIP_DEFLATED):

@@ -1,7 +1,7 @@
 import pytest
 from tests.support.scripted_judge import Scripted
 
-from ragstone.dataset import Candidate, Loss, Passage
+from ragstone.dataset.candidate import Candidate, Loss, Passage
 from ragstone.dataset.critique import critique
 from ragstone.judging.critic import critic_names, load_critics
 from ragstone.judging.render import UNANSWERABLE

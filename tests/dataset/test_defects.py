@@ -4,11 +4,11 @@ import msgspec
 import pytest
 from benchmarks import critics as benchmark
 
-from ragstone.dataset import Candidate, Loss, Passage
+from ragstone.corpus.tokens import tokenize
+from ragstone.dataset.candidate import Candidate, Loss, Passage
 from ragstone.dataset.defects import KINDS, PlantedDefect, measure_critics, plant_defects
 from ragstone.judging.critic import critic_names, load_critics
 from ragstone.records import Question
-from ragstone.retrieval import tokenize
 from ragstone.statistics import wilson_interval
 
 CRITICS = load_critics(critic_names())

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests.support.scripted_judge import Scripted
 
-from ragstone.dataset import Candidate, Loss, Passage
+from ragstone.dataset.candidate import Candidate, Loss, Passage
 from ragstone.dataset.hops import MOST_PAIRS, needs_both, pair_passages
 from ragstone.llm import CallFailed
 from ragstone.llm.madeup import made_up_reply

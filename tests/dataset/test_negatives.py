@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from tests.support.scripted_judge import Scripted
 
-from ragstone.dataset import Loss, Passage
+from ragstone.dataset.candidate import Loss, Passage
 from ragstone.dataset.negatives import NEAREST, write_negative
 from ragstone.llm import CallFailed
 from ragstone.llm.madeup import made_up_reply

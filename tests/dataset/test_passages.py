@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.corpus import chunk_documents
+from ragstone.corpus.chunking import chunk_documents
 from ragstone.dataset.passages import choose_passages, cut_passages, has_substance
 from ragstone.errors import DataError
 from ragstone.records import Chunk, Document

@@ -6,8 +6,10 @@ from importlib.metadata import PackageNotFoundError
 import numpy as np
 import pytest
 
-from ragstone.embedding import Embedder, EmbeddingModel, embedder, open_embedder
-from ragstone.embedding.model import BATCH, in_batches
+from ragstone.embedding import embedder
+from ragstone.embedding.embedder import Embedder
+from ragstone.embedding.model import BATCH, EmbeddingModel, in_batches
+from ragstone.embedding.opening import open_embedder
 from ragstone.errors import DataError, MissingExtra, ModelError
 
 

@@ -15,9 +15,10 @@ from tests.support.fake_openai import ROOT, running, stats
 from tests.support.scripts import Said, cut_connection, embed_words, fail, hang, html, in_turn, vectors_said
 
 from ragstone.config import Price, Settings
-from ragstone.embedding import Embedder, TextRefused, open_embedder
+from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.endpoint import BATCH_BYTES, HOPELESS, batches_of
-from ragstone.embedding.model import BATCH
+from ragstone.embedding.model import BATCH, TextRefused
+from ragstone.embedding.opening import open_embedder
 from ragstone.errors import ModelError
 from ragstone.llm import Budget, CallFailed, Caps
 

@@ -5,8 +5,9 @@ import asyncio
 import numpy as np
 import pytest
 
-from ragstone.embedding import Embedder, EmbeddingModel, Gathered
-from ragstone.embedding.model import BATCH, in_batches
+from ragstone.embedding.embedder import Embedder
+from ragstone.embedding.gathering import Gathered
+from ragstone.embedding.model import BATCH, EmbeddingModel, in_batches
 from ragstone.errors import ModelError
 from ragstone.llm import CallFailed
 

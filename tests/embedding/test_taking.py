@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragstone.embedding import Embedder, EmbeddingModel
+from ragstone.embedding.embedder import Embedder
+from ragstone.embedding.model import EmbeddingModel
 from ragstone.errors import ModelError
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ragstone.config import ModelSettings, Settings
-from ragstone.embedding import open_embedder, transformer
+from ragstone.embedding import transformer
+from ragstone.embedding.opening import open_embedder
 from ragstone.errors import MissingExtra, ModelError
 
 

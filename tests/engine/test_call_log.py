@@ -7,8 +7,8 @@ import pytest
 from tests.support.scripts import always
 
 import ragstone
-from ragstone.cli.new import copy_starter
 from ragstone.config import load_settings
+from ragstone.console.starter import copy_starter
 from ragstone.engine.call_log import open_call_log
 from ragstone.errors import DataError
 from ragstone.report.asked import CALLS_FILE, read_asked

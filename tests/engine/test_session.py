@@ -9,11 +9,12 @@ import pytest
 from tests.support.scripts import embed_words, fail
 
 from ragstone.config import AnswerSection, ChunkSection, DocumentsSection, QuestionsSection, RetrieveSection
-from ragstone.engine.forecasting import forecast_answering
 from ragstone.engine.session import open_session
-from ragstone.engine.stages import judge_rows, load_judges, rank_questions
 from ragstone.llm import CallFailed, Caps
 from ragstone.records import Answer, Chunk, Question
+from ragstone.stages.forecast_answering import forecast_answering
+from ragstone.stages.judge import judge_rows, load_judges
+from ragstone.stages.retrieve import rank_questions
 from ragstone.tables import write_rows
 
 QUESTIONS = [Question(id=f"q{n}", question=f"what is word{n}?") for n in range(10)]

@@ -16,7 +16,7 @@ from tests.support.browser import Tab
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripted_writer import write_questions
 
-from ragstone.cli.app import app
+from ragstone.cli.app import app_of
 from ragstone.config import load_settings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -113,7 +113,7 @@ def test_every_command_is_one_that_ragstone_knows(folder: Path) -> None:
     commands = commands_of(folder)
     assert commands
     for words in commands:
-        command, rest = typer.main.get_command(app), list(words)
+        command, rest = typer.main.get_command(app_of()), list(words)
         while hasattr(command, "commands"):
             command = command.commands[rest.pop(0)]
         command.make_context(words[0], rest)  # raises for an option or argument that it does not know
@@ -145,7 +145,7 @@ def test_any_endpoint_does_with_one_line_changed(
         fake_openai.script = write_questions
     for words in commands_of(folder):
         with pytest.raises(SystemExit) as end:
-            app(args=words, prog_name="ragstone")
+            app_of()(args=words, prog_name="ragstone")
         assert end.value.code in (0, None), shlex.join(words)
     assert fake_openai.n_requests
 

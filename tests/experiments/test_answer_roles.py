@@ -1,7 +1,7 @@
 import msgspec
 from tests.agreement.rows import judgement, label
 
-from ragstone.agreement import report_cards
+from ragstone.agreement.grading import report_cards
 from ragstone.experiments.answer_roles import choose_roles
 
 TRUTH = [0, 1] * 20

@@ -1,5 +1,4 @@
-from ragstone.experiments import found_and_right
-from ragstone.experiments.blame import found_by_text
+from ragstone.experiments.blame import found_and_right, found_by_text
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Context, Evidence, Judgement, Question
 

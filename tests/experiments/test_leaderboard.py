@@ -16,7 +16,7 @@ from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.grid import Configuration, chunker_label, plan_grid
 from ragstone.experiments.leaderboard import Failed, Measured, Timing, make_leaderboard
 from ragstone.records import Question, Ranking, RankingItem
-from ragstone.retrieval import measure_queries
+from ragstone.retrieval.evaluate import measure_queries
 
 QUESTIONS = [
     Question(id=f"q{n}", question=f"What is {n}?", document_ids=[f"d{n}"], lang="en" if n % 2 else "de")

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from ragstone.errors import DataError
-from ragstone.experiments import best_and_indistinguishable, compare_rankings
-from ragstone.retrieval import QueryMeasures
+from ragstone.experiments.paired import best_and_indistinguishable, compare_rankings
+from ragstone.retrieval.evaluate import QueryMeasures
 
 
 def measured(values: list[float], documents: list[str] | None = None, skip: int = 0) -> QueryMeasures:

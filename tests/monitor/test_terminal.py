@@ -13,7 +13,7 @@ from ragstone.monitor.scored import Scored
 from ragstone.monitor.store import MonitorStore
 from ragstone.monitor.summary import WatchSummary
 from ragstone.monitor.terminal import held_lines, judged_line, read_lines, terminal_watched
-from ragstone.report import Calls
+from ragstone.report.summary import Calls
 
 FIRST = datetime.date(2026, 1, 1)
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from ragstone.agreement.card import Baseline, ReportCard
-from ragstone.experiments import FoundAndRight
+from ragstone.experiments.blame import FoundAndRight
 from ragstone.judging.summary import MetricSummary, summarise
 from ragstone.records import (
     Answer,
@@ -22,7 +22,7 @@ from ragstone.records import (
     Verdict,
 )
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.retrieval import evaluate_rankings
+from ragstone.retrieval.summary import evaluate_rankings
 from ragstone.statistics import Estimate
 from ragstone.tables import write_rows
 

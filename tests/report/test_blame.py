@@ -7,7 +7,6 @@ from tests.report.surfaces import shown
 from ragstone.errors import DataError
 from ragstone.experiments.causes import Caused
 from ragstone.experiments.shares import Largest, Returned, Share, SystemBlame
-from ragstone.report import write_report
 from ragstone.report.blame import (
     BlameSummary,
     blame_document,
@@ -20,6 +19,7 @@ from ragstone.report.blame import (
     worth,
 )
 from ragstone.report.findings import findings
+from ragstone.report.page import write_report
 from ragstone.statistics import Estimate
 
 

@@ -12,7 +12,7 @@ from tests.report.conftest import WriteRun, judgement, summary_of
 from tests.report.test_page import EVIL, evil_everywhere
 
 from ragstone.records import Verdict
-from ragstone.report import write_report
+from ragstone.report.page import write_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (

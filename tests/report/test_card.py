@@ -7,7 +7,8 @@ from rich.cells import cell_len
 from tests.report.surfaces import shown as surface
 from tests.report.test_page import Page
 
-from ragstone.agreement import ReportCard, report_cards
+from ragstone.agreement.card import ReportCard
+from ragstone.agreement.grading import report_cards
 from ragstone.records import Judgement, Label
 from ragstone.report.card import card_document, cards_document, dots, shade
 from ragstone.report.render.html import render_page

@@ -12,14 +12,16 @@ from tests.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.builds import build_of, candidate, facts, measured, passage, ten
 
 from ragstone.config import BuildSection
-from ragstone.dataset import Candidate, Loss
+from ragstone.dataset.candidate import Candidate, Loss
 from ragstone.dataset.certifying.certificate import certify
 from ragstone.errors import DataError
 from ragstone.records import Usage
-from ragstone.report import read_certificate, terminal_certificate, write_certificate
+from ragstone.report.certificate import write_certificate
 from ragstone.report.certificate_page import render_certificate
 from ragstone.report.certificate_rows import embed_candidates
+from ragstone.report.certificate_terminal import terminal_certificate
 from ragstone.report.certificate_words import bars, next_steps, spent
+from ragstone.report.certified import read_certificate
 from ragstone.version import __version__
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "certificate"

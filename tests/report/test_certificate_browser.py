@@ -6,9 +6,9 @@ from tests.report.test_certificate import evil_build
 from tests.report.test_page import EVIL
 from tests.support.builds import build_of, candidate, passage, ten
 
-from ragstone.dataset import Candidate
+from ragstone.dataset.candidate import Candidate
 from ragstone.dataset.certifying.certificate import certify
-from ragstone.report import write_certificate
+from ragstone.report.certificate import write_certificate
 
 
 def page_of(built, folder):

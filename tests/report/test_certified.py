@@ -7,7 +7,7 @@ from tests.report.test_certificate import evil_build
 from tests.report.test_page import EVIL, GOLDEN, Page, read, without_style_and_script
 from tests.support.builds import build_of, facts, ten
 
-from ragstone.dataset import Candidate
+from ragstone.dataset.candidate import Candidate
 from ragstone.dataset.certifying.certificate import certify, fit
 from ragstone.errors import DataError
 from ragstone.records import Question

@@ -3,8 +3,8 @@ from tests.report.conftest import JUDGEMENTS, card, judgement, summary_of
 
 from ragstone.experiments.systems_board import rank_systems
 from ragstone.records import Judgement
-from ragstone.report import RunSummary, headlines
-from ragstone.report.findings import common_headline, findings, rank_bars, told
+from ragstone.report.findings import common_headline, findings, headlines, rank_bars, told
+from ragstone.report.summary import RunSummary
 
 
 def of_systems(n: int) -> list[Judgement]:

@@ -8,10 +8,10 @@ from tests.report.test_page import EVIL, evil_everywhere
 from ragstone.errors import DataError
 from ragstone.experiments.shares import Share, SystemBlame
 from ragstone.experiments.systems_board import rank_systems
-from ragstone.report import RunSummary, write_markdown
 from ragstone.report.blame import BlameSummary
-from ragstone.report.markdown import LONGEST_LIST, render_markdown
+from ragstone.report.markdown import LONGEST_LIST, render_markdown, write_markdown
 from ragstone.report.render.markdown import plain
+from ragstone.report.summary import RunSummary
 from ragstone.statistics import Estimate
 
 UNSEEN = "\u200b"

@@ -19,7 +19,8 @@ from tests.report.conftest import (
 
 from ragstone.errors import DataError
 from ragstone.records import Answer, Context, Document, Judgement, Question, Verdict
-from ragstone.report import RunSummary, write_report
+from ragstone.report.page import write_report
+from ragstone.report.summary import RunSummary
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "report" / "page.html"
 EVIL = (

@@ -30,9 +30,11 @@ from ragstone.experiments.systems_board import rank_systems
 from ragstone.llm.overheard import Exchange
 from ragstone.llm.prompt import Message
 from ragstone.records import Document, Evidence, Judgement, Question, Ranking, RankingItem, Verdict
-from ragstone.report import RunSummary, joining, write_report
+from ragstone.report import joining
 from ragstone.report.blame import CAUSES, BlameSummary, digests
+from ragstone.report.page import write_report
 from ragstone.report.render.html import asset
+from ragstone.report.summary import RunSummary
 
 pytestmark = pytest.mark.real
 

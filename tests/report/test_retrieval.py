@@ -7,9 +7,10 @@ from rich.console import Console
 from tests.report.conftest import WriteRun
 
 from ragstone.records import Evidence, Question, Ranking, RankingItem
-from ragstone.report import terminal_retrieval, write_report
+from ragstone.report.page import write_report
 from ragstone.report.retrieval import remarks
-from ragstone.retrieval import RetrievalSummary, evaluate_rankings
+from ragstone.report.terminal import terminal_retrieval
+from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 
 
 def shown(row: RetrievalSummary, width: int = 80) -> str:

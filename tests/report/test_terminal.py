@@ -7,7 +7,8 @@ from rich.console import Console
 from tests.report.conftest import card, judgement, summary_of
 
 from ragstone.records import Judgement
-from ragstone.report import RunSummary, terminal_summary
+from ragstone.report.summary import RunSummary
+from ragstone.report.terminal import terminal_summary
 
 
 def shown(summary: RunSummary, width: int = 80) -> str:

@@ -6,7 +6,7 @@ from rich.console import Console
 from tests.report.conftest import VERDICTS, judgement, summary_of
 
 from ragstone.records import Verdict
-from ragstone.report import terminal_judged
+from ragstone.report.terminal import terminal_judged
 from ragstone.report.unsupported import unsupported_lines
 
 CLAIMS = [

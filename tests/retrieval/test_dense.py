@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 
 from ragstone.config import DenseSettings
-from ragstone.embedding import NotEmbedded, TextRefused
+from ragstone.embedding.model import NotEmbedded, TextRefused
 from ragstone.errors import ConfigError, ModelError
 from ragstone.records import Chunk, Question
-from ragstone.retrieval import Filter, SearchMeans, build_search
+from ragstone.retrieval.filters import Filter
+from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.search import build_search
 
 TEXTS = ["maize needs water", "wheat needs sun", "cats sleep", "maize and wheat", "cats sleep"]
 QUESTIONS = [

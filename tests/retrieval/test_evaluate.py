@@ -5,14 +5,8 @@ import pytest
 
 from ragstone.errors import DataError
 from ragstone.records import Document, Evidence, Question, Ranking, RankingItem
-from ragstone.retrieval import (
-    RetrievalSummary,
-    evaluate_rankings,
-    measure_queries,
-    missing_documents,
-    ranked_documents,
-    summarise_queries,
-)
+from ragstone.retrieval.evaluate import measure_queries, missing_documents, ranked_documents
+from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings, summarise_queries
 
 
 def ranking(question_id: str, *documents: str, retriever: str = "bm25") -> Ranking:

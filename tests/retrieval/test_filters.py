@@ -2,8 +2,9 @@ import pytest
 
 from ragstone.errors import ConfigError
 from ragstone.records import Chunk, Question
-from ragstone.retrieval import Filter, SearchMeans, build_search
-from ragstone.retrieval.filters import index_tags, subset_of
+from ragstone.retrieval.filters import Filter, index_tags, subset_of
+from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.search import build_search
 
 METADATA = [
     {"tags": {"crop": ["maize", "wheat"], "year": 2020}, "lang": "en"},

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from ragstone.config import HybridSettings
 from ragstone.errors import ConfigError
 from ragstone.records import Chunk, Question, Ranking, RankingItem
-from ragstone.retrieval import SearchMeans, build_search
 from ragstone.retrieval.fusion import fuse, reciprocal_rank_fusion, score_fusion
+from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.search import build_search
 
 CHUNKS = [Chunk(id="d#0", document_id="d", text="maize", start=0, end=5)]
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
-from ragstone.retrieval import MEASURES, Grades, Hits, gather_hits, hits_in
+from ragstone.retrieval.measures import MEASURES, Grades, Hits, gather_hits, hits_in
 
 RANKING = ["a", "b", "c", "d", "e", "f"]
 

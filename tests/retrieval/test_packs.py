@@ -5,9 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ragstone.corpus import chunk_documents
+from ragstone.corpus.chunking import chunk_documents
 from ragstone.records import Document, Question
-from ragstone.retrieval import build_search, evaluate_rankings, missing_documents
+from ragstone.retrieval.evaluate import missing_documents
+from ragstone.retrieval.search import build_search
+from ragstone.retrieval.summary import evaluate_rankings
 from ragstone.tables import read_rows
 
 PACKS = Path(__file__).parents[3] / "shared" / "data"

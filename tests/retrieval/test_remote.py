@@ -7,8 +7,10 @@ from tests.support.fake_retriever import Answered, serving
 from ragstone.config import HttpSettings, HybridSettings
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.records import Chunk, Document, Question
-from ragstone.retrieval import Filter, SearchMeans, build_search
 from ragstone.retrieval import remote as remote_module
+from ragstone.retrieval.filters import Filter
+from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.search import build_search
 
 DOCUMENTS = {
     "d0": Document(id="d0", text="Maize needs water.\nMuch of it."),

@@ -14,9 +14,10 @@ from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
 from ragstone.llm import CallFailed
 from ragstone.llm.schema import schema_of
 from ragstone.records import Chunk, Question, Ranking, RankingItem
-from ragstone.retrieval import SearchMeans, build_search
 from ragstone.retrieval import crossencoder as crossencoder_module
 from ragstone.retrieval.listwise import _load_prompt, cut_alike, render, windows
+from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.search import build_search
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "prompts" / "rerank.txt"
 TEXTS = ["maize maize maize", "maize maize", "maize", "maize with a longer text of several words"]

@@ -2,7 +2,8 @@ import pytest
 
 from ragstone.errors import DataError
 from ragstone.records import Document, Evidence, Question, Ranking, RankingItem
-from ragstone.retrieval import copies_of, measure_queries, missing_documents, same_documents
+from ragstone.retrieval.evaluate import measure_queries, missing_documents
+from ragstone.retrieval.sameness import copies_of, same_documents
 
 DOCUMENTS = [
     Document(id=f"{lang}:{name}", text="x", metadata={"parallel_id": name})

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from ragstone.config import HybridSettings
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk, Question
-from ragstone.retrieval import RETRIEVERS, Filter, SearchMeans, build_search
+from ragstone.retrieval.filters import Filter
+from ragstone.retrieval.means import SearchMeans
 from ragstone.retrieval.ranks import top_hits_of_rows
-from ragstone.retrieval.search import indexed_text
+from ragstone.retrieval.search import RETRIEVERS, build_search, indexed_text
 
 TEXTS = ["maize needs water", "wheat needs sun", "cats sleep", "maize and wheat and maize"]
 

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.records import Evidence, Question, Ranking, RankingItem
-from ragstone.retrieval import QueryMeasures, measure_queries
+from ragstone.retrieval.evaluate import QueryMeasures, measure_queries
 
 Place = tuple[str, int | None, int | None]
 

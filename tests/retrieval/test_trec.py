@@ -2,7 +2,7 @@ import pytest
 
 from ragstone.errors import DataError
 from ragstone.records import Question, Ranking, RankingItem
-from ragstone.retrieval import label_questions, read_qrels, read_trec_run, write_qrels, write_trec_run
+from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_qrels, write_trec_run
 
 
 def ranking(question_id: str, **scores: float) -> Ranking:

@@ -16,12 +16,12 @@ class Ran:
 
 def ragstone(*arguments: object, said: str | None = None) -> Ran:
     """Run a command; said: what is typed. An exception that it does not turn into a message is raised."""
-    from ragstone.cli import console
-    from ragstone.cli.app import app
+    from ragstone.cli.app import app_of
+    from ragstone.console import printing as console
 
     console.console.cache_clear()
     result = CliRunner().invoke(
-        app, [str(argument) for argument in arguments], input=said, catch_exceptions=False
+        app_of(), [str(argument) for argument in arguments], input=said, catch_exceptions=False
     )
     console.console.cache_clear()
     return Ran(result.exit_code, result.stdout, result.stderr)

@@ -12,7 +12,7 @@ from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.assistant.knowledge.knowledge_base import silent
 from ragstone.config import AssistantSection
 from ragstone.corpus.tags import Tag
-from ragstone.embedding import Role, Vectors
+from ragstone.embedding.model import Role, Vectors
 from ragstone.errors import DataError
 
 CROP = Tag("crop", {"maize": ("maize", "corn", "maíz"), "rice": ("rice",)})

@@ -26,7 +26,6 @@ from ragstone.assistant.languages.detection import language_of
 from ragstone.assistant.planning.lexicon import courtesy_in, speaks_of
 from ragstone.assistant.planning.slots import place_in
 from ragstone.assistant.tools.docstrings import described_by
-from ragstone.corpus import READERS
 from ragstone.corpus.chunking import chunk_documents
 from ragstone.corpus.decoding import decode
 from ragstone.corpus.duplicates import find_duplicates
@@ -35,7 +34,7 @@ from ragstone.corpus.headings import document_headings, sections_of
 from ragstone.corpus.language import detect_language
 from ragstone.corpus.office.cells import _kind_of_code
 from ragstone.corpus.pdf.joining import Words, join
-from ragstone.corpus.reading import PACKED
+from ragstone.corpus.reading import PACKED, READERS
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.sources import _pattern as glob
 from ragstone.corpus.tags import Tag, match_tags
@@ -278,7 +277,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "dataset.masking.words:_checked": list,  # the user's own expression
     "dataset.mentions:_compiled": lambda: mentions._patterns().values(),
     "dataset.wording:_any_of": lambda: [one.polite for one in wording._rules().values() if one.polite],
-    "engine.developing.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
+    "flows.develop.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
     "judging.refusal:_patterns": refusal._patterns,
     "llm.dialect:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
     "llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal

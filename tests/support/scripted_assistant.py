@@ -8,7 +8,7 @@ import numpy as np
 from ragstone.assistant.answering import Answering, load_answering_prompt
 from ragstone.assistant.conversation import Doing, Passage, Text
 from ragstone.corpus.tokens import tokenize
-from ragstone.embedding import Role, Vectors
+from ragstone.embedding.model import Role, Vectors
 from ragstone.llm import CallFailed, Prompt, Reply, Stream
 from ragstone.records import Usage
 

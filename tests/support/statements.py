@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.corpus import read_corpus
+from ragstone.corpus.ingest import read_corpus
 from ragstone.records import Document, Question
 
 STATEMENTS = [

@@ -14,7 +14,8 @@ from ragstone.errors import ConfigError
 from ragstone.llm import CallFailed
 from ragstone.llm.transport import AppFailed
 from ragstone.records import Answer, Context, Question, Usage
-from ragstone.systems import Said, callee_of, function_prompt, load_callee, open_function
+from ragstone.systems.function import callee_of, function_prompt, load_callee, open_function
+from ragstone.systems.said import Said
 
 QUESTION = Question(id="q1", question="When?", tags={"crop": "corn"})
 

@@ -9,7 +9,8 @@ from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import CallFailed
 from ragstone.llm.transport import AppFailed, Unreachable
 from ragstone.records import Context, Question
-from ragstone.systems import Said, http_prompt, open_http_system
+from ragstone.systems.http import http_prompt, open_http_system
+from ragstone.systems.said import Said
 
 QUESTION = Question(id="q1", question="When & where?", lang="en", tags={"crop": "corn"})
 

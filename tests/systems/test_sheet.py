@@ -3,7 +3,7 @@ import pytest
 from ragstone.config import SheetSystem
 from ragstone.errors import DataError
 from ragstone.records import Answer, Question, Usage
-from ragstone.systems import answers_of_sheet
+from ragstone.systems.sheet import answers_of_sheet
 from ragstone.tables import write_rows
 
 QUESTIONS = [Question(id=f"q{n}", question=f"{n}?", reference=f"r{n}") for n in range(3)]

@@ -8,7 +8,7 @@ import pytest
 
 from ragstone.config import PythonSystem
 from ragstone.records import Question
-from ragstone.systems import callee_of, function_prompt, open_function
+from ragstone.systems.function import callee_of, function_prompt, open_function
 
 PAGE = (Path(__file__).parents[2] / "docs" / "systems.md").read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ from tests.support.served_assistant import KEYS, URL, Scripted, Time, key
 from ragstone.assistant.api import create_app
 from ragstone.config import MonitorSection, Settings
 from ragstone.config.serve import ServeSection
-from ragstone.engine.watching import watch
+from ragstone.flows.watch.watching import watch
 from ragstone.web.monitor_routes import A_PAGE, FRESH_S, monitor_routes
 
 ROWS = [

@@ -1,1 +1,1 @@
-"""The reference application: an agricultural assistant, from its knowledge base to its chat page."""
+"""A RAG assistant: knowledge base, planner, tools, API, chat page."""

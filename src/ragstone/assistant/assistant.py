@@ -16,7 +16,7 @@ AnswerFrom = Callable[[str, Mapping[str, str], str | None, Emit], Awaitable[Said
 
 
 class Assistant(msgspec.Struct, frozen=True, kw_only=True):
-    """An assistant, ready to be asked; made by `ragstone.engine.assistant.open_assistant`.
+    """An assistant, ready to be asked; made by `ragstone.assistant.opening.open_assistant`.
 
     health: part ("model", "knowledge", "log") -> "ok", or what is wrong with it. scope: what it answers
     questions about. languages: ISO 639-1 codes that its phrases are written in. The log is written by who

@@ -1,1 +1,1 @@
-"""The command `ragstone`: one small file a command."""
+"""The command `ragstone`: which flow answers to which name."""

@@ -1,86 +1,115 @@
-"""The command `ragstone`: one small file a command, registered here."""
+"""The command `ragstone`: which flow answers to which name. A flow is imported when its name is called."""
+
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
 import typer
 
-from ragstone.cli.agree import agree
-from ragstone.cli.answer import answer
-from ragstone.cli.assistant import assistant
-from ragstone.cli.attack import attack
-from ragstone.cli.bench import bench
-from ragstone.cli.blame import blame
-from ragstone.cli.build import build
-from ragstone.cli.chunk import chunk
-from ragstone.cli.compare import compare
-from ragstone.cli.console import end_on_sigterm, told_plainly, write_any_text
-from ragstone.cli.demo import demo
-from ragstone.cli.doctor import doctor
-from ragstone.cli.export import export
-from ragstone.cli.import_ import import_
-from ragstone.cli.ingest import ingest
-from ragstone.cli.judge import judge
-from ragstone.cli.judges import judges
-from ragstone.cli.label import label
-from ragstone.cli.ledger import ledger
-from ragstone.cli.models import models
-from ragstone.cli.new import new
-from ragstone.cli.people import people
-from ragstone.cli.report import report
-from ragstone.cli.retrieve import retrieve
-from ragstone.cli.review import review
-from ragstone.cli.run import run
-from ragstone.cli.sample import sample
-from ragstone.cli.serve import serve
-from ragstone.cli.tag import tag
-from ragstone.cli.translate import translate
-from ragstone.cli.watch import watch
+from ragstone.console.printing import told_plainly, write_any_text
 
-app = typer.Typer(
-    name="ragstone",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",  # in that of rich, "[retrieve]" is a style and vanishes
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
-    "the judge be trusted?",
+HELP = (
+    "A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
+    "the judge be trusted?"
 )
-for command in (
-    demo,
-    new,
-    run,
-    ingest,
-    tag,
-    sample,
-    translate,
-    chunk,
-    retrieve,
-    answer,
-    judge,
-    label,
-    agree,
-    compare,
-    attack,
-    blame,
-    report,
-    review,
-    watch,
-    serve,
-    export,
-    models,
-    doctor,
-):
-    app.command()(told_plainly(command))
-app.command("import")(told_plainly(import_))
-app.add_typer(judges)
-app.add_typer(ledger)
-app.add_typer(bench)
-app.add_typer(build)
-app.add_typer(assistant)
-app.add_typer(people)
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+# Name -> where it stands, a function or an app of its own; of a group its help and its commands. In the order
+# of the help.
+COMMANDS: dict[str, str | tuple[str, dict[str, str]]] = {
+    "demo": "flows.run.demo:demo",
+    "new": "flows.new.command:new",
+    "run": "flows.run.command:run",
+    "ingest": "flows.ingest.command:ingest",
+    "tag": "flows.tag.command:tag",
+    "sample": "flows.sample.command:sample",
+    "translate": "flows.translate.command:translate",
+    "chunk": "flows.chunk.command:chunk",
+    "retrieve": "flows.retrieve.command:retrieve",
+    "answer": "flows.answer.command:answer",
+    "judge": "flows.judge.command:judge",
+    "label": "flows.label.command:label",
+    "agree": "flows.agree.command:agree",
+    "compare": "flows.compare.command:compare",
+    "attack": "flows.attack.command:attack",
+    "blame": "flows.blame.command:blame",
+    "report": "flows.report.command:report",
+    "review": "flows.review.command:review",
+    "watch": "flows.watch.command:watch",
+    "serve": "web.serve_command:serve",
+    "export": "flows.export.command:export",
+    "models": "flows.models.command:models",
+    "doctor": "flows.doctor.command:doctor",
+    "import": "flows.import_.command:import_",
+    "judges": (
+        "The judges there are; what one sends to its model; a new one; a first try.",
+        {
+            "list": "flows.judges.command:list_",
+            "show": "flows.judges.command:show_",
+            "new": "flows.judges.command:new",
+            "test": "flows.judges.command:try_out",
+            "develop": "flows.develop.command:develop",
+            "fit": "flows.fit.command:fit",
+        },
+    ),
+    "ledger": "flows.ledger.command:ledger",
+    "bench": (
+        "A grid of ragstone.toml: which is better, and is that more than chance?",
+        {
+            "retrievers": "flows.bench_retrievers.command:retrievers",
+            "languages": "flows.bench_retrievers.command:languages",
+            "judges": "flows.bench_judges.command:judges",
+            "answerers": "flows.bench_answerers.command:answerers",
+        },
+    ),
+    "build": (
+        "Documents to an evaluation set, checked, and with a certificate.",
+        {
+            "questions": "flows.build.questions_command:questions",
+            "facts": "flows.build.facts_command:facts",
+        },
+    ),
+    "assistant": "flows.assistant.command:assistant",
+    "people": "web.people_command:people",
+}
 
 
-@app.callback(invoke_without_command=True)
-def version(
+def app_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """Return the app with these commands and groups; the others are not imported."""
+    app = typer.Typer(
+        name="ragstone",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",  # in that of rich, "[retrieve]" is a style and vanishes
+        context_settings=SETTINGS,
+        help=HELP,
+    )
+    app.callback(invoke_without_command=True)(_version)
+    for name in names:
+        place = COMMANDS[name]
+        if isinstance(place, tuple):
+            about, commands = place
+            group = typer.Typer(name=name, no_args_is_help=True, context_settings=SETTINGS, help=about)
+            for each, inner in commands.items():
+                group.command(each)(told_plainly(_found(inner)))
+            app.add_typer(group)
+            continue
+        command = _found(place)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command)
+        else:
+            app.command(name)(told_plainly(command))
+    return app
+
+
+def _found(place: str) -> Any:  # noqa: ANN401 - a command, or an app of its own
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"ragstone.{module}"), name)
+
+
+def _version(
     show: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
 ) -> None:
     """Print the version if it is asked for."""
@@ -94,5 +123,5 @@ def version(
 def main() -> None:
     """Run the command line."""
     write_any_text()
-    end_on_sigterm()
-    app()
+    called = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
+    app_of([called] if called in COMMANDS else COMMANDS)()

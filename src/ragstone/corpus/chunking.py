@@ -17,7 +17,7 @@ from ragstone.corpus.headings import (
 from ragstone.corpus.semantic import DEFAULT_PERCENTILE, split_by_meaning
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.splitting import Span, pack, split_by_length, split_recursively
-from ragstone.embedding import Embed
+from ragstone.embedding.model import Embed
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.records import Chunk, Document, Metadata
 
@@ -71,7 +71,7 @@ def chunk_documents(
     if method == "semantic" and embed is None:
         raise ConfigError(
             "chunks of method 'semantic' need an embedder: give chunk_documents one as `embed`, e.g. "
-            "ragstone.embedding.open_embedder('packaged'), or choose the method 'sentence'."
+            "ragstone.embedding.opening.open_embedder('packaged'), or choose the method 'sentence'."
         )
     cut = Cut(size=size, overlap=overlap, embed=embed, percentile=percentile)
     return _chunks(CHUNKERS[method](_readable(documents), cut))

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.embedding import Vectors
+from ragstone.embedding.model import Vectors
 
 RESTARTS = 8
 MOST_ROUNDS = 100

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.corpus.tokens import search_terms
-from ragstone.embedding import Vectors
+from ragstone.embedding.model import Vectors
 
 DIMENSIONS = 50
 MOST_SHARED = 0.5  # of the texts: a term in more of them tells nothing apart

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.splitting import Span, pack, split_recursively
-from ragstone.embedding import Embed, NotEmbedded
+from ragstone.embedding.model import Embed, NotEmbedded
 from ragstone.records import Document
 
 DEFAULT_PERCENTILE = 20.0

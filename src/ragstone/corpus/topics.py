@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ragstone.corpus.clustering import Labels, choose_n_groups, group_vectors
 from ragstone.corpus.lexical_vectors import DIMENSIONS, lexical_vectors
 from ragstone.corpus.tokens import tokenize
-from ragstone.embedding import Embed, Vectors
+from ragstone.embedding.model import Embed, Vectors
 from ragstone.errors import ConfigError, DataError
 
 FEWEST_DIMENSIONS = 10

@@ -7,9 +7,9 @@ from functools import cache
 import msgspec
 
 from ragstone.config import read_library
+from ragstone.corpus.tokens import tokenize
 from ragstone.judging.lexical import alternatives, containment, token_f1, words
 from ragstone.records import Question, references
-from ragstone.retrieval import tokenize
 
 # The answer may say a little more than the reference: a sentence and not a paragraph.
 MORE_WORDS = 12

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.config import read_library
-from ragstone.retrieval import tokenize
+from ragstone.corpus.tokens import tokenize
 
 QUESTION_MARKS = re.compile("[?？؟՞፧⁇⁈⁉‽;¿꘏]|(?<=[\u0370-\u03ff\u1f00-\u1fff]);")
 STOPS = frozenset(".。।۔…！!:：,")

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable
 
+from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.answers import compares_two, offers_choice, polarity, says_unknown
 from ragstone.dataset.asking import asks_something
 from ragstone.dataset.candidate import Candidate, lose
 from ragstone.dataset.mentions import mention_of_context
 from ragstone.judging.lexical import context_overlap, words
 from ragstone.records import Question, references
-from ragstone.retrieval import tokenize
 
 # People's questions in six packs have at most 54 words, 99 of 100 of a bank's own answers at most 370.
 LONGEST_QUESTION = 60

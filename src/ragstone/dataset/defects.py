@@ -11,13 +11,13 @@ import msgspec
 import numpy as np
 from numpy.random import Generator
 
+from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.built import CriticMeasured, Defect
 from ragstone.dataset.candidate import Candidate, Passage
 from ragstone.dataset.certifying.critic_verdicts import FILTER, share_of
 from ragstone.dataset.dangling import dangle, words_in
 from ragstone.judging.critic import Critic
 from ragstone.records import references
-from ragstone.retrieval import tokenize
 
 KINDS: tuple[Defect, ...] = get_args(Defect)
 

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from numpy.random import Generator
 
+from ragstone.corpus.tokens import search_terms
 from ragstone.dataset.answering import find_answer
 from ragstone.dataset.candidate import Candidate, Passage, lose, noted
 from ragstone.llm import Ask, CallFailed
-from ragstone.retrieval import search_terms
 
 SearchPassages = Callable[[str], Awaitable[list[Passage]]]
 

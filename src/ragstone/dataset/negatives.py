@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from ragstone.corpus import detect_language
+from ragstone.corpus.language import detect_language
 from ragstone.dataset.answering import find_answer
 from ragstone.dataset.candidate import Candidate, Passage, call_failed, lose, noted
 from ragstone.dataset.evidence import find_evidence

@@ -8,7 +8,8 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from ragstone.corpus import chunk_documents, detect_language
+from ragstone.corpus.chunking import chunk_documents
+from ragstone.corpus.language import detect_language
 from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.candidate import Passage
 from ragstone.records import Chunk, Document

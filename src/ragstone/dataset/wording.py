@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragstone.config import read_library
-from ragstone.retrieval import tokenize
+from ragstone.corpus.tokens import tokenize
 
 # What tokenize leaves out and yet tells questions apart: "C++" and "C#", "|>" and "~H", "€" and "$".
 _SYMBOLS = re.compile(

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.corpus import detect_language
+from ragstone.corpus.language import detect_language
 from ragstone.dataset.candidate import Candidate, Loss, Passage, call_failed, lose
 from ragstone.dataset.evidence import HOWS, Found, find_evidence
 from ragstone.dataset.languages import language_name, speaks

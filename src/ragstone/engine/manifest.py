@@ -8,15 +8,14 @@ from typing import Any
 import msgspec
 
 from ragstone.config import Settings
-from ragstone.engine.systems import asks_built_in
 from ragstone.errors import DataError
 from ragstone.judging import Judge
 from ragstone.judging.fields import JudgeFields
 from ragstone.judging.judge import every_key
 from ragstone.judging.leaves import identities
 from ragstone.llm.keys import without_password
-from ragstone.systems import load_prompt
-from ragstone.systems.prompting import AnsweringPrompt
+from ragstone.systems.chosen import asks_built_in
+from ragstone.systems.prompting import AnsweringPrompt, load_prompt
 from ragstone.tables.storage import Place, fingerprint
 from ragstone.version import __version__
 

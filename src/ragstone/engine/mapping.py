@@ -15,8 +15,9 @@ Out = TypeVar("Out")
 class RowWork(NamedTuple, Generic[In, Out]):
     """Work on a row that any process can take up: all that it needs stands in the row and the arguments.
 
-    name: a key of BUILDERS in cluster/stages.py. row, out: types that msgspec reads and writes as JSON.
-    arguments: their names and types. build: a session and the arguments -> the function, made once.
+    name: where it stands, `module:NAME`, for workers to find it. row, out: types that msgspec reads and
+    writes as JSON. arguments: their names and types. build: a session and the arguments -> the function,
+    made once.
     """
 
     name: str

@@ -8,7 +8,10 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, Asyn
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ragstone.config import ModelSettings, RerankSettings, Settings, choose
-from ragstone.embedding import Embed, Embedder, Gathered, open_embedder
+from ragstone.embedding.embedder import Embedder
+from ragstone.embedding.gathering import Gathered
+from ragstone.embedding.model import Embed
+from ragstone.embedding.opening import open_embedder
 from ragstone.engine.call_log import CallLog
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Advance, Progress, State, silent
@@ -28,8 +31,9 @@ from ragstone.llm.prompt import Completion, Prompt
 from ragstone.llm.rounds import Answered, Process, Rounds
 from ragstone.llm.transport import Endpoint
 from ragstone.records import NO_MODEL, Document
-from ragstone.report import Calls
-from ragstone.retrieval import Filter, SearchMeans
+from ragstone.report.summary import Calls
+from ragstone.retrieval.filters import Filter
+from ragstone.retrieval.means import SearchMeans
 from ragstone.systems.function import Callee
 
 if TYPE_CHECKING:

@@ -6,28 +6,20 @@ Imported only when a notebook shows something (see tables/shown.py). A new summa
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragstone.agreement import CorrectedMean, ReportCard
+from ragstone.agreement.card import ReportCard
+from ragstone.agreement.corrected_mean import CorrectedMean
 from ragstone.dataset.certifying.certificate import Certificate
-from ragstone.engine.evaluation_set import EvaluationSet
 from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary, summarise
 from ragstone.records import Judgement
-from ragstone.report import (
-    AttackSummary,
-    BenchSummary,
-    RunSummary,
-    StudySummary,
-    terminal_certificate,
-    terminal_retrieval,
-    terminal_summary,
-)
-from ragstone.report.attack import attack_document
+from ragstone.report.attack import AttackSummary, attack_document
 from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_document
 from ragstone.report.benches.judges import JudgeBenchSummary, judge_bench_document
-from ragstone.report.benches.languages import study_document
-from ragstone.report.benches.retrievers import bench_document
+from ragstone.report.benches.languages import StudySummary, study_document
+from ragstone.report.benches.retrievers import BenchSummary, bench_document
 from ragstone.report.blame import BlameSummary, blame_document
 from ragstone.report.card import card_document, card_dots
+from ragstone.report.certificate_terminal import terminal_certificate
 from ragstone.report.compare import comparison_document
 from ragstone.report.corrected import corrected_document
 from ragstone.report.document import Document
@@ -38,11 +30,14 @@ from ragstone.report.dotted import (
     retrieval_dots,
     run_dots,
 )
+from ragstone.report.evaluation_set import EvaluationSet
 from ragstone.report.finished import FinishedRun
 from ragstone.report.fragment import fragment, plain
 from ragstone.report.render.terminal import render_terminal
 from ragstone.report.row_table import judgement_columns, table_of_means, table_of_rows
-from ragstone.retrieval import RetrievalSummary
+from ragstone.report.summary import RunSummary
+from ragstone.report.terminal import terminal_retrieval, terminal_summary
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.tables import Rows
 from ragstone.tables.shown import Bundle
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ragstone.engine.progress import State
 from ragstone.llm import Budget
-from ragstone.report import Calls
+from ragstone.report.summary import Calls
 
 
 def state_of(budget: Budget) -> State:

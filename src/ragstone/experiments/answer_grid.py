@@ -8,7 +8,7 @@ import msgspec
 from ragstone.config import Condition, Settings
 from ragstone.errors import ConfigError, nearest
 from ragstone.records import Answer, Judgement, Question
-from ragstone.systems import AnsweringPrompt, load_prompt
+from ragstone.systems.prompting import AnsweringPrompt, load_prompt
 
 CLOSED_BOOK = "closed_book"  # the prompt that ships for the condition `none`
 

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import msgspec
 
-from ragstone.agreement import ReportCard
 from ragstone.agreement.bench.grid import LeftOut
+from ragstone.agreement.card import ReportCard
 from ragstone.config import Condition
 from ragstone.errors import DataError
 from ragstone.experiments.answer_board import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ragstone.agreement import ReportCard
+from ragstone.agreement.card import ReportCard
 from ragstone.config import Condition
 from ragstone.errors import ConfigError
 from ragstone.experiments.answer_grid import AnswerCell, AnswerGrid, AnswerRows, Round

@@ -5,8 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.agreement import ReportCard
-from ragstone.agreement.card import card_of, is_useless
+from ragstone.agreement.card import ReportCard, card_of, is_useless
 from ragstone.records import NO_MODEL, Judgement
 
 RoleName = Literal["correct", "answered", "faithful", "relevant"]

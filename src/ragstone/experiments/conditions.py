@@ -12,7 +12,7 @@ from ragstone.config import Condition
 from ragstone.experiments.languages import relevant_documents
 from ragstone.records import Chunk, Context, Document, Question, Ranking
 from ragstone.retrieval.sameness import Same
-from ragstone.systems import contexts_of
+from ragstone.systems.rag import contexts_of
 
 NO_COPIES: Same = MappingProxyType({})
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ragstone.records import Question, Ranking
-from ragstone.retrieval import QueryMeasures, measure_queries
+from ragstone.retrieval.evaluate import QueryMeasures, measure_queries
 
 
 def measure_cut(

@@ -15,7 +15,8 @@ from ragstone.config import (
     Settings,
 )
 from ragstone.errors import ConfigError, nearest
-from ragstone.retrieval import MEASURES, RETRIEVERS
+from ragstone.retrieval.measures import MEASURES
+from ragstone.retrieval.search import RETRIEVERS
 
 NO_RERANKER = "none"
 SPAN_MEASURES = ("span_recall", "span_precision")

@@ -7,7 +7,7 @@ import msgspec
 from ragstone.experiments.cut import measure_cut
 from ragstone.experiments.paired import ALPHA, PairedComparison, compare_rankings
 from ragstone.records import Question, Ranking
-from ragstone.retrieval import QueryMeasures
+from ragstone.retrieval.evaluate import QueryMeasures
 from ragstone.retrieval.grouping import mean_measures
 from ragstone.statistics import Estimate, holm
 

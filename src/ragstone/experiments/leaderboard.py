@@ -10,7 +10,7 @@ from ragstone.errors import DataError
 from ragstone.experiments.grid import Configuration
 from ragstone.experiments.paired import PairedComparison, best_and_indistinguishable
 from ragstone.records import Question, Ranking
-from ragstone.retrieval import QueryMeasures
+from ragstone.retrieval.evaluate import QueryMeasures
 from ragstone.retrieval.grouping import groups_by_lang, groups_by_tag, mean_measures
 from ragstone.statistics import Estimate
 

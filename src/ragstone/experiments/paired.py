@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from ragstone.errors import DataError, nearest
-from ragstone.retrieval import QueryMeasures
+from ragstone.retrieval.evaluate import QueryMeasures
 from ragstone.statistics import Estimate, Floats
 from ragstone.statistics.paired import Test, Verdict, paired_tests
 

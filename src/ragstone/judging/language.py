@@ -1,8 +1,8 @@
 """Whether an answer is in the language of its question, by a detector of languages; no model is asked."""
 
 from ragstone.corpus.language import language_odds
+from ragstone.corpus.tokens import tokenize
 from ragstone.judging.refusal import WITHOUT_SPACES
-from ragstone.retrieval import tokenize
 
 # Fewer words (letters of a script without spaces) are a name, a number or a term, the same in many languages.
 FEWEST_WORDS = 4

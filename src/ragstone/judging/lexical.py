@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
+from ragstone.corpus.tokens import tokenize
 from ragstone.errors import nearest
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.judging.language import language_match
 from ragstone.judging.refusal import no_refusal
 from ragstone.records import Answer, references
-from ragstone.retrieval import tokenize
 
 ARTICLES = frozenset({"a", "an", "the"})
 

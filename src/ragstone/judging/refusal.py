@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ragstone.config import read_library
-from ragstone.retrieval import tokenize
+from ragstone.corpus.tokens import tokenize
 
 # An answer may say further down what it does not know; a refusal begins with it. In words, or letters of a
 # script without spaces.

@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.corpus.tokens import tokenize
 from ragstone.corpus.topics import group_texts, topic_names, topic_terms
-from ragstone.embedding import Embed
+from ragstone.embedding.model import Embed
 
 Why = Literal["unanswered", "unfaithful"]
 

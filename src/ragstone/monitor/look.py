@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import msgspec
 
-from ragstone.agreement import ReportCard
+from ragstone.agreement.card import ReportCard
 from ragstone.config import MonitorSection
 from ragstone.monitor.alarm import Alarm
 from ragstone.monitor.alarms import alarms

@@ -6,7 +6,7 @@ from ragstone.monitor.alarm import Alarm
 from ragstone.monitor.kept_gaps import KeptGaps
 from ragstone.monitor.overview import Overview
 from ragstone.monitor.reading import ReadCounts
-from ragstone.report import Calls
+from ragstone.report.summary import Calls
 
 
 class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):

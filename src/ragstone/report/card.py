@@ -2,8 +2,16 @@
 
 from collections.abc import Sequence
 
-from ragstone.agreement import Calibration, Disagreement, Group, ReportCard
-from ragstone.agreement.card import Baseline, Reversal, SystemRanking, grade_name
+from ragstone.agreement.card import (
+    Baseline,
+    Calibration,
+    Disagreement,
+    Group,
+    ReportCard,
+    Reversal,
+    SystemRanking,
+    grade_name,
+)
 from ragstone.records import NO_MODEL
 from ragstone.report.card_bidi import contained
 from ragstone.report.document import (

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ragstone.agreement import ReportCard
+from ragstone.agreement.card import ReportCard
 
 EMBEDDINGS, END_EMBEDDING = "\u202a\u202b\u202d\u202e", "\u202c"
 ISOLATES, END_ISOLATE = "\u2066\u2067\u2068", "\u2069"

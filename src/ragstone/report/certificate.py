@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.dataset import Candidate
+from ragstone.dataset.candidate import Candidate
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.report.certificate_page import render_certificate
 from ragstone.report.certified import CERTIFICATE

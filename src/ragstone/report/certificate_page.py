@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.dataset import Candidate
+from ragstone.dataset.candidate import Candidate
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.dataset.certifying.funnel import n_lost
 from ragstone.report import certificate_words

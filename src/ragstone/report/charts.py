@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.agreement import ReportCard
+from ragstone.agreement.card import ReportCard
 from ragstone.experiments.distribution import Distribution
 from ragstone.experiments.groups import GroupedMeans
 from ragstone.judging.summary import MetricSummary

@@ -8,7 +8,7 @@ from ragstone.report.certificate_words import bars
 from ragstone.report.dots import Dot, Dots, dot
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import judge_name
-from ragstone.retrieval import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 
 UNIT = (0.0, 1.0)
 RANKS = ("hit@1", "hit@5", "mrr", "ndcg@10")  # of a retriever, those that say most

@@ -2,10 +2,9 @@
 
 import msgspec
 
-from ragstone.agreement import ReportCard
-from ragstone.agreement.card import is_useless
+from ragstone.agreement.card import ReportCard, is_useless
 from ragstone.agreement.corrected_mean import people_would_give
-from ragstone.experiments import FoundAndRight
+from ragstone.experiments.blame import FoundAndRight
 from ragstone.experiments.shares import SystemBlame
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL
@@ -28,7 +27,7 @@ from ragstone.report.wording import (
     statuses,
     with_level,
 )
-from ragstone.retrieval import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 
 HEADLINE_METRICS = ("correctness", "claims", "faithfulness")  # the first that was judged leads
 HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")

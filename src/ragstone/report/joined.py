@@ -5,7 +5,7 @@ from typing import Any
 
 from ragstone.records import Answer, Context, Judgement, Question
 from ragstone.report.run import Run
-from ragstone.retrieval import ranked_documents
+from ragstone.retrieval.evaluate import ranked_documents
 from ragstone.tables import Rows
 
 JudgeKey = tuple[str, str, str]  # judge, metric, model

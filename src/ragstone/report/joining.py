@@ -31,7 +31,7 @@ from ragstone.report.prompts import NOTHING, Prompts, embed_prompts, question_id
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import caution
-from ragstone.retrieval import ranked_documents
+from ragstone.retrieval.evaluate import ranked_documents
 
 PREVIEW = 160  # characters of an answer that a line of the list shows
 PASSAGES_A_BLOCK = 400

@@ -3,7 +3,8 @@
 import msgspec
 
 from ragstone.report.wording import count, number, plural
-from ragstone.retrieval import GroupMeasures, RetrievalSummary
+from ragstone.retrieval.grouping import GroupMeasures
+from ragstone.retrieval.summary import RetrievalSummary
 
 HEADLINES = ("hit@1", "recall@5", "mrr")  # shown of groups and batches
 SHOWN_VALUES = 20

@@ -2,15 +2,16 @@
 
 import msgspec
 
-from ragstone.agreement import CorrectedMean, ReportCard
-from ragstone.experiments import FoundAndRight
+from ragstone.agreement.card import ReportCard
+from ragstone.agreement.corrected_mean import CorrectedMean
+from ragstone.experiments.blame import FoundAndRight
 from ragstone.experiments.distribution import Distribution
 from ragstone.experiments.groups import GroupedMeans
 from ragstone.experiments.systems_board import SystemsBoard
 from ragstone.judging.combined.savings import CascadeSavings
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status, Usage
-from ragstone.retrieval import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.tables.shown import Displayed
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from ragstone.agreement import ReportCard
+from ragstone.agreement.card import ReportCard
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL
 from ragstone.report import wording
@@ -13,7 +13,7 @@ from ragstone.report.retrieval import Grouping, groupings, headline_measures, re
 from ragstone.report.summary import RunSummary
 from ragstone.report.unsupported import unsupported_lines
 from ragstone.report.wording import count, interval, judge_name, n_scored, number, plural, statuses
-from ragstone.retrieval import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType

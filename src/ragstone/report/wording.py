@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
-from ragstone.agreement import CorrectedMean, ReportCard
+from ragstone.agreement.card import ReportCard
 from ragstone.agreement.card import card_of as card_among
+from ragstone.agreement.corrected_mean import CorrectedMean
 from ragstone.experiments.distribution import Distribution
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.retrieval import RetrievalSummary
+from ragstone.retrieval.summary import RetrievalSummary
 from ragstone.statistics import Estimate
 
 STATUS_WORDS: dict[Status, str] = {

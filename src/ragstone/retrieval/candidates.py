@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.embedding import Vectors
+from ragstone.embedding.model import Vectors
 from ragstone.retrieval.ranks import DECIMALS, Hit
 
 MORE = 16  # places beyond k that are looked at first: equal scores must not be cut apart

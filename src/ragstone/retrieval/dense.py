@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from ragstone.config import DenseSettings
-from ragstone.embedding import Embed, NotEmbedded, TextRefused, Vectors
+from ragstone.embedding.model import Embed, NotEmbedded, TextRefused, Vectors
 from ragstone.errors import ConfigError, ModelError
 from ragstone.records import Chunk
 from ragstone.retrieval.bm25 import rank_by_bm25

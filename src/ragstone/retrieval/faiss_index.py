@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.embedding import Vectors
+from ragstone.embedding.model import Vectors
 from ragstone.errors import MissingExtra
 from ragstone.retrieval.candidates import hits_among
 from ragstone.retrieval.ranks import Hit, Subset

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from ragstone.config import RetrieverSettings
-from ragstone.embedding import Embed
+from ragstone.embedding.model import Embed
 from ragstone.errors import ConfigError
 from ragstone.llm import Ask
 from ragstone.records import Document, Metadata, Question, Ranking

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.embedding import Vectors
+from ragstone.embedding.model import Vectors
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk
 from ragstone.retrieval.candidates import hits_among

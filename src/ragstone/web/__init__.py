@@ -1,1 +1,1 @@
-"""What is served: the assistant and the pages of the workbench."""
+"""The workbench in a browser, and what serves it and the assistant."""

@@ -12,10 +12,9 @@ from litestar.params import FromQuery, QueryParameter
 from ragstone.assistant.api.desk import AnyRequest, AtDesk
 from ragstone.assistant.api.problems import Refused
 from ragstone.config import Settings
-from ragstone.engine.stages import load_judges
-from ragstone.engine.watch_canaries import load_canaries
-from ragstone.engine.watch_looking import read_cards
-from ragstone.engine.watching import utc_today
+from ragstone.flows.watch.canaries import load_canaries
+from ragstone.flows.watch.looking import read_cards
+from ragstone.flows.watch.watching import utc_today
 from ragstone.monitor.kept_gaps import load_gaps
 from ragstone.monitor.look import look_at
 from ragstone.monitor.page import render_monitor, render_questions
@@ -24,6 +23,7 @@ from ragstone.monitor.store import MonitorStore, has_store
 from ragstone.monitor.trend_charts import drawn_metrics
 from ragstone.monitor.worst import Open, low_in
 from ragstone.report.render.html import policy_in
+from ragstone.stages.judge import load_judges
 
 FRESH_S = 10.0
 """Seconds for which a page is shown again without a look at the store."""

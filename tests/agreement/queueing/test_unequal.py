@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from tests.agreement.rows import judgement, label, sheets
 
-from ragstone.agreement import corrected_means, report_cards
-from ragstone.agreement.corrected import shares_of
+from ragstone.agreement.corrected import corrected_means, shares_of
+from ragstone.agreement.grading import report_cards
 from ragstone.agreement.pairing import human_scores
 from ragstone.agreement.queueing import Choice, choose
 from ragstone.errors import DataError

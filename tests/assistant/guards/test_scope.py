@@ -7,7 +7,7 @@ import pytest
 
 from ragstone.assistant.guards.scope import scope_guard
 from ragstone.config.assistant import DEFAULT_SCOPE
-from ragstone.embedding import open_embedder
+from ragstone.embedding.opening import open_embedder
 
 LABELLED = tomllib.loads((Path(__file__).parent / "scope.toml").read_text())
 HELD_OUT = tomllib.loads((Path(__file__).parent / "scope_held_out.toml").read_text())

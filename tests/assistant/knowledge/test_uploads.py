@@ -14,8 +14,8 @@ from tests.support.reading_here import ReadHere
 
 from ragstone.assistant.knowledge import BadUpload, uploads
 from ragstone.assistant.knowledge.uploads import safe_name
-from ragstone.corpus import IngestOptions, parallel
-from ragstone.corpus.options import Limits
+from ragstone.corpus import parallel
+from ragstone.corpus.options import IngestOptions, Limits
 from ragstone.records import Document
 
 DOCUMENT = Document(id="one", text="Maize is sown in May.")

@@ -18,7 +18,7 @@ from ragstone.assistant.planning.state import Chosen, State
 from ragstone.assistant.planning.words import _filled, words_chooser, write_by_words
 from ragstone.assistant.tool import Observation, Situation, Tool
 from ragstone.corpus.tags import Tag
-from ragstone.embedding import Role, Vectors
+from ragstone.embedding.model import Role, Vectors
 
 TAGS = [
     Tag(

@@ -9,7 +9,8 @@ import pytest
 from tests.assistant.tools.situations import observe
 
 from ragstone.assistant.tools.videos import videos_tool
-from ragstone.embedding import Role, Vectors, open_embedder
+from ragstone.embedding.model import Role, Vectors
+from ragstone.embedding.opening import open_embedder
 from ragstone.errors import ConfigError, ModelError
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant" / "videos.csv"

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis.strategies import lists, none, one_of, sampled_from
 from tests.support.builds import build_of, candidate, ten
 
-from ragstone.dataset import REASONS, Loss
+from ragstone.dataset.candidate import REASONS, Loss
 from ragstone.dataset.certifying.certificate import certify
 from ragstone.dataset.certifying.funnel import funnel_of, n_lost, n_of, spread
 

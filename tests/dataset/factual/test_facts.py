@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ragstone.dataset import Passage
+from ragstone.dataset.candidate import Passage
 from ragstone.dataset.factual.facts import FactReply, check_fact, facts_prompt, facts_wanted, write_facts
 from ragstone.llm import CallFailed, Reply
 from ragstone.records import Evidence, Usage

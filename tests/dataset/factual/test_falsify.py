@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.dataset import Candidate, Passage
+from ragstone.dataset.candidate import Candidate, Passage
 from ragstone.dataset.factual.changes import same_words
 from ragstone.dataset.factual.falsify import (
     ChangeReply,

@@ -9,15 +9,18 @@ from tests.support.command import ragstone
 from tests.support.fake_openai import FakeOpenAI
 
 from ragstone.config import Settings, choose, load_settings
-from ragstone.engine import answer_to_file, judge_sheet, load_judges, run
-from ragstone.engine.answering import check_importable
-from ragstone.engine.api import answer
-from ragstone.engine.ranking import rank_to_file
-from ragstone.engine.searching import embedders_of
 from ragstone.engine.session import open_session
 from ragstone.errors import ConfigError
+from ragstone.flows.answer.answering import answer_to_file
+from ragstone.flows.judge.judging import judge_sheet
+from ragstone.flows.retrieve.ranking import rank_to_file
+from ragstone.flows.run.pipeline import run
 from ragstone.llm.untrusted import SECRET_BYTES
 from ragstone.records import Answer, Judgement, Question
+from ragstone.stages.answer_work import check_importable
+from ragstone.stages.api import answer
+from ragstone.stages.judge import load_judges
+from ragstone.stages.search_work import embedders_of
 from ragstone.tables import read_rows, write_rows
 
 MANUALS = {

@@ -10,11 +10,12 @@ from tests.support.ray import kill_a_worker
 from tests.support.scripts import fail, in_turn
 
 from ragstone.config import Settings, choose
-from ragstone.engine import judge_sheet, load_judges
 from ragstone.errors import ConfigError, ModelError
+from ragstone.flows.judge.judging import judge_sheet
 from ragstone.llm import Caps
 from ragstone.records import Answer, Judgement
-from ragstone.report import RunSummary
+from ragstone.report.summary import RunSummary
+from ragstone.stages.judge import load_judges
 from ragstone.tables import read_rows, write_rows
 
 pytestmark = pytest.mark.real

@@ -8,14 +8,13 @@ import msgspec
 import pytest
 
 from ragstone.config import Settings, choose
-from ragstone.engine import load_judges
 from ragstone.engine.cluster.vllm import processed, read_rows_of, row_of
 from ragstone.engine.session import open_session
-from ragstone.engine.stages import judge_rows
 from ragstone.errors import ModelError
 from ragstone.llm.prompt import Completion, Message, Prompt
 from ragstone.llm.rounds import Answered
 from ragstone.records import Answer, Judgement, Usage
+from ragstone.stages.judge import judge_rows, load_judges
 
 MODEL = "vllm/me/mine"
 

@@ -36,7 +36,7 @@ async def block_of(monkeypatch, folder: Path, work, *rows: bytes, halted: bool =
     async def build(_spec, _session):
         return work
 
-    monkeypatch.setitem(workers.BUILDERS, "echo", build)
+    monkeypatch.setattr(workers, "builder_named", {"echo": build}.__getitem__)
     begin = begin_of(folder)
     async with AsyncExitStack() as stack:
         worker = Worker(begin, Silent(), SharedBudget(Silent(), begin.caps), stack)

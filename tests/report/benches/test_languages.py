@@ -6,8 +6,8 @@ from tests.report.surfaces import page_text, shown
 from ragstone.experiments.answers import Answered, accuracy_verdicts, answering_cost, wrong_answers
 from ragstone.experiments.languages import ALL, OWN, language_cells, language_verdicts
 from ragstone.records import Answer, Context
-from ragstone.report import Calls, StudySummary
-from ragstone.report.benches.languages import FailedRetriever, study_document
+from ragstone.report.benches.languages import FailedRetriever, StudySummary, study_document
+from ragstone.report.summary import Calls
 
 SAME = {f"{lang}{n}": f"en{n}" for lang in ("en", "es") for n in range(30)}
 LANG_OF = {f"{lang}{n}": lang for lang in ("en", "es") for n in range(30)}

@@ -10,8 +10,8 @@ from ragstone.experiments.cut import measure_cut
 from ragstone.experiments.grid import Configuration
 from ragstone.experiments.leaderboard import Failed, Measured, Timing, make_leaderboard
 from ragstone.records import Question, Ranking, RankingItem
-from ragstone.report import BenchSummary, Calls, read_leaderboard
-from ragstone.report.benches.retrievers import bench_document, draw
+from ragstone.report.benches.retrievers import BenchSummary, bench_document, draw, read_leaderboard
+from ragstone.report.summary import Calls
 
 
 def questions(words="What is it?"):

@@ -11,8 +11,8 @@ from tests.support.judged_runs import answers, judged, questions, write_run
 from tests.support.run_progress import told_of_a_run
 from tests.web.workbench.conftest import Client
 
-from ragstone.engine.comparing import compare
 from ragstone.engine.progress_file import FILE, read_progress
+from ragstone.flows.compare.comparing import compare
 from ragstone.records import Question
 from ragstone.report.compare import metric_told, outcome
 from ragstone.tables import write_rows

@@ -25,8 +25,8 @@ from tests.web.workbench.conftest import Client
 from ragstone.config import load_settings
 from ragstone.llm.prompt import Message
 from ragstone.records import Answer, Context, Document, Judgement, Question, Ranking
-from ragstone.report import write_report
 from ragstone.report.asked import Asked
+from ragstone.report.page import write_report
 from ragstone.report.summary import RunSummary
 from ragstone.tables import write_rows
 from ragstone.web.workbench.app import create_workbench

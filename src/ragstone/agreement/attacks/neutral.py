@@ -5,7 +5,7 @@ import tomllib
 from importlib import resources
 from itertools import accumulate, cycle
 
-from ragstone.corpus import detect_language
+from ragstone.corpus.language import detect_language
 from ragstone.records import Answer
 
 DEFAULT = "en"

@@ -14,7 +14,7 @@ from ragstone.assistant.answering.support import Support
 from ragstone.assistant.conversation import Emit, Passage, Said, Text, silent
 from ragstone.assistant.guards.instructions import without_instructions
 from ragstone.assistant.languages import phrase
-from ragstone.embedding import Embed
+from ragstone.embedding.model import Embed
 from ragstone.errors import RagstoneError
 from ragstone.llm import CallFailed, Prompt, Reply, Stream
 from ragstone.records import Usage

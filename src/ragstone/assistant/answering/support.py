@@ -15,7 +15,7 @@ from ragstone.assistant.languages import LANGUAGES, language, language_of
 from ragstone.config import read_library
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.tokens import search_terms, tokenize, word_terms
-from ragstone.embedding import Embed, Vectors
+from ragstone.embedding.model import Embed, Vectors
 
 # Share of a sentence's content words that its passage holds: where the model named the passage, and where we
 # look for it ourselves. docs/assistant-answers.md has what they keep and let through on RAGTruth.

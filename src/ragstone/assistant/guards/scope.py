@@ -12,7 +12,7 @@ from ragstone.assistant.guards.words import any_of, said
 from ragstone.config import read_library
 from ragstone.config.assistant import DEFAULT_SCOPE
 from ragstone.corpus.tokens import tokenize
-from ragstone.embedding import Embed, Vectors
+from ragstone.embedding.model import Embed, Vectors
 
 MARGIN = 0.02  # of cosine similarity, by which a question must be nearer to another subject
 FEWEST = 3  # words: fewer may answer a question of ours, or go on with one

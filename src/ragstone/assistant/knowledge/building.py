@@ -16,12 +16,12 @@ from ragstone.assistant.knowledge.finding import Sighted, found_under, sight
 from ragstone.assistant.knowledge.grouping import Namer, group
 from ragstone.assistant.knowledge.points import Points
 from ragstone.assistant.knowledge.uploads import NICE
-from ragstone.corpus import IngestOptions, Skipped
-from ragstone.corpus.file import Unreadable
+from ragstone.corpus.file import Skipped, Unreadable
+from ragstone.corpus.options import IngestOptions
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.sources import Found
 from ragstone.corpus.tags import Tag
-from ragstone.embedding import Embed
+from ragstone.embedding.model import Embed
 from ragstone.errors import DataError
 from ragstone.records import Document
 from ragstone.retrieval.passages import indexed_text

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ragstone.embedding import Vectors
+from ragstone.embedding.model import Vectors
 from ragstone.errors import DataError
 from ragstone.records import Chunk, Document
 from ragstone.tables.private import make_file

@@ -12,11 +12,12 @@ import numpy as np
 from ragstone.assistant.knowledge.catalogue import Stored
 from ragstone.assistant.knowledge.entry import Advance
 from ragstone.assistant.knowledge.finding import Sighted
-from ragstone.corpus import IngestOptions, chunk_documents
+from ragstone.corpus.chunking import chunk_documents
 from ragstone.corpus.file import Unreadable
-from ragstone.corpus.options import PASSAGE, too_many
+from ragstone.corpus.options import PASSAGE, IngestOptions, too_many
 from ragstone.corpus.tags import Tag, match_tags, with_tags
-from ragstone.embedding import Embed, Embedder, Role, Vectors
+from ragstone.embedding.embedder import Embedder
+from ragstone.embedding.model import Embed, Role, Vectors
 from ragstone.records import Chunk, Document
 from ragstone.retrieval.filters import OWN_KEYS
 from ragstone.retrieval.passages import indexed_text

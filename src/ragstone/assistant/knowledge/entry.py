@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.assistant.conversation import Passage
-from ragstone.corpus import Skipped
+from ragstone.corpus.file import Skipped
 from ragstone.errors import DataError, RagstoneError
 
 Stage = Literal["files", "passages"]

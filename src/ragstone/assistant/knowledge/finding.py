@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.corpus import IngestOptions, Skipped
-from ragstone.corpus.file import File
+from ragstone.corpus.file import File, Skipped
+from ragstone.corpus.options import IngestOptions
 from ragstone.corpus.sources import Found, files_of, loaded
 from ragstone.errors import DataError
 

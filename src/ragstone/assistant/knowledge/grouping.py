@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.assistant.knowledge.catalogue import Grouped, Stored
 from ragstone.corpus.topics import group_texts, topic_names, topic_terms, unique_names, without_language
-from ragstone.embedding import Role, Vectors
+from ragstone.embedding.model import Role, Vectors
 
 FEWEST = 10  # documents: of fewer a list says more than topics
 MOST = 1000  # documents that are grouped: 20 s for 1,500

@@ -20,11 +20,13 @@ from ragstone.assistant.knowledge.points import ASKER, Points
 from ragstone.assistant.knowledge.snapshot import Snapshot, among, passage_of, place_of, take_snapshot
 from ragstone.assistant.knowledge.uploads import FOLDER, Upload, UploadReader, keeping
 from ragstone.config import AssistantSection
-from ragstone.corpus import IngestOptions
+from ragstone.corpus.options import IngestOptions
 from ragstone.corpus.parallel import Given
 from ragstone.corpus.tags import Tag
 from ragstone.corpus.tokens import tokenize
-from ragstone.embedding import Embed, Embedder, Gathered, Vectors
+from ragstone.embedding.embedder import Embedder
+from ragstone.embedding.gathering import Gathered
+from ragstone.embedding.model import Embed, Vectors
 from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
 from ragstone.retrieval.fusion import FUSED_DEPTH, score_fusion
 from ragstone.tables.holding import held

@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.assistant.knowledge.points import Points
 from ragstone.assistant.knowledge.snapshot import Positions, Snapshot
-from ragstone.embedding import Vectors
+from ragstone.embedding.model import Vectors
 from ragstone.retrieval.exact import search_exactly
 from ragstone.retrieval.ranks import Hit, Subset
 

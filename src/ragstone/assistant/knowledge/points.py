@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.config import AssistantSection
-from ragstone.embedding import Vectors
+from ragstone.embedding.model import Vectors
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk
 from ragstone.retrieval.filters import OWN_KEYS

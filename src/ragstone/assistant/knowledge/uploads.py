@@ -13,11 +13,10 @@ import msgspec
 
 from ragstone.assistant.knowledge.cutting import Halted
 from ragstone.assistant.knowledge.entry import BadUpload
-from ragstone.corpus import READERS, IngestOptions, Skipped
-from ragstone.corpus.file import File
-from ragstone.corpus.options import Limits
+from ragstone.corpus.file import File, Skipped
+from ragstone.corpus.options import IngestOptions, Limits
 from ragstone.corpus.parallel import Given, ReadingProcess
-from ragstone.corpus.reading import CONVERTED, PACKED
+from ragstone.corpus.reading import CONVERTED, PACKED, READERS
 from ragstone.corpus.sources import ARCHIVE
 from ragstone.errors import DataError
 from ragstone.records import Document

@@ -22,7 +22,8 @@ from ragstone.assistant.planning.state import Choose, Chosen, State, Written
 from ragstone.assistant.planning.trust import own_text
 from ragstone.assistant.tool import Tool
 from ragstone.assistant.tools.wording import figures_asked
-from ragstone.embedding import EmbedSoon, Vectors
+from ragstone.embedding.gathering import EmbedSoon
+from ragstone.embedding.model import Vectors
 
 WEATHER, VIDEOS, CROPS = "weather", "find_videos", "crop_table"
 FARMING: tuple[Topic, ...] = ("plants", "pointing", "symptoms", "sick", "weather")

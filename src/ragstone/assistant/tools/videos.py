@@ -15,10 +15,11 @@ from ragstone.assistant.tools.telling import bounded, failed, line
 from ragstone.assistant.tools.video_file import Video, document_of, read_videos
 from ragstone.assistant.tools.wording import say
 from ragstone.corpus.chunking import chunk_documents
-from ragstone.embedding import Embed
+from ragstone.embedding.model import Embed
 from ragstone.errors import ModelError, RagstoneError
 from ragstone.records import Chunk, Question, RankingItem
-from ragstone.retrieval import Search, SearchMeans, build_search
+from ragstone.retrieval.means import Search, SearchMeans
+from ragstone.retrieval.search import build_search
 
 FOUND = 3
 LOOKED_AT = 20  # pieces of transcripts, of which several may be of one video

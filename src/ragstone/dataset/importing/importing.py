@@ -11,7 +11,7 @@ from ragstone.dataset.importing.reading import read_set, recognised
 from ragstone.dataset.importing.tally import ImportSummary, Remarked, Tally
 from ragstone.errors import DataError
 from ragstone.records import Document, Question
-from ragstone.retrieval import write_grades
+from ragstone.retrieval.trec import write_grades
 from ragstone.tables import (
     check_output,
     check_place,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.corpus.tokens import search_terms
-from ragstone.embedding import Embed
+from ragstone.embedding.model import Embed
 
 NEIGHBOURS = 5
 MOST_COMPARED = 10_000  # texts that neighbours are looked for among; of more, as many at random

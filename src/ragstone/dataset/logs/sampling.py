@@ -10,7 +10,7 @@ from ragstone.corpus.clustering import Labels
 from ragstone.corpus.topics import group_texts, topic_names, topic_terms
 from ragstone.dataset.logs import Asked
 from ragstone.dataset.logs.rarity import rarities
-from ragstone.embedding import Embed
+from ragstone.embedding.model import Embed
 from ragstone.errors import ConfigError, DataError
 
 By = Literal["random", "topic", "rarity", "frequency", "quality"]

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.candidate import REASONS, Candidate, Passage
 from ragstone.dataset.checks import CHECKS
 from ragstone.dataset.languages import language_name, speaks
@@ -11,7 +12,6 @@ from ragstone.dataset.masking import mask_texts
 from ragstone.dataset.repeats import LONGEST, find_repeats
 from ragstone.dataset.reviewing.anchoring import TextOf
 from ragstone.records import Question, references
-from ragstone.retrieval import tokenize
 
 COMPARED = 50  # of the questions that share most words, those that are compared in full
 STEM = 4  # characters by which words are taken for forms of one: plurals differ at the end

@@ -5,7 +5,7 @@ from typing import Generic
 
 import msgspec
 
-from ragstone.corpus import detect_language
+from ragstone.corpus.language import detect_language
 from ragstone.dataset.languages import NAMES
 from ragstone.dataset.translation.made import RowT
 from ragstone.errors import ConfigError, DataError, nearest

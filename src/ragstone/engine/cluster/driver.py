@@ -309,7 +309,8 @@ class _Mapping:
             caps=msgspec.structs.replace(caps, seconds=left),
             offline=self._session.offline,
             secret=self._session.secret(),
-            environment=_keys(self._session) | (credentials() if self._spec.name == "ingest" else {}),
+            environment=_keys(self._session)
+            | (credentials() if self._spec.name == "ragstone.stages.ingest:READING" else {}),
         )
 
 

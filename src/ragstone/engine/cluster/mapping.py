@@ -1,7 +1,8 @@
 """Work on rows, as any stage names it (engine/mapping.py), on the workers."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from typing import TypeVar
+from importlib import import_module
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -14,6 +15,13 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 _encode = msgspec.json.Encoder().encode
+
+
+def builder_named(name: str) -> Builder:
+    """Return what builds the work that stands at `module:NAME`, a RowWork or a builder itself."""
+    module, _, attribute = name.partition(":")
+    found = getattr(import_module(module), attribute)
+    return builder_of(found) if isinstance(found, RowWork) else cast(Builder, found)
 
 
 def builder_of(work: RowWork[In, Out]) -> Builder:

@@ -16,9 +16,9 @@ T = TypeVar("T")
 class StageSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A stage by name, with the settings and the arguments that its builder takes.
 
-    name: a key of BUILDERS in cluster/stages.py. arguments: values that msgspec can encode; the builder
-    reads one with `argument`, as the type that it has. listening: whether conversations with models are
-    brought back, for calls.jsonl.gz of a run. Paths in it must mean the same on every worker.
+    name: where its RowWork or its builder stands, `module:NAME`. arguments: values that msgspec can
+    encode; the builder reads one with `argument`, as the type that it has. listening: whether conversations
+    with models are brought back, for calls.jsonl.gz of a run. Paths in it must mean the same on every worker.
     """
 
     name: str

@@ -12,6 +12,7 @@ from ragstone.config import ModelSettings
 from ragstone.engine.cluster.blocks import BlockMade
 from ragstone.engine.cluster.desk_ledger import DeskLedger
 from ragstone.engine.cluster.line import Line
+from ragstone.engine.cluster.mapping import builder_named
 from ragstone.engine.cluster.messages import (
     Counted,
     Met,
@@ -24,7 +25,6 @@ from ragstone.engine.cluster.messages import (
 )
 from ragstone.engine.cluster.shared_limits import SharedEndpoint
 from ragstone.engine.cluster.spec import Made, StageSpec, Work
-from ragstone.engine.cluster.stages import BUILDERS
 from ragstone.engine.local import STOP_S
 from ragstone.engine.progress import silent
 from ragstone.engine.session import Session
@@ -127,7 +127,7 @@ class Worker:
     async def _built(self) -> Work:
         """Return the stage, built when it is first needed; a mistake in it is found by every block."""
         if self._work is None:
-            build = BUILDERS[self._begin.spec.name]
+            build = builder_named(self._begin.spec.name)
             self._work = asyncio.ensure_future(build(self._begin.spec, self.session))
         return await asyncio.shield(self._work)
 

@@ -9,7 +9,7 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from ragstone.agreement import ReportCard
+from ragstone.agreement.card import ReportCard
 from ragstone.report.card import words_of_cards
 from ragstone.report.card_bidi import contained
 from ragstone.web.workbench.desk import AtWorkbench, Workbench

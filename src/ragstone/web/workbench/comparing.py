@@ -7,9 +7,9 @@ from litestar import Response, get
 from litestar.exceptions import HTTPException
 from litestar.params import FromQuery, QueryParameter
 
-from ragstone.engine.comparing import compare
 from ragstone.errors import RagstoneError
 from ragstone.experiments.compared import Comparison
+from ragstone.flows.compare.comparing import compare
 from ragstone.report import compare as compare_words
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import page

@@ -10,7 +10,7 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromQuery
 
-from ragstone.agreement import ReportCard
+from ragstone.agreement.card import ReportCard
 from ragstone.engine.progress_file import FILE as PROGRESS
 from ragstone.engine.progress_file import Life, read_progress
 from ragstone.errors import DataError

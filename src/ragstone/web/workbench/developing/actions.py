@@ -5,14 +5,14 @@ from litestar import Response, get, post
 from litestar.params import FromPath, JSONBody
 
 from ragstone.config import Settings
-from ragstone.engine.developing.api import outcome_of
-from ragstone.engine.developing.freezing import freeze
-from ragstone.engine.developing.project import JudgeFile, digest_of, judge_file, parse_draft
-from ragstone.engine.developing.running import develop, forecast_development, look_at_part
-from ragstone.engine.developing.store import DevelopmentStore, Draft, Outcome, now
-from ragstone.engine.judge_testing import prompts_of
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, RagstoneError
+from ragstone.flows.develop.api import outcome_of
+from ragstone.flows.develop.freezing import freeze
+from ragstone.flows.develop.project import JudgeFile, digest_of, judge_file, parse_draft
+from ragstone.flows.develop.running import develop, forecast_development, look_at_part
+from ragstone.flows.develop.store import DevelopmentStore, Draft, Outcome, now
+from ragstone.flows.judges.testing import prompts_of
 from ragstone.judging import Judge
 from ragstone.llm.forecast import Forecast
 from ragstone.report.forecast import forecast_lines

@@ -7,11 +7,11 @@ import msgspec
 
 from ragstone.agreement.developing.changes import Scale
 from ragstone.config import Settings, choose
-from ragstone.engine.developing.project import JudgeFile, before_of, parse_draft, run_version
-from ragstone.engine.developing.running import Task
-from ragstone.engine.developing.sets import open_set
-from ragstone.engine.developing.store import DevelopmentStore
 from ragstone.errors import ConfigError
+from ragstone.flows.develop.project import JudgeFile, before_of, parse_draft, run_version
+from ragstone.flows.develop.running import Task
+from ragstone.flows.develop.sets import open_set
+from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.leaves import asks_default
 from ragstone.llm import Caps, parse_caps

@@ -11,12 +11,12 @@ from litestar.params import FromPath, FromQuery
 from ragstone.agreement.developing.changes import Scale
 from ragstone.agreement.developing.development import Development
 from ragstone.agreement.developing.looks import CAUTION, SEVERAL, Look, looks_at
-from ragstone.engine.developing.labelled import LabelledSet
-from ragstone.engine.developing.project import JudgeFile, judge_file, versions
-from ragstone.engine.developing.running import TestLook, looks_so_far
-from ragstone.engine.developing.sets import open_set, sources_of
-from ragstone.engine.developing.store import DevelopmentStore, Draft
 from ragstone.errors import ConfigError, RagstoneError
+from ragstone.flows.develop.labelled import LabelledSet
+from ragstone.flows.develop.project import JudgeFile, judge_file, versions
+from ragstone.flows.develop.running import TestLook, looks_so_far
+from ragstone.flows.develop.sets import open_set, sources_of
+from ragstone.flows.develop.store import DevelopmentStore, Draft
 from ragstone.report import developing_words
 from ragstone.report.card import words_of_cards
 from ragstone.report.card_bidi import contained

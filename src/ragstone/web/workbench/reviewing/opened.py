@@ -13,8 +13,8 @@ from ragstone.dataset.reviewing.anchoring import TextOf
 from ragstone.dataset.reviewing.standing import OUTCOMES, Stack, put, standing
 from ragstone.dataset.reviewing.warnings import Others
 from ragstone.dataset.reviewing.whole_set import all_path, read_whole
-from ragstone.engine.review_documents import Texts, find_documents
 from ragstone.errors import DataError
+from ragstone.flows.review.documents import Texts, find_documents
 from ragstone.report.certified import CERTIFICATE, read_certificate
 from ragstone.web.workbench.desk import Workbench
 from ragstone.web.workbench.person import Person

@@ -17,7 +17,7 @@ from ragstone.records import STATUSES, Ranking, Status, alternatives
 from ragstone.report.blame import read_blame, read_causes
 from ragstone.report.embedded import Line
 from ragstone.report.joining import first_rank, preview, worst_rank
-from ragstone.retrieval import ranked_documents
+from ragstone.retrieval.evaluate import ranked_documents
 from ragstone.web.workbench.rows.files import KINDS, RunFiles, as_lines, decoded
 
 if TYPE_CHECKING:

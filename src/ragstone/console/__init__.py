@@ -1,0 +1,1 @@
+"""What commands share: options, printing, progress bars, asking before money is spent."""

@@ -1,0 +1,1 @@
+"""The flow `agree`: its command, and what nobody else uses."""

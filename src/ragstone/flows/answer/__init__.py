@@ -1,0 +1,1 @@
+"""The flow `answer`: its command, and what nobody else uses."""

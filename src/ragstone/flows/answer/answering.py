@@ -1,0 +1,86 @@
+"""Questions -> an answer sheet."""
+
+import msgspec
+
+from ragstone.config import Settings
+from ragstone.engine.local import run_sync
+from ragstone.engine.manifest import made_from
+from ragstone.engine.output import write_stream
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import open_session
+from ragstone.llm import Caps
+from ragstone.records import Answer, Status
+from ragstone.report.summary import Calls
+from ragstone.stages.answer import answer_rows
+from ragstone.stages.corpus import corpus_on
+from ragstone.stages.given import asked_questions
+from ragstone.stages.retrieve import rank_questions
+from ragstone.stages.system_notes import system_notes
+from ragstone.systems.chosen import with_system
+from ragstone.tables import check_output
+from ragstone.tables.storage import Place
+
+
+class AnswerSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """How many answers there are, how many of them failed, and what was asked.
+
+    failed: calls by status. notes: what a reader must know of the answers, in plain sentences.
+    """
+
+    n_answers: int
+    n_failed: int
+    notes: list[str]
+    failed: dict[Status, int]
+    calls: Calls
+    output: str
+
+
+def answer_to_file(
+    settings: Settings,
+    output: Place,
+    *,
+    caps: Caps | None = None,
+    offline: bool = False,
+    batch: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> AnswerSummary:
+    """Answer the questions that the settings name, by the application that they declare, into a file.
+
+    batch: by the provider's batch API. Raises ConfigError, DataError, ModelError.
+    """
+    check_output(output, force)
+    settings = with_system(settings)
+    questions = asked_questions(settings)
+    answers: list[Answer] = []
+
+    def look(answer: Answer) -> None:  # the texts stand in the file
+        answers.append(msgspec.structs.replace(answer, answer=answer.answer[:1], contexts=None))
+
+    async def work() -> AnswerSummary:
+        async with open_session(
+            settings, caps=caps, offline=offline, batch=batch, progress=progress
+        ) as session:
+            corpus = await corpus_on(session)
+            rankings = (
+                await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)
+                if corpus.chunks
+                else []
+            )
+            made = answer_rows(questions, rankings, corpus.chunks, session, documents=corpus.documents)
+            named = (settings.questions.path, *settings.documents.paths)
+            digest = made_from(settings, "answer", [settings.path(one) for one in named if one])
+            await write_stream(
+                made, output, Answer, each=look, n_planned=len(questions), force=force, made_from=digest
+            )
+            calls, kept = session.calls(), session.kept
+        return AnswerSummary(
+            n_answers=len(answers),
+            n_failed=sum(answer.error is not None for answer in answers),
+            notes=system_notes(answers, kept, settings),
+            failed=calls.failed,
+            calls=calls,
+            output=str(output),
+        )
+
+    return run_sync(work())

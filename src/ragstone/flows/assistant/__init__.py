@@ -1,0 +1,1 @@
+"""The flow `assistant`: its command, and what nobody else uses."""

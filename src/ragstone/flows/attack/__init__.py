@@ -1,0 +1,1 @@
+"""The flow `attack`: its command, and what nobody else uses."""

@@ -1,0 +1,118 @@
+"""`ragstone attack`: can the text that is judged set its own verdict, and what else moves the judge?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.asking import cut_off, leave, tell_forecast
+from ragstone.console.bars import bars
+from ragstone.console.options import (
+    AsJson,
+    BudgetCap,
+    Config,
+    Deadline,
+    Force,
+    ForecastOnly,
+    Limit,
+    Model,
+    Offline,
+    SeedOfRun,
+    Strict,
+    Yes,
+)
+from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show, show_json
+
+if TYPE_CHECKING:
+    from ragstone.report.attack import AttackSummary
+
+
+Judges = Annotated[list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")]
+Sheet = Annotated[
+    Path | None,
+    typer.Option("--sheet", help="An answer sheet to attack rows of, in place of those that ship."),
+]
+Families = Annotated[
+    list[str] | None, typer.Option("--family", help="Attacks of this family only; may be repeated.")
+]
+Probes = Annotated[
+    list[str] | None, typer.Option("--probe", help="This probe of bias only; may be repeated.")
+]
+Each = Annotated[
+    int | None, typer.Option("--each", min=1, help="So many attacks on a row, in turn; default: all.")
+]
+GATE_HELP = "Gate: exit with 1 if more of the attacks flip, e.g. 0.05."
+MostFlips = Annotated[float | None, typer.Option("--most-flips", min=0, max=1, help=GATE_HELP)]
+Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")]
+
+
+def attack(
+    *,
+    judges: Judges = None,
+    model: Model = None,
+    sheet: Sheet = None,
+    family: Families = None,
+    probe: Probes = None,
+    limit: Limit = None,
+    each: Each = None,
+    most_flips: MostFlips = None,
+    output: Folder = Path("attack"),
+    seed: SeedOfRun = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Attack judges with texts that try to set their own verdict, and probe what else moves them.
+
+    Exit code 3: of a judge nothing could be measured, or the gate cannot tell.
+    """
+    from ragstone.config import choose, load_settings
+    from ragstone.flows.attack.attacking import JUDGED, forecast_attack, plan_attack, run_attack
+    from ragstone.llm import parse_caps
+    from ragstone.stages.judge import load_judges
+    from ragstone.tables import check_output
+
+    caps = parse_caps(budget, deadline)
+    settings = choose(choose(load_settings(config), "judge", model=model), "run", seed=seed)
+    chosen = load_judges(judges or map(settings.named, settings.judge.judges))
+    plan = plan_attack(
+        chosen, sheet=sheet, families=family, probes=probe, limit=limit, each=each, most_flips=most_flips
+    )
+    if forecast or not offline:
+        if not forecast:
+            check_output(output / JUDGED, force)
+        tell_forecast(forecast_attack(chosen, settings, plan), only=forecast, yes=yes, json=json)
+    summary = run_attack(
+        chosen, plan, settings, output=output, caps=caps, offline=offline, force=force, progress=bars
+    )
+    _tell(summary, output, json=json)
+    _leave(summary, strict=strict)
+
+
+def _tell(summary: "AttackSummary", output: Path, *, json: bool) -> None:
+    """Show the numbers."""
+    from ragstone.report.attack import attack_document
+    from ragstone.report.render.terminal import render_terminal
+
+    if json:
+        show_json(summary)
+    else:
+        show(render_terminal(attack_document(summary)))
+    say(f"Page: {output / 'attack.html'}")
+
+
+def _leave(summary: "AttackSummary", *, strict: bool) -> None:
+    """Exit as budget, plain rows and gate demand. An attacked row without a score is no failure."""
+    plain = [status for one in summary.judges for status in one.plain]
+    leave([*cut_off(summary.calls), *plain], summary.calls, strict=strict)
+    gates = {one.gate for one in summary.judges}
+    if "exceeded" in gates:
+        raise typer.Exit(FAILED_GATE)
+    if "cannot tell" in gates or not all(one.measured for one in summary.judges):
+        raise typer.Exit(CANNOT_TELL)

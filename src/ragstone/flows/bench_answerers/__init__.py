@@ -1,0 +1,1 @@
+"""The flow `bench_answerers`: its command, and what nobody else uses."""

@@ -1,0 +1,172 @@
+"""`ragstone bench answerers`: the grid of `[bench.answerers]`, answered and judged into one folder."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.agreement.card import ReportCard
+from ragstone.config import AnswerSection, BenchSection, RunSection, Settings
+from ragstone.engine.bench_folder import bench_path, open_folder, slug
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, open_session
+from ragstone.experiments.answer_grid import (
+    AnswerGrid,
+    AnswerRows,
+    NextRound,
+    all_at_once,
+    plan_answerers,
+)
+from ragstone.experiments.answer_making import BoardInput, make_board
+from ragstone.experiments.answer_race import AnswerRace, race_condition
+from ragstone.experiments.answer_raced import raced
+from ragstone.experiments.answer_values import shared_documents
+from ragstone.flows.bench_answerers.cells import BenchInput, BenchMeans, give_out, open_means, read_input
+from ragstone.flows.bench_answerers.notes import bench_notes
+from ragstone.llm import Caps, parse_caps
+from ragstone.records import Answer, Judgement, Question
+from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_document
+from ragstone.report.benches.judges import BENCH
+from ragstone.report.render.html import write_page
+from ragstone.stages.calibrate import cards_of_sheet
+from ragstone.tables import write_rows
+from ragstone.version import __version__
+
+
+def bench_answerers(
+    settings: Settings,
+    *,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> AnswerBenchSummary:
+    """Answer the questions in every cell of `[bench.answerers]`, judge the answers, and return the board.
+
+    Numbers, answers, judgements and page stand in `runs/NAME-answerers/`. Run again, no finished call is made
+    twice and every file is the same. A cell whose model fails is listed with its reason and loses no other.
+    force: replace a bench of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what
+    it cuts off has the status `over_budget`. deadline: e.g. `30m`. Raises ConfigError for settings that do
+    not fit together, DataError for files and if no cell could be measured, ModelError when no judge can be
+    asked.
+    """
+    return run_sync(_bench(settings, parse_caps(budget, deadline), offline, force, progress))
+
+
+def answer_bench_folder(settings: Settings) -> Path:
+    """Return the folder of the bench of answerers that the settings name."""
+    return bench_path(settings, "answerers")
+
+
+async def _bench(
+    settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
+) -> AnswerBenchSummary:
+    grid = plan_answerers(settings)
+    if settings.bench.answerers.race:
+        race_condition(grid)  # before anything is paid for
+    given = read_input(settings, grid)
+    with open_folder(answer_bench_folder(settings), _decisive(settings), force, "*.jsonl") as folder:
+        write_rows(folder.path / "questions.jsonl", given.questions, Question, force=True)
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            means = await open_means(given, grid, session)
+            cards = await cards_of_sheet(settings, means.judges, session)
+            rounds = _rounds(settings, grid, given, means, cards)
+            asked = await give_out(rounds, means, session)
+            models = await _identities(grid, asked.rows, session)
+            calls = session.calls()
+        files = _write(folder.path, grid, asked.rows)
+        declared = settings.bench.answerers
+        board = make_board(
+            BoardInput(
+                grid=grid,
+                rows=asked.rows,
+                failed=asked.failed,
+                questions=given.questions,
+                passages=means.passages,
+                cards=cards,
+                tags=declared.tags,
+                files=files,
+            ),
+            seed=settings.run.seed,
+        )
+        race = rounds.report(asked.rows) if isinstance(rounds, AnswerRace) else None
+        board = raced(board, race) if race else board
+        summary = AnswerBenchSummary(
+            name=settings.run.name,
+            version=__version__,
+            counts=_counts(means, given, asked.rows),
+            models=models,
+            retriever=settings.retrieve.retriever,
+            k=settings.retrieve.k,
+            n_distractors=declared.distractors,
+            board=board,
+            race=race,
+            list_prices=calls.list_prices,
+            notes=bench_notes(board, given, means),
+        )
+        folder.finish(BENCH, summary, models=models, judges=means.judges)
+        write_page(folder.path / "report.html", answer_bench_document(summary))
+    return msgspec.structs.replace(summary, calls=calls)
+
+
+def _rounds(
+    settings: Settings, grid: AnswerGrid, given: BenchInput, means: BenchMeans, cards: Sequence[ReportCard]
+) -> NextRound:
+    """Return in which rounds questions are given out."""
+    declared = settings.bench.answerers
+    if not declared.race:
+        return all_at_once(grid.cells, given.questions)
+    return AnswerRace(
+        grid,
+        given.questions,
+        shared_documents(given.questions, means.passages.same),
+        cards=cards,
+        confidence=declared.confidence,
+        seed=settings.run.seed,
+    )
+
+
+def _write(folder: Path, grid: AnswerGrid, rows: Mapping[str, AnswerRows]) -> dict[str, str]:
+    """Write the answers and judgements of each cell, and return the files of the judgements."""
+    files = {}
+    for number, cell in enumerate(grid.cells, 1):
+        if cell.name not in rows:
+            continue
+        named = f"{number:02}-{slug(cell.name, 80)}.jsonl"
+        write_rows(folder / f"answers-{named}", rows[cell.name].answers, Answer, force=True)
+        write_rows(folder / f"judgements-{named}", rows[cell.name].judgements, Judgement, force=True)
+        files[cell.name] = f"judgements-{named}"
+    return files
+
+
+def _counts(means: BenchMeans, given: BenchInput, rows: Mapping[str, AnswerRows]) -> dict[str, int]:
+    counts = {
+        "documents": len(means.corpus.documents),
+        "questions": len(given.questions),
+        "answers": sum(len(one.answers) for one in rows.values()),
+        "judgements": sum(len(one.judgements) for one in rows.values()),
+    }
+    return {name: n for name, n in counts.items() if n}
+
+
+async def _identities(grid: AnswerGrid, rows: Mapping[str, AnswerRows], session: Session) -> dict[str, str]:
+    """Return the models that were asked, and the judges': name or role -> model, as the ledger knows it."""
+    found = await session.identities(cell.model for cell in grid.cells if cell.model and cell.name in rows)
+    judge = session.models().get("judge")
+    return found | ({"judge": judge} if judge else {})
+
+
+def _decisive(settings: Settings) -> Settings:
+    """Return the settings that decide anything here."""
+    return msgspec.structs.replace(
+        settings,
+        run=RunSection(name=settings.run.name, seed=settings.run.seed),
+        answer=AnswerSection(model=settings.answer.model, prompt=settings.answer.prompt),
+        bench=BenchSection(answerers=settings.bench.answerers),
+        blame=Settings().blame,
+        build=Settings().build,
+        translate=Settings().translate,
+        sample=Settings().sample,
+    )

@@ -1,0 +1,1 @@
+"""The flow `bench_judges`: its command, and what nobody else uses."""

@@ -1,0 +1,190 @@
+"""`ragstone bench judges`: the grid that `[bench.judges]` declares, judged and measured into one folder."""
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from ragstone.agreement.bench.cells import Judged, Spent
+from ragstone.agreement.bench.choice import choose
+from ragstone.agreement.bench.grid import JudgeCell, JudgeGrid, LeftOut, plan_judges
+from ragstone.agreement.bench.making import make_board
+from ragstone.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
+from ragstone.engine.bench_folder import bench_path, open_folder, slug
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, open_session
+from ragstone.errors import ConfigError, DataError, RagstoneError
+from ragstone.flows.bench_judges.meter import Meter
+from ragstone.llm import Caps, parse_caps
+from ragstone.records import NO_MODEL, Answer, Judgement, Label
+from ragstone.report.benches.judges import BENCH, JudgeBenchSummary, judge_bench_document
+from ragstone.report.render.html import write_page
+from ragstone.stages.judge import judge_rows
+from ragstone.tables import read_rows, write_rows
+from ragstone.version import __version__
+
+FEW_QUESTIONS = 20
+
+
+class LabelledSheet(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers to judge, and what people say of them."""
+
+    answers: list[Answer]
+    labels: list[Label]
+
+
+def bench_judges(
+    settings: Settings,
+    *,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> JudgeBenchSummary:
+    """Judge a labelled sheet in each way of `[bench.judges]`, and return how far each agrees with people.
+
+    Numbers, judgements and page stand in `runs/NAME-judges/`. Run again, no finished call is made twice and
+    every file is the same. A cell that fails is listed with its reason and loses no other. force: replace a
+    bench of the same name that had other settings. budget, deadline, offline: for the judges' models.
+    Raises ConfigError for settings that do not fit together, DataError for files, and if no cell could be
+    measured.
+    """
+    return run_sync(_bench(settings, parse_caps(budget, deadline), offline, force, progress))
+
+
+def judge_bench_folder(settings: Settings) -> Path:
+    """Return the folder of the bench of judges that the settings name."""
+    return bench_path(settings, "judges")
+
+
+def read_labelled(settings: Settings) -> LabelledSheet:
+    """Return the sheet of `[bench.judges]`, its first rows where it has a limit.
+
+    Raises ConfigError, DataError.
+    """
+    declared = settings.bench.judges
+    if declared.sheet is None:
+        raise ConfigError(
+            "a bench of judges needs answers that people have labelled: name the file as sheet in "
+            "[bench.judges] of ragstone.toml."
+        )
+    path = settings.path(declared.sheet)
+    answers = list(islice(read_rows(path, Answer), declared.limit))
+    keys = {(answer.question_id, answer.system) for answer in answers}
+    labels = [row for row in read_rows(path, Label) if (row.question_id, row.system) in keys]
+    return LabelledSheet(answers=answers, labels=labels)
+
+
+async def _bench(
+    settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
+) -> JudgeBenchSummary:
+    grid = plan_judges(settings)
+    sheet = read_labelled(settings)
+    declared, seed = settings.bench.judges, settings.run.seed
+    with open_folder(judge_bench_folder(settings), _decisive(settings), force, "*.jsonl") as folder:
+        write_rows(folder.path / "answers.jsonl", sheet.answers, Answer, force=True)
+        write_rows(folder.path / "labels.jsonl", sheet.labels, Label, force=True)
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            judged, failed = await _judge_all(grid, sheet.answers, session, folder.path)
+            asked = (one.cell.model for one in judged if one.cell.model != NO_MODEL)
+            calls, models = session.calls(), await session.identities(asked)
+        board = make_board(judged, failed, sheet.labels, grid, declared, seed=seed)
+        summary = JudgeBenchSummary(
+            name=settings.run.name,
+            version=__version__,
+            counts={"answers": len(sheet.answers), "labels": len(sheet.labels)},
+            models=models,
+            board=board,
+            choice=choose(board) if board.standings else None,
+            repeats=declared.repeats,
+            list_prices=calls.list_prices,
+            notes=_notes(board.n_questions, declared.repeats),
+        )
+        folder.finish(BENCH, summary, models=models, judges=list(grid.judges.values()))
+        write_page(folder.path / "report.html", judge_bench_document(summary))
+    return msgspec.structs.replace(summary, calls=calls)
+
+
+async def _judge_all(
+    grid: JudgeGrid, answers: Sequence[Answer], session: Session, folder: Path
+) -> tuple[list[Judged], list[LeftOut]]:
+    """Return the cells with what was judged in them, and those that could not be, with their reasons."""
+    judged: list[Judged] = []
+    failed: list[LeftOut] = []
+    for number, cell in enumerate(grid.cells, 1):
+        try:
+            found = await judge_cell(cell, grid, answers, session)
+        except ConfigError:
+            raise
+        except RagstoneError as mistake:
+            failed.append(LeftOut(name=cell.name, reason=str(mistake)))
+            continue
+        files = [_file(number, cell, run) for run in range(len(found.runs))]
+        for file, rows in zip(files, found.runs, strict=True):
+            write_rows(folder / file, rows, Judgement, force=True)
+        mine = [[row for row in rows if row.metric == grid.metric] for rows in found.runs]
+        judged.append(Judged(cell=cell, runs=mine, spent=found.spent, file=files[0]))
+    if not judged:
+        told = "; ".join(f"{one.name}: {one.reason}" for one in failed)
+        raise DataError(f"no cell could be judged. {told}")
+    return judged, failed
+
+
+class JudgedCell(msgspec.Struct, frozen=True, kw_only=True):
+    """All judgements of a cell, run by run, and what they took."""
+
+    runs: list[list[Judgement]]
+    spent: Spent
+
+
+async def judge_cell(
+    cell: JudgeCell, grid: JudgeGrid, answers: Sequence[Answer], session: Session
+) -> JudgedCell:
+    """Return the judgements of one cell. Raises ModelError when no call can succeed."""
+    judge, meter = grid.judges[cell.judge], Meter()
+    means = await session.means([judge], None if cell.model == NO_MODEL else cell.model)
+    # A judge that asks no model says the same each time.
+    n_runs = session.settings.bench.judges.repeats if judge.needs_model else 1
+    runs = []
+    for run in range(n_runs):
+        metered = meter.metered(means, run)
+        judged = judge_rows(lambda: answers, [judge], session, len(answers), means=metered)
+        runs.append([row async for row in judged])
+    tried = [row for rows in runs for row in rows if row.metric == judge.measures]
+    n_judged = sum(row.status not in ("not_applicable", "app_error") for row in tried)
+    return JudgedCell(runs=runs, spent=meter.spent(n_judged))
+
+
+def _file(number: int, cell: JudgeCell, run: int) -> str:
+    again = f"-run{run + 1}" if run else ""
+    return f"judgements-{number:02}-{slug(cell.name, 80)}{again}.jsonl"
+
+
+def _decisive(settings: Settings) -> Settings:
+    """Return the settings that decide anything here."""
+    return Settings(
+        run=RunSection(name=settings.run.name, seed=settings.run.seed),
+        retrieve=RetrieveSection(embedder=settings.retrieve.embedder),
+        judge=JudgeSection(model=settings.judge.model),
+        bench=BenchSection(judges=settings.bench.judges),
+        models=settings.models,
+        root=settings.root,
+    )
+
+
+def _notes(n_questions: int, repeats: int) -> list[str]:
+    notes = []
+    if n_questions < FEW_QUESTIONS:
+        notes.append(
+            f"Only {n_questions} different questions: intervals from so few are wide, and most differences "
+            "cannot be told."
+        )
+    if repeats > 1:
+        notes.append(
+            f"Each cell that asks a model was judged {repeats} times. Agreement is that of the first run; "
+            "cost and seconds are those of a judgement, over all runs."
+        )
+    return notes

@@ -1,0 +1,1 @@
+"""The flow `bench_retrievers`: its command, and what nobody else uses."""

@@ -1,0 +1,240 @@
+"""`ragstone bench languages`: indexes of one language, of each, and of all, on the same questions."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import AgreeSection, BenchSection, JudgeSection, Settings
+from ragstone.engine.bench_folder import bench_path, open_folder, slug
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, open_session
+from ragstone.errors import ConfigError, DataError, RagstoneError
+from ragstone.experiments.answers import (
+    Answered,
+    WrongAnswer,
+    accuracy_verdicts,
+    answering_cost,
+    wrong_answers,
+)
+from ragstone.experiments.grid import searches_chunks
+from ragstone.experiments.languages import ALL, Indexes, language_cells, language_verdicts
+from ragstone.flows.bench_retrievers.study_answers import JUDGES, answer_both
+from ragstone.flows.bench_retrievers.study_rows import StudyRows, read_study_rows
+from ragstone.llm import Caps, parse_caps
+from ragstone.records import Answer, Chunk, Document, Question, Ranking
+from ragstone.report.benches.languages import STUDY, FailedRetriever, StudySummary, study_document
+from ragstone.report.render.html import write_page
+from ragstone.retrieval.filters import Filter
+from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.search import RETRIEVERS, build_search
+from ragstone.stages.cutting import cut_documents
+from ragstone.stages.judge import load_judges
+from ragstone.stages.notes import plain_notes
+from ragstone.systems.prompting import load_prompt
+from ragstone.tables import write_rows
+from ragstone.version import __version__
+
+SHOWN_WRONG = 50
+
+
+def bench_languages(
+    settings: Settings,
+    *,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> StudySummary:
+    """Measure whether an index of all languages finds more, and answers better, than that of the own one.
+
+    Numbers, rankings, answers, wrong answers and page stand in `runs/NAME-languages/`. Without `[answer]
+    model` only retrieval is studied. Run again, no finished call is made twice and every number is the same.
+    A retriever that fails is listed with its reason and loses no other. force: replace a study of the same
+    name that had other settings. budget, deadline, offline: for the answering model. Raises ConfigError for
+    settings that do not fit together, DataError for files, ModelError when no call can succeed.
+    """
+    return run_sync(_study(settings, parse_caps(budget, deadline), offline, force, progress))
+
+
+def study_folder(settings: Settings) -> Path:
+    """Return the folder of the study that the settings name."""
+    return bench_path(settings, "languages")
+
+
+async def _study(
+    settings: Settings, caps: Caps, offline: bool, force: bool, progress: Progress
+) -> StudySummary:
+    check_retrievers(settings)
+    if settings.answer.model:
+        load_prompt(settings.named(settings.answer.prompt))
+    rows = read_study_rows(settings)
+    folder = study_folder(settings)
+    decisive = msgspec.structs.replace(
+        settings,
+        judge=JudgeSection(),
+        agree=AgreeSection(),
+        bench=BenchSection(languages=settings.bench.languages),
+    )
+    with open_folder(folder, decisive, force, "*.jsonl") as opened:
+        write_rows(folder / "documents.jsonl", rows.documents, Document, force=True)
+        write_rows(folder / "questions.jsonl", rows.questions, Question, force=True)
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            chunks = await asyncio.to_thread(
+                lambda: list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
+            )
+            indexes, failed = await search_all(rows, chunks, session)
+            _write_rankings(folder, indexes)
+            answered = await answer_both(indexes, rows, chunks, session) if settings.answer.model else []
+            summary = _summarise(settings, rows, indexes, failed, answered, session)
+        _write_answers(folder, answered, rows)
+        judges = load_judges(JUDGES) if answered else []
+        opened.finish(STUDY, summary, models=summary.models, judges=judges)
+        write_page(folder / "report.html", study_document(summary))
+    return summary
+
+
+def check_retrievers(settings: Settings) -> None:
+    """Raise ConfigError for a retriever that is unknown, or that has no index of ours."""
+    known = {**RETRIEVERS, **settings.retrievers}
+    if not settings.bench.languages.retrievers:
+        raise ConfigError("[bench.languages] retrievers is empty: name at least one.")
+    for name in settings.bench.languages.retrievers:
+        if not searches_chunks(name, known):
+            raise ConfigError(
+                f"[bench.languages] {name!r} searches elsewhere, so it has no index of each language. "
+                "Name a retriever that searches these documents."
+            )
+
+
+async def search_all(
+    rows: StudyRows, chunks: Sequence[Chunk], session: Session
+) -> tuple[dict[str, Indexes], list[FailedRetriever]]:
+    """Return retriever -> the rankings from each of its indexes, and the retrievers that failed."""
+    settings, lang_of = session.settings, rows.lang_of
+    parts = {lang: [chunk for chunk in chunks if lang_of[chunk.document_id] == lang] for lang in rows.langs}
+    parts[ALL] = list(chunks)
+    means = _without_lang(session.search_means(rows.documents))
+    found: dict[str, Indexes] = {}
+    failed: list[FailedRetriever] = []
+    retrievers = list(dict.fromkeys(settings.bench.languages.retrievers))
+    with session.progress("search", len(retrievers) * len(parts), session.state) as advance:
+        for name in retrievers:
+            indexes: dict[str, list[Ranking]] = {}
+            try:
+                for index, some in parts.items():
+                    search = await build_search(name, some, means)
+                    indexes[index] = await search(rows.questions, settings.bench.languages.k)
+                    advance()
+            except ConfigError:
+                raise
+            except RagstoneError as mistake:
+                failed.append(FailedRetriever(retriever=name, reason=str(mistake)))
+                continue
+            found[name] = indexes
+    if not found:
+        raise DataError(
+            f"no retriever could be measured. {'; '.join(f'{one.retriever}: {one.reason}' for one in failed)}"
+        )
+    return found, failed
+
+
+def _write_rankings(folder: Path, indexes_of: Mapping[str, Indexes]) -> None:
+    for name, indexes in indexes_of.items():
+        for index, rankings in indexes.items():
+            path = folder / f"rankings-{slug(name)}-{slug(index)}.jsonl"
+            write_rows(path, rankings, Ranking, force=True)
+
+
+def _without_lang(means: SearchMeans) -> SearchMeans:
+    """Return means whose filter lets every language through: which index has it is what is studied."""
+    kept = means.filter
+    return msgspec.structs.replace(
+        means,
+        filter=Filter(
+            where={key: value for key, value in kept.where.items() if key != "lang"},
+            match=tuple(key for key in kept.match if key != "lang"),
+        ),
+    )
+
+
+def _summarise(
+    settings: Settings,
+    rows: StudyRows,
+    indexes: Mapping[str, Indexes],
+    failed: list[FailedRetriever],
+    answered: list[Answered],
+    session: Session,
+) -> StudySummary:
+    k, seed = settings.bench.languages.k, settings.run.seed
+    wrong = _wrong(answered, rows)
+    by_id = {question.id: question for question in rows.questions}
+    return StudySummary(
+        name=settings.run.name,
+        version=__version__,
+        langs=rows.langs,
+        k=k,
+        documents={lang: sum(d.lang == lang for d in rows.documents) for lang in rows.langs},
+        questions={
+            lang: sum(q.lang == lang for q in rows.questions)
+            for lang in dict.fromkeys(q.lang or "" for q in rows.questions)
+        },
+        models=session.models(),
+        cells=[
+            cell
+            for name, of_name in indexes.items()
+            for cell in language_cells(name, of_name, rows.questions, k, rows.same, rows.lang_of, seed=seed)
+        ],
+        verdicts=language_verdicts(indexes, rows.questions, k, rows.same, seed=seed),
+        failed=failed,
+        accuracy=accuracy_verdicts(answered, rows.questions, rows.same, seed=seed) if answered else [],
+        costs=[answering_cost(one, by_id) for one in answered],
+        wrong=wrong[:SHOWN_WRONG],
+        n_wrong=len(wrong),
+        unanswered=None
+        if answered
+        else "No model answered: name one as model in the table [answer] of ragstone.toml, and the accuracy "
+        "of the answers is studied too.",
+        calls=session.calls(),
+        notes=_notes(rows, settings),
+    )
+
+
+def _wrong(answered: Sequence[Answered], rows: StudyRows) -> list[WrongAnswer]:
+    by_id = {question.id: question for question in rows.questions}
+    return [row for one in answered for row in wrong_answers(one, by_id, rows.same, rows.lang_of)]
+
+
+def _write_answers(folder: Path, answered: Sequence[Answered], rows: StudyRows) -> None:
+    if not answered:
+        return
+    write_rows(folder / "answers.jsonl", [row for one in answered for row in one.answers], Answer, force=True)
+    lines = b"".join(msgspec.json.encode(row) + b"\n" for row in _wrong(answered, rows))
+    (folder / "wrong_answers.jsonl").write_bytes(lines)
+
+
+def _notes(rows: StudyRows, settings: Settings) -> list[str]:
+    notes = plain_notes([], (), rows.skipped)
+    if rows.n_detected:
+        notes.append(f"{rows.n_detected} documents or questions did not say their language: it was detected.")
+    langs = set(rows.langs)
+    strangers = [question for question in rows.questions if question.lang not in langs]
+    if strangers:
+        named = ", ".join(sorted({question.lang or "" for question in strangers}))
+        notes.append(
+            f"{len(strangers)} questions are in a language that no document is in ({named}): they have no "
+            "index of their own language, and the verdicts leave them out."
+        )
+    if "lang" in settings.retrieve.match or "lang" in settings.retrieve.where:
+        notes.append(
+            "[retrieve] restricts results by language; the study does not, for that is its question."
+        )
+    alone = len(rows.documents) - len(rows.same)
+    if alone:
+        notes.append(
+            f"{alone} documents lack the field {settings.documents.copies!r}: they are copies of no other."
+        )
+    return notes

@@ -1,0 +1,1 @@
+"""The flow `blame`: its command, and what nobody else uses."""

@@ -1,0 +1,238 @@
+"""`ragstone blame`: a finished run -> where its lost points went, as files and as a part of its report."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import Settings, choose, load_settings
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.experiments.causes import Caused, Facts, find_cause
+from ragstone.experiments.points import Points, answerable, points_of, second_by_people
+from ragstone.experiments.shares import Returned, SystemBlame, share_out
+from ragstone.flows.blame.desk import Desk
+from ragstone.flows.blame.notes import notes_of_run, notes_of_system
+from ragstone.flows.blame.plan import BlamePlan, plan_blame
+from ragstone.judging import document_clusters
+from ragstone.llm import Caps, parse_caps
+from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.records import NO_MODEL, Answer, Judgement
+from ragstone.report.blame import BLAME, CAUSES, BlameSummary, digests
+from ragstone.report.markdown import write_markdown
+from ragstone.report.page import write_report
+from ragstone.tables import held, write_rows
+from ragstone.version import __version__
+
+ANSWERS, JUDGEMENTS = "blame_answers.jsonl", "blame_judgements.jsonl"
+AT_MOST = "At most: what is asked in the end depends on the answers, and most lost points need less."
+PEOPLE = "people"
+
+
+class Blamed(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it: the tables, the causes, and the rows that were made for them."""
+
+    systems: list[SystemBlame]
+    causes: list[Caused]
+    answers: list[Answer]
+    judgements: list[Judgement]
+
+
+def blame(
+    run: Path | str,
+    *,
+    model: str | None = None,
+    judge: str | None = None,
+    second: str | None = None,
+    second_model: str | None = None,
+    labels: Path | str | None = None,
+    settings: Settings | None = None,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> BlameSummary:
+    """Return where the lost points of a finished run went; files and a new report.html stand in its folder.
+
+    run: a folder that `ragstone run` wrote. model, judge, second, second_model, labels: in place of those of
+    `[blame]`. settings: `[blame]` and the tables of the models (default: ragstone.toml); judges and prompts
+    are those of the run. Beside the second opinion, models are asked about lost points alone. Run again, no
+    finished call is made twice and every file is the same. budget: e.g. `100calls` or `2usd`; deadline: e.g.
+    `30m`. Raises ConfigError and DataError as plan_blame does, ModelError when no call can succeed.
+    """
+    chosen = choose_blame(
+        settings or load_settings(),
+        model=model,
+        judge=judge,
+        second=second,
+        second_model=second_model,
+        labels=labels,
+    )
+    caps = parse_caps(budget, deadline)
+    return run_sync(_blame(plan_blame(Path(run), chosen), caps, offline, progress))
+
+
+def choose_blame(
+    settings: Settings, *, second: str | None = None, labels: Path | str | None = None, **given: str | None
+) -> Settings:
+    """Return the settings with what a caller gave in place of `[blame]`; paths are the caller's own.
+
+    A second judge that is given takes the place of labels that are declared, and the other way round.
+    """
+    if second and not labels:
+        settings = _without(settings, "labels")
+    if labels and not second:
+        settings = _without(settings, "second")
+    if second and second.endswith(".toml"):
+        second = str(Path(second).absolute())
+    path = None if labels is None else str(Path(labels).absolute())
+    return choose(settings, "blame", second=second, labels=path, **given)
+
+
+def _without(settings: Settings, key: str) -> Settings:
+    return msgspec.structs.replace(settings, blame=msgspec.structs.replace(settings.blame, **{key: None}))
+
+
+def forecast_blame(run: Path | str, settings: Settings) -> Forecast:
+    """Return the most that blame would ask. Raises what `blame` raises before it makes a call."""
+    plan = plan_blame(Path(run), settings)
+
+    async def certain(session: Session, _forecaster: Forecaster) -> None:
+        await lay_blame(plan, session)
+
+    async def at_most(session: Session, forecaster: Forecaster) -> None:
+        forecaster.assumptions[AT_MOST] = None
+        if plan.support.assumption:
+            forecaster.assumptions[plan.support.assumption] = None
+        await lay_blame(plan, session, everything=True)
+
+    # What is asked depends on replies: only where the ledger has them all is it known.
+    known = forecast_of(plan.settings, certain)
+    return forecast_of(plan.settings, at_most) if known.calls else known
+
+
+async def _blame(plan: BlamePlan, caps: Caps, offline: bool, progress: Progress) -> BlameSummary:
+    folder = plan.run.folder
+    with held(folder):
+        opened = open_session(plan.settings, caps=caps, offline=offline, progress=progress)
+        async with opened as session:
+            blamed = await lay_blame(plan, session)
+        summary = BlameSummary(
+            name=plan.run.summary.name,
+            version=__version__,
+            systems=blamed.systems,
+            models=_models(plan),
+            made_from=digests(folder),
+            notes=notes_of_run(plan),
+        )
+        write_rows(folder / ANSWERS, blamed.answers, Answer, force=True)
+        write_rows(folder / JUDGEMENTS, blamed.judgements, Judgement, force=True)
+        _write(folder / CAUSES, b"".join(msgspec.json.encode(row) + b"\n" for row in blamed.causes))
+        _write(folder / BLAME, msgspec.json.format(msgspec.json.encode(summary), indent=2))
+        write_report(folder)
+        write_markdown(folder)
+    return msgspec.structs.replace(summary, calls=session.calls())
+
+
+async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = False) -> Blamed:
+    """Return the blame of every system of a run. everything: ask all that could decide, for a forecast."""
+    desk, run = Desk(plan, session, everything=everything), plan.run
+    told = await desk.told(plan.refusal, [row for row in run.answers if row.error is None])
+    refused = {
+        lead.system: {
+            name: not answered for (name, system), answered in told.items() if system == lead.system
+        }
+        for lead in plan.leads
+    }
+    seconds = await _seconds(plan, desk)
+    points = {
+        lead.system: points_of(
+            lead,
+            run.answers,
+            run.judgements,
+            run.questions,
+            refused[lead.system],
+            {name: right for (name, system), right in seconds.items() if system == lead.system},
+        )
+        for lead in plan.leads
+    }
+    second = second_name(plan)
+    facts = await desk.facts(points, second or "")
+    causes = {
+        system: [find_cause(one, system) for one in _in_order(points[system], of_system)]
+        for system, of_system in facts.items()
+    }
+    clusters = document_clusters(run.questions.values())
+    return Blamed(
+        systems=[
+            share_out(
+                points[system],
+                found,
+                clusters,
+                second=second,
+                returned=_returned(facts[system]),
+                notes=notes_of_system(plan, points[system], facts[system], refused[system]),
+                seed=plan.settings.run.seed,
+            )
+            for system, found in causes.items()
+        ],
+        causes=[row for found in causes.values() for row in found],
+        answers=desk.answers,
+        judgements=desk.judgements,
+    )
+
+
+async def _seconds(plan: BlamePlan, desk: Desk) -> dict[tuple[str, str], bool]:
+    """Return (question id, system) -> whether the second opinion gives the answer its point."""
+    if plan.labels is not None:
+        return {
+            (name, lead.system): right
+            for lead in plan.leads
+            for name, right in second_by_people(plan.labels, plan.run.judgements, lead).items()
+        }
+    if plan.second is None:
+        return {}
+    systems = {lead.system for lead in plan.leads}
+    rows = [row for row in plan.run.answers if row.system in systems and _answerable(plan, row)]
+    return await desk.told(plan.second, rows, model=plan.second_model)
+
+
+def second_name(plan: BlamePlan) -> str | None:
+    """Return whose the second opinion is, in words."""
+    if plan.labels is not None:
+        return PEOPLE
+    if plan.second is None:
+        return None
+    return f"{plan.second.name} ({plan.second_model})" if plan.second_model else plan.second.name
+
+
+def _answerable(plan: BlamePlan, row: Answer) -> bool:
+    return answerable(row, plan.run.questions.get(row.question_id))
+
+
+def _in_order(points: Points, facts: Sequence[Facts]) -> list[Facts]:
+    place = {point.question_id: at for at, point in enumerate(points.counted)}
+    return sorted(facts, key=lambda one: place[one.point.question_id])
+
+
+def _returned(facts: Sequence[Facts]) -> Returned | None:
+    """Return how many lost points come back with the right passages in hand; None where nobody asked."""
+    asked = [one.gold.right for one in facts if one.point.lost and one.gold and one.gold.right is not None]
+    return Returned(n=len(asked), n_right=sum(asked)) if asked else None
+
+
+def _models(plan: BlamePlan) -> dict[str, str]:
+    """Return role -> model, of those that may be asked."""
+    roles: Mapping[str, str | None] = {
+        "answers again": plan.model,
+        "judge": plan.leads[0].model,
+        "second judge": plan.second_model,
+    }
+    return {role: name for role, name in roles.items() if name and name != NO_MODEL}
+
+
+def _write(path: Path, content: bytes) -> None:
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_bytes(content)
+    partial.replace(path)

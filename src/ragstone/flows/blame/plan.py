@@ -1,0 +1,308 @@
+"""A run folder and `[blame]` -> what is to be asked of which judges and models, checked before any call."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ragstone.config import AnswerSection, DocumentsSection, JudgeSection, RetrieveSection, Settings
+from ragstone.config.systems import RagSystem
+from ragstone.engine.manifest import FILE, digest_of
+from ragstone.errors import ConfigError, DataError, nearest
+from ragstone.judging import Judge, MetricSummary, load_judge
+from ragstone.judging.fields import JudgeFields
+from ragstone.judging.leaves import model_name
+from ragstone.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
+from ragstone.report.findings import headlines
+from ragstone.report.run import read_summary
+from ragstone.report.summary import RunSummary
+from ragstone.retrieval.sameness import same_documents
+from ragstone.systems.prompting import load_prompt
+from ragstone.tables import read_rows
+
+TOGETHER = "@together"  # of a judge that was asked beside others
+SUPPORT, REFUSAL = "faithfulness", "answered"  # metrics whose judges tell what an answer was made from, or is
+FREE = {SUPPORT: "grounding", REFUSAL: "no_refusal"}  # where the run has no judge of these
+
+# Tables of the run that decide what is asked here.
+DECISIVE: dict[str, Any] = {
+    "answer": AnswerSection,
+    "documents": DocumentsSection,
+    "judge": JudgeSection,
+    "retrieve": RetrieveSection,
+}
+
+RowT = TypeVar("RowT", Answer, Chunk, Document, Judgement, Question)
+
+
+class BlamedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run folder holds that blame reads. same: copies of documents, see same_documents."""
+
+    folder: Path
+    summary: RunSummary
+    questions: dict[str, Question]
+    documents: dict[str, Document]
+    chunks_of: dict[str, list[Chunk]]
+    answers: list[Answer]
+    judgements: list[Judgement]
+    same: dict[str, str]
+
+
+class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is asked what.
+
+    settings: those of the run, with the models' tables of today. leads: of each system, the mean of the judge
+    whose verdict a point is. support, refusal: tell whether contexts support an answer, and whether it
+    refuses. model, prompt: what answers again; no model: nothing is asked of any. second: the second judge,
+    and second_model the one that it asks; labels: what people say, in its place.
+    """
+
+    run: BlamedRun
+    settings: Settings
+    judge: Judge
+    leads: list[MetricSummary]
+    support: Judge
+    refusal: Judge
+    model: str | None
+    prompt: str
+    second: Judge | None = None
+    second_model: str | None = None
+    labels: list[Label] | None = None
+    notes: list[str] = []
+
+
+def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
+    """Return the plan. Nothing has been asked, and nothing written, when it is refused.
+
+    The run's own judges and prompts are asked: its manifest says which. Raises ConfigError for a judge that
+    the run has not, for a second one that is the first, for judges or prompts that have changed since;
+    DataError for a folder that is no run, one without questions, and where nothing was scored.
+    """
+    summary, manifest = read_summary(folder), _manifest(folder)
+    of_run, notes = _settings_of_run(settings, manifest)
+    run = read_blamed(folder, summary, of_run)
+    leads = _leads(run.summary, settings.blame.judge)
+    judge = _judge_of(leads[0], of_run)
+    asked = {m.metric: _beside(run.summary, m.metric, of_run) for m in run.summary.metrics}
+    for one in filter(None, [judge, *asked.values()]):
+        _check_judge(manifest, one)
+    model, prompt = _again(of_run, settings)
+    _check_prompt(manifest, of_run, settings)
+    second, labels = _second(settings, leads[0])
+    second_model = settings.blame.second_model or of_run.judge.model
+    if second is not None:
+        _check_second(second, model_name(second, second_model or NO_MODEL), judge, leads[0])
+    return BlamePlan(
+        run=run,
+        settings=of_run,
+        judge=judge,
+        leads=leads,
+        support=asked.get(SUPPORT) or load_judge(FREE[SUPPORT]),
+        refusal=asked.get(REFUSAL) or load_judge(FREE[REFUSAL]),
+        model=model,
+        prompt=prompt,
+        second=second,
+        second_model=second_model if second is not None and second.needs_model else None,
+        labels=labels,
+        notes=notes,
+    )
+
+
+def read_blamed(folder: Path, summary: RunSummary, settings: Settings) -> BlamedRun:
+    """Return the rows of a run folder. Raises DataError."""
+    questions = {row.id: row for row in _rows(folder / "questions.jsonl", Question)}
+    answers = list(_rows(folder / "answers.jsonl", Answer))
+    judgements = list(_rows(folder / "judgements.jsonl", Judgement))
+    for name, rows in (("questions", questions), ("answers", answers), ("judgements", judgements)):
+        if not rows:
+            raise DataError(
+                f"{folder / name}.jsonl: no such rows, and blame is laid by question. Name a folder that "
+                "`ragstone run` wrote, with [questions] path in its settings."
+            )
+    chunks_of: dict[str, list[Chunk]] = {}
+    for chunk in _rows(folder / "chunks.jsonl", Chunk):
+        chunks_of.setdefault(chunk.document_id, []).append(chunk)
+    documents = {row.id: row for row in _rows(folder / "documents.jsonl", Document)}
+    return BlamedRun(
+        folder=folder,
+        summary=summary,
+        questions=questions,
+        documents=documents,
+        chunks_of=chunks_of,
+        answers=answers,
+        judgements=judgements,
+        same=same_documents([*documents.values()], settings.documents.copies),
+    )
+
+
+def _rows(path: Path, row_type: type[RowT]) -> Sequence[RowT]:
+    return list(read_rows(path, row_type)) if path.is_file() else []
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    if not path.is_file():
+        return {}
+    try:
+        found: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except msgspec.DecodeError as mistake:
+        raise DataError(f"{path}: not a JSON object ({mistake}). Restore it, or run again.") from None
+    return found
+
+
+def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[Settings, list[str]]:
+    """Return the settings that made the run as far as they decide here, and where today's differ."""
+    tables = manifest.get("settings")
+    if not isinstance(tables, dict):
+        return settings, ["The run has no manifest.json: the models and prompts of ragstone.toml are asked."]
+    try:
+        decisive = {name: msgspec.convert(tables[name], kind) for name, kind in DECISIVE.items()}
+        systems = {
+            name: msgspec.convert(table, RagSystem)
+            for name, table in tables.get("systems", {}).items()
+            if table.get("kind") == "rag"  # of others the manifest keeps no headers, and nothing is needed
+        }
+    except (KeyError, msgspec.ValidationError) as mistake:
+        raise DataError(f"{FILE}: not one of this version of Ragstone ({mistake}). Run again.") from None
+    made = msgspec.structs.replace(settings, **decisive, systems={**settings.systems, **systems})
+    changed = [
+        f"[{table}] {key} is {now!r} today and was {then!r} in the run; the run's is asked."
+        for table in ("answer", "judge")
+        for key in ("model", "prompt")
+        if (now := getattr(getattr(settings, table), key, None))
+        != (then := getattr(getattr(made, table), key, None))
+        and now is not None
+        and then is not None
+    ]
+    return made, changed
+
+
+def _leads(summary: RunSummary, wanted: str | None) -> list[MetricSummary]:
+    """Return one mean a system, all by one judge: the wanted one, else the headline of the run."""
+    scored = [row for row in summary.metrics if row.estimate is not None]
+    if not scored:
+        raise DataError(
+            f"{summary.name}: no judgement has a score, so no point is lost or kept. The field `error` of "
+            "judgements.jsonl says why; run again to retry calls that failed."
+        )
+    if wanted is None:
+        lead = next(row for row in headlines(summary) if row.estimate is not None)
+    else:
+        names = [row.judge for row in scored]
+        if wanted not in names:
+            raise ConfigError(
+                f"[blame] judge = {wanted!r}: the run has no scores of it. {_near(wanted, names)}"
+            )
+        lead = scored[names.index(wanted)]
+    key = (lead.judge, lead.metric, lead.model)
+    return [row for row in scored if (row.judge, row.metric, row.model) == key]
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    return nearest(name, list(dict.fromkeys(names)))
+
+
+def _judge_of(lead: MetricSummary, settings: Settings) -> Judge:
+    """Return the judge that gave these scores, to be asked again. Raises ConfigError where it has changed."""
+    name = lead.judge.removesuffix(TOGETHER)
+    named = {str(one): one for one in map(settings.named, settings.judge.judges)}
+    found = (load_judge(one) for key, one in named.items() if key.endswith(".toml") or ".toml@" in key)
+    judge = next((one for one in found if one.name == name), None) or load_judge(name)
+    if judge.best == "lowest":
+        raise ConfigError(f"{name}: its lowest score is the good one. Name another judge as [blame] judge.")
+    asks = model_name(judge, settings.judge.model or NO_MODEL)
+    if judge.version != lead.prompt_version:
+        raise ConfigError(
+            f"{name}: the run was judged by version {lead.prompt_version}, today it is {judge.version}, and "
+            "their scores cannot be compared. Run again, then lay blame."
+        )
+    if asks != lead.model:
+        raise ConfigError(
+            f"{name}: the run was judged by {lead.model}, and [judge] model says {asks}. Give the "
+            "settings of the run with --config."
+        )
+    return judge
+
+
+def _beside(summary: RunSummary, metric: str, settings: Settings) -> Judge | None:
+    """Return the judge of another metric of the run, one that asks a model before one that asks none."""
+    if metric not in FREE:
+        return None
+    rows = [row for row in summary.metrics if row.metric == metric and row.estimate is not None]
+    rows = sorted(rows, key=lambda row: row.model == NO_MODEL)
+    return _judge_of(rows[0], settings) if rows else None
+
+
+def _again(of_run: Settings, settings: Settings) -> tuple[str | None, str]:
+    """Return the model and the prompt that answer again; no model where another application answered."""
+    declared, answer = settings.blame, of_run.answer
+    model, prompt = answer.model, answer.prompt
+    if answer.sheet:
+        model = None
+    elif answer.system:
+        system = of_run.systems.get(answer.system)
+        own = system if isinstance(system, RagSystem) else None
+        model = (own.model or model) if own else None
+        prompt = (own.prompt or prompt) if own else prompt
+    return declared.model or model, declared.prompt or prompt
+
+
+def _check_judge(manifest: Mapping[str, Any], judge: JudgeFields) -> None:
+    """Refuse a judge that is not any more what the run was judged by, though its version is the same."""
+    made = manifest.get("judges", {}).get(judge.name)
+    if made is not None and made["digest"] != digest_of(judge):
+        raise ConfigError(
+            f"judge {judge.name}: it has changed since the run, so its scores cannot be compared. Run again, "
+            "then lay blame."
+        )
+
+
+def _check_prompt(manifest: Mapping[str, Any], of_run: Settings, settings: Settings) -> None:
+    """Refuse a prompt that is not any more what the run was made with, unless another one is asked for."""
+    made = manifest.get("prompt")
+    if settings.blame.prompt is not None or not isinstance(made, dict):
+        return
+    now = load_prompt(of_run.named(of_run.answer.prompt))
+    if made.get("name") == now.name and digest_of(now) != made.get("digest"):
+        raise ConfigError(
+            f"prompt {now.name}: it has changed since the run. Run again, or name one as [blame] prompt."
+        )
+
+
+def _second(settings: Settings, lead: MetricSummary) -> tuple[Judge | None, list[Label] | None]:
+    """Return the second opinion that is declared: a judge, or people's labels, or neither."""
+    declared = settings.blame
+    if declared.second and declared.labels:
+        raise ConfigError("[blame] second and labels: one second opinion is enough. Take out one of the two.")
+    if declared.second:
+        return load_judge(settings.named(declared.second)), None
+    path, of_agree = declared.labels or settings.agree.labels, declared.labels is None
+    if path is None:
+        return None, None
+    metric = settings.agree.metric if of_agree else None
+    labels = [
+        msgspec.structs.replace(row, metric=row.metric or metric)
+        for row in read_rows(settings.path(path), Label)
+    ]
+    if of_agree and not any(row.metric in (None, lead.metric) for row in labels):
+        return None, None
+    return None, labels
+
+
+def _check_second(second: Judge, asks: str, judge: Judge, lead: MetricSummary) -> None:
+    if (second.name, asks) == (judge.name, lead.model):
+        raise ConfigError(
+            f"[blame] second = {second.name!r}: it is the judge whose verdicts are doubted, with the same "
+            "model. Name another judge, or another model as second_model."
+        )
+    if second.measures != lead.metric:
+        raise ConfigError(
+            f"[blame] second = {second.name!r} measures {second.measures}, and {judge.name} measures "
+            f"{lead.metric}: that they differ would say nothing. Name a judge of {lead.metric}."
+        )
+
+
+def may_ask(plan: BlamePlan, judge: Judge) -> bool:
+    """Return whether a judge can be asked: without a model to answer again, only those that need none are."""
+    return plan.model is not None or not judge.needs_model

@@ -1,0 +1,1 @@
+"""The flow `build`: its command, and what nobody else uses."""

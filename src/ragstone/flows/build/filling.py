@@ -1,0 +1,104 @@
+"""Calls in rounds, until as many candidates are accepted as are wanted: of questions and of facts."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from ragstone.dataset.candidate import Candidate, Loss, lose
+from ragstone.engine.session import Session
+
+LEAST_RATE = 0.1  # of candidates accepted: with fewer, a round would ask for more than it is likely to need
+
+
+class Came(Protocol):
+    """What comes of a call: candidates, the lost ones among them, and why it gave nothing, if so."""
+
+    @property
+    def candidates(self) -> list[Candidate]: ...  # noqa: D102
+
+    @property
+    def failed(self) -> Loss | None: ...  # noqa: D102
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One call for n candidates, to be made."""
+
+    n: int
+    write: Callable[[], Awaitable[Came]]
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is so far: candidates, calls that gave none, and how many candidates were asked for."""
+
+    candidates: list[Candidate] = []
+    failed: list[Loss] = []
+    n_asked: int = 0
+
+
+Sift = Callable[[list[Candidate], int], Awaitable[list[Candidate]]]
+"""All candidates so far, and where the new ones begin -> the new ones, those that do not pass lost."""
+
+
+async def fill(made: Made, tasks: Sequence[Task], wanted: int | None, session: Session, sift: Sift) -> Made:
+    """Return what there is with the candidates of these tasks, of whom `wanted` are accepted at most.
+
+    wanted: None does all tasks; else they are done in rounds until so many are accepted. Those accepted
+    beyond it are lost as `beyond_count`.
+    """
+    before = made
+    left = list(tasks)
+    while left:
+        n_accepted = count_accepted(made) - count_accepted(before)
+        if wanted is not None and n_accepted >= wanted:
+            break
+        n_needed = sum(task.n for task in left) if wanted is None else wanted - n_accepted
+        batch, left = _take(left, n_needed, n_accepted, made.n_asked - before.n_asked)
+        made = await _extend(made, batch, session, sift)
+    return made if wanted is None else _without_excess(made, len(before.candidates), wanted)
+
+
+def count_accepted(made: Made) -> int:
+    """Return how many candidates are not lost."""
+    return sum(candidate.loss is None for candidate in made.candidates)
+
+
+async def _extend(made: Made, tasks: Sequence[Task], session: Session, sift: Sift) -> Made:
+    """Return what there is with what these calls bring."""
+    came = await session.each("write", _write, tasks)
+    candidates = [*made.candidates, *(one for some in came for one in some.candidates)]
+    n_before = len(made.candidates)
+    return Made(
+        candidates=[*made.candidates, *await sift(candidates, n_before)],
+        failed=[*made.failed, *(some.failed for some in came if some.failed is not None)],
+        n_asked=made.n_asked + sum(task.n for task in tasks),
+    )
+
+
+async def _write(task: Task) -> Came:
+    return await task.write()
+
+
+def _take(
+    tasks: Sequence[Task], n_needed: int, n_accepted: int, n_asked: int
+) -> tuple[list[Task], list[Task]]:
+    """Return the calls of the next round, and those that are left.
+
+    So many are taken that, at the rate of acceptance so far, what is needed comes of them.
+    """
+    rate = max(LEAST_RATE, n_accepted / n_asked) if n_asked else 1.0
+    n_asked_now, at = 0, 0
+    while at < len(tasks) and n_asked_now < n_needed / rate:
+        n_asked_now += tasks[at].n
+        at += 1
+    return list(tasks[:at]), list(tasks[at:])
+
+
+def _without_excess(made: Made, start: int, wanted: int) -> Made:
+    """Return what there is with those of the candidates from `start` on lost that are more than wanted."""
+    n_accepted = 0
+    kept = list(made.candidates[:start])
+    for candidate in made.candidates[start:]:
+        n_accepted += candidate.loss is None
+        kept.append(lose(candidate, "beyond_count") if n_accepted > wanted else candidate)
+    return msgspec.structs.replace(made, candidates=kept)

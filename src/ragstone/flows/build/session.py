@@ -1,0 +1,125 @@
+"""A build from its rows to its files, and what it would ask: the same for questions and for facts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from ragstone.config import Settings, choose
+from ragstone.dataset.build_files import check_build_outputs, write_build
+from ragstone.dataset.built import Built
+from ragstone.dataset.certifying.certificate import certify
+from ragstone.dataset.split import split_questions
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.errors import ConfigError, DataError, ModelError
+from ragstone.flows.build.fictional import write_fiction
+from ragstone.flows.build.rows import document_id_of
+from ragstone.llm import Caps
+from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.records import Document
+from ragstone.report.certificate import write_certificate
+from ragstone.report.evaluation_set import EvaluationSet
+from ragstone.stages.tag import Taggable
+
+SAMPLE = 500  # documents that a forecast looks at, evenly spaced
+
+
+class Make(Protocol):
+    """What makes candidates of rows, as `[build]` of the session's settings declares."""
+
+    async def __call__(
+        self, rows: Sequence[Taggable], session: Session, *, forecasting: bool = False
+    ) -> Built:
+        """Make them."""
+        ...
+
+
+def check_build(rows: Sequence[Taggable], settings: Settings, output: Path | str | None, force: bool) -> None:
+    """Check what can be checked before a call. Raises ConfigError, DataError."""
+    if not rows:
+        raise DataError("there are no documents to build from.")
+    if settings.build.fictional and not all(isinstance(row, Document) for row in rows):
+        raise ConfigError("a fictional variant needs whole documents: build from documents, not from chunks.")
+    if output is not None:
+        check_build_outputs(output, settings.build, force)
+
+
+def build_in_session(
+    rows: Sequence[Taggable],
+    make: Make,
+    settings: Settings,
+    *,
+    output: Path | str | None = None,
+    force: bool = False,
+    caps: Caps | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> EvaluationSet:
+    """Return the evaluation set that `make` makes of rows, in a session of its own, and write its files."""
+    check_build(rows, settings, output, force)
+
+    async def work() -> EvaluationSet:
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            built = await make(rows, session)
+            if offline and built.failed and not session.calls().from_ledger:
+                raise ModelError(
+                    "offline, and the ledger has none of this build's calls. Run it once without --offline."
+                )
+            accepted = [one.question for one in built.candidates if one.loss is None]
+            certificate = certify(built)
+            share = built.declared.test_share
+            sides = split_questions(accepted, share, built.seed) if share else {}
+            files: list[Path] = []
+            if output is not None:
+                files += write_build(output, accepted, built.candidates, sides if share else None, force)
+                files += write_certificate(Path(output).parent, certificate, built.candidates, force=force)
+            if output is not None and built.declared.fictional:
+                documents = [row for row in rows if isinstance(row, Document)]
+                files += await write_fiction(documents, accepted, Path(output), session, force=force)
+            return EvaluationSet(
+                questions=accepted,
+                certificate=certificate,
+                built=built,
+                calls=session.calls(),
+                sides=sides,
+                files=files,
+            )
+
+    return run_sync(work())
+
+
+def forecast_build(rows: Sequence[Taggable], make: Make, settings: Settings, assumption: str) -> Forecast:
+    """Return what a build would ask, by a sample of its rows. Raises what it raises before a call."""
+    check_build(rows, settings, None, False)
+
+    sampled, declared, weight = _sampled(rows, settings)
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        forecaster.weight = weight
+        forecaster.assumptions[assumption] = None
+        await make(sampled, session, forecasting=True)
+
+    return forecast_of(declared, work)
+
+
+def _sampled(rows: Sequence[Taggable], settings: Settings) -> tuple[list[Taggable], Settings, float]:
+    """Return the rows of documents evenly spaced, settings that want as much less in all, and the factor.
+
+    Where a small count is wanted they are all rows: no more documents are asked than that takes.
+    """
+    build = settings.build
+    names = [document_id_of(row) for row in rows]
+    distinct = list(dict.fromkeys(names))
+    step = max(1, -(-min(len(distinct), build.count or len(distinct)) // SAMPLE))
+    kept = set(distinct[::step])
+    scaled = choose(
+        settings,
+        "build",
+        count=build.count and build.count // step,
+        negatives=build.negatives // step,
+        multi_hop=build.multi_hop // step,
+        planted=build.planted // step,
+    )
+    sampled = [row for row, name in zip(rows, names, strict=True) if name in kept]
+    return sampled, scaled, len(distinct) / len(kept)

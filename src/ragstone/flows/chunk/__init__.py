@@ -1,0 +1,1 @@
+"""The flow `chunk`: its command, and what nobody else uses."""

@@ -1,0 +1,57 @@
+"""`ragstone chunk`: documents -> chunks."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.console.asking import load_for
+from ragstone.console.bars import bars
+from ragstone.console.options import AsJson, Config, Engine, Force, OutputPlace
+from ragstone.console.printing import say, show_json
+
+Method = Annotated[
+    str | None,
+    typer.Option("--method", help="whole, fixed, recursive, sentence, heading or semantic."),
+]
+Size = Annotated[int | None, typer.Option("--size", min=1, help="Most characters in a chunk.")]
+Overlap = Annotated[int | None, typer.Option("--overlap", min=0, help="Characters that neighbours share.")]
+Percentile = Annotated[
+    float | None,
+    typer.Option("--percentile", min=0, max=100, help="Of semantic: the share of places that are cut."),
+]
+Embedder = Annotated[str | None, typer.Option("--embedder", help="Of semantic: what compares sentences.")]
+
+
+def chunk(
+    documents: Annotated[Path, typer.Argument(help="A file of documents, or a folder of shards.")],
+    *,
+    output: OutputPlace = "chunks.jsonl",
+    method: Method = None,
+    size: Size = None,
+    overlap: Overlap = None,
+    percentile: Percentile = None,
+    embedder: Embedder = None,
+    engine: Engine = None,
+    config: Config = None,
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Cut documents into chunks; offsets are code points. Options go before [chunk] of ragstone.toml."""
+    from ragstone.config import choose
+    from ragstone.flows.chunk.chunking import chunk_to_file
+
+    settings = choose(
+        load_for(config, engine),
+        "chunk",
+        method=method,
+        size=size,
+        overlap=overlap,
+        percentile=percentile,
+        embedder=embedder,
+    )
+    n_chunks = chunk_to_file(documents, output, settings.chunk, settings, force=force, progress=bars)
+    if json:
+        show_json({"chunks": n_chunks, "output": output})
+    else:
+        say(f"{n_chunks} chunks in {output}.")

@@ -1,0 +1,1 @@
+"""The flow `compare`: its command, and what nobody else uses."""

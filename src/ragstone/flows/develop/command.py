@@ -1,0 +1,152 @@
+"""`ragstone judges develop`: a draft against the version before, on labels; freezing; the test part."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.asking import tell_forecast
+from ragstone.console.bars import bars
+from ragstone.console.options import (
+    AsJson,
+    BudgetCap,
+    Config,
+    ForecastOnly,
+    Model,
+    Offline,
+    QuestionsFile,
+    Yes,
+)
+from ragstone.console.printing import OVER_BUDGET, say, show, show_json
+
+if TYPE_CHECKING:
+    from ragstone.agreement.developing.development import Development
+    from ragstone.flows.develop.api import Run
+    from ragstone.flows.develop.running import TestLook
+
+
+Draft = Annotated[Path, typer.Argument(help="The judge's file, as it is now: the draft.")]
+LabelsFile = Annotated[Path, typer.Option("--labels", help="What people said: question_id, system, score.")]
+AnswersFile = Annotated[
+    Path | None, typer.Option("--answers", help="The labelled sheet, where the labels have no texts.")
+]
+Against = Annotated[
+    str | None, typer.Option("--against", help="Judge to compare with; default: the last frozen version.")
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option("--threshold", help="From this score on the judge says 1; for labels that are 0 or 1."),
+]
+Mapping = Annotated[
+    list[str] | None, typer.Option("--map", help="LABEL=SCORE: what a label is on the judge's scale.")
+]
+Freeze = Annotated[
+    str | None,
+    typer.Option("--freeze", help="Freeze the draft as the next version; say in a line what changed."),
+]
+Test = Annotated[
+    bool, typer.Option("--test", help="Look at the test part, in place of dev: the look is counted.")
+]
+
+
+def develop(
+    judge: Draft,
+    *,
+    labels: LabelsFile,
+    answers: AnswersFile = None,
+    questions: QuestionsFile = None,
+    against: Against = None,
+    threshold: Threshold = None,
+    mapping: Mapping = None,
+    freeze: Freeze = None,
+    test: Test = False,
+    model: Model = None,
+    budget: BudgetCap = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    config: Config = None,
+    json: AsJson = False,
+) -> None:
+    """Run a draft of a judge on labelled answers: which verdicts changed, and did agreement move?
+
+    The questions are split at first use, for good: drafts run on the dev part, and the test part stays closed
+    until --test, which shows the judge's report card there. Every such look is counted, and told.
+    """
+    from ragstone.config import choose, load_settings
+    from ragstone.errors import ConfigError
+    from ragstone.flows.develop.api import Run, forecast_run, take_look
+
+    if test and (freeze is not None or against is not None):
+        raise ConfigError("--test looks at the judge as it is: leave out --freeze and --against.")
+    run = Run(
+        judge=judge,
+        labels=labels,
+        answers=answers,
+        questions=questions,
+        against=against,
+        threshold=threshold,
+        mapping=_mapping(mapping),
+        budget=budget,
+        offline=offline,
+        settings=choose(load_settings(config), "judge", model=model),
+    )
+    if forecast or not offline:
+        tell_forecast(forecast_run(run, test=test), only=forecast, yes=yes, json=json)
+    if test:
+        _tell_look(take_look(run, bars), json=json)
+        return
+    _run(run, judge, freeze, json=json)
+
+
+def _run(run: "Run", judge: Path, freeze: str | None, *, json: bool) -> None:
+    """Run the draft, tell, and freeze it where that is asked for and the budget has sufficed."""
+    from ragstone.flows.develop.api import freeze_judge, run_draft
+
+    found = run_draft(run, bars)
+    _tell(found, json=json)
+    if found.after.statuses.get("over_budget"):
+        if freeze is not None:
+            say("Nothing was frozen: the draft has not been judged whole. Run again with a larger --budget.")
+        raise typer.Exit(OVER_BUDGET)
+    if freeze is not None:
+        frozen = freeze_judge(judge, freeze, development=found, settings=run.settings)
+        say(f"Frozen: {frozen.path} is version {frozen.version} now, and {frozen.kept} keeps it.")
+
+
+def _tell(found: "Development", *, json: bool) -> None:
+    from ragstone.report.developing_terminal import terminal_development
+
+    if json:
+        show_json(found)
+    else:
+        show(terminal_development(found))
+
+
+def _tell_look(look: "TestLook", *, json: bool) -> None:
+    from ragstone.report.card import card_document
+    from ragstone.report.render.terminal import render_terminal
+
+    if json:
+        show_json(look)
+    else:
+        show(render_terminal(card_document(look.card)))
+    say(look.card.notes[0])
+
+
+def _mapping(given: list[str] | None) -> dict[float, float] | None:
+    """Return LABEL=SCORE options as a dict. Raises ConfigError, also for nan and inf."""
+    from ragstone.errors import ConfigError
+
+    found = {}
+    for text in given or ():
+        label, _, score = text.partition("=")
+        try:
+            pair = float(label), float(score)
+        except ValueError:
+            pair = math.nan, math.nan
+        if not all(map(math.isfinite, pair)):
+            raise ConfigError(f"--map {text!r}: write LABEL=SCORE, both numbers, e.g. 1=0.5.")
+        found[pair[0]] = pair[1]
+    return found or None

@@ -1,0 +1,1 @@
+"""The flow `doctor`: its command, and what nobody else uses."""

@@ -1,0 +1,55 @@
+"""`ragstone export`: a run folder -> one table for other programs, or a run of MLflow."""
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.console.options import Force
+from ragstone.console.printing import say
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")],
+    outputs: Annotated[
+        list[Path] | None, typer.Argument(help="Files to write: .csv, .parquet or .jsonl.")
+    ] = None,
+    *,
+    mlflow: Annotated[
+        bool, typer.Option("--mlflow", help="Log the run to MLflow: numbers, table and report.")
+    ] = False,
+    tracking_uri: Annotated[
+        str | None,
+        typer.Option("--tracking-uri", help="Where MLflow keeps runs; default MLFLOW_TRACKING_URI."),
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option("--experiment", help="Of MLflow; default MLFLOW_EXPERIMENT_NAME, else ragstone."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write a run as one table, a row for each question and system; or log it to MLflow."""
+    from ragstone.errors import DataError
+    from ragstone.report.export import check_export, export_table, n_cut_by_excel
+    from ragstone.report.finished import read_run
+    from ragstone.report.tracking import log_to_mlflow
+    from ragstone.report.wording import plural
+
+    mlflow = mlflow or bool(tracking_uri)
+    if not outputs and not mlflow:
+        raise DataError("Nothing to write. Name a file, e.g. results.csv, or give --mlflow.")
+    for path in outputs or ():
+        check_export(path, force, run)
+    finished = read_run(run)
+    for path in outputs or ():
+        say(f"{path}: {export_table(finished, path, force=force):,} rows.")
+        cut = n_cut_by_excel(finished.table()) if path.suffix.lower() == ".csv" else 0
+        if cut:
+            say(f"Longer than Excel shows (32,767 characters): {plural(cut, 'cell')}; others read all.")
+    if mlflow:
+        with redirect_stdout(sys.stderr):  # where MLflow says what its page of the run is
+            there = log_to_mlflow(finished, tracking_uri=tracking_uri, experiment=experiment)
+        done = "updated" if there.updated else "logged"
+        say(f"MLflow: run {there.run_id} of experiment {there.experiment} {done}.")

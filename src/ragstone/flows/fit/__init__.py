@@ -1,0 +1,1 @@
+"""The flow `fit`: its command, and what nobody else uses."""

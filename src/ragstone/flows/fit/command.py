@@ -1,0 +1,65 @@
+"""`ragstone judges fit`: judgements of two judges + people's labels -> a cascade of the two."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.console.options import AsJson, Force, Output, Seed
+from ragstone.console.printing import say, show, show_json
+
+Share = Annotated[
+    float,
+    typer.Option("--test-share", min=0, max=1, help="Share of the questions to measure on and not fit on."),
+]
+
+
+def fit(
+    judgements: Annotated[Path, typer.Argument(help="What both judges said of labelled answers.")],
+    labels: Annotated[Path, typer.Argument(help="What people said: question_id, system, score.")],
+    *,
+    cheap: Annotated[str, typer.Option("--cheap", help="The judge that is asked first: name or .toml file.")],
+    dear: Annotated[
+        str | None, typer.Option("--dear", help="The judge for what is unsure; default: the other one.")
+    ] = None,
+    agreement: Annotated[
+        float, typer.Option("--agreement", help="With people, of what the cheap judge decides, at least.")
+    ] = 0.95,
+    yes_from: Annotated[
+        float | None,
+        typer.Option("--yes-from", help="Labels from this one on are a yes; else 1 is, 0 is not."),
+    ] = None,
+    test_share: Share = 0.0,
+    output: Output = Path("cascade.toml"),
+    seed: Seed = 0,
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Fit a cascade: which scores of a cheap judge are sure enough, and which go to a dear one."""
+    import msgspec
+
+    from ragstone.flows.fit.cascade_file import check_cascade_file, write_cascade
+    from ragstone.flows.fit.fitting import fit_cascade
+    from ragstone.judging.judge import every_key
+    from ragstone.records import Judgement, Label
+    from ragstone.report.cascades import terminal_fit
+    from ragstone.tables import read_rows
+
+    check_cascade_file(output, force)
+    fitted = fit_cascade(
+        read_rows(judgements, Judgement),
+        read_rows(labels, Label),
+        cheap=cheap,
+        dear=dear,
+        agreement=agreement,
+        yes_from=yes_from,
+        test_share=test_share,
+        name=output.stem,
+        seed=seed,
+    )
+    write_cascade(fitted, output)
+    if json:
+        show_json(msgspec.to_builtins(fitted) | {"judge": every_key(fitted.judge)})
+    else:
+        show(terminal_fit(fitted))
+    say(f"Cascade in {output}. Use it: ragstone judge SHEET --judge {output}")

@@ -1,0 +1,1 @@
+"""The flow `import`: its command, and what nobody else uses."""

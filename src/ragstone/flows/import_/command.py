@@ -1,0 +1,130 @@
+"""`ragstone import`: evaluation sets of others -> questions and documents."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.bars import bars
+from ragstone.console.options import AsJson, Force, Limit
+from ragstone.console.printing import UNSCORED, say, show_json
+
+if TYPE_CHECKING:
+    from ragstone.dataset.importing import ImportSummary
+
+SHOWN_TAGS = 8
+
+Sources = Annotated[
+    list[Path], typer.Argument(help="Files, or a folder of BEIR's form; several make one set.")
+]
+Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="table, squad, beir, trec, faq, hotpotqa, ragas, deepeval, phoenix, langfuse or documents; "
+        "found by content where it is left out.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="FIELD=COLUMN, e.g. question=Frage or tags.topic=Thema; may be repeated."),
+]
+Split = Annotated[str | None, typer.Option("--split", help="Of a BEIR folder; test, else the only one.")]
+DropRepeats = Annotated[
+    bool, typer.Option("--drop-repeats", help="Leave out questions that repeat an earlier one.")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 5 if a row was skipped.")]
+
+
+def import_(
+    sources: Sources,
+    *,
+    output: Folder = Path("imported"),
+    format_: Format = None,
+    column: Columns = None,
+    split: Split = None,
+    limit: Limit = None,
+    drop_repeats: DropRepeats = False,
+    strict: Strict = False,
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Turn evaluation sets of others into questions and documents: tables, SQuAD, BEIR, TREC, FAQ."""
+    from ragstone.dataset.importing import ImportOptions, import_to_folder, parse_columns
+
+    options = ImportOptions(columns=parse_columns(column or ()), split=split, limit=limit)
+    with bars("import", limit) as advance:
+        summary = import_to_folder(
+            sources,
+            output,
+            options,
+            format=format_,
+            drop_repeats=drop_repeats,
+            force=force,
+            advance=advance,
+        )
+    if json:
+        show_json(summary)
+    else:
+        for line in _told(summary):
+            say(line)
+    if strict and summary.n_skipped:
+        raise typer.Exit(UNSCORED)
+
+
+def _told(summary: "ImportSummary") -> list[str]:
+    from ragstone.dataset.importing import told
+
+    read = ", ".join(f"{path} ({name})" for path, name in summary.formats.items())
+    lines = [*map(told, summary.remarks), *_repeats(summary), *_missing(summary)]
+    lines.append(f"{_n(summary.n_questions, 'question')} from {read}, in {', '.join(summary.output)}.")
+    lines += [f"{path} was of another set: it is now {path}.old." for path in summary.set_aside]
+    counts = {
+        "with a reference": summary.n_with_reference,
+        "with evidence": summary.n_with_evidence,
+        "not answerable": summary.n_unanswerable,
+    }
+    if summary.n_documents:
+        lines.append(f"  documents: {summary.n_documents:,}")
+    of_all = " (of all, before repeats were dropped)" if summary.n_dropped else ""
+    lines.append(f"  {', '.join(f'{n:,} {what}' for what, n in counts.items())}{of_all}")
+    lines.append(f"  languages: {_counts(summary.languages)}")
+    if summary.tags:
+        lines.append(f"  tags: {_counts(dict(list(summary.tags.items())[:SHOWN_TAGS]))}")
+    if summary.n_skipped:
+        lines.append(f"  skipped: {summary.n_skipped:,}, as said above")
+    return lines
+
+
+def _repeats(summary: "ImportSummary") -> list[str]:
+    few = [] if summary.near_repeats_sought else ["so many questions are compared by the same words only."]
+    if not summary.repeats:
+        return few
+    n_near = sum(not one.exact for one in summary.repeats)
+    first = summary.repeats[0]
+    done = "left out" if summary.n_dropped else "kept; --drop-repeats leaves them out"
+    repeat = "repeats" if len(summary.repeats) == 1 else "repeat"
+    return [
+        f"{_n(len(summary.repeats), 'question')} {repeat} an earlier one ({n_near:,} in other words), e.g. "
+        f"{first.id} repeats {first.of}: {done}.",
+        *few,
+    ]
+
+
+def _missing(summary: "ImportSummary") -> list[str]:
+    if not summary.missing_documents:
+        return []
+    n = len(summary.missing_documents)
+    return [
+        f"{_n(n, 'document')} that questions name {'is' if n == 1 else 'are'} not in the source, e.g. "
+        f"{summary.missing_documents[0]!r}: such a document cannot be found by any retriever."
+    ]
+
+
+def _n(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in counts.items())

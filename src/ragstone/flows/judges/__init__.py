@@ -1,0 +1,1 @@
+"""The flow `judges`: its command, and what nobody else uses."""

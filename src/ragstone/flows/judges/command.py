@@ -1,0 +1,209 @@
+"""`ragstone judges`: which there are, what one sends, a new one, a first try, a draft, a fitted cascade."""
+
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.bars import bars
+from ragstone.console.options import AsJson, BudgetCap, Config, Force, Model, Offline
+from ragstone.console.printing import FAILED_GATE, UNSCORED, say, show, show_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ragstone.flows.judges.testing import JudgeTest, Shown
+    from ragstone.judging import Judge
+
+NAME = '"NAME"'  # stands in the starting files for the judge's name
+
+Named = Annotated[str, typer.Argument(help="Name, or a .toml file; with options, such as rubric@shots=2.")]
+Kind = Annotated[str, typer.Option("--kind", help="What kind of judge: rubric, boolean, percentage, ...")]
+
+
+def list_(*, json: AsJson = False) -> None:
+    """List the judges that come with Ragstone."""
+    from ragstone.judging import judge_names, load_judge
+
+    found = sorted(map(load_judge, judge_names()), key=lambda judge: (judge.needs_model, judge.name))
+    if json:
+        show_json([_line(judge) for judge in found])
+    else:
+        show(_table(found))
+
+
+def show_(name: Named, *, json: AsJson = False) -> None:
+    """Show what a judge's file says, and what the model is sent for an example row."""
+    from ragstone.flows.judges.testing import prompts_of
+    from ragstone.judging import load_judge
+    from ragstone.judging.judge import every_key
+    from ragstone.judging.statements.statements import StatementsJudge
+
+    judge = load_judge(name)
+    prompts = prompts_of(judge)
+    if json:
+        show_json({"judge": every_key(judge), "metrics": judge.metrics, "prompts": prompts})
+        return
+    typer.echo("\n".join(_facts(judge)))
+    _show_prompts(prompts)
+    if judge.needs_model and not prompts:
+        say(f"No prompt to show: {judge.name} decides every example row without asking its model.")
+    if isinstance(judge, StatementsJudge):
+        say("What the second call is shown of the first one's reply is made up.")
+
+
+def new(
+    file: Annotated[Path, typer.Argument(help="The file to write; its name is the judge's: tone.toml.")],
+    *,
+    kind: Kind = "boolean",
+    force: Force = False,
+) -> None:
+    """Write a commented judge file to start from, which is valid as it is."""
+    from ragstone.errors import ConfigError
+    from ragstone.judging import parse_judge
+    from ragstone.tables.writing import check_place
+
+    if file.suffix != ".toml":
+        raise ConfigError(f"{file}: a judge's file ends in .toml. Write e.g. {file.stem or 'mine'}.toml.")
+    text = _starting_text(kind).replace(NAME, f'"{file.stem}"')
+    parse_judge(text, file)  # a name that is none is told before anything is written
+    check_place(file, force)
+    file.write_text(text, encoding="utf-8")
+    say(f"Made {file}, a judge of kind {kind}. Next: ragstone judges test {file} --model MODEL")
+
+
+def try_out(
+    name: Named,
+    answers: Annotated[Path | None, typer.Argument(help="A sheet of answers to judge as well.")] = None,
+    *,
+    model: Model = None,
+    budget: BudgetCap = None,
+    offline: Offline = False,
+    config: Config = None,
+    json: AsJson = False,
+) -> None:
+    """Check a judge's file, and try it: on its examples, on easy rows, and on a sheet of answers.
+
+    Each example is judged without being shown. Easy rows (a right, a wrong, a refusing, an empty answer) are
+    judged where the judge's metric makes known what to expect. Without --model the file alone is checked.
+    Exit code 5: something could not be scored; 1: an easy row went wrong.
+    """
+    from ragstone.config import choose, load_settings
+    from ragstone.flows.judges.testing import prompts_of, try_judge
+    from ragstone.judging import load_judge
+    from ragstone.judging.leaves import asks_default
+    from ragstone.llm import parse_caps
+    from ragstone.records import Answer
+    from ragstone.tables import read_rows
+
+    judge = load_judge(name)
+    sheet = list(read_rows(answers, Answer)) if answers else []
+    settings = choose(load_settings(config), "judge", model=model)
+    if model is None and asks_default(judge):
+        prompts = prompts_of(judge)
+        if json:
+            show_json({"judge": judge.name, "prompts": prompts})
+        else:
+            _show_prompts(prompts)
+        say(f"The file of {judge.name} is sound. To try it: ragstone judges test {name} --model MODEL")
+        return
+    tried = try_judge(judge, settings, sheet, caps=parse_caps(budget, None), offline=offline, progress=bars)
+    if json:
+        show_json(tried)
+    else:
+        _show_test(tried)
+    if tried.unscored or tried.wrong:
+        raise typer.Exit(UNSCORED if tried.unscored else FAILED_GATE)
+
+
+def _starting_text(kind: str) -> str:
+    """Return the starting file of a kind. Raises ConfigError for an unknown one."""
+    from ragstone.errors import ConfigError, nearest
+    from ragstone.judging.judge import KINDS
+
+    if kind not in KINDS:
+        raise ConfigError(f"--kind {kind!r}. {nearest(kind, KINDS)}")
+    place = resources.files("ragstone.console") / "starter_files" / "judges" / f"{kind}.toml"
+    return place.read_text(encoding="utf-8")
+
+
+def _line(judge: "Judge") -> dict[str, object]:
+    return {
+        "name": judge.name,
+        "kind": judge.kind,
+        "metric": judge.measures,
+        "reads": judge.inputs,
+        "scale": judge.scale,
+        "needs_model": judge.needs_model,
+    }
+
+
+def _table(found: "list[Judge]") -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("judge", "kind", "metric", "reads", "scale", "model"):
+        table.add_column(head, overflow="fold")
+    for judge in found:
+        model = "asks one" if judge.needs_model else "none"
+        reads = ", ".join(judge.inputs)
+        table.add_row(judge.name, judge.kind, judge.measures, reads, _scale(judge), model)
+    return table
+
+
+def _scale(judge: "Judge") -> str:
+    return f"{judge.scale[0]:g} to {judge.scale[1]:g}"
+
+
+def _facts(judge: "Judge") -> list[str]:
+    """Return what the file says, a line for each fact."""
+    from ragstone.judging.judge import every_key
+
+    says = every_key(judge)
+    facts = {
+        "judge": f"{judge.name}, version {judge.version}",
+        "kind": judge.kind,
+        "metrics": ", ".join(judge.metrics),
+        "reads": ", ".join(judge.inputs),
+        "scale": _scale(judge),
+        "criteria": ", ".join(f"{one['name']} (weight {one['weight']:g})" for one in says["criteria"]),
+        "labels": ", ".join(f"{label} = {score:g}" for label, score in (says["labels"] or {}).items()),
+        "members": ", ".join(member["judge"] for member in says["members"]),
+        "measure": says["measure"] or "",
+        "prompts": ", ".join(says["prompts"]),
+        "examples": f"{len(judge.shown)} shown of {len(says['examples'])}" if says["examples"] else "",
+        "samples": f"{says['samples']} at temperature {says['temperature'] or 0:g}"
+        if says["samples"] > 1
+        else "",
+        "source": judge.source,
+        "fitted": f"with {judge.fitted_with}" if judge.fitted_with else "",
+    }
+    return [f"{head:9} {told}" for head, told in facts.items() if told]
+
+
+def _show_prompts(prompts: "list[Shown]") -> None:
+    for number, prompt in enumerate(prompts, 1):
+        for message in prompt.messages:
+            # Not by rich, which would break its lines: this is what the model gets.
+            typer.echo(f"\n--- call {number}, {message['role']}\n{message['content']}")
+
+
+def _show_test(tried: "JudgeTest") -> None:
+    from rich.table import Table
+
+    if not tried.rows:
+        say(
+            f"Nothing was tried: {tried.judge} has no examples, and what its metric makes of easy rows "
+            "is not known. Give a sheet of answers too: ragstone judges test NAME answers.jsonl"
+        )
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("row", "metric", "expected", "given", "status", "reason"):
+        table.add_column(head, overflow="fold")
+    for row in tried.rows:
+        given = f"{row.given or ''}{' (wrong)' if row.met is False else ''}"
+        table.add_row(row.row, row.metric, row.expected or "", given, row.status, row.reason or "")
+    show(table)
+    counts = f"{len(tried.rows)} judgements: {tried.unscored} not scored, {tried.wrong} easy rows wrong."
+    say(f"{tried.judge} by {tried.model}, {counts}")

@@ -1,0 +1,209 @@
+"""What a judge sends to its model, and a first try of it: on its own examples, on easy rows, on a sheet."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ragstone.config import Settings
+from ragstone.embedding.model import Role, Vectors
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import Session, open_session
+from ragstone.errors import ModelError
+from ragstone.judging import Judge, JudgeContext, judge_answer
+from ragstone.judging.easy import ANSWERS, Expectation, easy_answer, easy_rows, is_met
+from ragstone.judging.examples import example_answer
+from ragstone.judging.fields import Example, JudgeFields
+from ragstone.judging.leaves import models_of
+from ragstone.judging.one_call import OneCallJudge
+from ragstone.llm import Caps, Prompt, Reply
+from ragstone.llm.madeup import made_up_reply
+from ragstone.llm.schema import schema_of
+from ragstone.records import Answer, Judgement
+from ragstone.report.summary import Calls
+from ragstone.stages.judge_tasks import plan_tasks
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """One call as the model gets it. schema: what endpoints that know schemas hold the reply to."""
+
+    messages: list[dict[str, str]]
+    schema: dict[str, Any] | None
+    temperature: float | None
+    max_tokens: int | None
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """A judgement of a row with what was expected of it.
+
+    row: what it is, such as `example 2` or `easy: right`. expected, given: a score, a label, true or false;
+    of easy rows `high` or `low` (the half of the scale) is expected. met: whether an easy row went as
+    expected; None for the others.
+    """
+
+    row: str
+    metric: str
+    status: str
+    expected: str | None = None
+    given: str | None = None
+    reason: str | None = None
+    met: bool | None = None
+
+
+class JudgeTest(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a try. unscored: judgements that failed; wrong: easy rows that went otherwise."""
+
+    judge: str
+    model: str
+    rows: list[Tried]
+    unscored: int
+    wrong: int
+    calls: Calls
+
+
+def prompts_of(judge: Judge) -> list[Shown]:
+    """Return the calls that a judge would make for an easy row, in their order, each once; none is made.
+
+    The row is the first for which a model is asked: a cascade may decide others without. Empty where none is.
+    Calls that follow from a reply (the check of statements) are shown with a made-up one. The code in them
+    is not that of any project.
+    """
+    if not judge.needs_model:
+        return []
+    heard: dict[Prompt, None] = {}
+
+    async def ask(prompt: Prompt) -> Reply:
+        heard[msgspec.structs.replace(prompt, sample=0)] = None
+        return made_up_reply(prompt)
+
+    async def embed(texts: Sequence[str], _role: Role) -> list[Vectors]:
+        return [np.ones(1, dtype=np.float32) for _text in texts]
+
+    async def work() -> None:
+        others = dict.fromkeys(models_of(judge), ask)
+        means = JudgeContext(ask=ask, others=others, secret=b"of no project", embed=embed)
+        rows = [
+            msgspec.structs.replace(easy_answer(name), question_id="easy", system=name) for name in ANSWERS
+        ]
+        [task] = plan_tasks(lambda: rows, [judge], means, len(rows), one_call=False)
+        for row in task.rows():
+            with suppress(ModelError):  # made-up replies have no probabilities
+                await task.work(row)
+            if heard:
+                return
+
+    run_sync(work())
+    return [_shown(prompt) for prompt in heard]
+
+
+def _shown(prompt: Prompt) -> Shown:
+    return Shown(
+        messages=[{"role": message.role, "content": message.content} for message in prompt.messages],
+        schema=schema_of(prompt.reply, prompt.nonce is not None) if prompt.reply else None,
+        temperature=prompt.default_temperature if prompt.temperature is None else prompt.temperature,
+        max_tokens=prompt.max_tokens,
+    )
+
+
+def try_judge(
+    judge: Judge,
+    settings: Settings,
+    sheet: Sequence[Answer] = (),
+    *,
+    caps: Caps | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> JudgeTest:
+    """Judge each of the judge's examples, easy rows, and the rows of a sheet.
+
+    An example is judged by the judge without it, so that it is not shown to the model. Easy rows are judged
+    where the metric makes known what to expect. A judge that compares systems has the sheet alone. Raises
+    ModelError, DataError.
+    """
+
+    async def work() -> JudgeTest:
+        async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
+            means = await session.means([judge])
+            rows = [*await _examples(judge, means, session), *await _easy(judge, means, session)]
+            rows += await _sheet(judge, sheet, means, session)
+            return JudgeTest(
+                judge=judge.name,
+                model=means.model,
+                rows=rows,
+                unscored=sum(row.status not in ("scored", "not_applicable") for row in rows),
+                wrong=sum(row.met is False for row in rows),
+                calls=session.calls(),
+            )
+
+    return run_sync(work())
+
+
+async def _examples(judge: Judge, means: JudgeContext, session: Session) -> list[Tried]:
+    if not isinstance(judge, OneCallJudge):
+        return []
+
+    async def one(number: int) -> list[Judgement]:
+        rest = [example for n, example in enumerate(judge.examples) if n != number]
+        without = msgspec.structs.replace(judge, examples=rest)
+        return await judge_answer(without, example_answer(judge.examples[number]), means)
+
+    judged = await session.each("examples", one, range(len(judge.examples)))
+    return [
+        _tried(f"example {number + 1}", judge, row, expected.get(row.metric))
+        for number, rows in enumerate(judged)
+        for expected in [_expected(judge, judge.examples[number])]
+        for row in rows
+    ]
+
+
+def _expected(judge: OneCallJudge, example: Example) -> dict[str, str]:
+    """Return metric -> what an example expects."""
+    finding = judge.finding_of(judge.reply_of(example.expected, example.reason))
+    parts = {part.metric: f"{part.score:g}" for part in finding.parts}
+    return {judge.measures: _said(judge, finding.label, finding.score) or "", **parts}
+
+
+async def _easy(judge: Judge, means: JudgeContext, session: Session) -> list[Tried]:
+    async def one(row: tuple[str, Answer, Expectation]) -> list[Judgement]:
+        return await judge_answer(judge, row[1], means)
+
+    rows = easy_rows(judge)
+    judged = await session.each("easy rows", one, rows)
+    return [
+        _tried(f"easy: {name}", judge, first, expected, met=is_met(expected, first, judge.scale))
+        for (name, _answer, expected), (first, *_parts) in zip(rows, judged, strict=True)
+    ]
+
+
+async def _sheet(judge: Judge, sheet: Sequence[Answer], means: JudgeContext, session: Session) -> list[Tried]:
+    if not sheet:
+        return []
+    [task] = plan_tasks(lambda: sheet, [judge], means, len(sheet), one_call=False)
+    judged = await session.each("sheet", task.work, list(task.rows()))
+    return [_tried(f"{row.question_id} ({row.system})", judge, row) for row in _flat(judged)]
+
+
+def _flat(judged: Sequence[Sequence[Judgement]]) -> Iterator[Judgement]:
+    return (row for rows in judged for row in rows)
+
+
+def _tried(
+    name: str, judge: Judge, row: Judgement, expected: str | None = None, *, met: bool | None = None
+) -> Tried:
+    return Tried(
+        row=name,
+        metric=row.metric,
+        status=row.status,
+        expected=expected,
+        given=_said(judge, row.label, row.score),
+        reason=row.error or row.rationale,
+        met=met,
+    )
+
+
+def _said(judge: JudgeFields, label: str | None, score: float | None) -> str | None:
+    """Return what a judge says of a row, in the words of its kind; None if it gave no score."""
+    return None if score is None else judge.said(score, label)

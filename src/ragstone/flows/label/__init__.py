@@ -1,0 +1,1 @@
+"""The flow `label`: its command, and what nobody else uses."""

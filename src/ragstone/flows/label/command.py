@@ -1,0 +1,70 @@
+"""`ragstone label`: judgements -> a sheet of answers that people are to label."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.options import Force, Seed
+from ragstone.console.printing import say
+
+if TYPE_CHECKING:
+    from ragstone.agreement.labelling import ToLabel
+
+
+def label(
+    judgements: Annotated[Path, typer.Argument(help="What the judges said.")],
+    labels: Annotated[Path | None, typer.Argument(help="Labels that are there already.")] = None,
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")] = Path(
+        "to-label.jsonl"
+    ),
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many answers.")] = 100,
+    metric: Annotated[
+        str | None, typer.Option("--metric", help="What is to be labelled, if judges measure several things.")
+    ] = None,
+    sheet: Annotated[
+        Path | None, typer.Option("--sheet", help="The answer sheet: adds the texts to read.")
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", help="random, stratified, uncertain, disagreement or ppi: see docs/labelling.md."
+        ),
+    ] = "stratified",
+    stratum: Annotated[
+        list[str] | None,
+        typer.Option("--stratum", help="What stratified spreads over: system, score or a tag."),
+    ] = None,
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Choose the answers that people should label next: at random, spread over the judge's scores."""
+    from ragstone.agreement.labelling import ToLabel, next_to_label
+    from ragstone.agreement.queueing import SPREAD_EVENLY, way_of
+    from ragstone.records import Answer, Judgement, Label
+    from ragstone.tables import check_output, keep_sources, read_rows, write_rows
+
+    way = way_of(by)
+    check_output(output, force)
+    keep_sources([output], [path for path in (judgements, labels, sheet) if path])
+    chosen = next_to_label(
+        (row for row in read_rows(judgements, Judgement) if metric in (None, row.metric)),
+        read_rows(labels, Label) if labels else (),
+        n=count,
+        answers=read_rows(sheet, Answer) if sheet else (),
+        by=way,
+        strata=stratum or SPREAD_EVENLY,
+        seed=seed,
+    )
+    write_rows(output, chosen, ToLabel, force=force)
+    say(_said(output, chosen, count))
+
+
+def _said(output: Path, chosen: "list[ToLabel]", count: int) -> str:
+    fewer = f" No more are left: {len(chosen)} in place of {count}." if len(chosen) < count else ""
+    weighed = " Keep `inclusion` and `queue`: their chances were not equal." if chosen[0].inclusion else ""
+    return (
+        f"{output}: {len(chosen)} answers to label for {chosen[0].metric}, in random order.{fewer} "
+        f"Fill in `score` from the top, and delete the rows that you do not get to.{weighed}"
+    )

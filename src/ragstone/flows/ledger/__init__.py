@@ -1,0 +1,1 @@
+"""The flow `ledger`: its command, and what nobody else uses."""

@@ -1,0 +1,1 @@
+"""The flow `models`: its command, and what nobody else uses."""

@@ -1,0 +1,1 @@
+"""The flow `new`: its command, and what nobody else uses."""

@@ -1,0 +1,1 @@
+"""The flow `report`: its command, and what nobody else uses."""

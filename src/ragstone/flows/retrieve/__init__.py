@@ -1,0 +1,1 @@
+"""The flow `retrieve`: its command, and what nobody else uses."""

@@ -1,0 +1,1 @@
+"""The flow `review`: its command, and what nobody else uses."""

@@ -1,0 +1,74 @@
+"""`ragstone review`: questions and the log of their review -> the reviewed set and its certificate."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.options import AsJson, Config, Force
+from ragstone.console.printing import UNSCORED, say, show, show_json
+
+if TYPE_CHECKING:
+    from ragstone.flows.review.reviewing import ReviewedSet
+
+
+def review(
+    questions: Annotated[Path, typer.Argument(help="The evaluation set that was reviewed.")],
+    *,
+    decisions: Annotated[
+        Path | None, typer.Option("--decisions", help="The log; default NAME.review.jsonl beside the set.")
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option("--documents", help="Where evidence is looked for; default: beside the set."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Default: reviewed/ beside the set, the same name.")
+    ] = None,
+    only_decided: Annotated[
+        bool, typer.Option("--only-decided", help="Leave out what nobody has decided.")
+    ] = False,
+    config: Config = None,
+    force: Force = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 5 if questions must be looked at again.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Apply what people decided in the workbench, and renew the certificate."""
+    from ragstone.config import load_settings
+    from ragstone.flows.review.reviewing import review_questions
+
+    output = output or questions.parent / "reviewed" / questions.name
+    made = review_questions(
+        questions,
+        decisions,
+        output=output,
+        documents=documents,
+        only_decided=only_decided,
+        settings=load_settings(config),
+        force=force,
+    )
+    _tell(made, output, json=json)
+    if strict and made.numbers.n_look:
+        raise typer.Exit(UNSCORED)
+
+
+def _tell(made: "ReviewedSet", output: Path, *, json: bool) -> None:
+    from ragstone.report.certificate_terminal import terminal_certificate
+    from ragstone.report.review_words import review_sentences
+    from ragstone.report.wording import plural
+
+    if json:
+        files = [str(path) for path in made.files]
+        show_json({"review": made.numbers, "certificate": made.certificate, "files": files})
+    elif made.certificate is not None:
+        show(terminal_certificate(made.certificate))
+    else:
+        show(*review_sentences(made.numbers))
+        say("There is no certificate of this set, so none is renewed.")
+    if made.documents is None:
+        say("No documents were found, so evidence is as it was written: name them with --documents.")
+    for item in [item for item in made.items if item.look][:10]:
+        say(f"look again at {item.question.id}: {item.look}.")
+    say(f"{plural(len(made.questions), 'question')} in {output}; beside it every one, the rejected too.")

@@ -1,0 +1,160 @@
+"""A file of questions and the log of its review -> the reviewed set, its certificate, its files."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragstone.config import BuildSection, Settings, load_settings
+from ragstone.dataset.build_files import CERTIFICATE, CERTIFICATE_PAGE, SIDES, part_path
+from ragstone.dataset.certifying.certificate import Certificate, fit
+from ragstone.dataset.reviewing import (
+    Item,
+    ReviewNumbers,
+    left_out,
+    log_path,
+    read_decisions,
+    review_items,
+    review_numbers,
+)
+from ragstone.dataset.reviewing.anchoring import TextOf
+from ragstone.dataset.reviewing.certified import candidates_of, recertify
+from ragstone.dataset.reviewing.whole_set import read_whole
+from ragstone.dataset.split import Side
+from ragstone.errors import DataError
+from ragstone.flows.review.documents import Texts, find_documents
+from ragstone.records import Question
+from ragstone.report.certificate import write_certificate
+from ragstone.report.certified import read_certificate
+from ragstone.tables import check_output, check_place, open_rows, read_rows
+
+
+class ReviewedSet(msgspec.Struct, frozen=True, kw_only=True):
+    """A set that people have reviewed.
+
+    questions: of the reviewed set; items: every question and what became of it. certificate: renewed, None
+    where the set has none. documents: the file in which evidence was looked for. files: those written.
+    """
+
+    questions: list[Question]
+    items: list[Item]
+    numbers: ReviewNumbers
+    certificate: Certificate | None
+    documents: Path | None
+    files: list[Path] = []
+
+
+def review_questions(
+    questions: Path | str,
+    decisions: Path | str | None = None,
+    *,
+    output: Path | str | None = None,
+    documents: Path | str | None = None,
+    only_decided: bool = False,
+    settings: Settings | None = None,
+    force: bool = False,
+) -> ReviewedSet:
+    """Return the reviewed set of a file of questions.
+
+    decisions: the log, by default that beside the questions. documents: a file of documents, by default the
+    one that `find_documents` finds. only_decided: leaves out what nobody has decided. output: where the set
+    is written, and beside it every question (`.all`), the splits and the certificate, as of a build; the
+    questions themselves only with `force`. Raises DataError for a log that cannot be applied, and where a
+    file cannot be written.
+    """
+    questions = Path(questions)
+    decisions = Path(decisions) if decisions else log_path(questions)
+    if not decisions.is_file():
+        raise DataError(f"{decisions}: no such log. Review the set in the workbench: `ragstone serve`.")
+    found = Path(documents) if documents else find_documents(questions, settings or load_settings())
+    if output is not None:
+        _check_outputs(questions, decisions, Path(output), force)
+    texts = Texts(found) if found else None
+    certificate = _certificate_of(questions)
+    items = review_items(read_whole(questions), read_decisions(decisions), texts.text_of if texts else None)
+    if only_decided:
+        items = [left_out(item) if item.outcome is None and item.in_set else item for item in items]
+    threshold = (certificate.declared if certificate else BuildSection()).threshold
+    made = ReviewedSet(
+        questions=[item.question for item in items if item.in_set],
+        items=items,
+        numbers=review_numbers(items, threshold),
+        certificate=recertify(certificate, items, texts.text_of if texts else None) if certificate else None,
+        documents=found,
+    )
+    if output is None:
+        return made
+    files = _write(made, questions, Path(output), texts.text_of if texts else None, force=force)
+    return msgspec.structs.replace(made, files=files)
+
+
+def _certificate_of(questions: Path) -> Certificate | None:
+    """Return the certificate beside questions, None without one or where it is of another set."""
+    file = questions.parent / CERTIFICATE
+    if not file.is_file():
+        return None
+    certificate = read_certificate(file)
+    return certificate if fit(certificate, read_rows(questions, Question)).n_certified else None
+
+
+def _check_outputs(questions: Path, decisions: Path, output: Path, force: bool) -> None:
+    """Check that the files may be written, before anything is read. Raises DataError."""
+    certificate = output.parent / CERTIFICATE
+    if certificate.exists() and not part_path(output, "all").exists():
+        raise DataError(
+            f"{certificate} is the certificate of another set. Give the reviewed one a folder of its own, "
+            f"e.g. -o {output.parent / 'reviewed' / output.name}"
+        )
+    if output.resolve() == decisions.resolve():
+        raise DataError(f"{output} is the log of the review. Give -o another name.")
+    if output.resolve() == questions.resolve() and not force:
+        raise DataError(
+            f"{output} is the set under review. Give -o another name, or --force to replace it: the log "
+            "stays."
+        )
+    check_output(output, force)
+    for path in (part_path(output, "all"), output.parent / CERTIFICATE, output.parent / CERTIFICATE_PAGE):
+        check_place(path, force)
+
+
+def _write(
+    made: ReviewedSet, questions: Path, output: Path, text_of: TextOf | None, *, force: bool
+) -> list[Path]:
+    """Write the set, every question of it, the sides of its split, the certificate; return the paths."""
+    parts = {output: made.questions, part_path(output, "all"): [item.question for item in made.items]}
+    parts |= {
+        part_path(output, side): rows for side, rows in _sides(questions, made.questions).items() if rows
+    }
+    with contextlib.ExitStack() as stack:
+        for path, rows in parts.items():
+            write = stack.enter_context(open_rows(path, Question, force=force))
+            for row in rows:
+                write(row)
+    if made.certificate is None:
+        return list(parts)
+    candidates = candidates_of(made.items, text_of)
+    return [*parts, *write_certificate(output.parent, made.certificate, candidates, force=force)]
+
+
+def _sides(questions: Path, rows: Sequence[Question]) -> dict[Side, list[Question]]:
+    """Return the reviewed questions of each side of the split, where the set has one.
+
+    A question that the build had lost goes to the side of its document, or to `dev`.
+    """
+    files = {side: part_path(questions, side) for side in SIDES}
+    if not all(path.exists() for path in files.values()):
+        return {}
+    side_of: dict[str, Side] = {}
+    documents: dict[str, Side] = {}
+    for side, path in files.items():
+        for row in read_rows(path, Question):
+            side_of[row.id] = side
+            documents |= dict.fromkeys(row.document_ids or (), side)
+    usual: Side = "dev"
+    sides: dict[Side, list[Question]] = {side: [] for side in SIDES}
+    for row in rows:
+        near = (documents[name] for name in row.document_ids or () if name in documents)
+        place = side_of[row.id] if row.id in side_of else next(near, usual)
+        sides[place].append(row)
+    return sides

@@ -1,0 +1,1 @@
+"""The flow `run`: its command, and what nobody else uses."""

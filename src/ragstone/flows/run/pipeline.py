@@ -1,0 +1,258 @@
+"""Every stage that ragstone.toml declares, one after the other, into one run folder."""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from ragstone.agreement.card import ReportCard
+from ragstone.config import Settings
+from ragstone.engine.call_log import open_call_log
+from ragstone.engine.local import run_sync
+from ragstone.engine.manifest import check_manifest, write_manifest
+from ragstone.engine.output import make_folder, write_stream
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.progress_file import told_on_disk
+from ragstone.engine.session import Session, open_session
+from ragstone.errors import ConfigError
+from ragstone.experiments.blame import found_and_right
+from ragstone.experiments.distribution import distributions
+from ragstone.experiments.groups import means_by_tag
+from ragstone.experiments.systems_board import rank_systems
+from ragstone.flows.run.certificate import copy_certificate
+from ragstone.judging import Judge, document_clusters, summarise
+from ragstone.judging.combined.savings import cascade_savings
+from ragstone.judging.pairwise import unpaired_notes
+from ragstone.llm import Caps, parse_caps
+from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.report.findings import common_headline, headlines
+from ragstone.report.markdown import write_markdown
+from ragstone.report.page import write_report
+from ragstone.report.summary import Calls, RunSummary
+from ragstone.retrieval.evaluate import missing_documents
+from ragstone.retrieval.sameness import same_documents
+from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
+from ragstone.stages.answer import answer_rows
+from ragstone.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run
+from ragstone.stages.corpus import ChunkedCorpus, corpus_on
+from ragstone.stages.judge import judge_rows, load_judges
+from ragstone.stages.judge_tasks import count_planned
+from ragstone.stages.notes import (
+    correction_notes,
+    duplicate_notes,
+    fitted_notes,
+    plain_notes,
+    ranking_notes,
+    unranked_notes,
+)
+from ragstone.stages.retrieve import rank_questions
+from ragstone.stages.system_notes import system_notes
+from ragstone.systems.chosen import asks_built_in, with_system
+from ragstone.systems.prompting import load_prompt
+from ragstone.systems.sheet import join_questions
+from ragstone.tables import held, read_rows, write_rows
+from ragstone.version import __version__
+
+
+class RunRows(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows of a run, as they stand in its folder."""
+
+    corpus: ChunkedCorpus
+    questions: list[Question]
+    rankings: list[Ranking]
+    answers: list[Answer]
+    judgements: list[Judgement]
+
+
+def run(
+    settings: Settings,
+    *,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    batch: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> RunSummary:
+    """Run every declared stage and return the run's numbers; rows and report stand in `runs/NAME/`.
+
+    Run again, no finished call is made twice and every file of rows comes out the same. force: replace a
+    run of the same name that had other settings. budget: e.g. `100calls` or `2usd`; what it cuts off has
+    the status `over_budget`. deadline: e.g. `30m`; what it cuts off has the status `timeout`. batch: by
+    the provider's batch API, cheaper, in hours. Raises
+    ConfigError for settings that do not fit together, DataError for files, ModelError when no call can
+    succeed.
+    """
+    return run_sync(_run(settings, parse_caps(budget, deadline), offline, force, batch, progress))
+
+
+async def _run(
+    settings: Settings, caps: Caps, offline: bool, force: bool, batch: bool, progress: Progress
+) -> RunSummary:
+    settings = with_system(settings)
+    judges = checked_judges(settings)
+    folder = run_folder(settings)
+    make_folder(folder)
+    with held(folder), contextlib.ExitStack() as ending:
+        check_manifest(folder, settings, force)
+        progress = ending.enter_context(told_on_disk(folder, progress))
+        notes = copy_certificate(settings, folder)
+        opened = open_session(settings, caps=caps, offline=offline, batch=batch, progress=progress)
+        async with opened as session:
+            with open_call_log(folder) as session.call_log:
+                rows = await _make_rows(settings, folder, judges, session)
+            cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
+            models = session.models()
+        notes = system_notes(rows.answers, session.kept, settings) + notes
+        summary = _summarise(settings, judges, rows, cards, models=models, calls=session.calls())
+        summary = msgspec.structs.replace(summary, notes=[*summary.notes, *notes])
+        write_manifest(folder, settings, judges, models)
+        (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+        write_report(folder)
+        write_markdown(folder)
+    return summary
+
+
+def run_folder(settings: Settings) -> Path:
+    """Return the folder of the run that the settings name."""
+    return settings.path("runs") / settings.run.name
+
+
+def checked_judges(settings: Settings) -> list[Judge]:
+    """Return the judges, after the checks that need no file: nothing is paid for before they pass."""
+    judges = load_judges(map(settings.named, settings.judge.judges))
+    if settings.answer.sheet is not None and settings.answer.system is not None:
+        raise ConfigError(
+            "ragstone.toml: [answer] has sheet and system, and either answers. Keep one of them."
+        )
+    if asks_built_in(settings):
+        for name, given in (
+            ("[documents] paths", settings.documents.paths),
+            ("[questions] path", settings.questions.path),
+            ("[answer] model", settings.answer.model),
+        ):
+            if not given:
+                raise ConfigError(
+                    f"ragstone.toml: {name} is missing. The built-in application needs documents, questions "
+                    "and a model; for answers made elsewhere give [answer] sheet, for another application "
+                    "[answer] system."
+                )
+        load_prompt(settings.named(settings.answer.prompt))
+    elif settings.answer.system is not None and not settings.questions.path:
+        raise ConfigError(
+            "ragstone.toml: [questions] path is missing: the questions that [answer] system is asked."
+        )
+    return judges
+
+
+async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], session: Session) -> RunRows:
+    """Return the rows of every stage, each written to the folder before the next stage begins."""
+    questions: list[Question] = []
+    if settings.questions.path:
+        found = read_rows(settings.path(settings.questions.path), Question)
+        questions = list(islice(found, settings.questions.limit))
+        write_rows(folder / "questions.jsonl", questions, Question, force=True)
+    corpus = await corpus_on(session)
+    rankings: list[Ranking] = []
+    if corpus.chunks:
+        write_rows(folder / "documents.jsonl", corpus.documents, Document, force=True)
+        write_rows(folder / "chunks.jsonl", corpus.chunks, Chunk, force=True)
+        rankings = await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)
+        write_rows(folder / "rankings.jsonl", rankings, Ranking, force=True)
+    if settings.answer.sheet:
+        made = _from_sheet(settings, {question.id: question for question in questions})
+    else:
+        asked = questions[: settings.answer.limit]
+        made = answer_rows(asked, rankings, corpus.chunks, session, documents=corpus.documents)
+    answers: list[Answer] = []
+    await write_stream(made, folder / "answers.jsonl", Answer, each=answers.append, force=True)
+    judged = judge_rows(lambda: answers, judges, session, len(answers))
+    judgements: list[Judgement] = []
+    await write_stream(
+        judged,
+        folder / "judgements.jsonl",
+        Judgement,
+        each=judgements.append,
+        n_planned=count_planned(judges, len(answers)),
+        force=True,
+    )
+    return RunRows(
+        corpus=corpus, questions=questions, rankings=rankings, answers=answers, judgements=judgements
+    )
+
+
+async def _from_sheet(settings: Settings, questions: Mapping[str, Question]) -> AsyncIterator[Answer]:
+    answers = read_rows(settings.path(settings.answer.sheet or ""), Answer)
+    for row in islice(join_questions(answers, questions), settings.answer.limit):
+        yield row
+
+
+def _summarise(
+    settings: Settings,
+    judges: list[Judge],
+    rows: RunRows,
+    cards: list[ReportCard],
+    *,
+    models: dict[str, str],
+    calls: Calls,
+) -> RunSummary:
+    seed, documents = settings.run.seed, rows.corpus.documents
+    clusters = document_clusters(rows.questions)
+    metrics = summarise(rows.judgements, clusters=clusters, seed=seed)
+    corrected = corrected_of_run(settings, rows.judgements, clusters)
+    same = same_documents(documents, settings.documents.copies)
+    missing = missing_documents(rows.questions, documents) if documents else {}
+    summary = RunSummary(
+        name=settings.run.name,
+        version=__version__,
+        models=models,
+        counts=_counts(rows),
+        retrieval=_measure(settings, rows, same),
+        metrics=metrics,
+        cards=cards,
+        corrected=corrected,
+        calls=calls,
+        notes=[
+            *plain_notes(metrics, cards, rows.corpus.skipped, missing),
+            *fitted_notes(judges, metrics, cards),
+            *correction_notes(corrected, settings.agree),
+            *duplicate_notes(rows.corpus.duplicates, settings.documents.duplicates),
+            *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
+            *unpaired_notes(judges, rows.answers),
+        ],
+        cascades=cascade_savings(rows.judgements),
+        distributions=distributions(rows.judgements),
+        by_tag=means_by_tag(rows.judgements, rows.questions, rows.answers, clusters=clusters, seed=seed),
+    )
+    lead = common_headline(summary)
+    board = lead and rank_systems(lead, rows.judgements, clusters=clusters, seed=seed)
+    by_id = {question.id: question for question in rows.questions}
+    tables = [
+        found_and_right(lead, rows.answers, rows.judgements, by_id, same) for lead in headlines(summary)
+    ]
+    notes = summary.notes if board else unranked_notes(metrics) + summary.notes
+    tables = [table for table in tables if table]
+    return msgspec.structs.replace(summary, notes=notes, blame=tables, systems=board)
+
+
+def _measure(settings: Settings, rows: RunRows, same: Mapping[str, str]) -> list[RetrievalSummary]:
+    """Return the measures of the rankings; none where nothing was ranked. same: see same_documents."""
+    if not rows.rankings:
+        return []
+    ks = sorted({1, 3, 5, 10, settings.retrieve.k})
+    lengths = {document.id: len(document.text) for document in rows.corpus.documents}
+    seed = settings.run.seed
+    return [evaluate_rankings(rows.rankings, rows.questions, ks=ks, same=same, lengths=lengths, seed=seed)]
+
+
+def _counts(rows: RunRows) -> dict[str, int]:
+    counts = {
+        "documents": len(rows.corpus.documents),
+        "chunks": len(rows.corpus.chunks),
+        "questions": len(rows.questions),
+        "answers": len(rows.answers),
+        "judgements": len(rows.judgements),
+    }
+    return {name: n for name, n in counts.items() if n}

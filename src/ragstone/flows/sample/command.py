@@ -1,0 +1,179 @@
+"""`ragstone sample`: a log of what people asked -> questions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragstone.console.bars import bars
+from ragstone.console.options import AsJson, Config, Force, Limit, Seed, Strict
+from ragstone.console.printing import UNSCORED, say, show, show_json
+from ragstone.dataset.beside import answers_beside
+
+if TYPE_CHECKING:
+    from ragstone.stages.sample import Sample, SampleSummary
+
+SHOWN_TOPICS = 20
+
+Logs = Annotated[
+    list[Path], typer.Argument(help="Files or folders: JSONL, JSON, CSV, TSV, Parquet; also .gz and rotated.")
+]
+Output = Annotated[Path, typer.Option("-o", "--output", help="The file of questions; answers go beside it.")]
+Count = Annotated[int, typer.Option("--count", min=1, help="How many questions.")]
+By = Annotated[
+    Literal["topic", "random", "rarity", "frequency", "quality"],
+    typer.Option("--by", help="Shares of topics, chance, the least like others, the most asked, the worst."),
+]
+Topics = Annotated[int | None, typer.Option("--topics", min=1, help="Of --by topic: how many; else chosen.")]
+Embedder = Annotated[
+    str | None, typer.Option("--embedder", help="Group and compare by its vectors, not by shared terms.")
+]
+QuestionColumn = Annotated[str | None, typer.Option("--question", help="Column of the question.")]
+AnswerColumn = Annotated[str | None, typer.Option("--answer", help="Column of the answer.")]
+Quality = Annotated[
+    str | None, typer.Option("--quality", help="Column of people's feedback, or a metric of --judgements.")
+]
+Judgements = Annotated[
+    Path | None, typer.Option("--judgements", help="Judgements of the log's answers, as their quality.")
+]
+Reference = Annotated[str | None, typer.Option("--reference", help="Column of corrected answers.")]
+Tag = Annotated[list[str] | None, typer.Option("--tag", help="Column that becomes a tag; may be repeated.")]
+Keep = Annotated[bool, typer.Option("--keep-personal-data", help="Mask nothing in what is written.")]
+
+
+def sample(
+    log: Logs,
+    *,
+    output: Output = Path("sampled/questions.jsonl"),
+    count: Count = 200,
+    by: By = "topic",
+    topics: Topics = None,
+    embedder: Embedder = None,
+    question: QuestionColumn = None,
+    answer: AnswerColumn = None,
+    quality: Quality = None,
+    judgements: Judgements = None,
+    reference: Reference = None,
+    tag: Tag = None,
+    keep_personal_data: Keep = False,
+    limit: Limit = None,
+    seed: Seed = 0,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Take questions from a log of what people asked: each once, personal data masked."""
+    from ragstone.config import load_settings
+    from ragstone.stages.sample import sample_log
+
+    sheet = answers_beside(output)
+    _check(log, output, sheet, force=force, keep=keep_personal_data)
+    found = sample_log(
+        log,
+        count,
+        by=by,
+        topics=topics,
+        embedder=embedder,
+        question=question,
+        answer=answer,
+        quality=quality,
+        judgements=judgements,
+        reference=reference,
+        tags=tag or (),
+        limit=limit,
+        seed=seed,
+        keep_personal_data=keep_personal_data,
+        settings=load_settings(config),
+        progress=bars,
+    )
+    _write(found, output, sheet, force=force)
+    _tell(found.summary, output, sheet, json=json)
+    if strict and (found.summary.missing or found.summary.log.malformed):
+        raise typer.Exit(UNSCORED)
+
+
+def _check(log: list[Path], output: Path, sheet: Path, *, force: bool, keep: bool) -> None:
+    """Check that the files can be written, and warn of what they may hold. Raises DataError."""
+    from ragstone.tables import check_output, keep_sources
+
+    keep_sources([output, sheet], log)
+    check_output(output, force)
+    check_output(sheet, force)
+    if keep:
+        say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
+
+
+def _write(found: "Sample", output: Path, sheet: Path, *, force: bool) -> None:
+    """Write the questions, and the answers where the log has any."""
+    from ragstone.records import Answer, Question
+    from ragstone.tables import write_rows
+
+    write_rows(output, found.questions, Question, force=force)
+    if found.answers:
+        write_rows(sheet, found.answers, Answer, force=force)
+
+
+def _tell(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool) -> None:
+    """Show what the log held, what was taken, and what a reader must know before trusting it."""
+    if json:
+        show_json(summary)
+    else:
+        _tell_counts(summary)
+    _tell_losses(summary)
+    answers = f", {_n(summary.with_answer, 'answer')} in {sheet}" if summary.with_answer else ""
+    say(f"{_n(summary.taken, 'question')} in {output}{answers}.")
+
+
+def _tell_counts(summary: "SampleSummary") -> None:
+    """Show what the log held and what was taken."""
+    log = summary.log
+    show(
+        f"{log.n_rows:9,}  {_noun(log.n_rows, 'row')} of the log",
+        f"{log.n_questions:9,}  different {_noun(log.n_questions, 'question')} that can be asked alone; "
+        f"repeated by {_n(log.repeats, 'row')} ({log.nearly:,} nearly)",
+    )
+    for why, n in {"without a question": log.without_question, **_named(log.left_out)}.items():
+        if n:
+            show(f"{n:9,}  rows {why}, left out")
+    for topic in summary.topics[:SHOWN_TOPICS]:
+        show(f"{topic.taken:9,}  of {_n(topic.n_questions, 'question')} about {topic.name}")
+    if len(summary.topics) > SHOWN_TOPICS:
+        show(f"{'':9}  and {len(summary.topics) - SHOWN_TOPICS} topics more")
+    show("languages: " + ", ".join(f"{n:,} {lang}" for lang, n in summary.languages.items()))
+    if summary.masked is not None:
+        masked = ", ".join(f"{n:,} {kind}" for kind, n in summary.masked.items())
+        show(f"masked in what was taken: {masked or 'nothing'}")
+
+
+def _named(left_out: dict[str, int]) -> dict[str, int]:
+    words = {
+        "small_talk": "that greet, thank, or say yes or no",
+        "follow_up": "that go on with what was said before",
+        "nothing_asked": "without a letter",
+        "too_long": "that are longer than a question",
+    }
+    return {words[why]: n for why, n in left_out.items()}
+
+
+def _tell_losses(summary: "SampleSummary") -> None:
+    """Say what a reader must know before trusting the sample."""
+    log = summary.log
+    if log.malformed:
+        say(f"{_n(log.malformed, 'row')} cannot be read, the first of them:\n" + "\n".join(log.shown))
+    if log.unread_quality:
+        say(f"Of {_n(log.unread_quality, 'row')} the quality is no number, no thumb and no yes or no.")
+    if summary.without_quality:
+        say(f"{summary.without_quality:,} questions have no quality and were not looked at.")
+    if summary.ungrouped:
+        say(f"{summary.ungrouped:,} questions were left out by chance before the topics were made.")
+    if summary.missing:
+        say(f"{summary.missing:,} of the {summary.wanted:,} questions are missing: the log has no more.")
+
+
+def _n(number: int, noun: str) -> str:
+    return f"{number:,} {_noun(number, noun)}"
+
+
+def _noun(number: int, noun: str) -> str:
+    return noun if number == 1 else f"{noun}s"

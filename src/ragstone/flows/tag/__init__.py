@@ -1,0 +1,1 @@
+"""The flow `tag`: its command, and what nobody else uses."""

@@ -1,0 +1,129 @@
+"""`ragstone tag`: documents or chunks -> the same with topics and tags."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.asking import leave, tell_forecast
+from ragstone.console.bars import bars
+from ragstone.console.options import (
+    AsJson,
+    BudgetCap,
+    Config,
+    Deadline,
+    Force,
+    ForecastOnly,
+    Model,
+    Offline,
+    Output,
+    Seed,
+    Strict,
+    Yes,
+)
+from ragstone.console.printing import say, show_json
+
+if TYPE_CHECKING:
+    from ragstone.stages.tag import Tagging, TaggingSummary
+
+SHOWN_VALUES = 10
+
+Topics = Annotated[
+    str | None, typer.Option("--topics", help="How many topics, auto or none; auto, unless --tags is given.")
+]
+Tags = Annotated[Path | None, typer.Option("--tags", help="A .toml file of tags and their values.")]
+Embedder = Annotated[
+    str | None, typer.Option("--embedder", help="Group by its vectors, in place of the terms of texts.")
+]
+
+
+def tag(
+    rows: Annotated[Path, typer.Argument(help="A file of documents or of chunks.")],
+    *,
+    output: Output = Path("tagged.jsonl"),
+    topics: Topics = None,
+    tags: Tags = None,
+    model: Model = None,
+    embedder: Embedder = None,
+    seed: Seed = 0,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Group rows by topic and give them tags, by their words or by a model."""
+    from ragstone.config import load_settings
+    from ragstone.llm import parse_caps
+    from ragstone.stages.tag import forecast_tagging, read_taggable, tag_in_session
+    from ragstone.tables import check_output, write_rows
+
+    caps = parse_caps(budget, deadline)
+    settings = load_settings(config)
+    wanted = _wanted(topics, tags, model, embedder, seed)
+    if not forecast:
+        check_output(output, force)
+    row_type, given = read_taggable(rows)
+    if model and (forecast or not offline):
+        tell_forecast(forecast_tagging(given, wanted, settings), only=forecast, yes=yes, json=json)
+    tagged, summary = tag_in_session(given, wanted, settings, caps=caps, offline=offline, progress=bars)
+    write_rows(output, tagged, row_type, force=force)
+    if json:
+        show_json(summary)
+    else:
+        _tell(summary)
+    say(f"{summary.n_rows} rows in {output}.")
+    leave([*summary.statuses, *summary.named], summary.calls, strict=strict)
+
+
+def _wanted(
+    topics: str | None, tags: Path | None, model: str | None, embedder: str | None, seed: int
+) -> "Tagging":
+    from ragstone.corpus.tags import load_tags
+    from ragstone.errors import ConfigError
+    from ragstone.stages.tag import Tagging
+
+    topics = topics or ("none" if tags else "auto")
+    if topics not in ("auto", "none") and not topics.isdecimal():
+        raise ConfigError(f"--topics {topics}: give a number, auto or none.")
+    return Tagging(
+        topics=topics != "none",
+        n_topics=int(topics) if topics.isdecimal() else None,
+        tags=load_tags(tags) if tags else [],
+        embedder=embedder,
+        model=model,
+        seed=seed,
+    )
+
+
+def _tell(summary: "TaggingSummary") -> None:
+    """Show how many rows got what."""
+    from ragstone.console.printing import show
+    from ragstone.report.wording import asked_line
+
+    if summary.topics:
+        show(f"{len(summary.topics)} topics:", *(f"{one.n_rows:6}  {one.name}" for one in summary.topics))
+    if summary.n_without_topic:
+        show(f"{summary.n_without_topic:6}  in none: they share no term with another")
+    for key, counts in summary.tags.items():
+        listed = ", ".join(f"{value} {n}" for value, n in list(counts.items())[:SHOWN_VALUES])
+        more = f" and {len(counts) - SHOWN_VALUES} values more" if len(counts) > SHOWN_VALUES else ""
+        show(f"{key}: {listed or 'nothing'}{more}; {summary.untagged[key]} rows without one")
+    failed = {status: n for status, n in summary.statuses.items() if status != "scored"}
+    if failed:
+        told = ", ".join(f"{n} {status}" for status, n in failed.items())
+        say(f"{sum(failed.values())} rows got no tags from the model ({told}); `tag_error` says why.")
+    unnamed = {status: n for status, n in summary.named.items() if status != "scored"}
+    if unnamed:
+        told = ", ".join(f"{n} {status}" for status, n in unnamed.items())
+        say(
+            f"{sum(unnamed.values())} topics are named by their terms, since the model gave no name ({told})."
+        )
+    if summary.n_cut:
+        say(f"Of {summary.n_cut} rows the model saw only the beginning: they are too long.")
+    if summary.statuses or summary.named:
+        say(asked_line(summary.calls))

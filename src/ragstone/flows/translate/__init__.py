@@ -1,0 +1,1 @@
+"""The flow `translate`: its command, and what nobody else uses."""

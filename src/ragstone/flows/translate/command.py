@@ -1,0 +1,209 @@
+"""`ragstone translate`: questions, facts or documents -> the same in other languages."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.asking import leave, tell_forecast
+from ragstone.console.bars import bars
+from ragstone.console.options import (
+    AsJson,
+    BudgetCap,
+    Config,
+    Deadline,
+    DocumentPaths,
+    Force,
+    ForecastOnly,
+    Limit,
+    Offline,
+    Output,
+    Strict,
+    Yes,
+)
+from ragstone.console.printing import UNSCORED, say, show_json
+
+if TYPE_CHECKING:
+    from ragstone.config import Settings
+    from ragstone.flows.translate.translating import Translated, Translating, Translation, TranslationCounts
+    from ragstone.records import Document, Question
+
+By = Annotated[
+    str | None, typer.Option("--by", "--model", help="A model (transport/model), apertium, or http.")
+]
+To = Annotated[str | None, typer.Option("--to", help="Into which languages: codes, with commas.")]
+From = Annotated[
+    str | None,
+    typer.Option("--from", help="Only rows in this language, or that do not say theirs."),
+]
+Back = Annotated[
+    str | None, typer.Option("--back", help="Who translates back, for the check: same, none, or as --by.")
+]
+Chrf = Annotated[
+    float | None,
+    typer.Option("--chrf", min=0, max=1, help="Lowest chrF of what comes back against what was given."),
+]
+Originals = Annotated[
+    bool, typer.Option("--originals", help="Write the rows that were given too: all languages in one file.")
+]
+
+
+def translate(
+    rows: Annotated[Path, typer.Argument(help="A file of questions, of facts, or of documents.")],
+    *,
+    output: Output = Path("translated.jsonl"),
+    to: To = None,
+    source: From = None,
+    by: By = None,
+    documents: DocumentPaths = None,
+    back: Back = None,
+    chrf: Chrf = None,
+    originals: Originals = False,
+    limit: Limit = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Write rows in other languages, checked by translating them back."""
+    from ragstone.config import choose, load_settings
+    from ragstone.flows.translate.translating import forecast_translating, translate_in_session
+    from ragstone.llm import parse_caps
+
+    caps = parse_caps(budget, deadline)
+    langs = [lang.strip() for lang in to.split(",") if lang.strip()] if to else None
+    settings = choose(load_settings(config), "translate", to=langs, by=by, back=back, chrf=chrf)
+    wanted = _first(_read(rows, documents or [], settings, source, originals), limit)
+    if not forecast:
+        _check_files(wanted, output, [rows, *(documents or [])], force)
+    if forecast or not (offline or _is_free(settings)):
+        tell_forecast(forecast_translating(wanted, settings), only=forecast, yes=yes, json=json)
+    made = translate_in_session(wanted, settings, caps=caps, offline=offline, progress=bars)
+    _write(made, output, force)
+    if json:
+        show_json(made.summary)
+    else:
+        _tell(made)
+    leave([*made.summary.statuses], made.summary.calls, strict=strict)
+    if strict and _n_lost(made):
+        raise typer.Exit(UNSCORED)
+
+
+def _read(
+    file: Path, documents: list[Path], settings: "Settings", source: str | None, originals: bool
+) -> "Translating":
+    from ragstone.errors import DataError
+    from ragstone.flows.translate.translating import Translating, read_translatable
+    from ragstone.stages.corpus import read_documents
+
+    questions, found = read_translatable(file)
+    if found and documents:
+        raise DataError(f"{file} holds documents: give these alone, or questions with their --documents.")
+    if documents:
+        found = list(read_documents(settings, [str(path) for path in documents]).documents)
+    return Translating(questions=questions, documents=found, source=source, originals=originals)
+
+
+def _first(wanted: "Translating", limit: int | None) -> "Translating":
+    """Return the first rows of the file, and of further documents those that these questions name."""
+    import msgspec
+
+    from ragstone.experiments.languages import relevant_documents
+
+    if limit is None:
+        return wanted
+    questions = wanted.questions[:limit]
+    if not questions:
+        return msgspec.structs.replace(wanted, documents=wanted.documents[:limit])
+    named = {name for question in questions for name in relevant_documents(question)}
+    documents = [document for document in wanted.documents if document.id in named]
+    return msgspec.structs.replace(wanted, questions=questions, documents=documents)
+
+
+def _is_free(settings: "Settings") -> bool:
+    """Say whether nobody is asked but Apertium, which costs nothing."""
+    return settings.translate.by == "apertium" and settings.translate.back in ("apertium", "none", "same")
+
+
+def documents_path(output: Path) -> Path:
+    """Return where translated documents stand beside translated questions."""
+    return output.with_name(f"{output.stem}.documents{output.suffix}")
+
+
+def all_path(output: Path) -> Path:
+    """Return where all translations of a file stand, the lost ones too."""
+    return output.with_name(f"{output.stem}.all{output.suffix}")
+
+
+def _check_files(wanted: "Translating", output: Path, sources: list[Path], force: bool) -> None:
+    from ragstone.tables import check_output, keep_sources
+
+    beside = [documents_path(output)] if wanted.questions and wanted.documents else []
+    keep_sources([one for path in (output, *beside) for one in (path, all_path(path))], sources)
+    for path in (output, *beside):
+        check_output(path, force)
+        check_output(all_path(path), force)
+
+
+def _write(made: "Translation", output: Path, force: bool) -> None:
+    from ragstone.records import Document, Question
+
+    if made.questions is not None:
+        _write_both(made.questions, Question, output, force)
+    if made.documents is not None:
+        path = output if made.questions is None else documents_path(output)
+        _write_both(made.documents, Document, path, force)
+
+
+def _write_both(
+    made: "Translated[Question] | Translated[Document]", kind: type, path: Path, force: bool
+) -> None:
+    from ragstone.report.wording import plural
+    from ragstone.tables import write_rows
+
+    n = write_rows(path, made.rows, kind, force=force)
+    n_all = write_rows(all_path(path), made.every, kind, force=force)
+    every = f"all {plural(n_all, 'translation')}, with why some were lost, in {all_path(path)}"
+    say(f"{plural(n, 'row')} in {path}; {every}.")
+
+
+def _n_lost(made: "Translation") -> int:
+    return sum(
+        sum(reasons.values())
+        for counts in (made.summary.questions, made.summary.documents)
+        if counts is not None
+        for reasons in counts.lost.values()
+    )
+
+
+def _tell(made: "Translation") -> None:
+    """Show how many rows there are in each language, how good, and why others were lost."""
+    from ragstone.report.wording import asked_line
+
+    if made.summary.documents is not None:
+        _tell_counts("documents", made.summary.documents)
+    if made.summary.questions is not None:
+        _tell_counts("questions", made.summary.questions)
+    say(asked_line(made.summary.calls))
+
+
+def _tell_counts(kind: str, counts: "TranslationCounts") -> None:
+    from ragstone.console.printing import show
+    from ragstone.dataset.candidate import REASONS
+    from ragstone.dataset.languages import language_name
+
+    for lang, n in counts.n_translated.items():
+        lost = counts.lost[lang]
+        chrf = counts.chrf[lang]
+        scored = "" if chrf is None else f"; mean chrF of the way back {chrf:.2f}"
+        show(f"{n} of {n + sum(lost.values())} {kind} in {language_name(lang)}{scored}")
+        show(*(f"{n_lost:6}  lost: {REASONS[reason][1]}" for reason, n_lost in lost.items()))
+    if counts.n_same:
+        say(f"{counts.n_same} {kind} are in a language asked for already.")
+    if counts.n_other:
+        say(f"{counts.n_other} {kind} are in another language than --from names, and were left out.")

@@ -1,0 +1,1 @@
+"""The flow `watch`: its command, and what nobody else uses."""

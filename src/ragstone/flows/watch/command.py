@@ -1,0 +1,135 @@
+"""`ragstone watch`: a log of an application in production -> judged, with its trends and alarms."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.asking import load_for, tell_forecast
+from ragstone.console.bars import bars
+from ragstone.console.options import AsJson, Config, Engine, Force, ForecastOnly, Limit, Model, Offline, Yes
+from ragstone.console.printing import FAILED_GATE, say, show, show_json
+from ragstone.flows.watch.outputs import (
+    By,
+    Count,
+    Gaps,
+    Questions,
+    check_outputs,
+    write_gap_list,
+    write_questions,
+)
+
+if TYPE_CHECKING:
+    from ragstone.flows.watch.watching import Watcher
+    from ragstone.monitor.summary import WatchSummary
+
+Logs = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Files and folders of a log; none shows what is known already."),
+]
+Judges = Annotated[list[str] | None, typer.Option("--judge", help="Name, or a .toml file; may be repeated.")]
+Rate = Annotated[float | None, typer.Option("--rate", help="Share of exchanges that is judged, 0 to 1.")]
+DayBudget = Annotated[
+    str | None, typer.Option("--budget", help="Most to spend a day: 500calls, 200000tokens, 5usd.")
+]
+Judgements = Annotated[
+    list[Path] | None,
+    typer.Option("--judgements", help="Judgements made elsewhere; no judge is asked. May be repeated."),
+]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for new rows until Ctrl-C.")]
+
+
+def watch(
+    log: Logs = None,
+    *,
+    judges: Judges = None,
+    model: Model = None,
+    rate: Rate = None,
+    budget: DayBudget = None,
+    judgements: Judgements = None,
+    follow: Follow = False,
+    gaps: Gaps = None,
+    questions: Questions = None,
+    count: Count = 200,
+    by: By = "topic",
+    limit: Limit = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    engine: Engine = None,
+    config: Config = None,
+    force: Force = False,
+    json: AsJson = False,
+) -> None:
+    """Read what is new in a log, judge a sample of it once, and raise alarms. Exits with 1 if one is open."""
+    from ragstone.flows.watch.looking import finish
+    from ragstone.flows.watch.watching import Watcher, utc_today
+    from ragstone.monitor.given import check_given
+    from ragstone.monitor.reading import ReadCounts
+    from ragstone.monitor.terminal import read_lines
+
+    check_outputs(gaps, questions, log or (), force=force)
+    check_given(judgements or ())
+    _check_rate(rate)
+    sources, asking = log or [], bool(log) and not judgements
+    with Watcher(load_for(config, engine), judges=judges, model=model, rate=rate, budget=budget) as watcher:
+        read = watcher.read(sources, limit=limit, progress=bars) if sources else ReadCounts()
+        for line in read_lines(read) if sources else ():
+            say(line)
+        if judgements:
+            watcher.take(judgements, progress=bars)
+        if asking and (forecast or not offline):
+            tell_forecast(watcher.forecast(), only=forecast, yes=yes, json=json)
+        summary = watcher.judge(read, asking=asking, today=utc_today(), offline=offline, progress=bars)
+        if follow and sources:
+            summary = _follow(watcher, sources, summary, asking=asking, offline=offline)
+        summary = finish(watcher, summary, today=utc_today(), offline=offline, progress=bars)
+        if gaps is not None and summary.gaps is not None:
+            write_gap_list(gaps, summary.gaps, force=force)
+        if questions is not None:
+            write_questions(questions, watcher, count, by, force=force)
+    _tell(summary, json=json)
+
+
+def _check_rate(rate: float | None) -> None:
+    """Refuse a rate that is no share, naming the option. Raises ConfigError."""
+    from ragstone.errors import ConfigError
+
+    if rate is not None and not 0 < rate <= 1:
+        raise ConfigError(f"--rate {rate:g}: give the share of exchanges that is judged, above 0, at most 1.")
+
+
+def _follow(
+    watcher: "Watcher", sources: list[Path], summary: "WatchSummary", *, asking: bool, offline: bool
+) -> "WatchSummary":
+    """Tell what comes until Ctrl-C, and return what there is then."""
+    from ragstone.flows.watch.watching import followed, utc_today
+    from ragstone.monitor.alarm import alarm_line
+    from ragstone.monitor.terminal import judged_line, read_lines
+
+    told = {alarm_line(one) for one in summary.open_alarms}
+    say("Waiting for new rows; Ctrl-C ends.")
+    for later in followed(watcher, sources, asking=asking, offline=offline):
+        summary = later
+        for line in [*read_lines(summary.read), judged_line(summary)]:
+            say(line)
+        for alarm in map(alarm_line, summary.open_alarms):
+            if alarm not in told:
+                say(f"ALARM: {alarm}")
+                told.add(alarm)
+    return watcher.judge(summary.read, asking=False, today=utc_today())
+
+
+def _tell(summary: "WatchSummary", *, json: bool) -> None:
+    """Show what there is. Raises typer.Exit with 1 where an alarm is open."""
+    from ragstone.monitor.terminal import judged_line, terminal_watched
+
+    if json:
+        show_json(summary)
+    else:
+        show(terminal_watched(summary))
+    say(f"{judged_line(summary)} Store: {summary.store}")
+    if summary.page:
+        say(f"Page: {summary.page}")
+    if summary.open_alarms:
+        raise typer.Exit(FAILED_GATE)

@@ -1,0 +1,147 @@
+"""Exchanges of the monitor's store that are due -> judgements, in the store as they come."""
+
+import asyncio
+import datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from ragstone.engine.mapping import on_cluster
+from ragstone.engine.session import Session
+from ragstone.errors import Stopped
+from ragstone.judging import Judge, JudgeContext
+from ragstone.judging.classify import ClassifyJudge
+from ragstone.llm import Caps
+from ragstone.monitor.judged import Due
+from ragstone.monitor.scored import Scored, best_of, scored_of
+from ragstone.monitor.store import MonitorStore
+from ragstone.records import Answer, Judgement
+from ragstone.stages.judge import judge_rows
+
+CHUNK = 256  # exchanges that are judged and kept together, one judge after the other
+ON_WORKERS = 8192  # which are started for each chunk
+CAPPED_CHUNK = 32  # with a budget: few are then left without the last judges when it ends
+COUNTED = 20  # judgements after which what was spent is counted to the day
+OFFLINE = "offline, and the ledger lacks this call"
+
+
+class Judging(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of judging: how many exchanges all judges have judged. cut_off: the budget ended.
+
+    tried: exchanges that a judge could not judge, to be left alone until another run.
+    """
+
+    finished: int = 0
+    tried: set[int] = set()
+    cut_off: bool = False
+
+
+async def judge_due(
+    store: MonitorStore,
+    judges: Sequence[Judge],
+    session: Session,
+    *,
+    today: datetime.date,
+    leave: Collection[int] = (),
+) -> Judging:
+    """Judge what is due, the newest first, and keep it. leave: exchanges that are passed over.
+
+    What the budget or `--offline` did not allow stays due. Cancelled, what is finished is kept, and Stopped
+    is raised. Raises ModelError where no call can succeed.
+    """
+    work = _Work(store, judges, session, await session.means(judges), today)
+    names = [judge.name for judge in judges]
+    tried = set(leave)
+    while listed := store.due(names, leave=tried):
+        for some in _chunks(listed, _size(session)):
+            still = await work.judge(some)
+            if work.cut_off:
+                return Judging(finished=work.finished, tried=tried, cut_off=True)
+            tried |= still
+    work.spend()
+    return Judging(finished=work.finished, tried=tried)
+
+
+def _size(session: Session) -> int:
+    if on_cluster(session):
+        return ON_WORKERS
+    return CHUNK if session.budget.caps == Caps() else CAPPED_CHUNK
+
+
+def _chunks(listed: Sequence[Due], size: int) -> Iterator[list[Due]]:
+    """Yield exchanges that lack the same judges together, at most so many."""
+    for _, group in groupby(listed, key=lambda due: due.judges):
+        same = list(group)
+        yield from (same[at : at + size] for at in range(0, len(same), size))
+
+
+class _Work:
+    """Judges chunks and keeps them; what was spent is counted on the way."""
+
+    def __init__(
+        self,
+        store: MonitorStore,
+        judges: Sequence[Judge],
+        session: Session,
+        means: JudgeContext,
+        today: datetime.date,
+    ) -> None:
+        self.finished = 0
+        self.cut_off = False
+        self._store, self._session, self._means, self._today = store, session, means, today
+        self._judges = {judge.name: judge for judge in judges}
+        self._best = best_of(list(judges))
+        self._counted = (0, 0, 0.0)
+        self._declared: set[tuple[str, str]] = set()
+
+    async def judge(self, some: Sequence[Due]) -> set[int]:
+        """Judge exchanges by the judges that they lack; return those that are still due."""
+        answers = list(self._store.answers(due.n for due in some).values())
+        lacking = [self._judges[name] for name in some[0].judges]
+        kept: list[tuple[int, Scored]] = []
+        try:
+            async for row in judge_rows(
+                lambda: answers, lacking, self._session, len(answers), means=self._means
+            ):
+                kept += [(int(row.question_id), scored_of(row))] if self._counts(row) else []
+                if len(kept) % COUNTED == 0:
+                    self.spend()
+        except asyncio.CancelledError:
+            self._keep(kept, answers)
+            raise Stopped("stopped. What was judged is kept: run the same command again to go on.") from None
+        return self._keep(kept, answers)
+
+    def _counts(self, row: Judgement) -> bool:
+        """Return whether a judgement says something of its exchange, and not of the budget or the ledger."""
+        if row.status == "over_budget":
+            self.cut_off = True
+            return False
+        return not (row.error or "").startswith(OFFLINE)
+
+    def _keep(self, kept: Iterable[tuple[int, Scored]], answers: Sequence[Answer]) -> set[int]:
+        kept = list(kept)
+        self._declare(kept)
+        self.spend()
+        numbers = [int(answer.question_id) for answer in answers]
+        names = list(self._judges)
+        done = self._store.keep(kept, best=self._best, judges=names, finished=numbers)
+        self.finished += len(done)
+        return set(numbers) - done
+
+    def _declare(self, kept: Iterable[tuple[int, Scored]]) -> None:
+        """Make the labels known that a judge can give, once for each judge and model."""
+        for _, one in kept:
+            judge = self._judges.get(one.judge)
+            if isinstance(judge, ClassifyJudge) and (one.judge, one.model) not in self._declared:
+                self._declared.add((one.judge, one.model))
+                self._store.declare_labels(one, judge.labels, self._best)
+
+    def spend(self) -> None:
+        """Count to the day what was spent since the last time, in all of the session."""
+        budget = self._session.budget
+        now = (budget.made, budget.spent_tokens, budget.spent_usd or 0.0)
+        more = [new - old for new, old in zip(now, self._counted, strict=True)]
+        if any(more):
+            self._store.spend(self._today, int(more[0]), int(more[1]), more[2])
+            self._counted = now

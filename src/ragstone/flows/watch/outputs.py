@@ -1,0 +1,99 @@
+"""What `ragstone watch` writes beside the store: the work list of gaps, an evaluation set."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragstone.console.bars import bars
+from ragstone.console.printing import say
+
+if TYPE_CHECKING:
+    from ragstone.flows.watch.watching import Watcher
+    from ragstone.monitor.kept_gaps import KeptGaps
+
+Gaps = Annotated[
+    Path | None, typer.Option("--gaps", help="Write the gaps of the documents: a .csv or .jsonl work list.")
+]
+Questions = Annotated[
+    Path | None, typer.Option("--questions", help="Write questions of the store; their answers go beside it.")
+]
+Count = Annotated[int, typer.Option("--count", min=1, help="Of --questions: how many.")]
+Way = Literal["topic", "random", "rarity", "frequency", "quality"]
+By = Annotated[
+    Way,
+    typer.Option("--by", help="Of --questions: topics, chance, rare, most asked, or the least faithful."),
+]
+
+
+def check_outputs(
+    gaps: Path | None, questions: Path | None, sources: Sequence[Path] = (), *, force: bool
+) -> None:
+    """Check that the files can be written, and that none is or would become the log. Raises DataError."""
+    from ragstone.dataset.beside import answers_beside
+    from ragstone.monitor.gap_list import check_gap_list
+    from ragstone.tables import check_output
+
+    if gaps is not None:
+        check_gap_list(gaps, force=force)
+    if questions is not None:
+        check_output(questions, force)
+        check_output(answers_beside(questions), force)
+    written = [gaps] if gaps is not None else []
+    written += [questions, answers_beside(questions)] if questions is not None else []
+    _check_apart(written, sources)
+
+
+def _check_apart(written: Sequence[Path], sources: Sequence[Path]) -> None:
+    """Refuse a file that two things are written to, or that is or would become a part of the log."""
+    from ragstone.errors import DataError
+
+    places = [path.resolve() for path in written]
+    for at, (path, place) in enumerate(zip(written, places, strict=True)):
+        if place in places[:at]:
+            raise DataError(f"{path} is given twice, for gaps and for questions. Give two names.")
+        for source in sources:
+            log = source.resolve()
+            if place == log or (log in place.parents and log.is_dir()):
+                raise DataError(
+                    f"{path} is in the log that is read ({source}), and would replace it or be read as a "
+                    "part of it. Give a name outside of it."
+                )
+
+
+def write_gap_list(path: Path, kept: "KeptGaps", *, force: bool) -> None:
+    """Write the work list, and say where it is."""
+    from ragstone.monitor.gap_list import write_gaps
+    from ragstone.report.wording import plural
+
+    write_gaps(path, kept.gaps, force=force)
+    cut = f", those that most people asked about, of {kept.n_gaps:,}" if kept.n_gaps > len(kept.gaps) else ""
+    say(f"{plural(len(kept.gaps), 'gap')} in {path}{cut}.")
+
+
+def write_questions(
+    path: Path,
+    watcher: "Watcher",
+    count: int,
+    by: Literal["topic", "random", "rarity", "frequency", "quality"],
+    *,
+    force: bool,
+) -> None:
+    """Write the evaluation set with its answers, and say where they are."""
+    from ragstone.dataset.beside import answers_beside
+    from ragstone.flows.watch.sampling import sample_store
+    from ragstone.records import Answer, Question
+    from ragstone.report.wording import plural
+    from ragstone.tables import write_rows
+
+    found = sample_store(watcher.store, count, by=by, settings=watcher.settings, progress=bars)
+    sheet = answers_beside(path)
+    write_rows(path, found.questions, Question, force=force)
+    answers = ""
+    if found.answers:
+        write_rows(sheet, found.answers, Answer, force=force)
+        answers = f", {plural(len(found.answers), 'answer')} in {sheet}"
+    say(f"{plural(len(found.questions), 'question')} in {path}{answers}.")
+    if found.summary.missing:
+        say(f"{found.summary.missing:,} are missing: the store has no more that can be asked alone.")

@@ -1,0 +1,267 @@
+"""A log of an application in production -> the monitor's store: read on, sampled, judged once."""
+
+import datetime
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from ragstone.config import Settings, choose, load_settings
+from ragstone.dataset.masking import own_words
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, State, silent
+from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.errors import ConfigError
+from ragstone.flows.watch.canaries import canaries_wait, freeze_canaries, judge_canaries, load_canaries
+from ragstone.flows.watch.judging import Judging, judge_due
+from ragstone.flows.watch.looking import finish
+from ragstone.judging import Judge
+from ragstone.llm import load_secret, parse_caps
+from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.monitor.alarm import Alarm
+from ragstone.monitor.alarms import alarms
+from ragstone.monitor.given import check_given, given_judgements
+from ragstone.monitor.masking import Masker
+from ragstone.monitor.reading import ReadCounts, take_log
+from ragstone.monitor.scored import best_of, scored_of
+from ragstone.monitor.store import MonitorStore
+from ragstone.monitor.summary import WatchSummary
+from ragstone.report.summary import Calls
+from ragstone.stages.forecasting import SAMPLE, hear_sampled
+from ragstone.stages.judge import load_judges
+
+POLL_S = 2.0
+GIVEN = 5000  # judgements that are kept together
+
+Logs = Path | str | Sequence[Path | str]
+
+
+def watch(
+    log: Logs = (),
+    *,
+    judges: Iterable[str | Path | Judge] | None = None,
+    model: str | None = None,
+    rate: float | None = None,
+    budget: str | None = None,
+    judgements: Logs = (),
+    limit: int | None = None,
+    follow: bool = False,
+    offline: bool = False,
+    settings: Settings | None = None,
+    today: datetime.date | None = None,
+    tell: Callable[[WatchSummary], object] = lambda _summary: None,
+    progress: Progress = silent,
+) -> WatchSummary:
+    """Read what is new in a log, judge a sample of it, and return what is known of all that was ever read.
+
+    log: files and folders; none only looks at the store. judges, model, rate, budget (of a day): in place of
+    those of `[monitor]` in `settings` (default: ragstone.toml). judgements: files of them, made elsewhere;
+    then no judge is asked. limit: only the first new rows. offline: judges are answered from the ledger
+    alone. follow: wait for new rows until Ctrl-C, and `tell` each time that there were some. today: whose
+    budget is spent, default the day it is (UTC). Raises DataError, ConfigError, ModelError.
+    """
+    given = [judgements] if isinstance(judgements, str | Path) else list(judgements)
+    sources = [log] if isinstance(log, str | Path) else list(log)
+    asking = bool(sources) and not given
+    check_given(given)
+    with Watcher(
+        settings or load_settings(), judges=judges, model=model, rate=rate, budget=budget
+    ) as watcher:
+        read = watcher.read(sources, limit=limit, progress=progress) if sources else ReadCounts()
+        if given:
+            watcher.take(given, progress=progress)
+        summary = watcher.judge(
+            read, asking=asking, today=today or utc_today(), offline=offline, progress=progress
+        )
+        for summary in (
+            followed(watcher, sources, asking=asking, offline=offline, today=today) if follow else ()
+        ):
+            tell(summary)
+        return finish(watcher, summary, today=today or utc_today(), offline=offline, progress=progress)
+
+
+def followed(
+    watcher: "Watcher",
+    sources: Sequence[Path | str],
+    *,
+    asking: bool = True,
+    offline: bool = False,
+    today: datetime.date | None = None,
+    pause: Callable[[], object] = lambda: time.sleep(POLL_S),
+) -> Iterator[WatchSummary]:
+    """Yield what there is each time that rows came or something became due, until Ctrl-C."""
+    quiet: datetime.date | None = None  # the day on which nothing is left to do until rows come
+    try:
+        while True:
+            pause()
+            day = today or utc_today()
+            read = watcher.read(sources, strict=False)
+            if read.rows or (asking and day != quiet and watcher.waits(day)):
+                yield watcher.judge(read, asking=asking, today=day, offline=offline)
+            else:
+                quiet = day
+    except KeyboardInterrupt:
+        return
+
+
+class Watcher:
+    """The store of a project with its judges: reads, takes judgements in, judges, and tells what there is."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        judges: Iterable[str | Path | Judge] | None = None,
+        model: str | None = None,
+        rate: float | None = None,
+        budget: str | None = None,
+    ) -> None:
+        """Open the store of the settings. Raises DataError, ConfigError."""
+        settings = choose(settings, "monitor", rate=rate, model=model, budget_per_day=budget)
+        self.section = settings.monitor
+        self.settings = choose(settings, "judge", model=self.section.model)
+        self.judges = load_judges(judges or map(settings.named, self.section.judges))
+        self._names = [judge.name for judge in self.judges]
+        check_single(self.judges)
+        self.caps = parse_caps(self.section.budget_per_day)
+        own = own_words(settings.sample.mask)
+        self._masker = None if self.section.keep_personal_data else Masker(own)
+        self.store = MonitorStore(
+            settings.path(self.section.store), key=load_secret(settings.path(".ragstone"))
+        )
+        self.store.show_by(self.section.tags)
+        self._given = self._unplaced = 0
+        self._tried: set[int] = set()
+        self._spent_on: datetime.date | None = None
+
+    def __enter__(self) -> "Watcher":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    def read(
+        self,
+        sources: Sequence[Path | str],
+        *,
+        limit: int | None = None,
+        strict: bool = True,
+        progress: Progress = silent,
+    ) -> ReadCounts:
+        """Read what is new in a log. strict: what is not there or cannot be read is an error.
+
+        Raises DataError, also where another process works on the store.
+        """
+        self.store.hold()
+        self.store.declare(self.section)
+        with progress("read the log", None, State) as advance:
+            return take_log(
+                self.store,
+                sources,
+                self.section,
+                self._masker,
+                strict=strict,
+                limit=limit,
+                advance=advance,
+            )
+
+    def take(self, files: Iterable[Path | str], *, progress: Progress = silent) -> None:
+        """Keep judgements that were made elsewhere. Raises DataError."""
+        best = best_of(self.judges)
+        self.store.hold()
+        for file in files:
+            with progress("read judgements", None, State) as advance:
+                rows = given_judgements(file)
+                while some := list(islice(rows, GIVEN)):
+                    scores = [(row.question_id, scored_of(row)) for row in some]
+                    placed = self.store.take_in(scores, best=best)
+                    self._given += placed
+                    self._unplaced += len(some) - placed
+                    for _ in some:
+                        advance()
+        if self._given:
+            self.store.finish(self._names)
+
+    def forecast(self) -> Forecast:
+        """Return what judging all that is due would ask; the budget of the day is not looked at."""
+        numbers = self.store.due_numbers(self._names)
+        step = max(1, -(-len(numbers) // SAMPLE))
+        answers = list(self.store.answers(numbers[::step]).values())
+
+        async def work(session: Session, forecaster: Forecaster) -> None:
+            if answers:
+                await hear_sampled(answers, len(numbers), self.judges, session, forecaster)
+
+        return forecast_of(self.settings, work)
+
+    def waits(self, today: datetime.date) -> bool:
+        """Return whether judges have something to do that was not tried yet, and a budget left for it."""
+        if today == self._spent_on:
+            return False
+        return self.store.count_due(self._names) > len(self._tried) or canaries_wait(
+            self.store, self.section, today, self.alarms(today)
+        )
+
+    def alarms(self, today: datetime.date) -> list[Alarm]:
+        """Return the alarms so far. The day that it is may still fill, and is not looked at."""
+        cells = self.store.cells(until=self.store.last_day(today))
+        return alarms(
+            cells, self.section, canaries=load_canaries(self.store), today=today, best=self.store.best()
+        )
+
+    def judge(
+        self,
+        read: ReadCounts,
+        *,
+        asking: bool,
+        today: datetime.date,
+        offline: bool = False,
+        progress: Progress = silent,
+    ) -> WatchSummary:
+        """Judge what is due, if judges are to be asked, and return what there is. Raises ModelError."""
+        calls, done, again = Calls(), Judging(), False
+        if asking and self.waits(today):
+            calls, done, again = run_sync(self._judge(today, offline=offline, progress=progress))
+            self._tried |= done.tried
+            self._spent_on = today if done.cut_off else self._spent_on
+        return WatchSummary(
+            store=str(self.store.path),
+            read=read,
+            judged=done.finished,
+            given=self._given,
+            unplaced=self._unplaced,
+            left=self.store.count_due(self._names),
+            cut_off=done.cut_off,
+            overview=self.store.overview(today),
+            calls=calls,
+            alarms=self.alarms(today),
+            canaries=again,
+        )
+
+    async def _judge(
+        self, today: datetime.date, *, offline: bool, progress: Progress
+    ) -> tuple[Calls, Judging, bool]:
+        caps = self.store.left_of(self.caps, today)
+        async with open_session(self.settings, caps=caps, offline=offline, progress=progress) as session:
+            again = not offline and await judge_canaries(
+                self.store, self.judges, session, self.section, today=today, alarms=self.alarms(today)
+            )
+            done = await judge_due(self.store, self.judges, session, today=today, leave=self._tried)
+            freeze_canaries(self.store, self.judges, self.section, today)
+            return session.calls(), done, again
+
+
+def utc_today() -> datetime.date:
+    """Return the day it is, as the days of the store are counted."""
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def check_single(judges: Iterable[Judge]) -> None:
+    """Refuse judges that a log has nothing for. Raises ConfigError."""
+    for judge in judges:
+        lacking = "a second answer" if judge.compares_two else "a reference"
+        if judge.compares_two or "reference" in judge.inputs:
+            raise ConfigError(
+                f"judge {judge.name!r} needs {lacking}, which a log does not have. Choose others with "
+                "--judge, or as judges in the table [monitor] of ragstone.toml."
+            )

@@ -1,0 +1,1 @@
+"""Stages: rows -> rows, resumable, on any engine."""

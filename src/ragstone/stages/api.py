@@ -1,0 +1,170 @@
+"""The stages as plain functions on rows, for scripts and notebooks: what `import ragstone` offers."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.config import Settings, choose, load_settings
+from ragstone.engine.local import run_sync
+from ragstone.engine.progress import Progress, silent
+from ragstone.engine.session import open_session
+from ragstone.errors import DataError
+from ragstone.judging import Judge
+from ragstone.llm import parse_caps
+from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.stages.answer import answer_rows
+from ragstone.stages.judge import judge_rows, load_judges
+from ragstone.stages.retrieve import rank_questions
+from ragstone.stages.system_notes import kept_notes
+from ragstone.systems.chosen import chosen_system
+from ragstone.tables import Rows, parse_rows
+
+LOG = logging.getLogger(__name__)
+
+
+def retrieve(
+    questions: Sequence[Question],
+    chunks: Sequence[Chunk],
+    *,
+    documents: Sequence[Document] = (),
+    retriever: str | None = None,
+    k: int | None = None,
+    embedder: str | None = None,
+    where: Mapping[str, str] | None = None,
+    match: Sequence[str] | None = None,
+    settings: Settings | None = None,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> Rows[Ranking]:
+    """Return a ranking of at most k chunks for each question, best first.
+
+    documents: those of the chunks; the results of a retriever behind HTTP are placed in them. retriever, k,
+    embedder, where, match: in place of those in `settings` (default: ragstone.toml, else `bm25`, 5,
+    `packaged` and no filter). budget, deadline, offline: of a reranker that asks a model; a question whose
+    call they cut off keeps its first order, and its `metadata` says so. Raises ConfigError for an unknown
+    retriever or tag, DataError for rows that are no list, MissingExtra without the package of an embedder or
+    an index, ModelError where a model or a retriever behind HTTP cannot be had.
+    """
+    _check_lists({Question: questions, Chunk: chunks, Document: documents})
+    chosen = choose(
+        settings or load_settings(),
+        "retrieve",
+        retriever=retriever,
+        k=k,
+        embedder=embedder,
+        where=where and dict(where),
+        match=match and list(match),
+    )
+
+    async def work() -> Rows[Ranking]:
+        caps = parse_caps(budget, deadline)
+        async with open_session(chosen, caps=caps, offline=offline, progress=progress) as session:
+            return Rows(await rank_questions(questions, chunks, session, documents=documents), Ranking)
+
+    return run_sync(work())
+
+
+def answer(
+    questions: Sequence[Question],
+    rankings: Sequence[Ranking] = (),
+    chunks: Sequence[Chunk] = (),
+    *,
+    system: str | Callable[..., object] | None = None,
+    documents: Sequence[Document] = (),
+    model: str | None = None,
+    prompt: str | None = None,
+    settings: Settings | None = None,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    batch: bool = False,
+    progress: Progress = silent,
+) -> Rows[Answer]:
+    """Return an application's answer to every question, in order.
+
+    system: one of `[systems]`, `module:function`, or a Python callable, that of `[answer]` if absent; where
+    neither names one, or a prompt is given, the built-in application. rankings, chunks, documents: what the
+    built-in application answers from; documents are those that rankings name without a chunk. model, prompt:
+    in place of those in `settings` (default: ragstone.toml). budget: e.g. `100calls` or `2usd`; deadline:
+    e.g. `30m`; what they cut off has an `error`, as has a question at which the application failed. batch: by
+    the provider's batch API, cheaper, in hours. Answers of other applications that come from the ledger are
+    warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
+    key, unknown model, nobody there).
+    """
+    _check_lists({Question: questions, Ranking: rankings, Chunk: chunks, Document: documents})
+    if prompt and prompt.endswith(".toml"):  # the caller's path, not one of ragstone.toml
+        prompt = str(Path(prompt).absolute())
+    chosen = choose(settings or load_settings(), "answer", model=model, prompt=prompt)
+    chosen, callables = chosen_system(chosen, system, built_in=prompt is not None)
+
+    async def work() -> Rows[Answer]:
+        caps = parse_caps(budget, deadline)
+        async with open_session(
+            chosen, caps=caps, offline=offline, batch=batch, progress=progress
+        ) as session:
+            session.callables |= callables
+            made = answer_rows(questions, rankings, chunks, session, documents=documents)
+            rows = Rows([row async for row in made], Answer)
+            for note in kept_notes(rows, session.kept, chosen):
+                LOG.warning(note)
+            return rows
+
+    return run_sync(work())
+
+
+def judge(
+    answers: Iterable[Answer | dict[str, Any]],
+    *,
+    judges: Iterable[str | Path | Judge],
+    model: str | None = None,
+    one_call: bool | None = None,
+    settings: Settings | None = None,
+    budget: str | None = None,
+    deadline: str | None = None,
+    offline: bool = False,
+    batch: bool = False,
+    progress: Progress = silent,
+) -> Rows[Judgement]:
+    """Return every judge's judgements of every answer: all answers by the first judge, then by the next.
+
+    answers: rows, or dicts with the column names of any tool that `read_rows` understands. judges: names,
+    paths of judge files, or Judge values. model: asked by those judges that ask one, in place of the one
+    in `settings` (default: ragstone.toml). one_call: judges whose replies fit into one are asked together;
+    their judgements then carry `NAME@together`. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`; what
+    they cut off has the status `over_budget` or `timeout`. batch: by the provider's batch API, cheaper, in
+    hours. Raises DataError for a row that cannot be read or a second one with its question_id and system,
+    ConfigError for an unknown judge, ModelError when no call can succeed.
+    """
+    rows = parse_rows(answers, Answer)
+    chosen = choose(settings or load_settings(), "judge", model=model, one_call=one_call)
+    found = load_judges(judges)
+
+    async def work() -> Rows[Judgement]:
+        caps = parse_caps(budget, deadline)
+        async with open_session(
+            chosen, caps=caps, offline=offline, batch=batch, progress=progress
+        ) as session:
+            judged = judge_rows(lambda: rows, found, session, len(rows))
+            return Rows([row async for row in judged], Judgement)
+
+    return run_sync(work())
+
+
+def _check_lists(given: Mapping[type, Sequence[object]]) -> None:
+    """Refuse rows of another kind, and what can be read only once: the next call would be given nothing."""
+    for kind, rows in given.items():
+        name = f"{kind.__name__.lower()}s"
+        if not isinstance(rows, Sequence):
+            raise DataError(
+                f"{name}: expected a list of rows, got {type(rows).__name__}, which can be read only once. "
+                f"Give list({name})."
+            )
+        other = next((type(row).__name__ for row in rows if not isinstance(row, kind)), None)
+        if other:
+            raise DataError(
+                f"{name}: expected rows of type {kind.__name__}, got {other}. "
+                f"ragstone.read_rows(path, ragstone.{kind.__name__}) reads a file of them."
+            )

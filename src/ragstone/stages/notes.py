@@ -1,0 +1,237 @@
+"""What a reader must know before trusting a run's numbers, in plain sentences."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from ragstone.agreement.card import ReportCard
+from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
+from ragstone.config import AgreeSection, RetrieveSection
+from ragstone.corpus.duplicates import Duplicate
+from ragstone.corpus.file import Skipped
+from ragstone.judging import Judge, MetricSummary
+from ragstone.judging.finding import lacks
+from ragstone.judging.leaves import identities
+from ragstone.records import NO_MODEL, Question, Ranking
+from ragstone.retrieval.filters import question_tags
+
+SHOWN = 3
+NO_FAILURE_OF_JUDGES = ("scored", "not_applicable", "app_error")
+BY_ID = "or as a file of questions with the same ids: --questions FILE."
+# What a judge reads of a row -> where it comes from.
+COLUMNS = {
+    "reference": f"References stand in a column `reference` of the answer sheet, {BY_ID}",
+    "question": f"Questions stand in a column `question` of the answer sheet, {BY_ID}",
+    "contexts": "Contexts, the texts that the answer was made from, stand in its column `contexts`.",
+}
+# Metric -> the judge without a model that is named where none stands beside a language model.
+BASELINES = {"correctness": "containment", "faithfulness": "grounding", "answered": "no_refusal"}
+
+
+def plain_notes(
+    metrics: Sequence[MetricSummary],
+    cards: Sequence[ReportCard] = (),
+    skipped: Sequence[Skipped] = (),
+    missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> list[str]:
+    """Return the notes: what the corpus lacks, judgements that failed, judges nobody has measured.
+
+    missing: question id -> documents that it names and the corpus lacks.
+    """
+    notes = []
+    if skipped:
+        named = "; ".join(f"{one.path} ({one.reason})" for one in skipped[:SHOWN])
+        notes.append(f"{len(skipped)} files gave no document: {named}{_more(skipped)}.")
+    if missing:
+        notes.append(
+            f"{len(missing)} questions name documents that the corpus lacks: "
+            f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
+            "measures are too low."
+        )
+    notes += [_failed(metric) for metric in metrics if _n_failed(metric)]
+    notes += _lacking(metrics)
+    carded = {(card.judge, card.model) for card in cards}
+    judged = {(m.judge, m.model) for m in metrics if m.model != NO_MODEL and m.estimate}
+    unmeasured = sorted({judge for judge, _ in judged - carded})
+    if unmeasured:
+        notes.append(
+            f"Nobody has measured these judges against people with this model: {', '.join(unmeasured)}. "
+            "Label some of the answers and run: ragstone agree judgements.jsonl labels.jsonl"
+        )
+    return [*notes, *_alone(metrics)]
+
+
+def _lacking(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note for each judge some of whose rows lack what it reads, with what to do about it."""
+    # The criteria of a rubric share their rows: the first metric of a judge counts them.
+    firsts = {(metric.judge, metric.system): metric for metric in reversed(metrics)}
+    n_rows: Counter[str] = Counter()
+    n_lacking: Counter[tuple[str, str]] = Counter()
+    for metric in reversed(firsts.values()):
+        n_rows[metric.judge] += metric.n_rows
+        for name in COLUMNS:
+            n_lacking[metric.judge, name] += metric.reasons.get(lacks(name), 0)
+    alike: dict[tuple[int, int, str], list[str]] = {}
+    for (judge, name), n in n_lacking.items():
+        alike.setdefault((n, n_rows[judge], name), []).append(judge)
+    return [
+        f"{', '.join(judges)}: {n} of {of} rows have no {name}, so there is no score for them. "
+        f"{COLUMNS[name]}"
+        for (n, of, name), judges in alike.items()
+        if n
+    ]
+
+
+def fitted_notes(
+    judges: Iterable[Judge], metrics: Sequence[MetricSummary], cards: Sequence[ReportCard] = ()
+) -> list[str]:
+    """Return a note for each judge asked of another model than its thresholds were fitted with.
+
+    None where a report card says how good it is with this one.
+    """
+    asked = {(metric.judge, metric.model): None for metric in metrics if metric.model != NO_MODEL}
+    for card in cards:
+        asked.pop((card.judge, card.model), None)
+    return [
+        f"The threshold of {one.name} was fitted with {one.fitted_with}, and {model} was asked, with which "
+        "it may tell right from wrong worse. Labels of some of the answers show it: ragstone agree."
+        for judge in judges
+        for one in identities([judge])
+        for name, model in asked
+        if name == judge.name and not one.was_fitted_with(model)
+    ]
+
+
+def _alone(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note if a language model alone has judged what a baseline could have judged too."""
+    asked = {metric.metric for metric in metrics if metric.model != NO_MODEL}
+    free = {metric.metric for metric in metrics if metric.model == NO_MODEL}
+    alone = [metric for metric in BASELINES if metric in asked - free]
+    if not alone:
+        return []
+    missing = " ".join(f"--judge {BASELINES[metric]}" for metric in alone)
+    return [
+        f"No baseline stands beside {', '.join(alone)}. {missing} asks no model and costs nothing: a "
+        "language model that does no better is not worth its calls."
+    ]
+
+
+def correction_notes(corrected: Sequence[CorrectedMean], declared: AgreeSection) -> list[str]:
+    """Return what to know of corrected means; where only a labelled sheet is given, how to get some."""
+    if declared.sheet and not declared.labels:
+        return [
+            "The labels of [agree] sheet are of other answers: they measure the judges, and correct no score "
+            "of this run. Labels of some of its own answers would, as `labels` of [agree]; "
+            "`ragstone label` chooses which."
+        ]
+    notes = [RANDOM_SAMPLE] if corrected else []
+    return [*notes, *dict.fromkeys(note for mean in corrected for note in mean.notes)]
+
+
+def failed_answers_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return a note for each system some of whose answers are errors; system_notes also knows which."""
+    by_system = {metric.system: (metric.statuses.get("app_error", 0), metric.n_rows) for metric in metrics}
+    return [
+        f"{system}: {n} of {n_rows} answers failed, so no judge has judged them; the field `error` says why."
+        for system, (n, n_rows) in by_system.items()
+        if n
+    ]
+
+
+def unranked_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return the note of a run whose systems have no place in an order, see experiments.rank_systems.
+
+    metrics: of all systems. Empty where there are fewer than two.
+    """
+    n_systems = len({metric.system for metric in metrics})
+    if n_systems < 2:
+        return []
+    return [
+        f"The {n_systems} systems are not set in order: no judge has scored an answer of each of them to the "
+        "same question, so their means may differ because their questions do."
+    ]
+
+
+def duplicate_notes(duplicates: Sequence[Duplicate], done: str) -> list[str]:
+    """Return the note that documents repeat others; done: `report`, or `drop` where they were left out."""
+    if not duplicates:
+        return []
+    first = duplicates[0]
+    said = (
+        "they were left out, and questions about them count as answered by the ones that were kept"
+        if done == "drop"
+        else 'a retriever that brings the other one counts as wrong; `duplicates = "drop"` in '
+        "[documents] leaves them out"
+    )
+    return [f"{len(duplicates)} documents repeat another, e.g. {first.id} repeats {first.of}: {said}."]
+
+
+def ranking_notes(
+    rankings: Sequence[Ranking], questions: Sequence[Question], declared: RetrieveSection
+) -> list[str]:
+    """Return what went otherwise than a reader of the rankings would think, each with its count."""
+    notes = []
+    known = {key for question in questions for key in question_tags(question)}
+    notes += [
+        f"No question has the tag {key!r}, so matching by it restricts none of them."
+        for key in declared.match
+        if key not in known
+    ]
+    told = {ranking.question_id: ranking.metadata or {} for ranking in rankings}
+    lacking = {name: noted["no_chunk_has"] for name, noted in told.items() if "no_chunk_has" in noted}
+    if lacking:
+        notes.append(
+            f"{len(lacking)} questions found nothing, since no chunk has their tags: "
+            f"{_shown([f'{name} {tags}' for name, tags in lacking.items()])}."
+        )
+    failed = {name: noted["error"] for name, noted in told.items() if "error" in noted}
+    if failed:
+        notes.append(
+            f"{len(failed)} questions got no answer from the retriever, and count as if nothing had been "
+            f"found: {_shown([f'{name} ({error})' for name, error in failed.items()])}."
+        )
+    kept = Counter(str(noted.get("reason")) for noted in told.values() if noted.get("reranked") is False)
+    if kept:
+        reasons = ", ".join(f"{n} {reason}" for reason, n in kept.items())
+        notes.append(f"{kept.total()} questions were not reranked and keep their first order: {reasons}.")
+    n_fused = sum(noted.get("fused_by") == "document" for noted in told.values())
+    if n_fused:
+        notes.append(
+            f"{n_fused} of {len(rankings)} questions were fused by document, for the retrievers bring pieces "
+            "that cannot meet, such as chunks and whole documents. Such a ranking names a document once."
+        )
+    n_cut = sum(noted.get("cut", 0) for noted in told.values())
+    if n_cut:
+        notes.append(
+            f"{n_cut} passages were cut to fit the reranker's context; a larger `context_tokens` in its "
+            "model's table, a smaller depth or smaller chunks leave more of them."
+        )
+    return notes
+
+
+def too_few_chunks(n_chunks: int, k: int) -> list[str]:
+    """Return the note that there are fewer chunks than k, none where there are enough."""
+    if not 0 < n_chunks < k:
+        return []
+    return [f"There are {n_chunks} chunks: {k} results are more than there can be."]
+
+
+def _shown(texts: Sequence[str]) -> str:
+    return "; ".join(texts[:SHOWN]) + _more(texts)
+
+
+def _n_failed(metric: MetricSummary) -> int:
+    """Return how many judgements failed by the judge; those of answers that failed are told by themselves."""
+    return sum(n for status, n in metric.statuses.items() if status not in NO_FAILURE_OF_JUDGES)
+
+
+def _failed(metric: MetricSummary) -> str:
+    return (
+        f"{metric.judge} of {metric.system}: {_n_failed(metric)} of {metric.n_rows} judgements failed, and "
+        "the mean leaves them out; the field `error` says why. Run again (a file that exists needs --force): "
+        "they alone are asked anew."
+    )
+
+
+def _more(rows: Sequence[object] | Mapping[str, object]) -> str:
+    return f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""

@@ -1,0 +1,225 @@
+"""`ragstone compare`: what it prints, how it ends, and what it refuses."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.support.command import Ran, ragstone
+from tests.support.judged_runs import answers, judged, questions, write_run
+
+import ragstone as api
+from ragstone.errors import DataError
+from ragstone.records import Judgement, Question
+from ragstone.tables import read_rows, write_rows
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "compare"
+MODEL = "openai/gpt-4o-mini"
+
+
+def scores_of(n: int, ups: int, downs: int) -> tuple[list[float], list[float]]:
+    """Scores of n questions, of which the first become right, the next wrong, and others stay right."""
+    same = [1.0] * (n - ups - downs)
+    return [0.0] * ups + [1.0] * downs + same, [1.0] * ups + [0.0] * downs + same
+
+
+def write_pair(folder: Path, ups: int, downs: int, n: int = 40) -> None:
+    """Two runs of one system: 0 or 1 by containment, 0 to 2 by a model; texts, seconds, tokens, cost."""
+    for name, scores, seconds in zip(("may", "july"), scores_of(n, ups, downs), (1.0, 1.5), strict=True):
+        graded = [2 * score for score in scores]
+        rows = [
+            *judged(scores),
+            *judged(graded, "correctness", model=MODEL, scale=(0, 2)),
+            *(judged(scores, f"only_{name}")),
+        ]
+        said = answers([f"It is number {at}." if score else "No idea." for at, score in enumerate(scores)])
+        timed = answers([row.answer for row in said], seconds=seconds)
+        write_run(folder / name, rows, said=timed, asked=questions(n), digests={"containment": "1"})
+
+
+def compare(*options: object) -> Ran:
+    return ragstone("compare", "may", "july", *options)
+
+
+@pytest.mark.parametrize(
+    ("name", "ups", "downs"), [("better", 12, 1), ("cannot_tell", 5, 4), ("worse", 1, 12)]
+)
+def test_terminal_and_markdown_are_as_they_were(folder: Path, name: str, ups: int, downs: int):
+    write_pair(folder, ups, downs)
+    ran = compare("--gate", "-o", "comparison.md")
+    assert ran.code == {"better": 0, "cannot_tell": 3, "worse": 1}[name]
+    shown = "\n".join(line.rstrip() for line in ran.out.splitlines()) + "\n"
+    for path, text in (
+        (GOLDEN / f"{name}.txt", shown),
+        (GOLDEN / f"{name}.md", (folder / "comparison.md").read_text(encoding="utf-8")),
+    ):
+        if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), (
+            f"if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest {__file__}"
+        )
+
+
+def test_tables_fit_80_columns(folder: Path):
+    write_pair(folder, 5, 4)
+    from rich.console import Console
+
+    from ragstone.report.compare import comparison_document
+    from ragstone.report.render.terminal import render_terminal
+
+    console = Console(width=80, record=True, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115
+    with console.file:
+        console.print(render_terminal(comparison_document(api.compare("may", "july"))))
+    lines = console.export_text().splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= 80
+    row = next(line for line in lines if line.startswith("  containment: correctness"))
+    assert row.split()[2:] == ["0.88", "0.90", "+0.03", "−0.12", "to", "+0.17", "cannot", "tell"]
+
+
+def test_without_a_gate_worse_is_no_failure(folder: Path):
+    write_pair(folder, 1, 12)
+    ran = compare()
+    assert (ran.code, "Gate" in ran.out) == (0, False)
+
+
+def test_margin_lets_pass_what_nobody_can_tell(folder: Path):
+    write_pair(folder, 5, 4)
+    assert compare("--gate", "--margin", "0.3").code == 0
+    assert compare("--gate", "--margin", "0.01").code == 3
+    assert "Gate: passed with a margin of 0.3" in compare("--margin", "0.3").out
+
+
+def test_json_holds_every_flip_and_the_gate(folder: Path):
+    write_pair(folder, 12, 1)
+    ran = compare("--json", "--metric", "containment")
+    found = json.loads(ran.out)
+    assert [row["judge"] for row in found["metrics"]] == ["containment"]
+    assert len(found["metrics"][0]["wrong_to_right"]) == 12
+    assert found["gate"]["outcome"] == "passed"
+
+
+def test_metrics_of_one_run_alone_are_told(folder: Path):
+    write_pair(folder, 5, 4)
+    assert "only in A: only_may: correctness; only in B: only_july: correctness." in " ".join(
+        compare().out.split()
+    )
+
+
+def test_min_effect_says_how_many_questions_that_takes(folder: Path):
+    write_pair(folder, 5, 4)
+    assert "5 points takes" in " ".join(compare("--min-effect", "0.05").out.split())
+    assert "2 points takes" in " ".join(compare().out.split())
+
+
+def test_seed_changes_intervals_by_chance_alone(folder: Path):
+    write_pair(folder, 5, 4)
+    one, other = (json.loads(compare("--json", "--seed", seed).out) for seed in (0, 1))
+    assert (one["seed"], other["seed"]) == (0, 1)
+    assert one["metrics"][0]["difference"]["value"] == other["metrics"][0]["difference"]["value"]
+
+
+def test_files_of_judgements_take_documents_from_questions(folder: Path):
+    ours, theirs = scores_of(20, 20, 0)
+    for name, scores in (("a.jsonl", ours), ("b.jsonl", theirs)):
+        write_rows(folder / name, judged(scores), Judgement)
+    write_rows(folder / "questions.jsonl", questions(20, a_document=5), Question)
+    assert ragstone("compare", "a.jsonl", "b.jsonl", "--gate").code == 0
+    ran = ragstone("compare", "a.jsonl", "b.jsonl", "--gate", "--questions", "questions.jsonl")
+    assert ran.code == 3  # four documents: 2 / 2^4
+    assert "No manifest in a.jsonl and b.jsonl" in ran.out
+
+
+def test_shared_leaves_out_what_one_lacks(folder: Path):
+    write_run(folder / "may", judged([1.0] * 8), digests={})
+    write_run(folder / "july", judged([1.0] * 6), digests={})
+    ran = compare()
+    assert ran.code == 2
+    assert "2 questions of A alone: q6, q7" in ran.err
+    assert "Compared on 6 questions that both have; 2 that differ" in compare("--shared").out
+
+
+def test_two_systems_of_one_run(folder: Path):
+    rows = [*judged([0.0] * 8, system="x"), *judged([1.0] * 8, system="y")]
+    write_run(folder / "may", rows, digests={})
+    ran = ragstone("compare", "may", "may", "--system-a", "x", "--system-b", "y", "--gate")
+    assert (ran.code, "better" in ran.out) == (0, True)
+
+
+def test_several_systems_are_named_and_may_have_questions_of_their_own(folder: Path):
+    rows = [*judged({"q0": 1.0, "q1": 0.0}, system="x"), *judged({"q2": 1.0}, system="y")]
+    said = [*answers(["a", "b"], system="x"), *answers(["c", "d", "e"], system="y")[2:]]
+    for name in ("may", "july"):
+        write_run(folder / name, rows, said=said, digests={})
+    ran = compare("--gate", "--margin", "0.01")
+    assert ran.code == 0
+    assert "containment: correctness of x" in ran.out
+    assert "every answer is the same as before (containment: correctness of x, " in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "told"),
+    [
+        ("may", "may/../may", "A and B are the same run"),
+        ("may", "nowhere", "nowhere: no such file or folder"),
+        ("may", "bare", "bare: no run, for it holds no judgements.jsonl"),
+        ("may", "empty.jsonl", "empty.jsonl: the file is empty"),
+        ("may", "may/questions.jsonl", "field 'question_id' is missing"),
+        ("may", "broken", "not a manifest of Ragstone"),
+    ],
+)
+def test_what_is_no_other_run_is_refused(folder: Path, a: str, b: str, told: str):
+    write_pair(folder, 5, 4)
+    (folder / "bare").mkdir()
+    (folder / "empty.jsonl").touch()
+    (write_run(folder / "broken", judged([1.0])) / "manifest.json").write_text("{}")
+    ran = ragstone("compare", a, b)
+    assert ran.code == 2
+    assert told in " ".join(ran.err.split())
+
+
+def test_other_version_and_other_model_are_refused(folder: Path):
+    write_run(folder / "may", judged([1.0], "correctness", model="openai/a"), digests={})
+    write_run(folder / "july", judged([1.0], "correctness", model="openai/b"), digests={})
+    assert "asked openai/a in A and openai/b in B" in compare().err
+    write_run(folder / "july", judged([1.0], "correctness", model="openai/a", version=2), digests={})
+    assert "version 1 in A and 2 in B" in compare().err
+
+
+def test_output_does_not_replace_a_source(folder: Path):
+    write_rows(folder / "a.jsonl", judged([1.0]), Judgement)
+    write_rows(folder / "b.jsonl", judged([1.0]), Judgement)
+    assert ragstone("compare", "a.jsonl", "b.jsonl", "-o", "b.jsonl").code == 2
+    assert len(list(read_rows("b.jsonl", Judgement))) == 1
+
+
+def test_text_from_outside_is_shown_as_it_is(folder: Path):
+    ours, theirs = scores_of(8, 8, 0)
+    evil = ["</details><script>x</script> | @everyone [a](http://x) \x1b[31m#1"] * 8
+    for name, scores in (("may", ours), ("july", theirs)):
+        write_run(folder / name, judged(scores), said=answers(evil), digests={})
+    ran = compare("-o", "c.md")
+    text = (folder / "c.md").read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "\\[a\\](http" in text
+    assert "@everyone" not in text
+    assert "\x1b" not in ran.out + text
+
+
+def test_lists_of_judgements_are_compared_from_python():
+    found = api.compare(judged([0.0] * 8), judged([1.0] * 8))
+    assert (found.metrics[0].verdict, found.notes) == ("better", [])
+    assert isinstance(found, api.Comparison)
+    assert (found.a, found.b) == ("the first list (8 judgements)", "the second list (8 judgements)")
+    with pytest.raises(DataError, match=r"the first list .*: it holds no judgements"):
+        api.compare([], judged([1.0]))
+    asked = questions(8, a_document=4)
+    assert api.compare(judged([0.0] * 8), judged([1.0] * 8), questions=asked).metrics[0].n_clusters == 2
+
+
+@pytest.mark.parametrize("place", ["may", "may/manifest.json/comparison.md"])
+def test_output_that_cannot_be_written_is_wrong_use_and_no_failed_gate(folder: Path, place: str):
+    write_pair(folder, 12, 1)
+    ran = compare("--gate", "-o", place)
+    assert ran.code == 2
+    assert place in ran.err

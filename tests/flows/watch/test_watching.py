@@ -1,0 +1,234 @@
+"""A log is read on, judged once within the budget of a day, and its canaries are judged again."""
+
+import datetime
+import json
+
+import msgspec
+import pytest
+from tests.support.fake_openai import FakeOpenAI
+
+from ragstone.config import MonitorSection
+from ragstone.errors import ConfigError, DataError, ModelError
+from ragstone.flows.watch.canaries import load_canaries
+from ragstone.flows.watch.watching import Watcher, followed, watch
+from ragstone.monitor.reading import ReadCounts
+from ragstone.records import Judgement
+from ragstone.tables import write_rows
+
+TODAY = datetime.date(2026, 3, 1)
+TOMORROW = datetime.date(2026, 3, 2)
+JUDGES = ["answered", "relevance"]
+
+
+def line(n, **more):
+    row = {"id": f"x{n}", "question": f"Why does field {n} dry out?", "answer": f"It needs water {n}."}
+    return json.dumps(row | {"time": f"2026-02-{n % 3 + 1:02d}T10:00:00Z", "crop": "maize"} | more) + "\n"
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(line(n) for n in range(6)))
+    return path
+
+
+def settings(fake: FakeOpenAI, tmp_path, **section):
+    section = {"judges": JUDGES, "model": fake.model, "canaries": 0, **section}
+    return msgspec.structs.replace(fake.settings(tmp_path), monitor=MonitorSection(**section))
+
+
+def test_a_log_is_judged_once_and_only_new_rows_later(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path)
+    first = watch(log, settings=chosen, today=TODAY)
+    assert (first.read.new, first.judged, first.left, first.calls.made) == (6, 6, 0, 12)
+    again = watch(log, settings=chosen, today=TODAY)
+    assert (again.read.rows, again.judged, again.calls.made) == (0, 0, 0)
+    with log.open("a") as file:
+        file.write(line(6))
+    more = watch([log], settings=chosen, today=TODAY)
+    assert (more.read.new, more.judged, more.calls.made, fake_openai.n_requests) == (1, 1, 2, 14)
+    means = {one.metric: one.whole.n for one in more.overview.metrics}
+    assert means["answered"] == means["relevance"] == means["answered=refused"] == 7
+    assert watch(settings=chosen, today=TODAY).overview == more.overview  # without a log it only looks
+
+
+def test_a_lost_store_is_judged_again_from_the_ledger(fake_openai, tmp_path, log):
+    first = watch(log, settings=settings(fake_openai, tmp_path), today=TODAY)
+    other = watch(log, settings=settings(fake_openai, tmp_path, store="other"), offline=True, today=TODAY)
+    assert other.judged == 6
+    assert other.overview == first.overview
+    assert fake_openai.n_requests == 12
+
+
+def test_offline_leaves_due_what_the_ledger_lacks(fake_openai, tmp_path, log):
+    found = watch(log, settings=settings(fake_openai, tmp_path), offline=True, today=TODAY)
+    assert (found.judged, found.left, found.overview.metrics) == (0, 6, [])
+
+
+def test_a_rate_judges_a_part_and_a_higher_one_the_rest(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path)
+    few = watch(log, rate=0.5, settings=chosen, today=TODAY)
+    assert few.judged == few.overview.n_sampled < 6
+    assert watch(settings=chosen, today=TODAY).overview == few.overview  # a look changes no rate
+    whole = watch(log, rate=1.0, settings=chosen, today=TODAY)
+    assert few.judged + whole.judged == 6
+    assert fake_openai.n_requests == 12
+
+
+def test_the_budget_of_a_day_holds_over_runs_and_the_rest_is_judged_later(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path, budget_per_day="5calls")
+    first = watch(log, settings=chosen, today=TODAY)
+    assert (first.cut_off, first.calls.made, first.left) == (True, 5, 6)
+    again = watch(log, settings=chosen, today=TODAY)
+    assert (again.calls.made, fake_openai.n_requests) == (0, 5)
+    later = watch(log, settings=chosen, today=TOMORROW)
+    assert later.calls.made == 5
+    rest = watch(log, budget="100calls", settings=chosen, today=TOMORROW)
+    assert (rest.left, rest.cut_off, fake_openai.n_requests) == (0, False, 12)
+
+
+def test_judgements_made_elsewhere_are_taken_in_and_nobody_is_asked(fake_openai, tmp_path, log):
+    def row(n, judge, score, **more):
+        given = {"question_id": f"x{n}", "system": "log", "judge": judge, "metric": judge, "status": "scored"}
+        return Judgement(**given, model="m", prompt_version=1, score=score, scale=(1.0, 3.0), **more)
+
+    rows = [row(n, judge, 2.0) for n in range(5) for judge in JUDGES] + [row(77, "answered", 1.0)]
+    write_rows(tmp_path / "judgements.jsonl", rows, Judgement)
+    chosen = settings(fake_openai, tmp_path)
+    found = watch(log, judgements=tmp_path / "judgements.jsonl", settings=chosen, today=TODAY)
+    assert (found.given, found.unplaced, found.left, fake_openai.n_requests) == (10, 1, 1, 0)
+    assert {one.metric: one.whole.mean for one in found.overview.metrics} == dict.fromkeys(JUDGES, 0.5)
+    assert watch(log, settings=chosen, today=TODAY).calls.made == 2  # the sixth
+    write_rows(tmp_path / "other.csv", rows[:1], Judgement)
+    assert watch(judgements=[tmp_path / "other.csv"], settings=chosen, today=TODAY).given == 1
+    (tmp_path / "bad.jsonl").write_text('{"question_id": "x1"}\n')
+    with pytest.raises(DataError, match=r"bad\.jsonl:1"):
+        watch(judgements=tmp_path / "bad.jsonl", settings=chosen, today=TODAY)
+
+
+def test_personal_data_reaches_neither_the_store_nor_a_judge(fake_openai, tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text(line(1, question="I am at ann@example.org, why is field 1 dry?"))
+    watch(log, settings=settings(fake_openai, tmp_path), today=TODAY)
+    assert not any("ann@example.org" in prompt for prompt in fake_openai.prompts)
+    assert b"ann@example.org" not in (tmp_path / ".ragstone" / "monitor" / "monitor.sqlite").read_bytes()
+    kept = settings(fake_openai, tmp_path, store="kept", keep_personal_data=True)
+    watch(log, settings=kept, today=TODAY)
+    assert any("ann@example.org" in prompt for prompt in fake_openai.prompts)
+
+
+def test_following_waits_for_rows_until_it_is_stopped(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path)
+
+    def append(*numbers):
+        with log.open("a") as file:
+            file.write("".join(map(line, numbers)))
+
+    def rotate():
+        append(7)  # written after the last look, and before the file got another name
+        log.rename(tmp_path / "log.jsonl.1")
+
+    steps = iter([lambda: None, lambda: append(6), rotate, lambda: append(8)])
+
+    def pause():
+        step = next(steps, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+    with Watcher(chosen) as watcher:
+        watcher.judge(watcher.read([log]), asking=True, today=TODAY)
+        seen = list(followed(watcher, [log], today=TODAY, pause=pause))
+    assert [(one.read.new, one.judged) for one in seen] == [(1, 1), (1, 1), (1, 1)]
+    assert seen[-1].overview.n_exchanges == 9
+
+
+def test_following_does_not_ask_a_failing_judge_again_and_again(fake_openai, tmp_path, log):
+    fake_openai.script = lambda _body: "no JSON"
+    chosen = settings(fake_openai, tmp_path)
+    with Watcher(chosen) as watcher:
+        watcher.judge(watcher.read([log]), asking=True, today=TODAY)
+        assert not watcher.waits(TODAY)
+    statuses = [one.whole.statuses for one in watch(settings=chosen, today=TODAY).overview.metrics]
+    assert {"unparsable": 6} in statuses
+
+
+def test_a_folder_is_read_with_its_feedback(fake_openai, tmp_path):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "exchanges-1.jsonl").write_text(line(1) + line(2))
+    said = {"question_id": "x1", "system": "assistant", "metric": "thumb", "score": 1}
+    (folder / "feedback-1.jsonl").write_text(json.dumps(said) + "\n")
+    found = watch(folder, settings=settings(fake_openai, tmp_path), today=TODAY)
+    assert (found.read.new, found.read.feedback, found.overview.n_feedback) == (2, 1, 1)
+    assert [one.whole.mean for one in found.overview.metrics if one.judge == "people"] == [1.0]
+
+
+def test_only_the_first_rows_are_read_where_that_is_wanted_and_the_others_later(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path)
+    assert watch(log, limit=2, settings=chosen, today=TODAY).judged == 2
+    rest = watch(log, settings=chosen, today=TODAY)
+    assert (rest.read.new, rest.read.again, rest.judged) == (4, 2, 4)
+
+
+def test_canaries_are_frozen_and_judged_again_when_they_are_due(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path, canaries=4, canary_days=7)
+    watch(log, settings=chosen, today=TODAY)
+    with Watcher(chosen) as watcher:
+        frozen = load_canaries(watcher.store)
+        assert frozen is not None
+        assert (len(frozen.answers), frozen.frozen, frozen.rounds) == (4, TODAY, [])
+        assert not watcher.waits(TOMORROW)
+    later = watch(log, settings=chosen, today=TODAY + datetime.timedelta(days=7))
+    # Four answers by two judges, asked anew although the ledger has the same calls.
+    assert (later.canaries, later.calls.made, later.calls.from_ledger) == (True, 8, 0)
+    with Watcher(chosen) as watcher:
+        known = load_canaries(watcher.store)
+        assert known is not None
+        assert [one.day for one in known.rounds] == [TODAY + datetime.timedelta(days=7)]
+        assert not watcher.waits(TODAY + datetime.timedelta(days=8))
+        assert watcher.waits(TODAY + datetime.timedelta(days=14))
+
+
+def test_what_is_wrong_is_told_before_anything_is_asked(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path)
+    with pytest.raises(ConfigError, match="reference"):
+        watch(log, judges=["correctness"], settings=chosen, today=TODAY)
+    with pytest.raises(ConfigError, match="second answer"):
+        watch(log, judges=["pairwise"], settings=chosen, today=TODAY)
+    with pytest.raises(ConfigError, match="rate"):
+        watch(log, rate=2.0, settings=chosen, today=TODAY)
+    with pytest.raises(ModelError, match="--model"):
+        watch(log, settings=settings(fake_openai, tmp_path, model=None), today=TODAY)
+    with pytest.raises(DataError, match="no such file of judgements"):
+        watch(tmp_path / "no_log.jsonl", judgements="no.jsonl", settings=chosen, today=TODAY)
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.write_text('{"a": "Why does it rain?"}\n{"b": 2}\n')
+    fresh = settings(fake_openai, tmp_path, store="fresh")
+    with pytest.raises(DataError, match="columns: a, b"):
+        watch(nothing, settings=fresh, today=TODAY)
+    named = settings(fake_openai, tmp_path, store="fresh", question="a")
+    assert watch(nothing, offline=True, settings=named, today=TODAY).read.new == 1
+    nothing.write_text("{broken\n")
+    with pytest.raises(DataError, match="no row of the log can be read"):
+        watch(nothing, settings=settings(fake_openai, tmp_path, store="s"), today=TODAY)
+    assert fake_openai.n_requests == 0
+
+
+def test_a_forecast_is_of_what_is_due(fake_openai, tmp_path, log):
+    with Watcher(settings(fake_openai, tmp_path)) as watcher:
+        watcher.read([log])
+        assert watcher.forecast().calls == 12
+        watcher.judge(watcher.read([log]), asking=True, today=TODAY)
+        assert watcher.forecast().calls == 0
+
+
+def test_two_processes_do_not_pay_for_the_same(fake_openai, tmp_path, log):
+    chosen = settings(fake_openai, tmp_path)
+    with Watcher(chosen) as one, Watcher(chosen) as other:
+        one.read([log])
+        with pytest.raises(DataError, match="wait for it"):
+            other.read([log])
+        other.judge(ReadCounts(), asking=False, today=TODAY)  # looking is free
+    with Watcher(chosen) as later:
+        assert later.read([log]).rows == 0
