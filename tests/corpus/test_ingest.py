@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ragstone.corpus import parallel
 from ragstone.corpus.file import Skipped
 from ragstone.corpus.ingest import ingest, read_corpus
 from ragstone.corpus.options import IngestOptions
@@ -123,7 +124,10 @@ def test_a_second_document_with_an_id_names_both_places(tmp_path):
 
 
 def test_a_missing_package_names_the_command_that_installs_it(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pypdfium2", None)
+    # PDF is read in a process of its own.
+    monkeypatch.setattr(
+        parallel, "BEFORE", "sys.modules['pypdfium2'] = None"
+    )  # PDF is read in a process of its own
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[pdf\]'"):
         read_corpus([folder])
     monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
