@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,8 +37,8 @@ def judged(*options, judge="relevance", output="judgements.jsonl"):
 
 
 def forget_calls(project):
-    for path in (project / ".ragstone").glob("ledger*"):
-        path.unlink()
+    for path in (project / ".ragstone").glob("ledger.sqlite*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()  # the folder holds the locks of claims
 
 
 def test_a_judgement_by_batch_is_that_of_the_ordinary_run_byte_for_byte(project, fake_openai, batches):

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from ragstone.console.printing import told_plainly, write_any_text
+from ragstone.console.printing import end_on_sigterm, told_plainly, write_any_text
 
 HELP = (
     "A touchstone for retrieval-augmented generation: is it right, what is to blame, and how far can "
@@ -123,5 +123,6 @@ def _version(
 def main() -> None:
     """Run the command line."""
     write_any_text()
+    end_on_sigterm()
     called = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
     app_of([called] if called in COMMANDS else COMMANDS)()
