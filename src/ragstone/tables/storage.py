@@ -6,6 +6,7 @@ imports fsspec.
 """
 
 import contextlib
+import io
 import os
 import re
 import sys
@@ -69,8 +70,8 @@ def open_bytes(place: Place) -> BinaryIO:
         return local_path(place).open("rb")
     with told(url, "read"):
         files, path = _filesystem(url)
-        opened: BinaryIO = files.open(path, "rb")
-        return opened
+        # Their own files have no readline that stops at a length.
+        return io.BufferedReader(files.open(path, "rb"))
 
 
 def entries(place: Place) -> list[Entry]:

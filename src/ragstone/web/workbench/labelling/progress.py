@@ -13,6 +13,7 @@ from ragstone.agreement.corrected import FEW_LABELS
 from ragstone.agreement.queueing import Reach, fitted, progress_of, reach_of
 from ragstone.errors import DataError, RagstoneError
 from ragstone.records import Label
+from ragstone.report.corrected import halving, labelled_share
 from ragstone.tables import read_rows, write_rows
 from ragstone.tables.reading import READERS
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
@@ -62,6 +63,8 @@ def progress(
         progress=progress_of(queue, labels, opened.marks.skips.rows()),
         agreement=annotator_agreement(labels, queue.metric, queue.grades),
         reach=reach,
+        halving=halving,
+        labelled_share=labelled_share,
         wrong=wrong,
         is_blind=is_blind,
         within=target,
