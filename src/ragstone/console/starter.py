@@ -4,8 +4,6 @@ from importlib import resources
 from pathlib import Path
 
 STARTER = ("ragstone.toml", "documents.jsonl", "questions.jsonl", "labelled.jsonl", "SOURCES.md")
-
-
 MODEL = "MODEL"  # stands in the starter's ragstone.toml for the model
 
 

@@ -1,10 +1,6 @@
 """Where the answers of an evaluation set stand: beside it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 
 def answers_beside(output: Path) -> Path:

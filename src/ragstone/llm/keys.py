@@ -9,7 +9,6 @@ import html
 import logging
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -17,9 +16,9 @@ from urllib.parse import unquote
 
 from ragstone.config import ModelSettings
 from ragstone.errors import ConfigError
+from ragstone.tables.private import OTHERS
 
 DEFAULT_VARIABLE = "OPENAI_API_KEY"
-OTHERS = stat.S_IRWXG | stat.S_IRWXO
 SHORT = 8  # a shorter secret may be a part of common words, and is hidden where it stands alone
 HEAD = 12  # so many of its first characters are hidden as all of it is: half a key is too much
 _BASE64 = "[A-Za-z0-9+/_-]"

@@ -240,11 +240,16 @@ def usd(amount: float) -> str:
     return f"{amount:.4f} USD" if amount < 1 else f"{amount:,.2f} USD"
 
 
+def listed(prices: Mapping[str, str]) -> str:
+    """Return when the list prices of models were read; nothing where there are none. prices: model -> day."""
+    read = " and ".join(sorted(set(prices.values())))
+    return f" at list prices read on {read}" if read else ""
+
+
 def cost(calls: Calls) -> str:
     """Return what the calls cost; an unknown price is said to be unknown, and is never 0."""
     if calls.cost_usd is not None:
-        read = " and ".join(sorted(set(calls.list_prices.values())))
-        return usd(calls.cost_usd) + (f" at list prices read on {read}" if read else "")
+        return usd(calls.cost_usd) + listed(calls.list_prices)
     if calls.made + calls.from_ledger == 0:
         return "nothing: no model was called"
     return "unknown: a model or system has no price in ragstone.toml"

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.config import (
-    Settings,
-)
+from ragstone.config import Settings
 from ragstone.corpus.duplicates import Duplicate
 from ragstone.corpus.file import Skipped
 from ragstone.corpus.ingest import Corpus, read_corpus
@@ -16,8 +14,7 @@ from ragstone.embedding.model import Embed
 from ragstone.engine.mapping import on_cluster
 from ragstone.engine.session import Session
 from ragstone.records import Chunk, Document
-from ragstone.stages.chunk import chunks_of
-from ragstone.stages.cutting import cut_documents
+from ragstone.stages.chunk import chunks_of, cut_documents
 from ragstone.stages.ingest import read_documents_of
 from ragstone.tables import read_rows
 

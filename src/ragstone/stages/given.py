@@ -16,13 +16,14 @@ def sheet_rows(
 ) -> Callable[[], Iterator[Answer]]:
     """Return a function that reads the answers of files anew each time, joined with their questions."""
     asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
-    sheets = _listed(sheet)
+    sheets = paths_of(sheet)
     return lambda: islice(
         join_questions(chain.from_iterable(read_rows(one, Answer) for one in sheets), asked), limit
     )
 
 
-def _listed(sheet: Path | Sequence[Path]) -> list[Path]:
+def paths_of(sheet: Path | Sequence[Path]) -> list[Path]:
+    """Return the files of an answer sheet, each once."""
     return [sheet] if isinstance(sheet, Path) else list(dict.fromkeys(sheet))
 
 

@@ -2,9 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 
-from ragstone.config import (
-    RetrieveSection,
-)
+from ragstone.config import RetrieveSection
 from ragstone.engine.mapping import on_cluster
 from ragstone.engine.rounds import in_rounds
 from ragstone.engine.session import Session

@@ -26,9 +26,8 @@ from ragstone.tables.storage import Place, below, exists, local_path, open_bytes
 RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement, Label)
 
 SHOWN_ERRORS = 10
-MOST_OF_A_LINE = (
-    64 << 20
-)  # bytes or characters, also of a cell: longer ones are no row, and would fill memory
+# Bytes or characters, also of a cell: longer ones are no row, and would fill memory.
+MOST_OF_A_LINE = 64 << 20
 
 # What makes a row one of a kind. Labels repeat on purpose: several annotators, and the same one again.
 IDENTITY: dict[type, tuple[str, ...]] = {

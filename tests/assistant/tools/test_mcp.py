@@ -20,8 +20,11 @@ from ragstone.assistant.tools.telling import MOST
 from ragstone.config import McpServer
 from ragstone.errors import ConfigError, MissingExtra
 
-# A server that was killed leaves the transports and files of the SDK's pipes to the collector.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+# A server that was killed leaves its process object, transports and pipes to the collector.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning"),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """`ragstone bench answerers`: a grid of models and prompts that answer."""
 
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,8 +25,6 @@ from ragstone.console.printing import UNSCORED
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
-
-SummaryT = TypeVar("SummaryT")
 
 
 def answerers(

@@ -1,6 +1,6 @@
 """`ragstone bench judges`: a grid of judges."""
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -25,8 +25,6 @@ from ragstone.console.printing import UNSCORED
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
-
-SummaryT = TypeVar("SummaryT")
 
 
 def judges(

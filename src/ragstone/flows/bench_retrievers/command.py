@@ -1,7 +1,5 @@
 """`ragstone bench retrievers`: a grid of retrievers, or of languages."""
 
-from typing import TYPE_CHECKING, TypeVar
-
 import typer
 
 from ragstone.console.asking import cut_off, leave, tell_forecast
@@ -22,11 +20,6 @@ from ragstone.console.options import (
     Yes,
 )
 from ragstone.console.printing import UNSCORED
-
-if TYPE_CHECKING:
-    pass
-
-SummaryT = TypeVar("SummaryT")
 
 
 def retrievers(

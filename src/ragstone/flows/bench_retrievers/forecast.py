@@ -13,7 +13,7 @@ from ragstone.flows.bench_retrievers.study_rows import read_study_rows
 from ragstone.flows.bench_retrievers.timing import Watch, is_paid
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.retrieval.rerank import asks_a_model
-from ragstone.stages.cutting import cut_documents
+from ragstone.stages.chunk import cut_documents
 
 
 def forecast_bench(settings: Settings) -> Forecast:

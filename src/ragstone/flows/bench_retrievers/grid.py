@@ -34,8 +34,8 @@ from ragstone.report.render.html import write_page
 from ragstone.retrieval.evaluate import check_ids_meet, missing_documents
 from ragstone.retrieval.sameness import same_documents
 from ragstone.retrieval.search import RETRIEVERS
+from ragstone.stages.chunk import cut_documents
 from ragstone.stages.corpus import read_documents
-from ragstone.stages.cutting import cut_documents
 from ragstone.stages.notes import plain_notes
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__

@@ -30,7 +30,7 @@ from ragstone.report.render.html import write_page
 from ragstone.retrieval.filters import Filter
 from ragstone.retrieval.means import SearchMeans
 from ragstone.retrieval.search import RETRIEVERS, build_search
-from ragstone.stages.cutting import cut_documents
+from ragstone.stages.chunk import cut_documents
 from ragstone.stages.judge import load_judges
 from ragstone.stages.notes import plain_notes
 from ragstone.systems.prompting import load_prompt

@@ -17,7 +17,7 @@ from ragstone.judging.pairwise import unpaired_notes
 from ragstone.llm import Caps
 from ragstone.records import Judgement
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.stages.given import _listed, sheet_rows
+from ragstone.stages.given import paths_of, sheet_rows
 from ragstone.stages.judge import judge_rows
 from ragstone.stages.judge_tasks import count_planned
 from ragstone.stages.notes import failed_answers_notes, fitted_notes, plain_notes
@@ -48,7 +48,7 @@ def judge_sheet(
     Raises DataError, ConfigError, ModelError.
     """
     check_output(output, force)
-    sources = [*_listed(sheet), *([questions] if questions else [])]
+    sources = [*paths_of(sheet), *([questions] if questions else [])]
     keep_sources([output], sources)
     answers = sheet_rows(sheet, questions, limit)
     n_answers = sum(1 for _ in answers())

@@ -121,7 +121,7 @@ def _forecast(
     json: bool,
 ) -> None:
     """Show what rerankers will ask of models, if any does; a large sum is confirmed."""
-    from ragstone.flows.retrieve.forecast import forecast_retrieving
+    from ragstone.flows.retrieve.ranking import forecast_retrieving
     from ragstone.retrieval.rerank import asks_a_model
     from ragstone.tables import check_output
 

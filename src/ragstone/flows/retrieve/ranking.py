@@ -11,9 +11,10 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import made_from
 from ragstone.engine.mapping import on_cluster
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_session
+from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import DataError
 from ragstone.llm import Caps
+from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document, Question, Ranking
 from ragstone.report.summary import Calls
 from ragstone.retrieval.evaluate import check_ids_meet, missing_documents
@@ -23,8 +24,10 @@ from ragstone.retrieval.search import build_search
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_trec_run
 from ragstone.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
+from ragstone.stages.forecasting import sample_step
 from ragstone.stages.given import asked_questions
 from ragstone.stages.notes import duplicate_notes, plain_notes, ranking_notes, too_few_chunks
+from ragstone.stages.retrieve import rank_questions
 from ragstone.stages.search_work import rank_on_cluster
 from ragstone.tables import check_output, check_place, read_rows, write_rows
 from ragstone.tables.storage import Place, local_path
@@ -209,3 +212,14 @@ def _known(corpus: ChunkedCorpus) -> Sequence[Document]:
     """Return the documents; those that a file of chunks names, where there is nothing else."""
     names = dict.fromkeys(chunk.document_id for chunk in corpus.chunks)
     return corpus.documents or [Document(id=name, text="") for name in names]
+
+
+def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forecast:
+    """Return what rerankers would ask. Raises what rank_to_file raises before a call."""
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        questions, corpus = asked_questions(settings), corpus_of(settings, chunks, session.embedder)
+        step = sample_step(len(questions), forecaster)
+        await rank_questions(questions[::step], corpus.chunks, session, documents=corpus.documents)
+
+    return forecast_of(settings, work)

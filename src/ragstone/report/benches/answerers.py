@@ -15,6 +15,7 @@ from ragstone.experiments.answer_board import (
 )
 from ragstone.experiments.answer_race import RaceReport
 from ragstone.experiments.answer_values import Quantiles
+from ragstone.llm.account import sum_usd
 from ragstone.report.benches.answerer_words import (
     CONDITIONS,
     HEADS,
@@ -70,6 +71,7 @@ from ragstone.report.wording import (
     count,
     counted,
     interval,
+    listed,
     number,
     plural,
     seconds,
@@ -437,12 +439,10 @@ def condition_told(condition: Condition, summary: AnswerBenchSummary) -> str:
 def totals(summary: AnswerBenchSummary) -> str:
     """Return the calls and tokens of all answers, and what they cost."""
     spent = [row.spent for row in summary.board.standings]
-    costs = [one.cost_usd for one in spent]
-    known = [cost for cost in costs if cost is not None]
-    cost = usd(sum(known)) if len(known) == len(costs) else "cost unknown: a model has no price"
-    read = " and ".join(sorted(set(summary.list_prices.values())))
+    total = sum_usd(one.cost_usd for one in spent)
+    cost = "cost unknown: a model has no price" if total is None else usd(total)
     return (
         f"{plural(sum(one.n_calls for one in spent), 'call')} for answers, "
         f"{count(sum(one.input for one in spent))} tokens in, {count(sum(one.output for one in spent))} out, "
-        f"{cost}{f' at list prices read on {read}' if read else ''}; judges not included"
+        f"{cost}{listed(summary.list_prices)}; judges not included"
     )

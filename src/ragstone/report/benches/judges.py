@@ -9,6 +9,7 @@ from ragstone.agreement.bench.board import Aside, CellComparison, JudgeBoard, Ju
 from ragstone.agreement.bench.cells import Spread
 from ragstone.agreement.bench.choice import CheaperWithExamples, Choice, Contrast, Fit, Price
 from ragstone.agreement.bench.grid import LeftOut
+from ragstone.llm.account import sum_usd
 from ragstone.records import NO_MODEL
 from ragstone.report.benches.retrievers import not_measured, verdict
 from ragstone.report.document import (
@@ -36,6 +37,7 @@ from ragstone.report.wording import (
     count,
     counted,
     interval,
+    listed,
     number,
     plural,
     seconds,
@@ -551,9 +553,6 @@ def totals(summary: JudgeBenchSummary) -> str:
     tokens = (
         f"{count(sum(one.input for one in spent))} tokens in, {count(sum(one.output for one in spent))} out"
     )
-    costs = [one.cost_usd for one in spent]
-    known = [cost for cost in costs if cost is not None]
-    read = " and ".join(sorted(set(summary.list_prices.values())))
-    listed = f" at list prices read on {read}" if read else ""
-    cost = f"{usd(sum(known))}{listed}" if len(known) == len(costs) else "cost unknown"
+    total = sum_usd(one.cost_usd for one in spent)
+    cost = "cost unknown" if total is None else f"{usd(total)}{listed(summary.list_prices)}"
     return f"{plural(calls, 'call')}, {tokens}, {cost}"

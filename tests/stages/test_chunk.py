@@ -4,7 +4,7 @@ import pytest
 import ragstone
 from ragstone.config import ChunkSection, choose
 from ragstone.records import Document
-from ragstone.stages.cutting import cut_documents
+from ragstone.stages.chunk import cut_documents
 
 DOCUMENT = Document(id="d", text="Rain falls. Rain is wet. A loan is due. The loan is paid.")
 
