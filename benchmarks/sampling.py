@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragstone.dataset.masking import mask_personal_data
+from ragstone.privacy.masking import mask_personal_data
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 PERSONAL = (

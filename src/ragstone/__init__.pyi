@@ -3,7 +3,7 @@
 from .agreement.card import ReportCard as ReportCard
 from .agreement.corrected import corrected_means as corrected_means
 from .agreement.corrected_mean import CorrectedMean as CorrectedMean
-from .agreement.developing.development import Development as Development
+from .agreement.developing import Development as Development
 from .agreement.grading import report_cards as report_cards
 from .agreement.labelling import next_to_label as next_to_label
 from .assistant.assistant import Assistant as Assistant
@@ -31,11 +31,9 @@ from .dataset.fictional.fiction import fictionalise as fictionalise
 from .dataset.importing import Imported as Imported
 from .dataset.importing import ImportSummary as ImportSummary
 from .dataset.importing import import_set as import_set
-from .dataset.masking import Masked as Masked
-from .dataset.masking import mask_personal_data as mask_personal_data
 from .dataset.reviewing.applying import apply_review as apply_review
-from .dataset.reviewing.decision import Decision as Decision
-from .dataset.reviewing.log import read_decisions as read_decisions
+from .dataset.reviewing.decisions import Decision as Decision
+from .dataset.reviewing.decisions import read_decisions as read_decisions
 from .dataset.split import split_questions as split_questions
 from .embedding.opening import open_embedder as open_embedder
 from .errors import ConfigError as ConfigError
@@ -58,7 +56,7 @@ from .flows.compare.comparing import compare as compare
 from .flows.develop.api import develop_judge as develop_judge
 from .flows.develop.api import freeze_judge as freeze_judge
 from .flows.develop.api import look_at_test as look_at_test
-from .flows.develop.freezing import Frozen as Frozen
+from .flows.develop.judge_files import Frozen as Frozen
 from .flows.develop.running import TestLook as TestLook
 from .flows.fit.cascade_file import write_cascade as write_cascade
 from .flows.fit.fitting import fit_cascade as fit_cascade
@@ -109,6 +107,8 @@ from .report.page import write_report as write_report
 from .report.run import read_summary as read_summary
 from .report.summary import RunSummary as RunSummary
 from .report.tracking import log_to_mlflow as log_to_mlflow
+from .privacy.masking import Masked as Masked
+from .privacy.masking import mask_personal_data as mask_personal_data
 from .retrieval.evaluate import measure_queries as measure_queries
 from .retrieval.sameness import same_documents as same_documents
 from .retrieval.summary import RetrievalSummary as RetrievalSummary

@@ -1,8 +1,8 @@
 """Nothing that is kept or shown to judges holds personal data."""
 
-from ragstone.dataset.masking import own_words
 from ragstone.monitor.logged import Logged, Said
 from ragstone.monitor.masking import Masker
+from ragstone.privacy.masking import own_words
 from ragstone.records import Context
 
 

@@ -48,11 +48,6 @@ from ragstone.dataset.importing.found import ImportOptions, Source
 from ragstone.dataset.importing.recognise import EXPORTS, recognise
 from ragstone.dataset.logs.quality import as_quality
 from ragstone.dataset.logs.standing import why_left_out
-from ragstone.dataset.masking import context
-from ragstone.dataset.masking import names as masked_names
-from ragstone.dataset.masking import words as own
-from ragstone.dataset.masking.numbers import _IDS
-from ragstone.dataset.masking.text import mask_personal_data
 from ragstone.dataset.translation import checks, pieces
 from ragstone.errors import RagstoneError
 from ragstone.experiments.truth import says_true
@@ -64,6 +59,10 @@ from ragstone.llm.schema import ReplyError
 from ragstone.llm.site import message_of
 from ragstone.llm.structured import parse_reply, without_thought
 from ragstone.llm.untrusted import defuse
+from ragstone.privacy import names as masked_names
+from ragstone.privacy import phones
+from ragstone.privacy.masking import mask_personal_data, own_words
+from ragstone.privacy.numbers import _IDS
 from ragstone.records import Document
 from ragstone.report.render.markdown import escape, plain
 from ragstone.retrieval.placing import _spaced, locate
@@ -197,8 +196,8 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.languages": lambda text: languages.speaks(text, "en"),
     "dataset.logs.quality": as_quality,
     "dataset.logs.standing": why_left_out,
-    "dataset.masking": mask_personal_data,
-    "dataset.masking.own": lambda text: mask_personal_data(text, own.own_words(["maize", "/A-\\d+/"])),
+    "privacy": mask_personal_data,
+    "privacy.own": lambda text: mask_personal_data(text, own_words(["maize", "/A-\\d+/"])),
     "dataset.mentions": mentions.mention_of_context,
     "dataset.passages": passages.has_substance,
     "dataset.passages.cut": lambda text: passages.cut_passages([document(text)], 2000),
@@ -267,14 +266,14 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "dataset.importing.faq_page:_labelled": lambda: [
         re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
     ],
-    "dataset.masking.context:_patterns": lambda: [*context._patterns()],
-    "dataset.masking.names:_compiled": lambda: [
+    "privacy.phones:_patterns": lambda: [*phones._patterns()],
+    "privacy.names:_compiled": lambda: [
         one for one in masked_names._patterns() if isinstance(one, re.Pattern)
     ],
-    "dataset.masking.numbers:_id": lambda: [one.pattern for one in _IDS],
-    "dataset.masking.text:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
-    "dataset.masking.words:own_words": lambda: [own.own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
-    "dataset.masking.words:_checked": list,  # the user's own expression
+    "privacy.numbers:_id": lambda: [one.pattern for one in _IDS],
+    "privacy.masking:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
+    "privacy.masking:own_words": lambda: [own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
+    "privacy.masking:_checked": list,  # the user's own expression
     "dataset.mentions:_compiled": lambda: mentions._patterns().values(),
     "dataset.wording:_any_of": lambda: [one.polite for one in wording._rules().values() if one.polite],
     "flows.develop.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import msgspec
 
-from ragstone.dataset.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.monitor.logged import Logged, Said
+from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.records import Context
 
 REMEMBERED = 50_000  # texts: passages come again and again

@@ -12,11 +12,11 @@ from ragstone.corpus.language import detect_languages
 from ragstone.dataset.logs import Asked, Columns, Exchange, LogCounts, gather, judged_qualities
 from ragstone.dataset.logs.gathering import Source, exchanges_at
 from ragstone.dataset.logs.sampling import By, Drawn, Sampled, TopicShare, Way, draw
-from ragstone.dataset.masking import OwnWords, mask_texts, own_words
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.engine.progress import Progress, State, silent
 from ragstone.errors import DataError
+from ragstone.privacy.masking import OwnWords, mask_texts, own_words
 from ragstone.records import Answer, Context, Judgement, Question
 from ragstone.tables import read_rows
 

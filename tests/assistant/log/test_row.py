@@ -8,7 +8,7 @@ from tests.assistant.log.exchanges import ASKED, NOW, PASSAGE, PHONE, SAID, SECR
 
 from ragstone.assistant.conversation import Asked, Said, Turn
 from ragstone.assistant.log.row import answer_row, digest_of, label_rows
-from ragstone.dataset.masking import own_words
+from ragstone.privacy.masking import own_words
 from ragstone.records import Answer, Context, Label, Usage
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import urlsplit
 
 from ragstone.assistant.languages import phrase
-from ragstone.dataset.masking.network import find_emails
-from ragstone.dataset.masking.phones import find_phones
-from ragstone.dataset.masking.span import Span, folded
+from ragstone.privacy.network import find_emails
+from ragstone.privacy.phones import find_phones
+from ragstone.privacy.span import Span, folded
 
 # Each takes what is open and broken off too, as it is: what a bracket does not close, no bracket in it does.
 _IMAGE = re.compile(r"!\[[^\]]*+(?:\]\s*+(?P<whole>\([^)]*+\))?+)?+")

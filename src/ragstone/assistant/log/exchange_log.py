@@ -12,7 +12,7 @@ from ragstone.assistant.log.appending import Appender
 from ragstone.assistant.log.row import answer_row, digest_of, label_rows
 from ragstone.assistant.log.spans import Spans
 from ragstone.config.assistant import LogSection
-from ragstone.dataset.masking import OwnWords, own_words
+from ragstone.privacy.masking import OwnWords, own_words
 
 EXCHANGES, FEEDBACK = "exchanges", "feedback"
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ragstone.assistant.conversation import Asked, Said, Step
-from ragstone.dataset.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.llm.structured import HALF_A_PAIR
+from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.records import Answer, Context, Label
 
 SYSTEM = "assistant"

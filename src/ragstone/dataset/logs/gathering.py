@@ -14,9 +14,9 @@ from ragstone.dataset.logs.exchange import Columns, Exchange, exchange_of
 from ragstone.dataset.logs.quality import as_quality
 from ragstone.dataset.logs.reading import Place, log_files, read_log
 from ragstone.dataset.logs.standing import why_left_out
-from ragstone.dataset.masking import OwnWords, mask_personal_data
 from ragstone.dataset.repeats import repeated
 from ragstone.errors import DataError
+from ragstone.privacy.masking import OwnWords, mask_personal_data
 
 SHOWN = 10  # rows that cannot be read
 _ENDS = " ?!.…¿¡؟।。"

@@ -8,9 +8,9 @@ from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.candidate import REASONS, Candidate, Passage
 from ragstone.dataset.checks import CHECKS
 from ragstone.dataset.languages import language_name, speaks
-from ragstone.dataset.masking import mask_texts
 from ragstone.dataset.repeats import LONGEST, find_repeats
-from ragstone.dataset.reviewing.anchoring import TextOf
+from ragstone.dataset.reviewing.applying import TextOf
+from ragstone.privacy.masking import mask_texts
 from ragstone.records import Question, references
 
 COMPARED = 50  # of the questions that share most words, those that are compared in full

@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 
 from ragstone.config import Settings, choose, load_settings
-from ragstone.dataset.masking import own_words
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, State, silent
 from ragstone.engine.session import Session, forecast_of, open_session
@@ -26,6 +25,7 @@ from ragstone.monitor.reading import ReadCounts, take_log
 from ragstone.monitor.scored import best_of, scored_of
 from ragstone.monitor.store import MonitorStore
 from ragstone.monitor.summary import WatchSummary
+from ragstone.privacy.masking import own_words
 from ragstone.report.summary import Calls
 from ragstone.stages.forecasting import SAMPLE, hear_sampled
 from ragstone.stages.judge import load_judges

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from typing import NamedTuple
 
-from ragstone.dataset.masking.span import BEGINS, ENDS, Span
+from ragstone.privacy.span import BEGINS, ENDS, Span
 
 # Length of an IBAN by country, from the SWIFT IBAN registry.
 _IBAN_LENGTHS = {

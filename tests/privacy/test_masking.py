@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.dataset.masking import mask_personal_data, mask_texts, own_words
-from ragstone.dataset.masking.network import find_emails
-from ragstone.dataset.masking.span import folded
 from ragstone.errors import ConfigError
+from ragstone.privacy.masking import mask_personal_data, mask_texts, own_words
+from ragstone.privacy.network import find_emails
+from ragstone.privacy.span import folded
 
 CASES = (Path(__file__).parent / "masking_cases.txt").read_text(encoding="utf-8").splitlines()
 MARK = re.compile(r"⟦(\w+):([^⟧]*)⟧")

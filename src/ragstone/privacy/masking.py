@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragstone.dataset.masking.span import BLANK, Span, blanked, folded
-from ragstone.dataset.masking.words import OwnWords, find_own
+from ragstone.errors import ConfigError
+from ragstone.privacy.span import BLANK, Span, blanked, folded
 
 KINDS = (
     "account",
@@ -31,6 +31,9 @@ _DIGIT_OR_SIGN = re.compile(r"[\d@]|://|\[at|\(at|:[0-9a-f]*:|-----BEGIN", re.IG
 _PLACEHOLDER = re.compile(rf"\[(?:{'|'.join(KINDS)})(?:-\d+|{BLANK}\d+)?\]")
 _MARKED = re.compile(rf"\[({'|'.join(KINDS)}){BLANK}(\d+)\]")
 Find = Callable[[str], Iterator[Span]]
+OwnWords = re.Pattern[str]
+"""What finds a user's own words, see own_words."""
+
 MOST_ROUNDS = 3  # what is masked changes what stands beside it; two find all in texts of people
 MOST_NAMES = 50  # of a row that are looked for in all of it; where they are given away, all are masked
 SHORTEST_NAME = 3  # letters of a part of a name that is looked for elsewhere in the row
@@ -90,10 +93,10 @@ class _Finders(NamedTuple):
 @cache
 def _finders() -> _Finders:
     """Return the finders; they are imported here, for their patterns take 0.1 s to compile."""
-    from ragstone.dataset.masking.names import find_names
-    from ragstone.dataset.masking.network import find_coordinates, find_emails, find_hosts, find_secrets
-    from ragstone.dataset.masking.numbers import find_cards, find_ibans, find_ids
-    from ragstone.dataset.masking.phones import find_accounts, find_phones
+    from ragstone.privacy.names import find_names
+    from ragstone.privacy.network import find_coordinates, find_emails, find_hosts, find_secrets
+    from ragstone.privacy.numbers import find_cards, find_ibans, find_ids
+    from ragstone.privacy.phones import find_accounts, find_phones
 
     # What proves itself goes before what its words explain.
     proven = (find_secrets, find_emails, find_ibans, find_cards, find_ids, find_hosts, find_coordinates)
@@ -169,3 +172,38 @@ def _replaced(text: str, spans: Sequence[Span], numbers: dict[str, dict[str, int
 def _placeholder(mark: re.Match[str], numbers: dict[str, dict[str, int]]) -> str:
     kind = mark[1]
     return f"[{kind}-{mark[2]}]" if len(numbers[kind]) > 1 else f"[{kind}]"
+
+
+def own_words(listed: Sequence[str]) -> OwnWords | None:
+    """Return what finds these words, whole and in any case; one between slashes is a regular expression.
+
+    None for an empty list. Raises ConfigError for an expression that is none or that matches nothing at all.
+    """
+    parts = []
+    for one in listed:
+        if len(one) > 2 and one[0] == one[-1] == "/":
+            parts.append(f"(?:{_checked(one[1:-1])})")
+        elif one.strip():
+            parts.append(rf"(?<!\w){re.escape(one.strip())}(?!\w)")
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+
+def _checked(expression: str) -> str:
+    try:
+        compiled = re.compile(expression)
+    except re.error as mistake:
+        raise ConfigError(f"[sample] mask: /{expression}/ is no regular expression ({mistake}).") from None
+    if compiled.match(""):
+        raise ConfigError(
+            f"[sample] mask: /{expression}/ matches an empty text. Write \\d+ in place of \\d*."
+        )
+    if compiled.groupindex or re.search(r"\\[1-9]", expression):
+        raise ConfigError(f"[sample] mask: /{expression}/: groups with names or numbers cannot be used here.")
+    return expression
+
+
+def find_own(text: str, own: OwnWords) -> Iterator[Span]:
+    """Yield where the user's words stand."""
+    for match in own.finditer(text):
+        if match.end() > match.start():
+            yield Span(*match.span(), "masked", match[0].casefold())

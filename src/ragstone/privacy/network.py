@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from ragstone.dataset.masking.span import BLANK, ENDS, WORD, Span, load_words
+from ragstone.privacy.span import BLANK, ENDS, WORD, Span, load_words
 
 # What stands before the @ has a longest length (RFC 5321 allows 64): else each sign of a run is read from
 # each other one.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ragstone.dataset.masking.span import BLANK, Span, load_words
+from ragstone.privacy.span import BLANK, Span, load_words
 
 LONGEST = 4  # words of a name
 SIGNATURE = 120  # characters at the end of a text

@@ -58,4 +58,4 @@ def blanked(text: str, spans: Iterable[Span]) -> str:
 @cache
 def load_words(name: str) -> dict[str, list[str]]:
     """Return the lists of words of a file of library/."""
-    return read_library("ragstone.dataset.masking", name)
+    return read_library("ragstone.privacy", name)

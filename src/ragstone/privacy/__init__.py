@@ -1,0 +1,1 @@
+"""Personal data in texts -> placeholders that say what stood there."""
