@@ -25,7 +25,7 @@ from ragstone.assistant.knowledge import KnowledgeBase
 from ragstone.assistant.opening import open_assistant
 from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.session import open_session
-from ragstone.experiments.points import is_right
+from ragstone.experiments.blame import is_right
 from ragstone.records import Answer, Context, Judgement
 from ragstone.statistics import wilson_interval
 from ragstone.tables import write_rows

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from ragstone.experiments.race import after_round, next_round, standing, start_race
+from ragstone.flows.bench_answerers.race import after_round, next_round, standing, start_race
 from ragstone.statistics import Codes, Floats
 
 SIMULATIONS = 500

@@ -17,11 +17,9 @@ from pathlib import Path
 import msgspec
 
 from ragstone.engine.call_log import open_call_log
-from ragstone.experiments.distribution import distributions
-from ragstone.experiments.groups import means_by_tag
-from ragstone.experiments.systems_board import rank_systems
+from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.judging import summarise
-from ragstone.llm.overheard import Exchange
+from ragstone.llm.call_trace import Exchange
 from ragstone.llm.prompt import Message
 from ragstone.records import Answer, Context, Document, Judgement, Question, Ranking, RankingItem, Verdict
 from ragstone.report.findings import common_headline

@@ -1,8 +1,9 @@
 """Answers and judgements of cells that are written down, for the bench of answerers."""
 
-from ragstone.experiments.answer_grid import AnswerCell, AnswerGrid, AnswerRows
-from ragstone.experiments.answer_making import BoardInput, make_board
+from ragstone.experiments.answer_board import AnswerCell
 from ragstone.experiments.conditions import Passages
+from ragstone.flows.bench_answerers.board import BoardInput, make_board
+from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows
 from ragstone.records import Answer, Judgement, Question
 
 # What is judged -> judge, metric, model and scale.

@@ -5,7 +5,7 @@ import pytest
 from tests.support.judged_runs import judged, questions
 
 from ragstone.errors import DataError
-from ragstone.experiments.alike import Judged, match
+from ragstone.flows.compare.matching import Judged, match
 
 FIVE = [1.0] * 5
 

@@ -3,7 +3,7 @@ import pytest
 
 from ragstone.config import AnswerersBench, AnswerSection, BenchSection, HttpSystem, Settings
 from ragstone.errors import ConfigError
-from ragstone.experiments.answer_grid import AnswerRows, all_at_once, plan_answerers
+from ragstone.flows.bench_answerers.planning import AnswerRows, all_at_once, plan_answerers
 from ragstone.records import Answer, Question
 
 

@@ -8,9 +8,8 @@ from tests.experiments.answer_rows import board_of, cell, grid_of, judged, quest
 
 from ragstone.agreement.bench.grid import LeftOut
 from ragstone.errors import DataError
-from ragstone.experiments.answer_roles import choose_roles
-from ragstone.experiments.answer_tests import compare_cells, turned
-from ragstone.experiments.answer_values import mean_of, means_of
+from ragstone.flows.bench_answerers.board import compare_cells, turned
+from ragstone.flows.bench_answerers.values import choose_roles, mean_of, means_of
 
 
 def test_measures_of_one_cell_are_those_worked_out_by_hand():

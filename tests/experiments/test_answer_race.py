@@ -4,8 +4,9 @@ import pytest
 
 from ragstone.config import Condition
 from ragstone.errors import ConfigError
-from ragstone.experiments.answer_grid import AnswerCell, AnswerGrid, AnswerRows, Round
-from ragstone.experiments.answer_race import AnswerRace, race_condition
+from ragstone.experiments.answer_board import AnswerCell
+from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows, Round
+from ragstone.flows.bench_answerers.racing import AnswerRace, race_condition
 from ragstone.records import Answer, Judgement, Question, Usage
 
 QUESTIONS = [Question(id=f"q{at}", question="?", document_ids=[f"d{at}"]) for at in range(60)]

@@ -2,7 +2,7 @@ import msgspec
 from tests.agreement.rows import judgement, label
 
 from ragstone.agreement.grading import report_cards
-from ragstone.experiments.answer_roles import choose_roles
+from ragstone.flows.bench_answerers.values import choose_roles
 
 TRUTH = [0, 1] * 20
 

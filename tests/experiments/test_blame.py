@@ -1,4 +1,5 @@
-from ragstone.experiments.blame import found_and_right, found_by_text
+from ragstone.experiments.blame import found_and_right
+from ragstone.flows.blame.desk import found_by_text
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Context, Evidence, Judgement, Question
 

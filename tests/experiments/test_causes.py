@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 
-from ragstone.experiments.causes import Facts, Given, find_cause, needs_memory, observed
-from ragstone.experiments.points import Point
+from ragstone.flows.blame.causes import Facts, Given, find_cause, needs_memory, observed
+from ragstone.flows.blame.points import Point
 
 LOST = Point(question_id="q", lost=True)
 WRONG = Given(text="In 1850.", right=False, refused=False, supported=True)

@@ -10,8 +10,8 @@ from scipy.stats import binomtest, permutation_test
 from tests.support.judged_runs import answers, judged, questions
 
 from ragstone.errors import ConfigError
-from ragstone.experiments.alike import Judged
-from ragstone.experiments.comparing import compare_judged
+from ragstone.flows.compare.matching import Judged
+from ragstone.flows.compare.paired import compare_judged
 from ragstone.records import Answer
 
 RIGHT_TO_WRONG, WRONG_TO_RIGHT, STAY = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers, lists
 from tests.report.conftest import judgement
 
-from ragstone.experiments.distribution import Bin, distributions
+from ragstone.experiments.breakdown import Bin, distributions
 
 
 def test_whole_scores_of_a_short_scale_are_counted_one_by_one() -> None:

@@ -4,9 +4,9 @@ import pytest
 from tests.support.judged_runs import answers, judged
 
 from ragstone.errors import DataError
-from ragstone.experiments.alike import Judged
 from ragstone.experiments.compared import Gate
-from ragstone.experiments.comparing import compare_judged
+from ragstone.flows.compare.matching import Judged
+from ragstone.flows.compare.paired import compare_judged
 
 
 def run(scores, **parts) -> Judged:

@@ -1,6 +1,6 @@
 from tests.report.conftest import judgement
 
-from ragstone.experiments.groups import means_by_tag
+from ragstone.experiments.breakdown import means_by_tag
 from ragstone.records import Answer, Judgement, Question
 
 

@@ -1,7 +1,8 @@
 import pytest
 
 from ragstone.errors import DataError
-from ragstone.experiments.points import is_right, points_of, second_by_people
+from ragstone.experiments.blame import is_right
+from ragstone.flows.blame.points import points_of, second_by_people
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Judgement, Label, Question
 

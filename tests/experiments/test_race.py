@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, none
 
 from ragstone.errors import DataError
-from ragstone.experiments.race import Race, after_round, next_round, standing, start_race, withdraw
+from ragstone.flows.bench_answerers.race import Race, after_round, next_round, standing, start_race, withdraw
 
 
 def questions_of(n: int, size: int = 1) -> tuple[list[str], dict[str, str]]:

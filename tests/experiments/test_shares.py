@@ -1,9 +1,8 @@
 import pytest
 from tests.support.planted_faults import FAULTS, LEAD, largest_of, planted_blame
 
-from ragstone.experiments.causes import Caused
-from ragstone.experiments.points import Point, Points
-from ragstone.experiments.shares import COMPONENTS, share_out
+from ragstone.experiments.blame import COMPONENTS, Caused
+from ragstone.flows.blame.points import Point, Points, share_out
 from ragstone.statistics.mcnemar import mcnemar_p
 
 CAUSE = {

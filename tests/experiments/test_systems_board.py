@@ -1,7 +1,7 @@
 import pytest
 from tests.report.conftest import judgement
 
-from ragstone.experiments.systems_board import rank_systems
+from ragstone.experiments.breakdown import rank_systems
 from ragstone.judging import summarise
 from ragstone.records import Judgement
 

@@ -5,8 +5,7 @@ import pytest
 from tests.report.surfaces import shown
 
 from ragstone.errors import DataError
-from ragstone.experiments.causes import Caused
-from ragstone.experiments.shares import Largest, Returned, Share, SystemBlame
+from ragstone.experiments.blame import Caused, Largest, Returned, Share, SystemBlame
 from ragstone.report.blame import (
     BlameSummary,
     blame_document,

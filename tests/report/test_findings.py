@@ -1,7 +1,7 @@
 import msgspec
 from tests.report.conftest import JUDGEMENTS, card, judgement, summary_of
 
-from ragstone.experiments.systems_board import rank_systems
+from ragstone.experiments.breakdown import rank_systems
 from ragstone.records import Judgement
 from ragstone.report.findings import common_headline, findings, headlines, rank_bars, told
 from ragstone.report.summary import RunSummary

@@ -6,7 +6,7 @@ from tests.report.conftest import ANSWERS, JUDGEMENTS, QUESTIONS, judgement, sum
 
 import ragstone
 from ragstone.errors import DataError
-from ragstone.experiments.causes import Caused
+from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Context
 from ragstone.report.joined import joined
 

@@ -6,8 +6,8 @@ from tests.report.conftest import WriteRun, card, judgement, summary_of
 from tests.report.test_page import EVIL, evil_everywhere
 
 from ragstone.errors import DataError
-from ragstone.experiments.shares import Share, SystemBlame
-from ragstone.experiments.systems_board import rank_systems
+from ragstone.experiments.blame import Share, SystemBlame
+from ragstone.experiments.breakdown import rank_systems
 from ragstone.report.blame import BlameSummary
 from ragstone.report.markdown import LONGEST_LIST, render_markdown, write_markdown
 from ragstone.report.render.markdown import plain

@@ -22,12 +22,9 @@ from tests.report.test_page import EVIL, evil_everywhere
 from tests.support.browser import Tab, opened_tab
 
 from ragstone.engine.call_log import open_call_log
-from ragstone.experiments.causes import Caused
-from ragstone.experiments.distribution import distributions
-from ragstone.experiments.groups import means_by_tag
-from ragstone.experiments.shares import SystemBlame
-from ragstone.experiments.systems_board import rank_systems
-from ragstone.llm.overheard import Exchange
+from ragstone.experiments.blame import Caused, SystemBlame
+from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
+from ragstone.llm.call_trace import Exchange
 from ragstone.llm.prompt import Message
 from ragstone.records import Document, Evidence, Judgement, Question, Ranking, RankingItem, Verdict
 from ragstone.report import joining

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from ragstone.experiments.causes import Component, Facts, Given, find_cause
-from ragstone.experiments.points import Point, Points
-from ragstone.experiments.shares import SystemBlame, share_out
+from ragstone.experiments.blame import Component, SystemBlame
+from ragstone.flows.blame.causes import Facts, Given, find_cause
+from ragstone.flows.blame.points import Point, Points, share_out
 from ragstone.judging import MetricSummary
 
 LEAD = MetricSummary(

@@ -1,14 +1,20 @@
-"""Judged answers and relevant documents -> what was lost by the retriever, and what after it."""
+"""What was lost by the retriever and what after it, and whom a point that was lost is blamed on."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Literal, get_args
 
 import msgspec
 
-from ragstone.experiments.points import is_right
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Judgement, Question
+from ragstone.statistics import Estimate
+
+
+def is_right(score: float, scale: tuple[float, float] | None) -> bool:
+    """Return whether a score is at or above the middle of its scale."""
+    return score >= (sum(scale) / 2 if scale else 0.5)
 
 
 class FoundAndRight(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,32 +95,89 @@ def found_relevant(
     return any(same.get(name, name) in relevant for name in given if name)
 
 
-LEAST = 20  # characters of a context that can tell which document it is from
+Component = Literal["dataset", "retriever", "model + prompt", "judge", "cannot tell"]
+Cause = Literal[
+    "not retrieved",
+    "retrieved but not used",
+    "answered from memory",
+    "invented",
+    "refused though answerable",
+    "answered though unanswerable",
+    "reference doubtful",
+    "judge doubtful",
+    "cannot tell",
+]
 
 
-def found_by_text(
-    answer: Answer,
-    question: Question,
-    texts: Mapping[str, str],
-    same: Mapping[str, str] = MappingProxyType({}),
-) -> bool | None:
-    """Return whether a context stands in a relevant document, for contexts that do not name theirs.
+class Caused(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a system lost a point. because: the evidence, in one plain sentence."""
 
-    texts: document id -> its text, with single spaces (see plain). None where that does not tell: the
-    corpus lacks the relevant documents, or some context stands in none of its documents.
+    question_id: str
+    system: str
+    cause: Cause
+    component: Component
+    because: str
+
+
+COMPONENTS: tuple[Component, ...] = get_args(Component)
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """What one component has to answer for.
+
+    n: its lost points, of the questions that it could be measured on. share: n as a share of these, with
+    its interval; None where it was not measured (the judge without a second opinion).
     """
-    named = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
-    relevant = {same.get(name, name) for name in named}
-    right = [text for name, text in texts.items() if same.get(name, name) in relevant]
-    if not right or answer.contexts is None or question.answerable is False:
-        return None
-    given = [plain(context.text) for context in answer.contexts]
-    if any(len(one) >= LEAST and one in text for one in given for text in right):
-        return True
-    placed = all(len(one) >= LEAST and any(one in text for text in texts.values()) for one in given)
-    return False if placed else None
+
+    component: Component
+    n: int
+    share: Estimate | None
 
 
-def plain(text: str) -> str:
-    """Return a text with single spaces between its words."""
-    return " ".join(text.split())
+class Largest(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the component with the largest share is really the largest.
+
+    second: the next one. verdict: `largest` where p_holm is at most 0.05, else `cannot tell`. The test is
+    paired by question, corrected (Holm) over all pairs of components, and gives points that could not be
+    assigned to whichever is not the first. n: the questions that it rests on.
+    """
+
+    first: Component
+    second: Component
+    verdict: Literal["largest", "cannot tell"]
+    p_holm: float
+    n: int
+
+
+class Returned(msgspec.Struct, frozen=True, kw_only=True):
+    """Of n lost points that were asked again with the right documents in hand, how many came back."""
+
+    n: int
+    n_right: int
+
+
+class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one system's lost points went.
+
+    judge, model, metric: whose verdict a point is. second: whose the second opinion is, None without one;
+    n_second: counted questions that have one. n_counted: questions that were decided; left_out: those that
+    were not, by the reason. n_lost: points that the judge says are lost; n_hidden: points that it gives and
+    the second opinion does not, which count as the judge's. shares: every component, in the order of
+    COMPONENTS; causes: each with its number of points, the most frequent first.
+    """
+
+    system: str
+    judge: str
+    metric: str
+    model: str
+    n_counted: int
+    n_lost: int
+    left_out: dict[str, int]
+    shares: list[Share]
+    causes: dict[Cause, int]
+    second: str | None = None
+    n_second: int = 0
+    n_hidden: int = 0
+    largest: Largest | None = None
+    returned: Returned | None = None
+    notes: list[str] = []

@@ -9,8 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.experiments.causes import Cause, Caused
-from ragstone.experiments.shares import Largest, Share, SystemBlame
+from ragstone.experiments.blame import Cause, Caused, Largest, Share, SystemBlame
 from ragstone.report.document import (
     Block,
     Cell,
@@ -26,8 +25,7 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.dots import Dots, dot
-from ragstone.report.numbers import read_numbers
-from ragstone.report.summary import Calls
+from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import STATUS_WORDS, asked_line, count, p_value, plural, with_level
 from ragstone.tables.shown import Displayed
 

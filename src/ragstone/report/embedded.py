@@ -3,11 +3,16 @@
 The page's script (template/rows.js) reads exactly these fields.
 """
 
+import base64
+import gzip
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
-from ragstone.records import Verdict
+from ragstone.records import Answer, Question, Verdict, references
+from ragstone.report.asked import Asked
+from ragstone.report.run import Run
 
 DETAILS_A_BLOCK = 200  # questions; the conversations with models stand in blocks of the same size
 
@@ -132,3 +137,164 @@ class Index(Shown, frozen=True):
     details_a_block: int
     passages_a_block: int
     packed: bool = False
+
+
+LEVEL = 4  # of rows like ours the higher levels save less than a twentieth, and take twice as long
+
+
+def packed(json: bytes) -> bytes:
+    """Return JSON as the page unpacks it (template/rows.js); the same bytes for the same JSON."""
+    return base64.b64encode(gzip.compress(json, compresslevel=LEVEL, mtime=0))
+
+
+Kept = Literal["all", "those without a score", "none"]
+
+# A part of a message: its words; the number of a text that many messages share; or a text of the question:
+# its own, an answer's, the contexts given to an answer (by the answer's place), or a reference's.
+Part = str | int | tuple[Literal["question", "answer", "contexts", "reference"], int]
+
+SHORTEST = 24  # characters that are worth a name instead
+
+
+class CallShown(Shown, frozen=True):
+    """One conversation: messages as (role, parts)."""
+
+    systems: list[str]
+    judges: list[str]
+    model: str
+    messages: list[tuple[str, list[Part]]]
+
+
+class Prompts(msgspec.Struct, frozen=True, kw_only=True):
+    """What to embed: gzip in base64, of JSON. shared: the texts that parts number.
+
+    blocks: of DETAILS_A_BLOCK questions each. kept: which conversations are there; n: how many the run had.
+    """
+
+    shared: str
+    blocks: list[str]
+    kept: Kept
+    n: int
+
+    def size(self) -> int:
+        """Return the bytes that these take in the page."""
+        return len(self.shared) + sum(map(len, self.blocks))
+
+
+NOTHING = Prompts(shared="", blocks=[], kept="all", n=0)
+
+
+def embed_prompts(asked: Iterable[Asked], run: Run, ids: Sequence[str], room: int) -> Prompts:
+    """Return the conversations in at most `room` bytes: all, else those without a score, else none.
+
+    ids: the questions in the order of the page. Those without a score are of rows that a judge could not
+    read or the application did not answer: what was said word for word stands nowhere else in the page.
+    """
+    shared: dict[str, int] = {}
+    found: dict[str, list[CallShown]] = {}
+    known: tuple[str, list[tuple[str, Part]]] = ("", [])
+    n = 0
+    for one in asked:
+        n += 1
+        if known[0] != one.question_id:
+            known = (one.question_id, _known_texts(run, one.question_id))
+        found.setdefault(one.question_id, []).append(_shown(one, known[1], shared))
+    if not n:
+        return NOTHING
+    unscored = _unscored(run)
+    for kept, chosen in (
+        ("all", found),
+        ("those without a score", _without_score(found, unscored)),
+    ):
+        made = _encoded(chosen, ids, shared, kept, n)  # type: ignore[arg-type]
+        if made.size() <= room:
+            return made
+    return Prompts(shared="", blocks=[], kept="none", n=n)
+
+
+def spelled_out(asked: Iterable[Asked]) -> tuple[list[str], list[CallShown]]:
+    """Return the texts that messages number, and the conversations, with all else spelled out."""
+    shared: dict[str, int] = {}
+    calls = [_shown(one, [], shared) for one in asked]
+    return list(shared), calls
+
+
+def _known_texts(run: Run, question_id: str) -> list[tuple[str, Part]]:
+    """Return the texts of a question that the page holds, the longest first."""
+    question, answers = run.questions.get(question_id), run.answers.get(question_id, [])
+    sources: list[Question | Answer] = [*([question] if question else []), *answers]
+    alternatives = next((references(row) for row in sources if references(row)), [])
+    asked = next((row.question for row in sources if row.question), None)
+    texts: list[tuple[str, Part]] = [(text, ("reference", at)) for at, text in enumerate(alternatives)]
+    texts += [(answer.answer, ("answer", at)) for at, answer in enumerate(answers)]
+    if asked:
+        texts.append((asked, ("question", 0)))
+    for at, answer in enumerate(answers):
+        numbered = "\n\n".join(f"[{n}] {context.text}" for n, context in enumerate(answer.contexts or (), 1))
+        texts.append((numbered, ("contexts", at)))
+    return sorted((pair for pair in texts if len(pair[0]) >= SHORTEST), key=lambda pair: -len(pair[0]))
+
+
+def _shown(one: Asked, known: Sequence[tuple[str, Part]], shared: dict[str, int]) -> CallShown:
+    messages: list[tuple[str, list[Part]]] = []
+    for message in one.messages:
+        if message.role == "system":
+            parts: list[Part] = [shared.setdefault(message.content, len(shared))]
+        elif message.role == "user":
+            parts = _parts(message.content, known)
+        else:
+            parts = [message.content]
+        messages.append((message.role, parts))
+    return CallShown(systems=one.systems, judges=one.judges, model=one.model, messages=messages)
+
+
+def _parts(content: str, known: Sequence[tuple[str, Part]]) -> list[Part]:
+    """Return a text with what is known named in it, each text where it first stands."""
+    for text, name in known:
+        at = content.find(text)
+        if at >= 0:
+            before, after = content[:at], content[at + len(text) :]
+            return [*_parts(before, known), name, *_parts(after, known)]
+    return [content] if content else []
+
+
+def _unscored(run: Run) -> dict[str, set[tuple[str, str]]]:
+    """Return question id -> (judge, system) of the judgements without a score that a model was asked for."""
+    return {
+        question_id: {(row.judge, row.system) for row in rows if row.score is None}
+        for question_id, rows in run.judgements.items()
+        if any(row.score is None for row in rows)
+    }
+
+
+def _without_score(
+    found: dict[str, list[CallShown]], unscored: dict[str, set[tuple[str, str]]]
+) -> dict[str, list[CallShown]]:
+    return {
+        question_id: [
+            call
+            for call in calls
+            if unscored[question_id] & {(judge, of) for judge in call.judges for of in call.systems}
+        ]
+        for question_id, calls in found.items()
+        if question_id in unscored
+    }
+
+
+def _encoded(
+    found: dict[str, list[CallShown]], ids: Sequence[str], shared: dict[str, int], kept: Kept, n: int
+) -> Prompts:
+    blocks = [
+        _block([found.get(question_id, []) for question_id in ids[start : start + DETAILS_A_BLOCK]])
+        for start in range(0, len(ids), DETAILS_A_BLOCK)
+    ]
+    return Prompts(shared=_block(list(shared)), blocks=blocks, kept=kept, n=n)
+
+
+def _block(rows: object) -> str:
+    return packed(msgspec.json.encode(rows)).decode()
+
+
+def question_ids(run: Run) -> list[str]:
+    """Return the ids in the order of the page: questions first, then those that only other rows name."""
+    return list(dict.fromkeys([*run.questions, *run.answers, *run.judgements]))

@@ -4,8 +4,7 @@ import msgspec
 
 from ragstone.agreement.card import ReportCard, is_useless
 from ragstone.agreement.corrected_mean import people_would_give
-from ragstone.experiments.blame import FoundAndRight
-from ragstone.experiments.shares import SystemBlame
+from ragstone.experiments.blame import FoundAndRight, SystemBlame
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL
 from ragstone.report import blame

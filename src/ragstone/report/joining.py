@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
-from ragstone.experiments.causes import Caused
+from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Judgement, Question, Ranking, Verdict, references
 from ragstone.report.asked import Asked
 from ragstone.report.embedded import (
     DETAILS_A_BLOCK,
+    NOTHING,
     AnswerShown,
     CauseShown,
     Cell,
@@ -23,11 +24,13 @@ from ragstone.report.embedded import (
     Line,
     Passage,
     Place,
+    Prompts,
     RankingShown,
     Shown,
+    embed_prompts,
+    packed,
+    question_ids,
 )
-from ragstone.report.packing import packed
-from ragstone.report.prompts import NOTHING, Prompts, embed_prompts, question_ids
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import caution

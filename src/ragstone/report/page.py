@@ -5,21 +5,20 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.experiments.groups import GroupedMeans
+from ragstone.experiments.breakdown import GroupedMeans
 from ragstone.report import wording
 from ragstone.report.asked import Asked, read_asked
 from ragstone.report.blame import blame_blocks
 from ragstone.report.card import words_of_cards
 from ragstone.report.certificate_page import render_section
-from ragstone.report.charts import Chart, agreement_chart, distribution_chart, means_chart, tag_charts
+from ragstone.report.charts import Chart, agreement_chart, distribution_chart, draw, means_chart, tag_charts
 from ragstone.report.corrected import corrected_blocks
+from ragstone.report.embedded import Prompts
 from ragstone.report.findings import findings, headlines
 from ragstone.report.joining import Blocks, embed_all, script_json
-from ragstone.report.prompts import Prompts
 from ragstone.report.render.html import asset, environment, policy, put_page, render_blocks, safe
 from ragstone.report.run import Run, read_run
 from ragstone.report.summary import RunSummary
-from ragstone.report.vega import draw
 
 SCRIPTS = ("rows.js", "elements.js", "opened.js", "filter.js", "line.js", "list.js")
 ANCHORS = (("right", "All judges"), ("blame", "All measures"), ("trust", "Report cards"))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.experiments.causes import Caused
+from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.blame import BlameSummary, read_blame, read_causes
 from ragstone.report.certified import Certified, certified_in

@@ -1,13 +1,15 @@
 """What summary.json holds: every number that the report and the terminal show, computed once."""
 
+from pathlib import Path
+from typing import TypeVar
+
 import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.corrected_mean import CorrectedMean
+from ragstone.errors import DataError
 from ragstone.experiments.blame import FoundAndRight
-from ragstone.experiments.distribution import Distribution
-from ragstone.experiments.groups import GroupedMeans
-from ragstone.experiments.systems_board import SystemsBoard
+from ragstone.experiments.breakdown import Distribution, GroupedMeans, SystemsBoard
 from ragstone.judging.combined.savings import CascadeSavings
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status, Usage
@@ -66,3 +68,19 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     systems: SystemsBoard | None = None
     by_tag: list[GroupedMeans] = []
     distributions: list[Distribution] = []
+
+
+NumbersT = TypeVar("NumbersT")
+
+
+def read_numbers(path: Path, kind: type[NumbersT], what: str, command: str) -> NumbersT:
+    """Return what the file holds. what: its name in words; command: that writes it. Raises DataError."""
+    if not path.is_file():
+        raise DataError(f"{path}: no such file. Run `{command}` to the end: it writes it last.")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except msgspec.DecodeError as mistake:
+        raise DataError(
+            f"{path}: not a {what} that this version of Ragstone understands ({mistake}). "
+            f"Run `{command}` again."
+        ) from None

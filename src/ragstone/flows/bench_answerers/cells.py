@@ -1,30 +1,27 @@
 """The cells of a bench of answerers, asked and judged: the one place where its questions are given out."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from itertools import islice
 
 import msgspec
 
 from ragstone.agreement.bench.grid import LeftOut
-from ragstone.config import RagSystem, Sampling, Settings
+from ragstone.config import Condition, RagSystem, Sampling, Settings
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, DataError, RagstoneError
-from ragstone.experiments.answer_grid import (
-    AnswerCell,
-    AnswerGrid,
-    AnswerRows,
-    NextRound,
-    needs_passages,
-)
-from ragstone.experiments.answer_tags import chosen_tags
-from ragstone.experiments.conditions import Passages, contexts_under
-from ragstone.flows.bench_answerers.passages import gather_passages
+from ragstone.experiments.answer_board import AnswerCell
+from ragstone.experiments.conditions import DISTRACTED, RETRIEVED, Passages, contexts_under, search_depth
+from ragstone.flows.bench_answerers.board import chosen_tags
+from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows, NextRound, needs_passages
 from ragstone.judging import Judge
-from ragstone.records import Answer, Context, Judgement, Question
+from ragstone.records import Answer, Chunk, Context, Judgement, Question, Ranking
+from ragstone.retrieval.sameness import same_documents
+from ragstone.retrieval.search import build_search
 from ragstone.stages.answer import answer_given, system_rows
 from ragstone.stages.corpus import ChunkedCorpus, load_corpus
 from ragstone.stages.given import asked_questions
 from ragstone.stages.judge import judge_rows, load_judges
+from ragstone.stages.retrieve import rank_questions
 
 
 class BenchInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,3 +178,40 @@ def _by_system(
     rankings = list(means.passages.retrieved.values())
     corpus = means.corpus
     return system_rows(cell.name, questions, rankings, corpus.chunks, session, documents=corpus.documents)
+
+
+async def gather_passages(
+    questions: Sequence[Question],
+    corpus: ChunkedCorpus,
+    conditions: Collection[Condition],
+    session: Session,
+    *,
+    n_distractors: int = 3,
+) -> Passages:
+    """Return what contexts_under needs for these questions and conditions.
+
+    The retriever of `[retrieve]` and BM25 search only where a condition needs them. Raises DataError for a
+    corpus without chunks where one does, and what rank_questions raises.
+    """
+    settings = session.settings
+    same = same_documents(corpus.documents, settings.documents.copies)
+    retrieved: list[Ranking] = []
+    if set(conditions) & set(RETRIEVED):
+        retrieved = await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)
+    lexical: list[Ranking] = []
+    if set(conditions) & set(DISTRACTED):
+        search = await build_search("bm25", corpus.chunks, session.search_means(corpus.documents))
+        lexical = await search(questions, search_depth(questions, corpus.chunks, same, n_distractors))
+    chunks_of: dict[str, list[Chunk]] = {}
+    for chunk in corpus.chunks:
+        chunks_of.setdefault(chunk.document_id, []).append(chunk)
+    return Passages(
+        documents={document.id: document for document in corpus.documents},
+        chunks={chunk.id: chunk for chunk in corpus.chunks},
+        chunks_of=chunks_of,
+        retrieved={ranking.question_id: ranking for ranking in retrieved},
+        lexical={ranking.question_id: ranking for ranking in lexical},
+        same=same,
+        n_distractors=n_distractors,
+        seed=settings.run.seed,
+    )

@@ -7,9 +7,9 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.engine.session import Session, forecast_of
 from ragstone.errors import RagstoneError
-from ragstone.experiments.answer_grid import plan_answerers
-from ragstone.experiments.answer_race import race_condition
 from ragstone.flows.bench_answerers.cells import answers_of, open_means, read_input
+from ragstone.flows.bench_answerers.planning import plan_answerers
+from ragstone.flows.bench_answerers.racing import race_condition
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import Answer

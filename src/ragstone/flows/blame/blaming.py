@@ -9,12 +9,12 @@ from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, forecast_of, open_session
-from ragstone.experiments.causes import Caused, Facts, find_cause
-from ragstone.experiments.points import Points, answerable, points_of, second_by_people
-from ragstone.experiments.shares import Returned, SystemBlame, share_out
+from ragstone.experiments.blame import Caused, Returned, SystemBlame
+from ragstone.flows.blame.causes import Facts, find_cause
 from ragstone.flows.blame.desk import Desk
 from ragstone.flows.blame.notes import notes_of_run, notes_of_system
 from ragstone.flows.blame.plan import BlamePlan, plan_blame
+from ragstone.flows.blame.points import Points, answerable, points_of, second_by_people, share_out
 from ragstone.judging import document_clusters
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster

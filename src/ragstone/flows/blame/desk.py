@@ -1,16 +1,17 @@
 """What has to be known of lost points -> asked of models and judges, and only of these points."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
 from ragstone.engine.session import Session
-from ragstone.experiments.blame import found_by_text, found_relevant, plain
-from ragstone.experiments.causes import Facts, Given, needs_memory, observed
+from ragstone.experiments.blame import found_relevant, is_right
 from ragstone.experiments.conditions import gold_contexts
 from ragstone.experiments.languages import relevant_documents
-from ragstone.experiments.points import Point, Points, is_right
+from ragstone.flows.blame.causes import Facts, Given, needs_memory, observed
 from ragstone.flows.blame.plan import BlamePlan, may_ask
+from ragstone.flows.blame.points import Point, Points
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Context, Judgement, Question, references
@@ -22,7 +23,6 @@ CLOSED_BOOK = (
 )
 REFERENCE = "reference"  # the system of a reference that is judged as if it were an answer
 WORDS = "token_f1"  # tells whether two answers say the same, where no model does
-
 Key = tuple[str, str]
 """An answer: (question id, system)."""
 
@@ -253,3 +253,34 @@ def _likeliest(alternatives: Sequence[str], passages: Iterable[Context]) -> str:
     """Return the alternative that stands in the passages, else the first: any one of them is right."""
     text = " ".join(context.text for context in passages).casefold()
     return next((one for one in alternatives if one.casefold() in text), alternatives[0])
+
+
+LEAST = 20  # characters of a context that can tell which document it is from
+
+
+def found_by_text(
+    answer: Answer,
+    question: Question,
+    texts: Mapping[str, str],
+    same: Mapping[str, str] = MappingProxyType({}),
+) -> bool | None:
+    """Return whether a context stands in a relevant document, for contexts that do not name theirs.
+
+    texts: document id -> its text, with single spaces (see plain). None where that does not tell: the
+    corpus lacks the relevant documents, or some context stands in none of its documents.
+    """
+    named = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
+    relevant = {same.get(name, name) for name in named}
+    right = [text for name, text in texts.items() if same.get(name, name) in relevant]
+    if not right or answer.contexts is None or question.answerable is False:
+        return None
+    given = [plain(context.text) for context in answer.contexts]
+    if any(len(one) >= LEAST and one in text for one in given for text in right):
+        return True
+    placed = all(len(one) >= LEAST and any(one in text for text in texts.values()) for one in given)
+    return False if placed else None
+
+
+def plain(text: str) -> str:
+    """Return a text with single spaces between its words."""
+    return " ".join(text.split())

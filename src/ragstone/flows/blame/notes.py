@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from ragstone.experiments.blame import found_relevant
-from ragstone.experiments.causes import Facts
-from ragstone.experiments.points import Points
+from ragstone.flows.blame.causes import Facts
 from ragstone.flows.blame.plan import BlamePlan
+from ragstone.flows.blame.points import Points
 from ragstone.report.wording import number, plural
 
 NO_SECOND = (

@@ -8,10 +8,10 @@ import msgspec
 from ragstone.config import Settings, choose
 from ragstone.engine.local import run_sync
 from ragstone.engine.session import open_session
-from ragstone.experiments.alike import Judged
 from ragstone.experiments.compared import Comparison
-from ragstone.experiments.comparing import compare_judged
 from ragstone.flows.compare.comparing import read_judged
+from ragstone.flows.compare.matching import Judged
+from ragstone.flows.compare.paired import compare_judged
 from ragstone.judging import Judge, MetricSummary, document_clusters, summarise
 from ragstone.records import Answer, Judgement, Question
 from ragstone.stages.answer import answer_rows

@@ -8,9 +8,9 @@ import msgspec
 
 from ragstone.engine.manifest import FILE
 from ragstone.errors import DataError
-from ragstone.experiments.alike import Judged
 from ragstone.experiments.compared import Comparison
-from ragstone.experiments.comparing import EFFECT, compare_judged
+from ragstone.flows.compare.matching import Judged
+from ragstone.flows.compare.paired import EFFECT, compare_judged
 from ragstone.records import Answer, Judgement, Question
 from ragstone.tables import parse_rows, read_rows
 

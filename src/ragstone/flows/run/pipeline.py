@@ -18,9 +18,7 @@ from ragstone.engine.progress_file import told_on_disk
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ConfigError
 from ragstone.experiments.blame import found_and_right
-from ragstone.experiments.distribution import distributions
-from ragstone.experiments.groups import means_by_tag
-from ragstone.experiments.systems_board import rank_systems
+from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.flows.run.certificate import copy_certificate
 from ragstone.judging import Judge, document_clusters, summarise
 from ragstone.judging.combined.savings import cascade_savings

@@ -10,11 +10,11 @@ from ragstone.experiments.answer_board import (
     AnswerBoard,
     AnswerPlace,
     AnswerStanding,
+    Quantiles,
+    RaceReport,
     TagGroup,
     TagTable,
 )
-from ragstone.experiments.answer_race import RaceReport
-from ragstone.experiments.answer_values import Quantiles
 from ragstone.llm.account import sum_usd
 from ragstone.report.benches.answerer_words import (
     CONDITIONS,
@@ -32,6 +32,7 @@ from ragstone.report.benches.answerer_words import (
     ordered_by,
     percent,
     percent_interval,
+    race_blocks,
     roles_told,
     short_of_best,
     tag_measures,
@@ -42,7 +43,6 @@ from ragstone.report.benches.answerer_words import (
     without_score,
 )
 from ragstone.report.benches.judges import BENCH, NOT_EQUAL
-from ragstone.report.benches.race import race_blocks
 from ragstone.report.benches.retrievers import not_measured, verdict
 from ragstone.report.document import (
     Block,
@@ -63,9 +63,8 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.dots import Dots, dot
-from ragstone.report.numbers import read_numbers
 from ragstone.report.scatter import Chart, Point, decade_s, decade_usd, draw_scatter, draw_shares, point
-from ragstone.report.summary import Calls
+from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import (
     asked_line,
     count,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.experiments.causes import Caused
+from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.embedded import Column
 from ragstone.report.joining import Opened, open_question

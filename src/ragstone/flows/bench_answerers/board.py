@@ -1,14 +1,15 @@
 """Cells that were answered and judged -> the board: places within conditions, and what conditions cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import msgspec
+import numpy as np
 
 from ragstone.agreement.bench.grid import LeftOut
 from ragstone.agreement.card import ReportCard
 from ragstone.config import Condition
-from ragstone.errors import DataError
+from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.experiments.answer_board import (
     AnswerBoard,
     AnswerPlace,
@@ -16,22 +17,27 @@ from ragstone.experiments.answer_board import (
     CellTest,
     Contrast,
     ContrastKind,
+    TagGroup,
+    TagTable,
 )
-from ragstone.experiments.answer_grid import AnswerGrid, AnswerRows
-from ragstone.experiments.answer_roles import choose_roles
-from ragstone.experiments.answer_tags import tag_tables
-from ragstone.experiments.answer_tests import compare_cells, turned
-from ragstone.experiments.answer_values import (
+from ragstone.experiments.breakdown import FEWEST
+from ragstone.experiments.conditions import Missing, Passages, missing_under
+from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows
+from ragstone.flows.bench_answerers.values import (
     FAITHFUL_AND_ANSWERED,
     CellValues,
+    Values,
+    choose_roles,
     means_of,
     quantiles_of,
     shared_documents,
     values_of,
 )
-from ragstone.experiments.conditions import Missing, Passages, missing_under
 from ragstone.judging.judging import CUT_OFF
 from ragstone.records import Question
+from ragstone.retrieval.grouping import MOST_VALUES
+from ragstone.statistics import Estimate, holm
+from ragstone.statistics.paired import PairedTest, Verdict, paired_tests
 
 # What is asked of two conditions; the first that is there of several stands for what was given.
 CONTRASTS: tuple[tuple[ContrastKind, tuple[Condition, ...], Condition], ...] = (
@@ -269,3 +275,190 @@ def _paired(
             asked = [(cell.cell.model, cell.cell.temperature) for cell in (one, other)]
             if asked[0] == asked[1] and same:
                 yield one, other
+
+
+ALPHA = 0.05
+
+
+def compare_cells(
+    values: Mapping[str, Values],
+    pairs: Sequence[tuple[str, str]],
+    clusters: Mapping[str, str],
+    *,
+    seed: int = 0,
+) -> list[CellTest]:
+    """Return the test of each pair of cells, in the order of the pairs; none of those without a question.
+
+    Each pair is compared on the questions that both have a value of, so that no cell takes questions from
+    others. Holm's correction is over all pairs that come back. clusters: question id -> its document.
+    """
+    together: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for first, second in pairs:
+        common = tuple(sorted(values[first].keys() & values[second].keys()))
+        if common:
+            together.setdefault(common, []).append((first, second))
+    found: dict[tuple[str, str], CellTest] = {}
+    for common, of_them in together.items():
+        names = list(dict.fromkeys(name for pair in of_them for name in pair))
+        columns = np.array([[values[name][question] for name in names] for question in common])
+        at = [(names.index(first), names.index(second)) for first, second in of_them]
+        groups = [clusters.get(question, question) for question in common]
+        for pair, test in zip(of_them, paired_tests(columns, at, groups, seed=seed), strict=True):
+            found[pair] = _cell_test(pair, test, values, columns[:, [names.index(name) for name in pair]])
+    return corrected([found[pair] for pair in pairs if pair in found])
+
+
+def corrected(tests: Sequence[CellTest]) -> list[CellTest]:
+    """Return the tests as one family: with Holm's correction over all of them, and what they then say."""
+    adjusted = holm([test.p for test in tests]).tolist() if tests else []
+    return [
+        msgspec.structs.replace(
+            test, p_holm=p_holm, family=len(tests), verdict=_verdict_after_holm(test.difference.value, p_holm)
+        )
+        for test, p_holm in zip(tests, adjusted, strict=True)
+    ]
+
+
+def turned(test: CellTest) -> CellTest:
+    """Return the same test with the second cell first."""
+    there = test.difference
+    turned_round = msgspec.structs.replace(
+        there,
+        value=0.0 - there.value,
+        low=None if there.high is None else 0.0 - there.high,
+        high=None if there.low is None else 0.0 - there.low,
+    )
+    verdicts: dict[Verdict, Verdict] = {"better": "worse", "worse": "better", "cannot tell": "cannot tell"}
+    return msgspec.structs.replace(
+        test,
+        first=test.second,
+        second=test.first,
+        means=test.means[::-1],
+        difference=turned_round,
+        verdict=verdicts[test.verdict],
+    )
+
+
+def _cell_test(
+    pair: tuple[str, str], test: PairedTest, values: Mapping[str, Values], columns: np.ndarray
+) -> CellTest:
+    first, second = pair
+    either = len(values[first].keys() | values[second].keys())
+    means = columns.mean(axis=0).tolist()
+    return CellTest(
+        first=first,
+        second=second,
+        n=len(columns),
+        n_left_out=either - len(columns),
+        means=(means[0], means[1]),
+        **msgspec.structs.asdict(test),
+    )
+
+
+def _verdict_after_holm(difference: float, p_holm: float) -> Verdict:
+    if p_holm > ALPHA:
+        return "cannot tell"
+    return "better" if difference > 0 else "worse"
+
+
+LANG = "lang"
+MOST_SHOWN = 20  # values of a tag; further ones, the smallest, stand together
+Read = Callable[[Question], str | None]
+
+
+def tag_tables(
+    cells: Sequence[CellValues],
+    questions: Sequence[Question],
+    tags: Sequence[str] | None,
+    clusters: Mapping[str, str],
+    *,
+    seed: int,
+    proportion: bool,
+) -> list[TagTable]:
+    """Return the means in groups by `lang` and every tag; tags: these alone, in their order.
+
+    Groups with fewer than FEWEST questions, and those beyond MOST_SHOWN, stand together. Without `tags`, one
+    that has more than MOST_VALUES values, none of FEWEST questions, or all questions in one is left out.
+    Raises what chosen_tags raises.
+    """
+    tables = []
+    for tag in chosen_tags(questions, tags):
+        read = _reader(tag)
+        members: dict[str, list[str]] = {}
+        for question in questions:
+            value = read(question)
+            if value is not None:
+                members.setdefault(value, []).append(question.id)
+        n_with = sum(map(len, members.values()))
+        one = len(members) == 1 and n_with == len(questions)
+        small = all(len(ids) < FEWEST for ids in members.values())
+        if tags is None and (one or small or len(members) > MOST_VALUES):
+            continue
+        groups = [
+            TagGroup(
+                value=value,
+                n_values=n_values,
+                n_questions=len(ids),
+                cells=_means(cells, set(ids), clusters, seed, proportion=proportion),
+            )
+            for value, n_values, ids in _folded(members)
+        ]
+        tables.append(TagTable(tag=tag, groups=groups, n_without=len(questions) - n_with))
+    return tables
+
+
+def chosen_tags(questions: Sequence[Question], tags: Sequence[str] | None) -> Sequence[str]:
+    """Return the tags to group by: `tags`, else all. Raises ConfigError for one that no question has."""
+    known = _known(questions)
+    for tag in tags or ():
+        if tag not in known:
+            raise ConfigError(
+                f"[bench.answerers] tags: no question has the tag {tag!r}. "
+                + (nearest(tag, known) if known else "The questions have none.")
+            )
+    return known if tags is None else tags
+
+
+def _known(questions: Sequence[Question]) -> list[str]:
+    tags = sorted({tag for question in questions for tag in question.tags or ()})
+    return ([LANG] if any(question.lang for question in questions) else []) + [
+        tag for tag in tags if tag != LANG
+    ]
+
+
+def _reader(tag: str) -> Read:
+    """Return what reads a tag; the language of a question goes before a tag of that name."""
+    if tag == LANG:
+        return lambda question: question.lang or (question.tags or {}).get(LANG)
+    return lambda question: (question.tags or {}).get(tag)
+
+
+def _folded(members: Mapping[str, list[str]]) -> list[tuple[str | None, int, list[str]]]:
+    """Return (value, number of values, questions): large groups first, then the small ones together."""
+    ordered = sorted(members, key=lambda value: (-len(members[value]), value))
+    shown = [value for value in ordered if len(members[value]) >= FEWEST][:MOST_SHOWN]
+    rest = [value for value in ordered if value not in shown]
+    groups: list[tuple[str | None, int, list[str]]] = [(value, 1, members[value]) for value in shown]
+    if rest:
+        groups.append((None, len(rest), [name for value in rest for name in members[value]]))
+    return groups
+
+
+def _means(
+    cells: Sequence[CellValues], ids: set[str], clusters: Mapping[str, str], seed: int, *, proportion: bool
+) -> dict[str, dict[str, Estimate]]:
+    """Return cell -> `score` and each measure of one group, those that have values there."""
+    scores = {cell.cell.name: _of(cell.score, ids) for cell in cells}
+    measures = {
+        (cell.cell.name, name): _of(values, ids) for cell in cells for name, values in cell.measures.items()
+    }
+    found: dict[str, dict[str, Estimate]] = {cell.cell.name: {} for cell in cells}
+    for cell_name, mean in means_of(scores, clusters, seed=seed, proportion=proportion).items():
+        found[cell_name]["score"] = mean
+    for (cell_name, name), mean in means_of(measures, clusters, seed=seed).items():
+        found[cell_name][name] = mean
+    return found
+
+
+def _of(values: Mapping[str, float], ids: set[str]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if name in ids}

@@ -19,34 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.errors import DataError
+from ragstone.experiments.answer_board import Stopped
 from ragstone.statistics.sequences import BETS, log_capitals, log_evidence, sequence_interval
 
 FIRST_ROUND = 10
 GROWTH = 1.25
-
 Scores = Mapping[str, float | None]
 """Question -> score in [0, 1], None where there is none."""
-
-
-class Stopped(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration that is worse than another beyond doubt.
-
-    after: questions that it was given. against: the configuration with the most evidence against it. doubt:
-    the chance, at most, of as much evidence against the best of all; at most 1 - confidence. difference: mean
-    of this one minus mean of the other over n_pairs questions with a score of both, and its interval, which
-    holds whenever one looks (95 %, of this pair alone); n_left_out: questions without a score of one of them.
-    """
-
-    configuration: str
-    after: int
-    round: int
-    against: str
-    doubt: float
-    difference: float
-    low: float
-    high: float
-    n_pairs: int
-    n_left_out: int
 
 
 class Race(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,59 +1,81 @@
 """A cell's answers and judgements -> what each question is worth, and what all of them took."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
 import numpy as np
 
-from ragstone.experiments.answer_grid import AnswerCell, AnswerRows
-from ragstone.experiments.answer_roles import Role, RoleName
+from ragstone.agreement.card import ReportCard, card_of, is_useless
+from ragstone.experiments.answer_board import AnswerCell, AnswerSpent, Quantiles, Role, RoleName
 from ragstone.experiments.languages import relevant_documents
-from ragstone.records import Answer, Question, Status, count_statuses
+from ragstone.flows.bench_answerers.planning import AnswerRows
+from ragstone.records import NO_MODEL, Answer, Judgement, Question, Status, count_statuses
 from ragstone.statistics import Estimate, mean_estimates
+
+# What is wanted of an answer -> the metrics that say it, the one that says most first.
+METRICS: dict[RoleName, tuple[str, ...]] = {
+    "correct": ("correctness", "claims"),
+    "answered": ("answered",),
+    "faithful": ("faithfulness",),
+    "relevant": ("relevance",),
+}
+
+
+def choose_roles(judgements: Iterable[Judgement], cards: Sequence[ReportCard] = ()) -> list[Role]:
+    """Return the best judge at hand for each thing that any judge says, in the order of METRICS.
+
+    One that asks a language model goes before one that asks none, unless people's labels show it to be no
+    better than its baseline; a model without a card of its own counts as its cards of other judges say. One
+    that scored nothing comes last. Of equals the first in the rows is taken.
+    """
+    found: dict[tuple[str, str, str], Judgement] = {}
+    scored: set[tuple[str, str, str]] = set()
+    for row in judgements:
+        key = (row.judge, row.metric, row.model)
+        found.setdefault(key, row)
+        if row.score is not None:
+            scored.add(key)
+    roles = []
+    for role, metrics in METRICS.items():
+        able = [
+            row
+            for row in found.values()
+            if row.metric in metrics and row.scale and row.scale[0] < row.scale[1]
+        ]
+        if not able:
+            continue
+
+        def order(row: Judgement, metrics: tuple[str, ...] = metrics) -> tuple[bool, bool, bool, int]:
+            silent = (row.judge, row.metric, row.model) not in scored
+            return silent, is_useless(row, cards), row.model == NO_MODEL, metrics.index(row.metric)
+
+        best = min(able, key=order)
+        passed = [row.judge for row in able if row.model != NO_MODEL and is_useless(row, cards)]
+        card = card_of(best, cards)
+        roles.append(
+            Role(
+                role=role,
+                judge=best.judge,
+                metric=best.metric,
+                model=best.model,
+                prompt_version=best.prompt_version,
+                scale=best.scale or (0, 1),
+                measured=card is not None,
+                better_than_baseline=card.better_than_baseline if card else None,
+                instead_of=passed if best.model == NO_MODEL else [],
+            )
+        )
+    return roles
+
 
 BOTH = {"faithful": "answered × faithful", "relevant": "answered × relevant"}
 FAITHFUL_AND_ANSWERED = BOTH["faithful"]
 HALF = 0.5
-
 NameT = TypeVar("NameT", bound=Hashable)
-
 Values = dict[str, float]
 """Question id -> value, without the questions that have none."""
-
-
-class Quantiles(msgspec.Struct, frozen=True, kw_only=True):
-    """How n values are distributed. p50, p90, p95: quantiles, between values interpolated."""
-
-    n: int
-    least: float
-    mean: Estimate
-    p50: float
-    p90: float
-    p95: float
-    most: float
-
-
-class AnswerSpent(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cell's answers took, as the ledger recorded it. n_failed: answers with an error.
-
-    cost_usd: None where the price of an answer is unknown. Those that failed have their tokens in here, and
-    no cost. What the judges took is not in here.
-    """
-
-    n_answers: int
-    n_failed: int
-    n_calls: int
-    input: int
-    output: int
-    cost_usd: float | None
-
-    @property
-    def usd_each(self) -> float | None:
-        """US dollars for an answer that did not fail."""
-        n = self.n_answers - self.n_failed
-        return self.cost_usd / n if self.cost_usd is not None and n else None
 
 
 class CellValues(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,38 +7,11 @@ import msgspec
 
 from ragstone.config import Condition, Settings
 from ragstone.errors import ConfigError, nearest
+from ragstone.experiments.answer_board import AnswerCell, short_model
 from ragstone.records import Answer, Judgement, Question
 from ragstone.systems.prompting import AnsweringPrompt, load_prompt
 
 CLOSED_BOOK = "closed_book"  # the prompt that ships for the condition `none`
-
-
-class AnswerCell(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to answer: a model with a prompt under a condition, or a system as it is.
-
-    name: what tells it from the others of its grid: model, prompt, temperature and condition, without those
-    that all have in common; of a system its name. It is the `system` of its answers and judgements. prompt:
-    as ragstone.toml names it. model, prompt: None for a system; temperature: None for that of `[answer]`.
-    condition: of a system `retrieved`, for it
-    brings its passages itself.
-    """
-
-    name: str
-    model: str | None
-    prompt: str | None
-    condition: Condition
-    told: str = ""
-    temperature: float | None = None
-
-    @property
-    def label(self) -> str:
-        """Its name among the cells of its condition."""
-        return self.name.removesuffix(f" · {self.condition}")
-
-    @property
-    def is_system(self) -> bool:
-        """Whether it is one of `[systems]`, asked as it is."""
-        return self.model is None
 
 
 class AnswerGrid(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,11 +104,6 @@ def plan_answerers(settings: Settings) -> AnswerGrid:
 def needs_passages(grid: AnswerGrid) -> bool:
     """Return whether a model is given passages of the corpus."""
     return any(cell.condition != "none" and not cell.is_system for cell in grid.cells)
-
-
-def short_model(model: str) -> str:
-    """Return the last part of a model's name."""
-    return model.rpartition("/")[2].removesuffix(".gguf")
 
 
 def shows_contexts(prompt: AnsweringPrompt) -> bool:

@@ -1,16 +1,26 @@
-"""Run B against run A on the same questions -> better, worse, or cannot tell; and what could be told."""
+"""Run B against run A on the same questions -> better, worse, or cannot tell; and what a gate says of it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from ragstone.errors import ConfigError, DataError
-from ragstone.experiments.alike import Judged, Key, Matched, match
-from ragstone.experiments.compared import Comparison, Flip, MetricComparison, Outlook, Side, Spent, Unit
-from ragstone.experiments.gate import gate_of
-from ragstone.experiments.points import is_right
-from ragstone.experiments.two_columns import ALPHA, difference_and_test
+from ragstone.experiments.blame import is_right
+from ragstone.experiments.compared import (
+    Comparison,
+    Flip,
+    Gate,
+    GatedMetric,
+    MetricComparison,
+    Outcome,
+    Outlook,
+    Side,
+    Spent,
+    Unit,
+)
+from ragstone.flows.compare.matching import Judged, Key, Matched, match
 from ragstone.judging import document_clusters
 from ragstone.records import Answer, Judgement, count_statuses
 from ragstone.statistics import (
@@ -22,7 +32,7 @@ from ragstone.statistics import (
     mean_estimates,
     wilson_interval,
 )
-from ragstone.statistics.paired import PairedTest
+from ragstone.statistics.paired import PairedTest, Verdict, paired_tests
 from ragstone.statistics.power import POWER, needed_rows, smallest_difference, spread_of
 
 EFFECT = 0.02  # of the scale's width: what most would call a difference worth having
@@ -328,3 +338,98 @@ def _usd(answer: Answer) -> float | None:
 
 
 SPENT: dict[Unit, Callable[[Answer], float | None]] = {"seconds": _seconds, "tokens": _tokens, "usd": _usd}
+
+ALPHA = 0.05
+
+
+def difference_and_test(values: Floats, clusters: Sequence[str], *, seed: int) -> PairedTest:
+    """Return the test of the second column against the first: difference, p-value, verdict on the second.
+
+    values: (n, 2), at least one row; clusters: as of paired_tests. Depends neither on the order of the rows
+    nor on what clusters are called, and with the columns exchanged it is the same with the other sign.
+    """
+    low_first = values[:, 1].sum() >= values[:, 0].sum()
+    turned = values[:, ::-1] if low_first else values
+    groups: dict[str, list[tuple[float, ...]]] = {}
+    for cluster, row in zip(clusters, turned.tolist(), strict=True):
+        groups.setdefault(cluster, []).append(tuple(row))
+    in_order = sorted(sorted(group) for group in groups.values())
+    ordered = np.array([row for group in in_order for row in group])
+    codes = [at for at, group in enumerate(in_order) for _ in group]
+    test = paired_tests(ordered, [(0, 1)], codes, alpha=ALPHA, seed=seed)[0]
+    return test if low_first else _negated(test)
+
+
+def _negated(test: PairedTest) -> PairedTest:
+    found = test.difference
+    difference = msgspec.structs.replace(
+        found,
+        value=-found.value,
+        low=None if found.high is None else -found.high,
+        high=None if found.low is None else -found.low,
+    )
+    verdict: Mapping[str, Verdict] = {"better": "worse", "worse": "better"}
+    return msgspec.structs.replace(
+        test, difference=difference, verdict=verdict.get(test.verdict, "cannot tell")
+    )
+
+
+# The least favourable first: it decides.
+ORDER: tuple[Outcome, ...] = ("failed", "cannot tell", "passed")
+
+
+def gate_of(metrics: Sequence[MetricComparison], margin: float | None) -> Gate:
+    """Return what is let pass: B where it is better or unchanged or, with a margin, not worse by more.
+
+    margin: share of the scale's width. Every metric has to pass, so each is looked at on its own and no
+    correction is needed for the passing (an intersection-union test, Berger 1982); "worse" is corrected by
+    Holm. Raises DataError for a margin on a metric without a scale.
+    """
+    gated = [_gated(metric, margin) for metric in metrics]
+    outcome = next(outcome for outcome in ORDER if any(one.outcome == outcome for one in gated))
+    return Gate(outcome=outcome, margin=margin, metrics=gated)
+
+
+def _gated(metric: MetricComparison, margin: float | None) -> GatedMetric:
+    outcome, because = _decided(metric, margin)
+    return GatedMetric(
+        judge=metric.judge, metric=metric.metric, system=metric.b.system, outcome=outcome, because=because
+    )
+
+
+def _decided(metric: MetricComparison, margin: float | None) -> tuple[Outcome, str]:
+    if metric.by_application:
+        return "failed", "the application fails on more questions than before"
+    if metric.same_answers:
+        return "passed", "every answer is the same as before"
+    within = margin is not None and _least_difference(metric) > -margin * _width(metric)
+    if metric.verdict == "worse" and not within:
+        shown = "" if margin is None else ", and not shown to be within the margin"
+        return "failed", f"worse{shown}"
+    if metric.loses_more:
+        return "cannot tell", (
+            f"{metric.lost:,} questions that had a score have none now, against {metric.gained:,} the other "
+            "way: those left may be the easier ones"
+        )
+    if within:
+        return "passed", "not worse by more than the margin"
+    if metric.verdict == "better":
+        return "passed", "better"
+    if metric.n_changed == 0:
+        return "passed", "no score has changed"
+    return "cannot tell", "neither better nor worse is shown" if margin is None else "it may be worse by more"
+
+
+def _least_difference(metric: MetricComparison) -> float:
+    """Return the least that the difference may be; minus infinity where nothing bounds it."""
+    low = metric.difference.low
+    return float("-inf") if low is None else low
+
+
+def _width(metric: MetricComparison) -> float:
+    if metric.scale is None:
+        raise DataError(
+            f"{metric.judge}: its judgements state no scale, so a margin has no unit. Judge again by one "
+            "that has a scale, or leave the margin out."
+        )
+    return metric.scale[1] - metric.scale[0]

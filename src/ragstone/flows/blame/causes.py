@@ -1,34 +1,11 @@
 """What is known of a lost point -> its cause, the component that has to answer for it, and the evidence."""
 
-from typing import Literal
-
 import msgspec
 
-from ragstone.experiments.points import Point
+from ragstone.experiments.blame import Cause, Caused, Component
+from ragstone.flows.blame.points import Point
 
-Component = Literal["dataset", "retriever", "model + prompt", "judge", "cannot tell"]
-Cause = Literal[
-    "not retrieved",
-    "retrieved but not used",
-    "answered from memory",
-    "invented",
-    "refused though answerable",
-    "answered though unanswerable",
-    "reference doubtful",
-    "judge doubtful",
-    "cannot tell",
-]
 SHOWN = 120  # characters of an answer within a sentence
-
-
-class Caused(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a system lost a point. because: the evidence, in one plain sentence."""
-
-    question_id: str
-    system: str
-    cause: Cause
-    component: Component
-    because: str
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,6 @@ from ragstone.records import Answer, Judgement, Question, references
 
 SHOWN = 3  # questions that an error names
 TOGETHER = "@together"  # after the name of a judge that was asked together with others
-
 Key = tuple[str, str, str]
 """Judge, metric and model."""
 

@@ -6,52 +6,29 @@ conditions are asked the same questions and stop with it, so that conditions sta
 where a model is there once, it goes on as long as any of its prompts does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.config import Condition
 from ragstone.errors import ConfigError
-from ragstone.experiments.answer_grid import AnswerCell, AnswerGrid, AnswerRows, Round
-from ragstone.experiments.answer_roles import Role, choose_roles
-from ragstone.experiments.answer_values import FAITHFUL_AND_ANSWERED, values_of
-from ragstone.experiments.race import Race, Stopped, after_round, next_round, standing, start_race, withdraw
+from ragstone.experiments.answer_board import (
+    AnswerBoard,
+    AnswerCell,
+    AnswerPlace,
+    AnswerStanding,
+    CellTest,
+    Contrast,
+    RaceReport,
+    Role,
+    Saved,
+)
+from ragstone.flows.bench_answerers.board import corrected, turned
+from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows, Round
+from ragstone.flows.bench_answerers.race import Race, after_round, next_round, standing, start_race, withdraw
+from ragstone.flows.bench_answerers.values import FAITHFUL_AND_ANSWERED, choose_roles, values_of
 from ragstone.records import Answer, Judgement, Question
-
-
-class Saved(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cell took, and about what it was spared: as much for each question as for those it was given.
-
-    n_given: of n_questions. calls: of models, for answers and judgements. usd: None where a price is unknown.
-    """
-
-    cell: str
-    n_given: int
-    n_questions: int
-    calls: int
-    calls_spared: float
-    usd: float | None
-    usd_spared: float | None
-
-
-class RaceReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How a race went. standing: those that cannot be told apart; one alone is the best with `confidence`.
-
-    measure: what it was about, brought to 0 to 1. n_given: questions given out, of n_questions. failed:
-    configurations that could not be asked.
-    """
-
-    condition: Condition
-    measure: str
-    confidence: float
-    n_questions: int
-    n_given: int
-    rounds: list[int]
-    standing: list[str]
-    stopped: list[Stopped]
-    failed: list[str]
-    saved: list[Saved]
 
 
 class AnswerRace:
@@ -176,4 +153,95 @@ def _saved(name: str, rows: AnswerRows, n_given: int, n_questions: int) -> Saved
         calls_spared=calls * ahead,
         usd=usd,
         usd_spared=None if usd is None else usd * ahead,
+    )
+
+
+def raced(board: AnswerBoard, race: RaceReport) -> AnswerBoard:
+    """Return the board as the race leaves it: within each condition those that stopped early come last.
+
+    Their numbers stay, of the questions that they were given. Those who stand at the end of the race cannot
+    be told apart; one alone is the best. Holm's correction is over the tests that are left.
+    """
+    still = {
+        cell.name
+        for cell in still_asked([row.cell for row in board.standings], race.condition, race.standing)
+    }
+    stopped = {
+        one.cell: one.n_given for one in race.saved if one.cell not in still or one.n_given < race.n_given
+    }
+    named = {row.cell.name: row.cell for row in board.standings}
+    kept = _corrected(board, race.condition, named, stopped)
+    standings: list[AnswerStanding] = []
+    for condition in board.conditions:
+        rows = [row for row in board.standings if row.cell.condition == condition]
+        on = [row for row in rows if row.cell.name not in stopped]
+        gone = sorted(
+            (row for row in rows if row.cell.name in stopped),
+            key=lambda row: -stopped[row.cell.name],
+        )
+        if condition == race.condition:
+            standings += [
+                _with_verdict(row, "not distinguishable" if at else "best") for at, row in enumerate(on)
+            ]
+        else:
+            standings += _compared(on, kept)
+        standings += [_with_verdict(row, "stopped") for row in gone]
+    off = {(named[name].model, named[name].told) for name in stopped if name in named}
+    return msgspec.structs.replace(
+        board,
+        standings=[msgspec.structs.replace(row, place=at) for at, row in enumerate(standings, 1)],
+        comparisons=kept,
+        contrasts=_contrasts([one for one in board.contrasts if (one.model, one.prompt) not in off]),
+    )
+
+
+def _corrected(
+    board: AnswerBoard, raced_under: Condition, named: Mapping[str, AnswerCell], stopped: Collection[str]
+) -> list[CellTest]:
+    """Return the tests of cells that were asked everything, under the conditions that nobody raced under."""
+    families = [
+        [
+            test
+            for test in board.comparisons
+            if named[test.first].condition == condition and not {test.first, test.second} & set(stopped)
+        ]
+        for condition in board.conditions
+        if condition != raced_under
+    ]
+    return [test for family in families for test in corrected(family)]
+
+
+def _contrasts(contrasts: Sequence[Contrast]) -> list[Contrast]:
+    families = [
+        [one for one in contrasts if one.kind == kind]
+        for kind in dict.fromkeys(one.kind for one in contrasts)
+    ]
+    return [
+        msgspec.structs.replace(one, test=test)
+        for family in families
+        for one, test in zip(family, corrected([one.test for one in family]), strict=True)
+    ]
+
+
+def _with_verdict(row: AnswerStanding, verdict: AnswerPlace) -> AnswerStanding:
+    return msgspec.structs.replace(row, verdict=verdict, comparison=None)
+
+
+def _compared(rows: Sequence[AnswerStanding], tests: Sequence[CellTest]) -> list[AnswerStanding]:
+    """Return the cells that were asked everything, each against the first of them."""
+    if not rows:
+        return []
+    first = rows[0]
+    against = {test.second: test for test in tests if test.first == first.cell.name}
+    against |= {test.first: turned(test) for test in tests if test.second == first.cell.name}
+    told = [_with_verdict(first, "best" if len(rows) > 1 and first.verdict != "too few scores" else "alone")]
+    return told + [_against(row, against) for row in rows[1:]]
+
+
+def _against(row: AnswerStanding, tests: Mapping[str, CellTest]) -> AnswerStanding:
+    test = tests.get(row.cell.name)
+    worse = test is not None and test.verdict == "better"
+    verdict: AnswerPlace = "worse" if worse else "not distinguishable"
+    return msgspec.structs.replace(
+        row, comparison=test, verdict=row.verdict if row.verdict == "too few scores" else verdict
     )
