@@ -101,8 +101,8 @@ from .report.blame import BlameSummary as BlameSummary
 from .report.certified import read_certificate as read_certificate
 from .report.evaluation_set import EvaluationSet as EvaluationSet
 from .report.export import export_table as export_table
-from .report.finished import FinishedRun as FinishedRun
-from .report.finished import read_run as read_run
+from .report.joined import FinishedRun as FinishedRun
+from .report.joined import read_run as read_run
 from .report.page import write_report as write_report
 from .report.run import read_summary as read_summary
 from .report.summary import RunSummary as RunSummary

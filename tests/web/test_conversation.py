@@ -23,7 +23,7 @@ from tests.support.served_assistant import PASSAGE, Scripted, said, served
 from ragstone.assistant.conversation import Doing, Text
 from ragstone.config.serve import ServeSection
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.browser
 
 RAGSTONE = Path(sys.executable).with_name("ragstone")
 SHIPPED = Path(__file__).parents[2] / "examples" / "assistant"

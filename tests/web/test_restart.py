@@ -57,7 +57,7 @@ async def chat(session, seen):
         return
 
 
-@pytest.mark.real
+@pytest.mark.kill
 async def test_no_reply_that_a_client_has_seen_is_lost_when_the_server_is_killed(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     assert FakeOpenAI.model == "openai/fake"

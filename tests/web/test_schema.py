@@ -5,7 +5,7 @@ from tests.support.schema_checks import ROLES, checked, document_of, workbench_a
 
 from ragstone.config import load_settings
 
-REAL = [pytest.param(role, marks=pytest.mark.real) for role in ROLES if role != "owner"]
+REAL = [pytest.param(role, marks=pytest.mark.simulation) for role in ROLES if role != "owner"]
 
 
 @pytest.mark.parametrize("role", ["owner", *REAL])

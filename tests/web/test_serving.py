@@ -37,6 +37,7 @@ def test_an_assistant_behind_a_public_address_wants_keys_as_well():
         check_public(settings_of(".", public_url="https://farm.example"))
 
 
+@pytest.mark.kill
 @pytest.mark.parametrize(("trusted", "seen"), [(["127.0.0.1"], "203.0.113.9"), ([], "127.0.0.1")])
 def test_the_address_that_a_proxy_tells_is_believed_of_trusted_ones_only(tmp_path, trusted, seen):
     public = "http://127.0.0.1"
@@ -85,6 +86,7 @@ def test_the_address_is_one_that_a_browser_opens():
             assert address_of(bound) == f"http://[::1]:{bound.getsockname()[1]}"
 
 
+@pytest.mark.kill
 async def test_replies_under_way_come_to_their_end_when_the_server_is_told_to_stop(tmp_path):
     scripted = Scripted()
     scripted.say(Text("Sow "), 0.3, Text("in May."), said("Sow in May."))
@@ -111,6 +113,7 @@ async def test_replies_under_way_come_to_their_end_when_the_server_is_told_to_st
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+@pytest.mark.kill
 def test_keys_are_read_from_their_file_and_conversations_stand_in_the_store(tmp_path):
     (tmp_path / "keys.toml").write_text(f'anna = "{KEYS["anna"]}"\n')
     codes = []
@@ -142,6 +145,7 @@ def test_an_early_refusal_reaches_a_client_that_is_still_sending(tmp_path):
     assert response.json()["title"] == "Request Entity Too Large"
 
 
+@pytest.mark.kill
 def test_bodies_and_heads_of_the_workbench_have_limits_as_those_of_the_assistant(tmp_path, monkeypatch):
     monkeypatch.setattr(connections, "QUIET_S", 0.1)
     head = b"POST /workbench/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n"

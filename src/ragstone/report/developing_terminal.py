@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ragstone.agreement.developing.development import Change, Development
+from ragstone.agreement.developing import Change, Development
 from ragstone.report.developing_words import (
     MEASURED,
     MOVES,

@@ -1,6 +1,6 @@
 """What developing a judge found, in words: the same in the terminal and in the workbench."""
 
-from ragstone.agreement.developing.development import Change, Development, Move, Version
+from ragstone.agreement.developing import Change, Development, Move, Version
 from ragstone.records import Status
 from ragstone.report.card import names
 from ragstone.report.compare import signed, signed_interval

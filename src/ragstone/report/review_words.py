@@ -1,7 +1,7 @@
 """A review of an evaluation set in plain sentences."""
 
 from ragstone.dataset.certifying.review_numbers import CriticAgreement, ReviewNumbers
-from ragstone.dataset.reviewing.decision import REJECTIONS
+from ragstone.dataset.reviewing.decisions import REJECTIONS
 from ragstone.report.wording import count, interval, number, plural
 from ragstone.statistics import Estimate
 

@@ -9,9 +9,16 @@ from hypothesis.extra.numpy import arrays
 from tests.agreement.rows import judgement, label
 
 from ragstone.agreement.pairing import human_scores
-from ragstone.agreement.queueing import Choice, choose, way_of
-from ragstone.agreement.queueing.drawing import chances_of, draw
-from ragstone.agreement.queueing.sizes import residual_sizes, uncertain_sizes, uncertainty
+from ragstone.agreement.queueing.choosing import (
+    Choice,
+    chances_of,
+    choose,
+    draw,
+    residual_sizes,
+    uncertain_sizes,
+    uncertainty,
+    way_of,
+)
 from ragstone.errors import DataError
 
 

@@ -2,23 +2,21 @@ import msgspec
 import pytest
 from tests.agreement.rows import judgement, label
 
-from ragstone.agreement.queueing import (
-    Choice,
+from ragstone.agreement.queueing.choosing import Choice
+from ragstone.agreement.queueing.marking import Skip, fitted, progress_of
+from ragstone.agreement.queueing.queue import (
     Item,
     Material,
     Plan,
     deal,
-    fitted,
     judges_in,
     make_queue,
-    progress_of,
     queue_names,
     read_queue,
     read_texts,
     rubric_of,
     write_queue,
 )
-from ragstone.agreement.queueing.marking import Skip
 from ragstone.errors import DataError
 from ragstone.judging.judge import read_judge
 from ragstone.judging.variant import load_judge

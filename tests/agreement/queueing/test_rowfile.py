@@ -138,6 +138,7 @@ def _write(path, who, n):
             file.put([row(f"q{i}", 0.0, annotator=who)])
 
 
+@pytest.mark.kill
 def test_processes_that_write_at_once_lose_nothing_and_two_on_one_item_both_count(tmp_path):
     path = tmp_path / "x.jsonl"
     context = multiprocessing.get_context("fork")
@@ -168,6 +169,7 @@ for i in range(100_000):
 """
 
 
+@pytest.mark.kill
 @pytest.mark.parametrize("after", [3, 20, 41])
 def test_a_writer_that_is_killed_has_lost_nothing_that_it_had_acknowledged(tmp_path, after):
     path = tmp_path / "x.jsonl"

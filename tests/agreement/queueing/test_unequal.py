@@ -8,7 +8,7 @@ from tests.agreement.rows import judgement, label, sheets
 from ragstone.agreement.corrected import corrected_means, shares_of
 from ragstone.agreement.grading import report_cards
 from ragstone.agreement.pairing import human_scores
-from ragstone.agreement.queueing import Choice, choose
+from ragstone.agreement.queueing.choosing import Choice, choose
 from ragstone.errors import DataError
 from ragstone.statistics import prediction_powered_mean
 

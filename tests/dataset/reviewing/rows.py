@@ -2,8 +2,8 @@
 
 import itertools
 
-from ragstone.dataset.reviewing.anchoring import quote
-from ragstone.dataset.reviewing.decision import Decision, Quoted, Values, digest_of
+from ragstone.dataset.reviewing.applying import quote
+from ragstone.dataset.reviewing.decisions import Decision, Quoted, Values, digest_of
 from ragstone.records import Document, Evidence, Question
 
 RUST = "Rust 🌾 is treated with fungicide. Sow wheat in October. Reap in July."

@@ -16,9 +16,8 @@ from tests.dataset.reviewing.rows import (
     span,
 )
 
-from ragstone.dataset.reviewing import apply_review, review_items
-from ragstone.dataset.reviewing.anchoring import quote
-from ragstone.dataset.reviewing.decision import Decision, Values, digest_of
+from ragstone.dataset.reviewing.applying import apply_review, quote, review_items
+from ragstone.dataset.reviewing.decisions import Decision, Values, digest_of
 from ragstone.errors import DataError
 from ragstone.records import Document, Question
 

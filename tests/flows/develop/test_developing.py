@@ -9,9 +9,8 @@ from tests.support.scripts import always, fit_schema, prompt_of
 
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.flows.develop.api import Run, develop_judge, forecast_run, freeze_judge, look_at_test
-from ragstone.flows.develop.freezing import freeze
+from ragstone.flows.develop.judge_files import digest_of, freeze
 from ragstone.flows.develop.labelled import read_labelled
-from ragstone.flows.develop.project import digest_of
 from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.judging import load_judge
 

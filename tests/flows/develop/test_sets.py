@@ -2,12 +2,13 @@
 
 import pytest
 
-from ragstone.agreement.queueing import Choice, Item, Marks, Queue, write_queue
+from ragstone.agreement.queueing.choosing import Choice
+from ragstone.agreement.queueing.marking import Marks
+from ragstone.agreement.queueing.queue import Item, Queue, write_queue
 from ragstone.config import load_settings
 from ragstone.errors import ConfigError, DataError
-from ragstone.flows.develop.labelled import labelled_set
-from ragstone.flows.develop.project import judge_file
-from ragstone.flows.develop.sets import open_set, sources_of
+from ragstone.flows.develop.judge_files import judge_file
+from ragstone.flows.develop.labelled import labelled_set, open_set, sources_of
 from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.records import Answer, Label, Question
 

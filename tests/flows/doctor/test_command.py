@@ -53,7 +53,7 @@ def test_a_database_that_does_not_answer_fails_without_showing_the_password(
     assert "sesame" not in ran.out + ran.err
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_a_database_that_can_be_used_is_said_to_be(project: Path, postgres: PostgresServer) -> None:
     place = f"127.0.0.1:{postgres.port}/postgres"
     url = f"postgresql://postgres:{quote(PASSWORD)}@{place}?{options(postgres.new_schema())}"

@@ -6,7 +6,7 @@ from tests.web.workbench.reviewing.sets import write_set
 from typer.testing import CliRunner
 
 from ragstone.cli.app import app_of
-from ragstone.dataset.reviewing import log_path
+from ragstone.dataset.reviewing.decisions import log_path
 from ragstone.records import Document
 from ragstone.tables import write_rows
 

@@ -7,7 +7,7 @@ from tests.web.workbench.reviewing.sets import write_set
 from ragstone.config import Settings
 from ragstone.dataset.build_files import row_of, write_build
 from ragstone.dataset.certifying.certificate import Certificate, certify, fit
-from ragstone.dataset.reviewing import log_path
+from ragstone.dataset.reviewing.decisions import log_path
 from ragstone.errors import DataError
 from ragstone.flows.review.reviewing import review_questions
 from ragstone.records import Document, Question

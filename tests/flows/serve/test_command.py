@@ -62,7 +62,7 @@ def test_the_model_may_be_named_on_the_command_line(tmp_path):
     assert "'nonsense'" in ran.err
 
 
-@pytest.mark.real
+@pytest.mark.kill
 def test_in_an_empty_folder_it_serves_the_workbench_and_says_what_to_do_next(tmp_path):
     code, address, told = served(tmp_path, "--port", "0", visit="/workbench/")
     assert code == 200
@@ -71,7 +71,7 @@ def test_in_an_empty_folder_it_serves_the_workbench_and_says_what_to_do_next(tmp
     assert "invite" not in told
 
 
-@pytest.mark.real
+@pytest.mark.kill
 def test_the_first_start_for_others_prints_a_link_for_the_first_owner(tmp_path):
     code, address, told = served(tmp_path, "--port", "0", "--host", "0.0.0.0", visit="/workbench/")
     assert code == 303

@@ -17,7 +17,7 @@ from ragstone.web.side_by_side import side_by_side
 from ragstone.web.workbench.accounts import Accounts
 from ragstone.web.workbench.app import create_workbench
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / "fixtures" / "axe" / "axe-4.14.1.min.js"
 FORGED = """(path) => fetch(path, { method: "POST", body: JSON.stringify({ role: "owner" }), headers: {

@@ -20,7 +20,7 @@ from ragstone.records import Judgement
 from ragstone.report.summary import RunSummary
 from ragstone.tables import write_rows
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / "fixtures" / "axe" / "axe-4.14.1.min.js"
 SHOWN = "document.getElementById('shown').textContent"

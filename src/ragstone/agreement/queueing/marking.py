@@ -1,16 +1,19 @@
-"""What annotators do with the items of a queue: a label, its withdrawal, a skip. Each is kept at once."""
+"""What annotators do with the items of a queue, how far they have come, and labels of other tools."""
 
 import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ragstone.agreement.pairing import ADJUDICATOR
+from ragstone.agreement.corrected import corrected_means
+from ragstone.agreement.corrected_mean import CorrectedMean, labels_for
+from ragstone.agreement.pairing import ADJUDICATOR, UNNAMED, is_adjudicated
 from ragstone.agreement.queueing.queue import Item, Queue
 from ragstone.agreement.queueing.rowfile import RowFile
 from ragstone.errors import DataError
-from ragstone.records import Answer, Label, Metadata, Row
+from ragstone.records import Answer, Judgement, Label, Metadata, Row
 from ragstone.tables import parse_row
 
 
@@ -135,3 +138,149 @@ def _label(raw: dict[str, Any]) -> Label:
 
 def _skip(raw: dict[str, Any]) -> Skip:
     return msgspec.convert(raw, Skip)
+
+
+SHOWN = 10
+
+
+def fitted(queue: Queue, texts: Sequence[Answer], labels: Iterable[Label], annotator: str) -> list[Label]:
+    """Return labels from elsewhere as labels of this queue: with its metric, and with what its own carry.
+
+    annotator: the name for labels without one. A label that names no system is of the queue's answer to that
+    question, if there is one only. Raises DataError naming the first ten that do not fit: answers that the
+    queue does not hold, scores off its scale, another metric, one answer twice by one annotator. None is
+    taken then.
+    """
+    places = {(item.question_id, item.system): at for at, item in enumerate(queue.items)}
+    systems: dict[str, list[str]] = {}
+    for question_id, system in places:
+        systems.setdefault(question_id, []).append(system)
+    found: dict[tuple[str, str, str], Label] = {}
+    problems: list[str] = []
+    for number, label in enumerate(labels, 1):
+        try:
+            key = _answer(label, systems)
+            at = _place(queue, label, places.get(key))
+            named = (*key, label.annotator or annotator)
+            if named in found:
+                raise DataError(f"a second label of this answer by {named[2]!r}")
+            found[named] = msgspec.structs.replace(
+                label,
+                system=key[1],
+                metric=queue.metric,
+                annotator=named[2],
+                score=on_scale(queue, label.score),
+                metadata=carried(queue, texts[at], queue.items[at].inclusion),
+            )
+        except DataError as mistake:
+            problems.append(f"label {number}, question {label.question_id!r}: {mistake}")
+    if problems:
+        more = f"\n(and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
+        raise DataError("\n".join(["No label was taken in:", *problems[:SHOWN]]) + more)
+    return list(found.values())
+
+
+def _answer(label: Label, systems: dict[str, list[str]]) -> tuple[str, str]:
+    named = systems.get(label.question_id, [])
+    if label.system == UNNAMED and UNNAMED not in named and len(named) == 1:
+        return (label.question_id, named[0])
+    return (label.question_id, label.system)
+
+
+def _place(queue: Queue, label: Label, at: int | None) -> int:
+    if at is None:
+        raise DataError(f"the queue holds no answer of system {label.system!r} to it")
+    if label.metric not in (None, queue.metric):
+        raise DataError(f"it is of {label.metric!r}, and the queue is of {queue.metric!r}")
+    return at
+
+
+RESAMPLES = 500  # of the judge's own mean; the corrected interval takes none
+
+
+class AnnotatorProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of an annotator's items they have labelled, and skipped."""
+
+    annotator: str
+    n_labelled: int
+    n_skipped: int
+    n_items: int
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a queue has come. n_items, n_begun, n_done: answers, those with a label, those with all
+    theirs."""
+
+    n_items: int
+    n_begun: int
+    n_done: int
+    shares: list[AnnotatorProgress]
+
+    @property
+    def n_labelled(self) -> int:
+        """Labels of all annotators."""
+        return sum(share.n_labelled for share in self.shares)
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """A system's mean so far. margin: half its interval; to_reach: labels in all for ± target, if any do."""
+
+    mean: CorrectedMean
+    margin: float | None
+    target: float
+    to_reach: int | None
+
+
+def progress_of(queue: Queue, labels: Iterable[Label], skips: Iterable[Skip] = ()) -> Progress:
+    """Return how far the annotators have come. Labels of answers that the queue does not hold are not
+    counted."""
+    wanted = {(item.question_id, item.system): item for item in queue.items}
+    labelled: dict[tuple[str, str], set[str]] = {}
+    own: dict[str, int] = {}
+    for label in labels:
+        key = (label.question_id, label.system)
+        if key in wanted and not is_adjudicated(label):
+            labelled.setdefault(key, set()).add(label.annotator or "")
+            own[label.annotator or ""] = own.get(label.annotator or "", 0) + 1
+    skipped: dict[str, int] = {}
+    for skip in skips:
+        skipped[skip.annotator] = skipped.get(skip.annotator, 0) + 1
+    names = list(dict.fromkeys([*queue.annotators, *sorted({*own, *skipped})]))
+    return Progress(
+        n_items=len(wanted),
+        n_begun=len(labelled),
+        n_done=sum(_is_done(item.annotators, labelled.get(key, set())) for key, item in wanted.items()),
+        shares=[
+            AnnotatorProgress(
+                annotator=name,
+                n_labelled=own.get(name, 0),
+                n_skipped=skipped.get(name, 0),
+                n_items=len(queue.places_of(name)),
+            )
+            for name in names
+        ],
+    )
+
+
+def _is_done(annotators: Sequence[str], by: set[str]) -> bool:
+    return set(annotators) <= by if annotators else bool(by)
+
+
+def reach_of(
+    queue: Queue, judgements: Iterable[Judgement], labels: Sequence[Label], target: float, seed: int = 0
+) -> list[Reach]:
+    """Return for each system what people would give so far, and what it takes to know it to ± target.
+
+    judgements: of the run that the queue was made from. Raises DataError as corrected_means does.
+    """
+    ours = [row for row in judgements if (row.judge, row.metric) == (queue.judge, queue.metric)]
+    means = corrected_means(ours, labels, seed=seed, resamples=RESAMPLES)
+    return [
+        Reach(mean=mean, margin=_margin(mean), target=target, to_reach=labels_for(mean, target))
+        for mean in means
+    ]
+
+
+def _margin(mean: CorrectedMean) -> float | None:
+    low, high = mean.corrected.low, mean.corrected.high
+    return None if low is None or high is None else (high - low) / 2

@@ -1,6 +1,5 @@
 """A file of rows that people write one by one: nothing acknowledged is lost, whatever dies when."""
 
-import os
 import threading
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
@@ -10,6 +9,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.tables import held
+from ragstone.tables.journal import append_whole, replace_whole
 from ragstone.tables.private import make_folder
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -75,9 +75,9 @@ class RowFile(Generic[T]):
                         after[key] = row
                 new = [row for key, row in real if row is not None and key not in self._rows]
                 if len(new) == len(real) and len(after) == len(self._rows) + len(new):
-                    _append(self.path, _lines(new))
+                    append_whole(self.path, _lines(new))
                 else:
-                    _replace(self.path, _lines(after.values()))
+                    replace_whole(self.path, _lines(after.values()))
                 self._rows, self._seen = after, _state(self.path)
                 return len(real)
         except OSError as mistake:
@@ -105,7 +105,7 @@ class RowFile(Generic[T]):
         if last is not None:
             rows[self._key(last)] = last
         if torn and mend:
-            _replace(self.path, text + b"\n" if last is not None else whole + end)
+            replace_whole(self.path, text + b"\n" if last is not None else whole + end)
             state = _state(self.path)
         self._rows, self._seen = rows, state if mend or not torn else None
 
@@ -135,37 +135,3 @@ def _state(path: Path) -> tuple[int, int, int] | None:
     except FileNotFoundError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _append(path: Path, lines: bytes) -> None:
-    is_new = not path.exists()
-    with path.open("ab", buffering=0) as file:
-        before = file.tell()
-        try:
-            written = file.write(lines)
-            if written != len(lines):
-                raise OSError(28, "no space left on the device")
-            os.fsync(file.fileno())
-        except OSError:
-            file.truncate(before)
-            raise
-    if is_new:
-        _sync_folder(path)
-
-
-def _replace(path: Path, lines: bytes) -> None:
-    made = path.with_name(f".{path.name}.new")
-    with made.open("wb") as file:
-        file.write(lines)
-        file.flush()
-        os.fsync(file.fileno())
-    made.replace(path)
-    _sync_folder(path)
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -6,17 +6,22 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.developing.changes import Scale
-from ragstone.agreement.developing.development import Development
-from ragstone.agreement.developing.parts import Part
+from ragstone.agreement.developing import Development, Part, Scale
 from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
 from ragstone.errors import RagstoneError
-from ragstone.flows.develop.freezing import Frozen, freeze
+from ragstone.flows.develop.judge_files import (
+    Frozen,
+    before_of,
+    digest_of,
+    freeze,
+    parse_draft,
+    read_text,
+    run_version,
+)
 from ragstone.flows.develop.labelled import read_labelled
-from ragstone.flows.develop.project import before_of, digest_of, parse_draft, read_text, run_version
 from ragstone.flows.develop.running import Task, TestLook, develop, forecast_development, look_at_part
 from ragstone.flows.develop.store import DevelopmentStore, Draft, Outcome, now
 from ragstone.judging import Judge, load_judge

@@ -21,7 +21,7 @@ from ragstone.console.options import (
 from ragstone.console.printing import OVER_BUDGET, say, show, show_json
 
 if TYPE_CHECKING:
-    from ragstone.agreement.developing.development import Development
+    from ragstone.agreement.developing import Development
     from ragstone.flows.develop.api import Run
     from ragstone.flows.develop.running import TestLook
 

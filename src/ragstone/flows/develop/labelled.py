@@ -1,4 +1,4 @@
-"""A labelled set: answers, what people say of them, and the part that each question is in."""
+"""Labelled sets: answers, what people say of them, and the part that each question is in."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,10 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.developing.parts import Node, Part, nodes_of
+from ragstone.agreement.developing import Node, Part, nodes_of
 from ragstone.agreement.pairing import UNNAMED, Key
+from ragstone.agreement.queueing.queue import queue_names, read_queue, read_texts
+from ragstone.config import Settings
 from ragstone.dataset.split import documents_of
-from ragstone.errors import DataError
+from ragstone.errors import DataError, nearest
 from ragstone.records import Answer, Label, Question
 from ragstone.systems.sheet import join_questions
 from ragstone.tables import read_rows
@@ -119,3 +121,46 @@ def _documents(row: Answer) -> set[str]:
     """Return the documents that a joint sheet names for a question; contexts are only what was retrieved."""
     given = (row.metadata or {}).get("document_ids")
     return {name for name in given if isinstance(name, str)} if isinstance(given, list) else set()
+
+
+QUEUES = "queues"
+
+
+class LabelSource(msgspec.Struct, frozen=True):
+    """Where a labelled set comes from. queue: the folder of its queue, which holds the texts; else None."""
+
+    labels: Path
+    queue: Path | None = None
+
+
+def sources_of(settings: Settings) -> dict[str, LabelSource]:
+    """Return the labelled sets by name: the files of the folder of labels, then the sheets of the settings.
+
+    Those are `[agree] sheet` and `[bench.judges] sheet`. Of two of one name the first is taken.
+    """
+    queues = settings.path(settings.workbench.store) / QUEUES
+    names = set(queue_names(queues))
+    files = sorted(settings.path(settings.workbench.labels).glob("*.jsonl"))
+    found = {file.stem: LabelSource(file, queues if file.stem in names else None) for file in files}
+    for sheet in (settings.agree.sheet, settings.bench.judges.sheet):
+        if sheet is not None:
+            path = settings.path(sheet)
+            found.setdefault(path.stem, LabelSource(path))
+    return found
+
+
+def open_set(settings: Settings, name: str) -> LabelledSet:
+    """Return a labelled set. Raises DataError for a name that is none, and where labels have no answers."""
+    sources = sources_of(settings)
+    if not sources:
+        raise DataError(
+            "there are no labels yet. Label some answers on the page Label, or name a labelled sheet as "
+            "`sheet` in [agree] of ragstone.toml."
+        )
+    if name not in sources:
+        raise DataError(f"there is no labelled set {name!r}. {nearest(name, sorted(sources))}")
+    source = sources[name]
+    if source.queue is None:
+        return read_labelled(source.labels)
+    texts = read_texts(source.queue, read_queue(source.queue, name))
+    return labelled_set(name, texts, read_rows(source.labels, Label))

@@ -5,25 +5,29 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.developing.changes import (
+from ragstone.agreement.developing import (
+    Development,
     Judged,
+    Look,
     Moved,
+    Node,
+    Part,
     Scale,
+    Version,
     changes_between,
     compare_versions,
     humans_of,
     judged_version,
+    look_notes,
+    looks_at,
 )
-from ragstone.agreement.developing.development import Development, Version
-from ragstone.agreement.developing.looks import Look, look_notes, looks_at
-from ragstone.agreement.developing.parts import Node, Part
 from ragstone.agreement.grading import report_cards
 from ragstone.agreement.pairing import Human, Key
 from ragstone.config import Settings
 from ragstone.engine.session import Session, forecast_of
 from ragstone.errors import DataError
+from ragstone.flows.develop.judge_files import digest_of
 from ragstone.flows.develop.labelled import LabelledSet
-from ragstone.flows.develop.project import digest_of
 from ragstone.flows.develop.store import DevelopmentStore, now
 from ragstone.judging import Judge, load_judge, question_digest
 from ragstone.judging.judge import every_key

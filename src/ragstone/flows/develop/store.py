@@ -10,14 +10,11 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from ragstone.agreement.developing.changes import Scale
-from ragstone.agreement.developing.development import Development
-from ragstone.agreement.developing.looks import Look
-from ragstone.agreement.developing.parts import Node, Part, place
+from ragstone.agreement.developing import Development, Look, Node, Part, Scale, place_questions
 from ragstone.config import Settings
 from ragstone.errors import DataError
+from ragstone.flows.develop.judge_files import digest_of
 from ragstone.flows.develop.labelled import LabelledSet
-from ragstone.flows.develop.project import digest_of
 from ragstone.tables import held, partial_path
 from ragstone.tables.private import make_folder
 
@@ -114,7 +111,7 @@ class DevelopmentStore:
 
     def _placed(self, labelled: LabelledSet, mine: Split) -> dict[Node, Part]:
         known = self._known(self._split_file(labelled))
-        return place(labelled.nodes.values(), known | mine.parts, mine.seed)
+        return place_questions(labelled.nodes.values(), known | mine.parts, mine.seed)
 
     def _known(self, own: Path) -> dict[Node, Part]:
         """Return what other labelled sets have placed; an id is a name within its own set only."""

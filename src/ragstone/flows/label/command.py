@@ -41,7 +41,7 @@ def label(
 ) -> None:
     """Choose the answers that people should label next: at random, spread over the judge's scores."""
     from ragstone.agreement.labelling import ToLabel, next_to_label
-    from ragstone.agreement.queueing import SPREAD_EVENLY, way_of
+    from ragstone.agreement.queueing.choosing import SPREAD_EVENLY, way_of
     from ragstone.records import Answer, Judgement, Label
     from ragstone.tables import check_output, keep_sources, read_rows, write_rows
 

@@ -10,8 +10,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from ragstone.agreement.card import ReportCard
-from ragstone.report.card import words_of_cards
-from ragstone.report.card_bidi import contained
+from ragstone.report.card import contained, words_of_cards
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import page
 from ragstone.web.workbench.person import AnyRequest, person_of

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from litestar import Response, get
 from litestar.params import FromPath
 
+from ragstone.report.charts import libraries
 from ragstone.report.render.html import asset as report_asset
 from ragstone.report.render.html import environment
-from ragstone.report.vega import libraries
 from ragstone.version import __version__
 from ragstone.web.workbench.person import AnyRequest
 

@@ -8,7 +8,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from ragstone.errors import ConfigError, nearest
-from ragstone.flows.develop.project import FOLDER, versions
+from ragstone.flows.develop.judge_files import FOLDER, versions
 from ragstone.judging import Judge, judge_names, load_judge
 from ragstone.judging.judge import every_key
 from ragstone.web.workbench.cards import WORDS, FoundCard, cards_of

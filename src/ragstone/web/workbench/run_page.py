@@ -15,14 +15,13 @@ from ragstone.report.benches.answerers import answer_bench_document, read_answer
 from ragstone.report.benches.judges import judge_bench_document, read_judge_bench
 from ragstone.report.benches.languages import read_study, study_document
 from ragstone.report.benches.retrievers import bench_document, read_leaderboard
+from ragstone.report.charts import draw
 from ragstone.report.document import Document
-from ragstone.report.embedded import Column
+from ragstone.report.embedded import CallShown, Column, spelled_out
 from ragstone.report.joining import Opened, columns_of, script_json
 from ragstone.report.page import charts_of, render_run, values_of
-from ragstone.report.prompts import CallShown, spelled_out
 from ragstone.report.render.html import policy_in, render_page, safe
 from ragstone.report.run import Run, read_run
-from ragstone.report.vega import draw
 from ragstone.report.wording import STATUS_WORDS
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import page

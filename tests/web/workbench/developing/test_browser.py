@@ -7,7 +7,7 @@ from tests.support.browser import opened_tab
 from tests.support.judged_drafts import project
 from tests.support.served_workbench import served
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.browser
 AXE = Path(__file__).parents[3] / "fixtures" / "axe" / "axe-4.14.1.min.js"
 
 

@@ -12,7 +12,7 @@ from tests.support.scripts import always
 from tests.support.workbench import opened
 
 from ragstone.config import ModelSettings
-from ragstone.flows.develop.project import copy_of
+from ragstone.flows.develop.judge_files import copy_of
 from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.judging import judge_names, load_judge, parse_judge
 from ragstone.web.workbench import guard

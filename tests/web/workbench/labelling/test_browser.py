@@ -22,7 +22,7 @@ from ragstone.records import Label
 from ragstone.report.wording import number
 from ragstone.tables import read_rows
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.browser
 
 RAGSTONE = Path(sys.executable).with_name("ragstone")
 AXE = Path(__file__).parents[3] / "fixtures" / "axe" / "axe-4.14.1.min.js"

@@ -11,7 +11,7 @@ from tests.support.workbench import peopled
 from ragstone.agreement.between import annotator_agreement
 from ragstone.agreement.corrected import corrected_means
 from ragstone.agreement.grading import report_cards
-from ragstone.agreement.queueing import read_queue
+from ragstone.agreement.queueing.queue import read_queue
 from ragstone.config import load_settings
 from ragstone.records import Judgement, Label
 from ragstone.report.wording import interval, number

@@ -12,7 +12,7 @@ from tests.support.workbench import opened
 
 from ragstone.config import Settings
 from ragstone.config.workbench import Role
-from ragstone.dataset.reviewing import log_path, read_decisions
+from ragstone.dataset.reviewing.decisions import log_path, read_decisions
 from ragstone.records import Document, Question
 from ragstone.tables import write_rows
 from ragstone.web.workbench import guard

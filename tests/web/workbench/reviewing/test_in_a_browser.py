@@ -16,7 +16,8 @@ from tests.support.served_workbench import served as served_here
 from tests.web.workbench.reviewing.sets import write_set
 
 from ragstone.config import Settings
-from ragstone.dataset.reviewing import apply_review, log_path, read_decisions
+from ragstone.dataset.reviewing.applying import apply_review
+from ragstone.dataset.reviewing.decisions import log_path, read_decisions
 
 AXE = Path(__file__).parents[3] / "fixtures" / "axe" / "axe-4.14.1.min.js"
 SERVER = """
@@ -26,7 +27,7 @@ from ragstone.web.workbench.app import create_workbench
 app = create_workbench(Settings(root=sys.argv[1]))
 uvicorn.run(app, fd=int(sys.argv[2]), log_level="error")
 """
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.browser
 
 
 @contextlib.contextmanager

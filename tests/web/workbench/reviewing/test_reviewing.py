@@ -5,7 +5,7 @@ import pytest
 from tests.dataset.reviewing.rows import BY_ID, DOCUMENTS, MAIS, QUESTIONS, RUST, TREATED, quoted, span
 from tests.web.workbench.reviewing.sets import reviewing, write_set
 
-from ragstone.dataset.reviewing import apply_review
+from ragstone.dataset.reviewing.applying import apply_review
 from ragstone.records import Document, Question
 from ragstone.tables import write_rows
 

@@ -8,14 +8,13 @@ from ragstone.config import Settings
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, RagstoneError
 from ragstone.flows.develop.api import outcome_of
-from ragstone.flows.develop.freezing import freeze
-from ragstone.flows.develop.project import JudgeFile, digest_of, judge_file, parse_draft
+from ragstone.flows.develop.judge_files import JudgeFile, digest_of, freeze, judge_file, parse_draft
 from ragstone.flows.develop.running import develop, forecast_development, look_at_part
 from ragstone.flows.develop.store import DevelopmentStore, Draft, Outcome, now
 from ragstone.flows.judges.testing import prompts_of
 from ragstone.judging import Judge
 from ragstone.llm.forecast import Forecast
-from ragstone.report.forecast import forecast_lines
+from ragstone.report.wording import forecast_lines
 from ragstone.web.workbench.desk import AtWorkbench
 from ragstone.web.workbench.developing.asked import (
     Asked,

@@ -5,12 +5,12 @@ import re
 
 import msgspec
 
-from ragstone.agreement.developing.changes import Scale
+from ragstone.agreement.developing import Scale
 from ragstone.config import Settings, choose
 from ragstone.errors import ConfigError
-from ragstone.flows.develop.project import JudgeFile, before_of, parse_draft, run_version
+from ragstone.flows.develop.judge_files import JudgeFile, before_of, parse_draft, run_version
+from ragstone.flows.develop.labelled import open_set
 from ragstone.flows.develop.running import Task
-from ragstone.flows.develop.sets import open_set
 from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.leaves import asks_default

@@ -8,18 +8,14 @@ from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 
-from ragstone.agreement.developing.changes import Scale
-from ragstone.agreement.developing.development import Development
-from ragstone.agreement.developing.looks import CAUTION, SEVERAL, Look, looks_at
+from ragstone.agreement.developing import CAUTION, SEVERAL, Development, Look, Scale, looks_at
 from ragstone.errors import ConfigError, RagstoneError
-from ragstone.flows.develop.labelled import LabelledSet
-from ragstone.flows.develop.project import JudgeFile, judge_file, versions
+from ragstone.flows.develop.judge_files import JudgeFile, judge_file, versions
+from ragstone.flows.develop.labelled import LabelledSet, open_set, sources_of
 from ragstone.flows.develop.running import TestLook, looks_so_far
-from ragstone.flows.develop.sets import open_set, sources_of
 from ragstone.flows.develop.store import DevelopmentStore, Draft
 from ragstone.report import developing_words
-from ragstone.report.card import words_of_cards
-from ragstone.report.card_bidi import contained
+from ragstone.report.card import contained, words_of_cards
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.developing.asked import models_of
 from ragstone.web.workbench.frame import page

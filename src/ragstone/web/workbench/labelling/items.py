@@ -7,8 +7,8 @@ from litestar import Response, get, post
 from litestar.exceptions import ClientException, ServiceUnavailableException
 from litestar.params import FromPath, JSONBody
 
-from ragstone.agreement.queueing import Queue
 from ragstone.agreement.queueing.marking import item_for, on_scale
+from ragstone.agreement.queueing.queue import Queue
 from ragstone.errors import DataError
 from ragstone.records import Label
 from ragstone.web.workbench.desk import AtWorkbench

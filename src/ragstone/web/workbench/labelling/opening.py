@@ -6,7 +6,8 @@ from weakref import WeakKeyDictionary
 
 from litestar.exceptions import NotFoundException
 
-from ragstone.agreement.queueing import Marks, Queue, queue_names, read_queue, read_texts
+from ragstone.agreement.queueing.marking import Marks
+from ragstone.agreement.queueing.queue import Queue, queue_names, read_queue, read_texts
 from ragstone.errors import DataError
 from ragstone.records import Answer, Judgement
 from ragstone.tables import read_rows

@@ -10,7 +10,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.agreement.between import annotator_agreement
 from ragstone.agreement.corrected import FEW_LABELS
-from ragstone.agreement.queueing import Reach, fitted, progress_of, reach_of
+from ragstone.agreement.queueing.marking import Reach, fitted, progress_of, reach_of
 from ragstone.errors import DataError, RagstoneError
 from ragstone.records import Label
 from ragstone.report.corrected import halving, labelled_share

@@ -8,19 +8,15 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
 from litestar.params import FromQuery, JSONBody
 
-from ragstone.agreement.queueing import (
-    Choice,
+from ragstone.agreement.queueing.choosing import Choice, Way, way_of
+from ragstone.agreement.queueing.marking import Progress, Skip, progress_of
+from ragstone.agreement.queueing.queue import (
     Material,
     Plan,
-    Progress,
     Queue,
     Reference,
-    Skip,
-    Way,
     judges_in,
     make_queue,
-    progress_of,
-    way_of,
     write_queue,
 )
 from ragstone.errors import ConfigError, DataError

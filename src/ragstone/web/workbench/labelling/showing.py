@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.agreement.queueing import EVIDENCE, Queue
+from ragstone.agreement.queueing.queue import EVIDENCE, Queue
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.judging.lexical import words
 from ragstone.records import Answer, references

@@ -10,9 +10,17 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from msgspec import UNSET
 
 from ragstone.dataset.evidence import find_evidence
-from ragstone.dataset.reviewing import Decision, Item, Quoted, Values
-from ragstone.dataset.reviewing.anchoring import quote
-from ragstone.dataset.reviewing.decision import FIELDS, Reason, digest_of, replaced, values_of
+from ragstone.dataset.reviewing.applying import Item, quote
+from ragstone.dataset.reviewing.decisions import (
+    FIELDS,
+    Decision,
+    Quoted,
+    Reason,
+    Values,
+    digest_of,
+    replaced,
+    values_of,
+)
 from ragstone.dataset.reviewing.marking import LONGEST, Shown, at_words, marked, show, to_points
 from ragstone.dataset.reviewing.warnings import warnings_of
 from ragstone.errors import DataError

@@ -8,14 +8,21 @@ from weakref import WeakKeyDictionary
 from litestar.exceptions import ClientException, HTTPException, NotFoundException, PermissionDeniedException
 
 from ragstone.config import BuildSection, Settings
-from ragstone.dataset.reviewing import Decision, Item, Log, log_path, review_item
-from ragstone.dataset.reviewing.anchoring import TextOf
-from ragstone.dataset.reviewing.standing import OUTCOMES, Stack, put, standing
+from ragstone.dataset.reviewing.applying import Item, TextOf, all_path, read_whole, review_item
+from ragstone.dataset.reviewing.decisions import (
+    OUTCOMES,
+    Decision,
+    Stack,
+    add_decision,
+    log_path,
+    put,
+    standing,
+)
 from ragstone.dataset.reviewing.warnings import Others
-from ragstone.dataset.reviewing.whole_set import all_path, read_whole
 from ragstone.errors import DataError
-from ragstone.flows.review.documents import Texts, find_documents
+from ragstone.flows.review.reviewing import Texts, find_documents
 from ragstone.report.certified import CERTIFICATE, read_certificate
+from ragstone.tables.journal import Journal
 from ragstone.web.workbench.desk import Workbench
 from ragstone.web.workbench.person import Person
 from ragstone.web.workbench.reviewing.sets import SetEntry, find_set
@@ -39,11 +46,11 @@ class Opened:
         self.threshold = _threshold(entry.path)
         self.questions = read_whole(entry.path)
         self.place = {question.id: number for number, question in enumerate(self.questions)}
-        self.log = Log(log_path(entry.path))
-        self.log.catch_up()
-        self.stacks: dict[str, Stack] = standing(self.log.decisions)
-        self._known = {one.id: one for one in self.log.decisions}
-        self._n_taken = len(self.log.decisions)
+        self.log = Journal(log_path(entry.path), Decision)
+        self.log.read()
+        self.stacks: dict[str, Stack] = standing(self.log.rows)
+        self._known = {one.id: one for one in self.log.rows}
+        self._n_taken = len(self.log.rows)
         self.items: list[Item] = [self._item(number) for number in range(len(self.questions))]
         self._others: Others | None = None
 
@@ -68,7 +75,7 @@ class Opened:
     def catch_up(self) -> None:
         """Take what other processes have decided since."""
         with self.lock:
-            self.log.catch_up()
+            self.log.read()
             self._take()
 
     def decide(self, decision: Decision, stands: str, person: Person) -> Decision:
@@ -97,7 +104,7 @@ class Opened:
 
         with self.lock:
             self.item(decision.question_id)
-            self.log.add(check)
+            add_decision(self.log, check)
             self._take()
         return decision
 
@@ -108,7 +115,7 @@ class Opened:
 
     def last_of(self, person: str) -> Decision | None:
         """Return the last decision of a person that is still the last that stands for its question."""
-        for one in reversed(self.log.decisions):
+        for one in reversed(self.log.rows):
             last = self.last(one.question_id)
             if one.person == person and last is not None and last.id == one.id:
                 return one
@@ -128,7 +135,7 @@ class Opened:
 
     def _take(self) -> None:
         """Make the decisions of the log stand that do not yet."""
-        new, self._n_taken = self.log.decisions[self._n_taken :], len(self.log.decisions)
+        new, self._n_taken = self.log.rows[self._n_taken :], len(self.log.rows)
         for decision in new:
             if decision.id in self._known:
                 continue

@@ -6,7 +6,8 @@ import msgspec
 from litestar import Response, get
 from litestar.params import FromPath, FromQuery
 
-from ragstone.dataset.reviewing import REJECTIONS, review_numbers
+from ragstone.dataset.reviewing.certified import review_numbers
+from ragstone.dataset.reviewing.decisions import REJECTIONS
 from ragstone.web.workbench.desk import AtWorkbench
 from ragstone.web.workbench.frame import ROOT, page
 from ragstone.web.workbench.person import AnyRequest, person_of

@@ -8,7 +8,7 @@ import msgspec
 from litestar.exceptions import NotFoundException
 
 from ragstone.config import Settings
-from ragstone.dataset.reviewing.log import ENDING
+from ragstone.dataset.reviewing.decisions import ENDING
 from ragstone.web.workbench.desk import Workbench
 
 NAMES = ("questions*.jsonl", "questions*.parquet", "*/questions*.jsonl", "*/questions*.parquet")

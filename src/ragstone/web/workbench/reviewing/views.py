@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 import msgspec
 
 from ragstone.dataset.candidate import REASONS
-from ragstone.dataset.reviewing import Decision, Item, Quoted
+from ragstone.dataset.reviewing.applying import Item
+from ragstone.dataset.reviewing.decisions import Decision, Quoted
 from ragstone.dataset.reviewing.marking import Shown, show, window
 from ragstone.dataset.reviewing.warnings import warnings_of
 from ragstone.records import Evidence, Question, references
