@@ -9,8 +9,8 @@ from tests.support.command import ragstone
 from ragstone.console import asking
 from ragstone.llm.forecast import Forecast
 from ragstone.records import Document, Judgement, Question
-from ragstone.report.forecast import duration
 from ragstone.report.summary import Calls
+from ragstone.report.wording import duration
 from ragstone.tables import read_rows, write_rows
 
 JUDGE = ("judge", "answers.jsonl", "--judge", "correctness", "--model", "openai/fake")

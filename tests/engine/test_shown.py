@@ -24,7 +24,7 @@ from ragstone.engine.shown import OF_ROWS, PARTS, VEGA_LITE, bundles, html
 from ragstone.records import AnyRow, Judgement, Question
 from ragstone.report.dots import MOST_DOTS, Dot, Dots, svg, vega_lite
 from ragstone.report.evaluation_set import EvaluationSet
-from ragstone.report.finished import FinishedRun
+from ragstone.report.joined import FinishedRun
 from ragstone.report.summary import Calls
 from ragstone.tables import Displayed, Rows
 from ragstone.tables.shown import html_of

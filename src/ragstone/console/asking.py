@@ -44,7 +44,7 @@ def tell_forecast(forecast: "Forecast", *, only: bool, yes: bool, json: bool) ->
     Raises typer.Exit: with 0 where the forecast is `only` shown, on standard output; with 2 where the user
     says no.
     """
-    from ragstone.report.forecast import forecast_lines
+    from ragstone.report.wording import forecast_lines
 
     if only:
         if json:

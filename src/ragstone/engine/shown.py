@@ -31,8 +31,8 @@ from ragstone.report.dotted import (
     run_dots,
 )
 from ragstone.report.evaluation_set import EvaluationSet
-from ragstone.report.finished import FinishedRun
 from ragstone.report.fragment import fragment, plain
+from ragstone.report.joined import FinishedRun
 from ragstone.report.render.terminal import render_terminal
 from ragstone.report.row_table import judgement_columns, table_of_means, table_of_rows
 from ragstone.report.summary import RunSummary

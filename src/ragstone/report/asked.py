@@ -16,7 +16,7 @@ CALLS_FILE = "calls.jsonl.gz"
 class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One conversation with a model, for an answer or (judges) for judgements.
 
-    systems: whose answer; two where a judge compared them. messages: see llm.overheard.Exchange.
+    systems: whose answer; two where a judge compared them. messages: see llm.call_trace.Exchange.
     """
 
     question_id: str

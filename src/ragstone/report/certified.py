@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.dataset.certifying.certificate import Certificate, Fit, fit
 from ragstone.records import Question
-from ragstone.report.numbers import read_numbers
+from ragstone.report.summary import read_numbers
 
 CERTIFICATE = "certificate.json"
 

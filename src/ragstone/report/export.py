@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError, MissingExtra
-from ragstone.report.finished import FinishedRun
+from ragstone.report.joined import FinishedRun
 from ragstone.tables import Rows, check_place, partial_path
 from ragstone.tables.cells import cell, no_formula, open_table
 from ragstone.tables.shapes import fitted, plain

@@ -17,7 +17,7 @@ import msgspec
 
 from ragstone.errors import DataError, MissingExtra
 from ragstone.judging.summary import MetricSummary
-from ragstone.report.finished import FinishedRun
+from ragstone.report.joined import FinishedRun
 from ragstone.statistics import Estimate
 from ragstone.tables.shapes import plain
 

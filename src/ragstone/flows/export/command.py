@@ -33,7 +33,7 @@ def export(
     """Write a run as one table, a row for each question and system; or log it to MLflow."""
     from ragstone.errors import DataError
     from ragstone.report.export import check_export, export_table, n_cut_by_excel
-    from ragstone.report.finished import read_run
+    from ragstone.report.joined import read_run
     from ragstone.report.tracking import log_to_mlflow
     from ragstone.report.wording import plural
 

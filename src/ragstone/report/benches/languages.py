@@ -25,8 +25,7 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.dots import Dots, dot
-from ragstone.report.numbers import read_numbers
-from ragstone.report.summary import Calls
+from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import asked_line, count, interval, made_of, number, plural, usd
 from ragstone.tables.shown import Displayed
 

@@ -25,9 +25,8 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.dots import Dot, Dots, dot
-from ragstone.report.numbers import read_numbers
 from ragstone.report.scatter import Chart, decade_s, draw_scatter, point
-from ragstone.report.summary import Calls
+from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import (
     asked_line,
     count,

@@ -11,7 +11,7 @@ from tests.report.test_joining import a_run
 from ragstone.llm.prompt import Message
 from ragstone.records import Answer, Context
 from ragstone.report.asked import Asked
-from ragstone.report.prompts import embed_prompts
+from ragstone.report.embedded import embed_prompts
 from ragstone.report.run import Run
 
 CONTEXT = "Rust is treated with fungicide, early."
