@@ -46,7 +46,7 @@ lowest:  ## install the lowest versions that pyproject.toml allows, wheels only,
 	$(FRESH) && \
 	$$uv pip install -q --python $$env --resolution lowest-direct --only-binary :all: --no-binary ragstone '.[$(LOWEST)]' && \
 	$$uv pip install -q --python $$env pytest pytest-asyncio hypothesis moto[s3,server] openai openpyxl python-docx python-pptx && \
-	$$env -m pytest -p no:cacheprovider -W ignore -m "not real" $(LOWEST_TESTS)
+	$$env -m pytest -p no:cacheprovider -W ignore -m "not (model or browser or server)" $(LOWEST_TESTS)
 
 sbom:  ## write sbom.json: what the extra `all` installs, as CycloneDX
 	$(FRESH) && $$uv pip install -q --python $$env '.[all]' && "$$dir/uv/bin/pip" install -q cyclonedx-bom && \

@@ -101,6 +101,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpe
     return tmp_path
 
 
+@pytest.mark.docs
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_block_of_the_page_runs(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {"__name__": "__main__"}

@@ -14,6 +14,8 @@ from tests.support.outside import ATOMS, BOUNDED, BUILT, ROUTINES, built, import
 from ragstone.corpus.reading import PACKED, READERS
 from ragstone.dataset.importing import recognise
 
+pytestmark = pytest.mark.simulation
+
 # One signs' class each, and what has frozen a routine before.
 TELLING = (
     "a",

@@ -9,7 +9,7 @@ pytest.importorskip("ipykernel")
 from jupyter_client.manager import KernelManager, start_new_kernel
 
 pytestmark = [
-    pytest.mark.real,
+    pytest.mark.server,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning"),
 ]
 WAIT_S = 60

@@ -12,9 +12,8 @@ import msgspec
 import pytest
 
 from ragstone.corpus import parallel
-from ragstone.corpus.file import File, Skipped
+from ragstone.corpus.file import File, IngestOptions, Limits, Skipped, limits_of
 from ragstone.corpus.ingest import read_corpus
-from ragstone.corpus.options import IngestOptions, Limits, limits_of
 from ragstone.corpus.parallel import ReadingProcess, n_processes, read_in_processes
 from ragstone.errors import MissingExtra
 
@@ -68,6 +67,7 @@ def test_where_no_process_can_be_started_files_are_read_here(folder, monkeypatch
     assert len(read_corpus([folder], IngestOptions(processes=2)).documents) == 14
 
 
+@pytest.mark.kill
 def test_a_reader_that_stops_early_leaves_no_process(folder):
     results = read_in_processes(
         [File(path, path.name) for path in sorted(folder.glob("*.md"))], IngestOptions(), 2
@@ -77,9 +77,10 @@ def test_a_reader_that_stops_early_leaves_no_process(folder):
     children = subprocess.run(
         ["ps", "--ppid", str(os.getpid()), "-o", "args="], capture_output=True, text=True
     )
-    assert "ragstone.corpus.worker" not in children.stdout
+    assert "ragstone.corpus.parallel" not in children.stdout
 
 
+@pytest.mark.kill
 def test_a_script_without_a_main_guard_is_read_in_parallel(folder):
     script = folder / "script.py"
     script.write_text(
@@ -102,7 +103,7 @@ def test_a_handful_of_small_files_is_read_here_and_many_by_several_processes(fol
 
 HOSTILE = """
 import time
-import ragstone.corpus.worker as worker
+import ragstone.corpus.parallel as worker
 real = worker.read_file
 def read(file, options):
     while file.id == "busy":

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from ragstone.corpus.chunking import chunk_documents
-from ragstone.corpus.semantic import BATCH, WINDOW
+from ragstone.corpus.chunking import BATCH, WINDOW, chunk_documents
 from ragstone.errors import ConfigError
 from ragstone.records import Document
 
@@ -94,7 +93,7 @@ def test_a_percentile_is_from_0_to_100(percentile):
         chunk_documents([], "semantic", embed=ByWord(), percentile=percentile)
 
 
-@pytest.mark.real
+@pytest.mark.model
 def test_the_packaged_embedder_finds_where_the_subject_changes():
     from ragstone.embedding.opening import open_embedder
 

@@ -224,7 +224,7 @@ def test_a_closed_embedder_begins_no_more_batches(tmp_path):
     assert len(counting_embedder(store)[0]([f"{n}" for n in range(BATCH)], "passage")) == BATCH
 
 
-@pytest.mark.real
+@pytest.mark.model
 def test_the_packaged_embedder_finds_what_means_the_same(tmp_path):
     embed = open_embedder("packaged", tmp_path)
     passages = embed(["Maize needs water when it flowers.", "The bank is closed.", "a\0b"], "passage")

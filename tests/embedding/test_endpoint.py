@@ -342,6 +342,7 @@ print(vectors.shape, embed.n_embedded)
 """
 
 
+@pytest.mark.kill
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_and_run_again_nothing_that_landed_is_paid_twice(tmp_path, how):
     with running("--latency", "0.1") as base_url:

@@ -150,7 +150,7 @@ def test_any_endpoint_does_with_one_line_changed(
     assert fake_openai.n_requests
 
 
-@pytest.mark.real
+@pytest.mark.model
 @each_example
 def test_it_runs_with_the_packaged_model_and_its_pages_open(folder: Path, tmp_path: Path, tab: Tab) -> None:
     copy = shutil.copytree(folder, tmp_path / folder.name, ignore=shutil.ignore_patterns("runs", ".ragstone"))

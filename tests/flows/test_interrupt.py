@@ -191,6 +191,8 @@ def test_a_model_that_is_generating_in_this_process_is_not_waited_for(tmp_path):
 IN_A_NOTEBOOK = """
 import asyncio, ragstone
 
+pytestmark = pytest.mark.kill
+
 async def cell():
     ragstone.judge(ragstone.read_rows("answers.jsonl", ragstone.Answer), judges=["relevance"])
 

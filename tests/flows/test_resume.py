@@ -13,6 +13,8 @@ from tests.support.fake_openai import running, stats
 from ragstone.records import Answer
 from ragstone.tables import write_rows
 
+pytestmark = pytest.mark.kill
+
 N_ANSWERS = 60
 COMMAND = [sys.executable, "-m", "ragstone", "judge", "answers.jsonl", "--judge", "relevance"]
 

@@ -234,6 +234,7 @@ print(import_responses(Path(sys.argv[1]), Path(sys.argv[2])), flush=True)
 """
 
 
+@pytest.mark.kill
 @pytest.mark.parametrize("moment", ["reading", "inserting", "committing", "never"])
 def test_killed_while_importing_all_of_the_file_is_there_or_nothing(tmp_path: Path, moment: str) -> None:
     path = make_ledger(tmp_path / "l", [Kept(NANO, text="before")])
@@ -253,6 +254,7 @@ def merge(job: tuple[Path, Path]) -> int:
     return import_responses(*job).new
 
 
+@pytest.mark.kill
 def test_processes_that_import_at_once_add_up_while_a_run_goes_on(tmp_path: Path) -> None:
     path = make_ledger(tmp_path / "l", [Kept(NANO, text="before")])
     # Each file holds 1,500 responses, half of which the next file holds too: 750 x 5 in all.

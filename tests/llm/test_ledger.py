@@ -319,6 +319,7 @@ def test_a_ledger_of_the_first_format_is_upgraded_in_place_and_keeps_its_respons
     assert [row[1:3] for row in hits_in(path)] == [("m", 1)]
 
 
+@pytest.mark.kill
 def test_processes_that_upgrade_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "l"
     make_format_1(path)
@@ -354,6 +355,7 @@ def fill(job: tuple[Path, int]) -> int:
     return asyncio.run(work())
 
 
+@pytest.mark.kill
 def test_processes_that_start_at_once_share_one_ledger(tmp_path: Path) -> None:
     path = tmp_path / "l"
     with multiprocessing.get_context("spawn").Pool(3) as pool:
@@ -388,6 +390,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.kill
 def test_killed_at_any_moment_no_response_that_was_used_is_asked_for_again(tmp_path: Path) -> None:
     path, draw = tmp_path / "l", random.Random(1)
     with running("--latency", "0.03") as base_url:

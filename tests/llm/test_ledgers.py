@@ -160,6 +160,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.kill
 def test_processes_that_ask_the_same_at_once_pay_once_and_get_the_same(tmp_path: Path) -> None:
     with running("--latency", "0.05") as base_url:
         command = [sys.executable, "-c", ASKER, str(ROOT), base_url, str(tmp_path / "l")]
@@ -170,6 +171,7 @@ def test_processes_that_ask_the_same_at_once_pay_once_and_get_the_same(tmp_path:
         assert stats(base_url)["n_requests"] == 40
 
 
+@pytest.mark.kill
 def test_the_calls_of_one_who_was_killed_go_to_who_waits(tmp_path: Path) -> None:
     with running("--latency", "0.2") as base_url:
         command = [sys.executable, "-c", ASKER, str(ROOT), base_url, str(tmp_path / "l")]

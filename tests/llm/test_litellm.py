@@ -157,7 +157,7 @@ async def test_a_variable_that_is_named_and_not_set_stops_the_run(tmp_path: Path
             await door.ask(prompt())
 
 
-@pytest.mark.real
+@pytest.mark.model
 @pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="needs the package litellm")
 @pytest.mark.filterwarnings("default")  # the package's own
 class TestReal:

@@ -84,7 +84,7 @@ async def test_an_error_of_the_thread_is_raised_after_what_it_said() -> None:
     assert heard == ["x"]
 
 
-@pytest.mark.real
+@pytest.mark.model
 class TestReal:
     @pytest.fixture(autouse=True)
     def _installed(self) -> None:

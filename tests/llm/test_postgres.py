@@ -28,7 +28,7 @@ from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Endpoint
 from ragstone.records import Usage
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.server
 
 SAID = Completion(text="ठीक है 👍🏽", latency_s=0.25)
 USED = Completion(text="t", usage=Usage(input=100, output=20, cached=60))

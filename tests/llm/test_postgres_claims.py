@@ -21,7 +21,7 @@ from ragstone.llm.postgres import PostgresLedger
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Endpoint
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.server
 
 SAID = Completion(text="said")
 
@@ -178,6 +178,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.kill
 def test_the_claim_of_one_who_was_killed_goes_to_who_waits(
     postgres: PostgresServer, name: str, tmp_path: Path
 ) -> None:

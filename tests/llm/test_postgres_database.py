@@ -86,7 +86,7 @@ def test_a_server_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
     assert "sesame" not in told
 
 
-@pytest.mark.real
+@pytest.mark.server
 class TestRefusals:
     def test_a_wrong_password(self, postgres: PostgresServer, tmp_path: Path) -> None:
         right = quote(PASSWORD)
@@ -150,7 +150,7 @@ class TestRefusals:
         assert "names no schema that exists: create one" in refusal(postgres.url("nowhere"), tmp_path)
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_tables_are_made_once_however_many_come_at_once(postgres: PostgresServer) -> None:
     name = postgres.new_schema()
     with ThreadPoolExecutor(8) as pool:

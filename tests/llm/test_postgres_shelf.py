@@ -24,7 +24,7 @@ from ragstone.llm.archive import (
 from ragstone.llm.postgres_database import Database
 from ragstone.llm.prompt import Completion
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.server
 
 NANO = "openai/nano"
 PRICED = Settings(models={NANO: ModelSettings(price_usd_per_million=Price(input=1, output=4, cached=0.5))})

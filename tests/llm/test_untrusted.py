@@ -218,7 +218,7 @@ MODELS = {
 }
 
 
-@pytest.mark.real
+@pytest.mark.model
 @pytest.mark.parametrize("name", MODELS)
 def test_the_tokenizer_of_a_real_model_finds_no_mark_in_a_defused_text(name: str) -> None:
     try:

@@ -230,7 +230,7 @@ def test_a_year_of_all_tags_stays_below_five_megabytes(tmp_path):
     assert {(len(panel.charts), panel.more) for panel in look.panels} == {(12, 17)}
 
 
-@pytest.mark.real
+@pytest.mark.browser
 @pytest.mark.parametrize("context", [{"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 700}}])
 def test_in_a_browser_it_draws_filters_and_asks_for_nothing(look, tmp_path, context):
     path = write_monitor(tmp_path, look)
@@ -258,7 +258,7 @@ def test_in_a_browser_it_draws_filters_and_asks_for_nothing(look, tmp_path, cont
         assert tab.complaints == []
 
 
-@pytest.mark.real
+@pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_to_complain_of(look, tmp_path, scheme):
     path = write_monitor(tmp_path, look)

@@ -21,7 +21,7 @@ FLAGS = (
 )
 
 pytestmark = [
-    pytest.mark.real,
+    pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium"),
 ]
 

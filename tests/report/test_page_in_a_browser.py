@@ -33,7 +33,7 @@ from ragstone.report.page import write_report
 from ragstone.report.render.html import asset
 from ragstone.report.summary import RunSummary
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parent.parent / "fixtures" / "axe" / "axe-4.14.1.min.js"
 SHOWN = "document.getElementById('shown').textContent"

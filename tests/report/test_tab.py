@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.browser import Tab
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.browser
 
 
 def test_a_tab_records_messages_exceptions_and_requests(tab: Tab, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ async def rankings(declared, k=3, chunks=None, **given):
     return await search(QUESTIONS, k)
 
 
-@pytest.mark.real
+@pytest.mark.server
 @pytest.mark.parametrize("index", ["faiss", "qdrant"])
 @pytest.mark.parametrize("among", [Filter(), Filter(where={"pet": "yes"})])
 async def test_every_index_gives_the_rankings_of_exact_search(index, among, tmp_path):

@@ -12,7 +12,7 @@ from ragstone.errors import MissingExtra
 from ragstone.retrieval.exact import search_exactly
 from ragstone.retrieval.faiss_index import search_by_faiss
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.simulation
 
 
 @given(

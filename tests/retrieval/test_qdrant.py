@@ -16,7 +16,7 @@ from ragstone.errors import ConfigError, DataError, MissingExtra
 from ragstone.retrieval.exact import search_exactly
 from ragstone.retrieval.qdrant_index import QdrantPlace, search_by_qdrant
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.server
 URL = os.environ.get("RAGSTONE_QDRANT_URL")
 N = 60
 

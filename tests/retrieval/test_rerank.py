@@ -292,7 +292,7 @@ async def test_a_reranker_is_a_part_of_other_retrievers(sentence_transformers):
     assert len((await search(ASKED, 4))[0].items) == 4
 
 
-@pytest.mark.real
+@pytest.mark.model
 async def test_a_cross_encoder_from_a_folder_agrees_with_the_package_itself(tmp_path):
     sentence_transformers = pytest.importorskip("sentence_transformers", reason="needs an optional package")
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast

@@ -37,6 +37,7 @@ def test_two_runs_do_not_write_one_file(tmp_path, other_process):
         pass
 
 
+@pytest.mark.kill
 def test_a_killed_process_holds_nothing(tmp_path, other_process):
     other_process.kill()
     other_process.wait()

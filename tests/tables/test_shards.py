@@ -21,7 +21,7 @@ def _small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "OTHER_ROWS", 3)
 
 
-@pytest.fixture(params=["local", "memory", pytest.param("s3", marks=pytest.mark.real)])
+@pytest.fixture(params=["local", "memory", pytest.param("s3", marks=pytest.mark.server)])
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A folder that is not there yet, on each kind of storage."""
     if request.param == "s3":
@@ -202,7 +202,7 @@ class TestReading:
         assert len(list(read_rows(tmp_path, Label))) == 2
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_storage_that_goes_away_in_the_middle_loses_no_finished_shard(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -115,7 +115,7 @@ class TestInMemory:
             list(read_rows("memory://none/a.jsonl", Question))
 
 
-@pytest.mark.real
+@pytest.mark.server
 class TestS3:
     def test_a_file_goes_there_and_comes_back(self, bucket: str) -> None:
         url = f"{bucket}/rows/a.jsonl"

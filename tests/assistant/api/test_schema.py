@@ -7,7 +7,7 @@ from tests.support.served_assistant import KEYS, Scripted, key, served
 from ragstone.config.serve import ServeSection
 
 
-@pytest.mark.real
+@pytest.mark.simulation
 @pytest.mark.parametrize("who", [None, "ben", "anna"])
 def test_the_server_is_as_its_openapi_document_says(tmp_path, who):
     serve = ServeSection(requests_per_minute=1_000_000, admin_keys=["anna"] if who else [])

@@ -87,7 +87,7 @@ def test_the_subjects_are_embedded_once():
     assert [role for _, role in embed.calls] == ["passage", "query", "query", "query"]
 
 
-@pytest.mark.real
+@pytest.mark.model
 def test_no_labelled_question_of_farming_is_declined_and_most_plain_others_are(tmp_path_factory):
     guard = scope_guard(DEFAULT_SCOPE, [], open_embedder("packaged"))
 

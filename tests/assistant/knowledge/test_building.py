@@ -228,6 +228,7 @@ async def test_a_build_that_is_cut_short_anywhere_is_completed_by_the_next(tmp_p
     assert n_points == 12
 
 
+@pytest.mark.kill
 def test_a_killed_process_leaves_what_the_next_build_completes(tmp_path):
     docs = write(tmp_path / "docs", **{f"d{n}": f"# D{n}\n\nDocument {n}." for n in range(30)})
     script = (

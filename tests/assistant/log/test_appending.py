@@ -260,6 +260,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.mark.kill
 def test_after_a_kill_under_load_every_acknowledged_row_is_there(tmp_path: Path) -> None:
     acknowledged: set[str] = set()
     for turn in ("a", "b"):

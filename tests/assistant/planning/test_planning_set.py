@@ -15,7 +15,7 @@ def test_the_set_is_large_in_six_languages_and_has_earlier_turns() -> None:
     assert actions >= {"search_documents", "weather", "crop_table", "find_videos", "ask_user", "decline"}
 
 
-@pytest.mark.real
+@pytest.mark.model
 async def test_the_planner_by_words_chooses_as_a_person_would() -> None:
     found = await measured_by_words(labelled("planning_turns.jsonl"))
     assert sum(what == "right" for _one, what, _chosen in found) >= 80

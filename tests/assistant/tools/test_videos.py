@@ -140,7 +140,7 @@ def test_the_shipped_catalogue_is_labelled_as_placeholders_in_six_languages():
     assert videos_tool(SHIPPED, embed).doing.keys() == {"en", "es", "fr", "hi", "ar", "sw"}
 
 
-@pytest.mark.real
+@pytest.mark.model
 async def test_a_real_embedder_finds_across_languages_and_says_when_there_is_none():
     tool = videos_tool(SHIPPED, open_embedder("packaged"))
     assert (await observe(tool, "sw", topic="kupanda mahindi")).links[0][0] == "Kupanda mahindi kwa mistari"

@@ -65,7 +65,7 @@ def test_without_the_program_its_package_is_named(monkeypatch):
     apertium_module._modes.cache_clear()
 
 
-@pytest.mark.real
+@pytest.mark.server
 async def test_texts_of_a_row_are_translated_and_what_is_kept_stays(real):
     texts = [
         "The wheat of 2019 is good.",
@@ -80,20 +80,20 @@ async def test_texts_of_a_row_are_translated_and_what_is_kept_stays(real):
     assert lines.count("\n") == 1
 
 
-@pytest.mark.real
+@pytest.mark.server
 async def test_signs_of_its_own_format_are_only_text(real):
     (text,) = await translated("The ^wheat/wheat<n>$ [of] \\ the @village ␞ \0 {here}")
     assert "trigo" in text
 
 
-@pytest.mark.real
+@pytest.mark.server
 async def test_many_at_once_are_the_same_as_one_by_one(real):
     texts = ["How many farmers sow wheat?", "What is the price of maize?", "Who found the old house?"]
     alone = [await translated(text) for text in texts]
     assert await asyncio.gather(*map(translated, texts)) == alone
 
 
-@pytest.mark.real
+@pytest.mark.server
 async def test_a_process_that_hangs_is_ended(real, monkeypatch):
     monkeypatch.setattr(apertium_module, "TIMEOUT_S", 0.001)
     with pytest.raises(CallFailed, match=r"took more than 0\.001 s") as failure:

@@ -54,7 +54,7 @@ def on(settings: Settings, kind: str) -> Settings:
     return choose(settings, "engine", kind=kind, workers=1, block_rows=2)
 
 
-@pytest.mark.real
+@pytest.mark.server
 class TestOnRay:
     def test_a_run_of_every_stage_writes_the_same_files(
         self, ray_here: None, project: Path, fake_openai: FakeOpenAI

@@ -18,7 +18,7 @@ from ragstone.report.summary import RunSummary
 from ragstone.stages.judge import load_judges
 from ragstone.tables import read_rows, write_rows
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.server
 
 
 def sheet(folder: Path, n: int) -> Path:

@@ -113,7 +113,7 @@ async def test_a_stage_is_judged_in_rounds_and_again_from_the_ledger(tmp_path: P
     assert await judged(settings) == first
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_a_cluster_without_gpus_names_what_runs_without(ray_here: None) -> None:
     with pytest.raises(ModelError, match=r"vllm/me/mine: the cluster has no GPU\. .* a llamacpp/ model"):
         list(processed(MODEL, Settings(), [ASKED]))

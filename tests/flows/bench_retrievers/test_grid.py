@@ -306,7 +306,7 @@ async def test_questions_are_timed_one_by_one_with_their_embedding():
     assert found.questions_per_s > 0
 
 
-@pytest.mark.real
+@pytest.mark.model
 def test_dense_and_hybrid_share_vectors_and_are_measured(settings):
     grid = with_grid(settings, chunkers=None, retrievers=["bm25", "dense", "hybrid"])
     board = ragstone.bench_retrievers(grid).leaderboard

@@ -352,7 +352,7 @@ def test_a_copy_counts_where_retrieval_is_measured_by_a_run_too(settings, tmp_pa
     assert ragstone.run(plain, force=True).retrieval[0].measures["hit@1"].value == 0.5
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_exact_search_faiss_and_qdrant_find_the_same(settings):
     indexes = {name: ragstone.config.DenseSettings(index=name) for name in ("faiss", "qdrant")}
     three = changed(studied(settings, retrievers=["dense", *indexes]), retrievers=indexes)

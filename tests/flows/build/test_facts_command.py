@@ -181,6 +181,7 @@ def wait_for_requests(base_url, n_requests):
     raise AssertionError(f"the endpoint saw {stats(base_url)}")
 
 
+@pytest.mark.kill
 def test_killed_and_run_again_no_finished_call_is_repeated_and_the_files_are_the_same(tmp_path, monkeypatch):
     faults = ("--latency", "0.02", "--rate-limited", "0.03", "--retry-after", "0.05")
     with running(*faults, "--script", "tests.support.scripted_facts:faulty") as base_url:

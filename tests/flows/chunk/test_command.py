@@ -47,7 +47,7 @@ def test_a_mistake_is_told_plainly(corpus, options, message):
     assert message in ran.err
 
 
-@pytest.mark.real
+@pytest.mark.model
 def test_semantic_chunks_by_the_packaged_embedder(corpus):
     assert ragstone("chunk", "d.jsonl", "--method", "semantic", "--percentile", 0).code == 0
     assert chunks() == [TEXT]

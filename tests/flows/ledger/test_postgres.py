@@ -23,7 +23,7 @@ def shared(project: Path, fake_openai: FakeOpenAI, postgres: PostgresServer) -> 
     return f"postgresql://postgres@{place}"
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_what_one_command_paid_for_the_next_one_has_and_ledger_says_so(
     shared: str, project: Path, fake_openai: FakeOpenAI
 ) -> None:
@@ -38,7 +38,7 @@ def test_what_one_command_paid_for_the_next_one_has_and_ledger_says_so(
     assert "sesame" not in ran.out + ran.err
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_a_ledger_is_moved_from_the_file_into_the_database_and_back(
     shared: str, project: Path, fake_openai: FakeOpenAI
 ) -> None:
@@ -52,7 +52,7 @@ def test_a_ledger_is_moved_from_the_file_into_the_database_and_back(
     assert (project / "again.jsonl").read_bytes() == (project / "all.jsonl").read_bytes()
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_prune_names_the_database(shared: str) -> None:
     ragstone(*SHEET)
     ran = ragstone("ledger", "prune", "--older-than", "0h", "--yes")
@@ -70,7 +70,7 @@ def test_a_server_that_is_not_there_is_a_message_and_code_2(project: Path, fake_
         assert "sesame" not in ran.out + ran.err
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_a_server_that_goes_away_for_long_ends_the_command_and_costs_no_call(
     shared: str,
     project: Path,

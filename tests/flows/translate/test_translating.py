@@ -241,7 +241,7 @@ def test_what_translate_makes_is_what_a_study_of_languages_takes(settings, tmp_p
     assert {verdict.lang for verdict in study.verdicts} == {"en", "es", "all languages"}
 
 
-@pytest.mark.real
+@pytest.mark.server
 def test_apertium_translates_and_is_not_started_twice_for_a_text(settings):
     if shutil.which("apertium") is None:
         pytest.skip("the program apertium is not installed (apt-get install apertium apertium-eng-spa)")

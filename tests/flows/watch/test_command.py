@@ -149,6 +149,7 @@ def wait_until(holds, what: object = "it did not come") -> None:
     raise AssertionError(what)
 
 
+@pytest.mark.kill
 def test_killed_and_run_again_nothing_is_lost_or_judged_twice(tmp_path):
     with running("--latency", "0.05") as base_url:
         write_settings(tmp_path, base_url)
@@ -171,6 +172,7 @@ def test_killed_and_run_again_nothing_is_lost_or_judged_twice(tmp_path):
     db.close()
 
 
+@pytest.mark.kill
 def test_followed_until_ctrl_c_it_ends_with_what_there_is(tmp_path):
     with running() as base_url:
         write_settings(tmp_path, base_url)
