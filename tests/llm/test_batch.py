@@ -14,7 +14,7 @@ from tests.support.scripts import always, say
 from ragstone.config import Price
 from ragstone.errors import DataError, ModelError
 from ragstone.llm import Budget, CallFailed, Caps, Ledger, batch_api, batch_journal, open_door
-from ragstone.llm.batch_journal import Draft, Entry, Journal, call_line, read_calls
+from ragstone.llm.batch_journal import BatchJournal, Draft, Entry, call_line, read_calls
 
 
 class Command:
@@ -136,7 +136,7 @@ async def test_killed_before_the_id_was_noted_the_batch_is_found_by_its_tag(comm
         await killed.ask(*words(1, 2))
     tag = fake_openai.batches.made[0].order["metadata"]["ragstone"]
     forget_replies(tmp_path)
-    journal = Journal(tmp_path)
+    journal = BatchJournal(tmp_path)
     journal.path.unlink()
     journal.note(Entry(tag=tag, model=killed.door.endpoint.identity))
     journal.calls_of(tag).write_bytes(fake_openai.batches.uploads[0])
@@ -147,7 +147,7 @@ async def test_killed_before_the_id_was_noted_the_batch_is_found_by_its_tag(comm
 
 
 async def test_killed_before_it_was_submitted_it_is_submitted_now(command, fake_openai, tmp_path):
-    journal = Journal(tmp_path)
+    journal = BatchJournal(tmp_path)
     async with command(ahead=False) as killed:
         await killed.collect(*words(1, 2))
         draft = killed.batches._drafts[0]
@@ -249,7 +249,7 @@ async def test_a_money_cap_holds_at_the_discounted_price_and_an_unknown_price_st
 
 
 async def test_what_killed_commands_left_behind_is_deleted_after_an_hour(command, tmp_path):
-    journal = Journal(tmp_path)
+    journal = BatchJournal(tmp_path)
     old, young = Draft(journal), Draft(journal)
     for draft in (old, young):
         draft.close()
@@ -261,7 +261,7 @@ async def test_what_killed_commands_left_behind_is_deleted_after_an_hour(command
 
 
 def test_a_line_of_the_journal_that_a_kill_cut_off_never_held(tmp_path):
-    journal = Journal(tmp_path)
+    journal = BatchJournal(tmp_path)
     journal.note(Entry(tag="a", model="m"))
     with journal.path.open("ab") as file:
         file.write(b'\n{"tag": "b", "mod')
@@ -282,7 +282,7 @@ def test_a_file_of_calls_tells_the_keys_of_the_ledger_and_the_logprobs(tmp_path)
 def test_a_journal_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot be written"):
-        Journal(tmp_path / "file").note(Entry(tag="a", model="m"))
+        BatchJournal(tmp_path / "file").note(Entry(tag="a", model="m"))
 
 
 def forget_replies(folder):

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import DataError
+from ragstone.tables.journal import Journal, append_line
 from ragstone.tables.private import make_folder
 
 MOST_CALLS = 50_000  # the provider's limits for a file
@@ -40,7 +41,7 @@ class _Call(msgspec.Struct, frozen=True):
     body: _Body
 
 
-class Journal:
+class BatchJournal:
     """The batches of a project, as its files tell. Raises DataError where these cannot be written."""
 
     def __init__(self, folder: Path) -> None:
@@ -53,24 +54,18 @@ class Journal:
 
     def unsettled(self, model: str) -> list[Entry]:
         """Return the batches of a model whose results have not been fetched, the oldest first."""
-        found: dict[str, Entry] = {}
-        lines = self.path.read_bytes().splitlines() if self.path.is_file() else []
-        for line in lines:
-            with contextlib.suppress(msgspec.DecodeError):  # a line that a kill cut off never held
-                entry = msgspec.json.decode(line, type=Entry)
-                found[entry.tag] = entry
+        journal = Journal(self.path, Entry, strict=False)  # a line that a kill cut off never held
+        if self.path.is_file():
+            with told(self.path):
+                journal.append_if(lambda _: None)  # also reads a last line that is whole but for its end
+        found = {entry.tag: entry for entry in journal.rows}
         self._sweep({tag for tag, entry in found.items() if entry.batch and not entry.settled})
         return [entry for entry in found.values() if entry.model == model and not entry.settled]
 
     def note(self, entry: Entry) -> None:
         """Write an entry; it is on the disk when this returns."""
         with told(self.path):
-            make_folder(self.path.parent)
-            with self.path.open("ab") as file:
-                # After a line that was cut off, a new one begins.
-                file.write(b"\n" * (file.tell() > 0) + msgspec.json.encode(entry))
-                file.flush()
-                os.fsync(file.fileno())
+            append_line(self.path, msgspec.json.encode(entry))
         if entry.settled:
             self.calls_of(entry.tag).unlink(missing_ok=True)
 
@@ -85,7 +80,7 @@ class Journal:
 class Draft:
     """A file of calls that is being written, under a tag of its own."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: BatchJournal) -> None:
         self.tag = secrets.token_hex(8)
         self.path = journal.calls_of(self.tag)
         self.n_calls = self.n_bytes = 0
