@@ -17,7 +17,7 @@ import msgspec
 from ragstone.config import ModelSettings, Price
 from ragstone.errors import ModelError
 from ragstone.llm.batch_api import ENDPOINT, OVER, Batch, Result, download, find, look, read_result, submit
-from ragstone.llm.batch_journal import Draft, Entry, Journal, call_line, read_calls
+from ragstone.llm.batch_journal import BatchJournal, Draft, Entry, call_line, read_calls
 from ragstone.llm.budget import Budget, discounted, most_tokens
 from ragstone.llm.ledgers import AnyLedger
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
@@ -110,7 +110,7 @@ class Batches:
         self._poll_s = settings.batch_poll_s or FIRST_LOOK_S
         self._fly = fly
         self._progress = progress
-        self._journal = Journal(folder)
+        self._journal = BatchJournal(folder)
         self._sent: dict[bytes, Sent] = {}
         self._awaited: dict[str, Sent] = {}
         self._drafts: list[Draft] = []
