@@ -1,6 +1,8 @@
-"""The rows as the page embeds them: an index of lines, details of each question, and shared passages.
+"""What the page of a run embeds: an index of lines, details, shared passages, conversations with models.
 
-The page's script (template/rows.js) reads exactly these fields.
+The page's script (template/rows.js) reads exactly these fields. Conversations are compressed, and what the
+page holds anyway (instructions that every row shares, contexts, answers, references, questions) is named in
+them in place of being repeated, so that ten thousand questions with their prompts fit into one file.
 """
 
 import base64
