@@ -21,29 +21,34 @@ from typing import Any
 
 import msgspec
 
-from ragstone.assistant.answering import Answering, documents_tool, load_answering_prompt
-from ragstone.assistant.conversation import Asked, Passage, Turn
-from ragstone.assistant.guards.scope import scope_guard
-from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments
-from ragstone.assistant.planning.lexicon import courtesy_in
-from ragstone.assistant.planning.loop import MOST_ASKED, n_asked
-from ragstone.assistant.planning.model import model_chooser
-from ragstone.assistant.planning.responding import conversation_language
-from ragstone.assistant.planning.slots import know_by_words
-from ragstone.assistant.planning.state import Choose, Chosen, State
-from ragstone.assistant.planning.words import words_chooser
-from ragstone.assistant.tool import Tool
-from ragstone.assistant.tools import crops_tool, videos_tool, weather_tool
-from ragstone.config import Settings, WeatherSection
-from ragstone.config.assistant import DEFAULT_SCOPE
-from ragstone.corpus.tags import Tag, load_tags
-from ragstone.embedding.gathering import Gathered
-from ragstone.embedding.opening import open_embedder
-from ragstone.engine.session import open_session
-from ragstone.llm import CallFailed, Prompt, Reply
-
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples" / "assistant"
+sys.path.insert(0, str(EXAMPLES))  # where its tools are
+
+from farm_tools.crops import crops_tool  # noqa: E402
+from farm_tools.open_meteo import WeatherOptions  # noqa: E402
+from farm_tools.videos import videos_tool  # noqa: E402
+from farm_tools.weather import weather_tool  # noqa: E402
+from ragstone.assistant.answering import Answering, documents_tool, load_answering_prompt  # noqa: E402
+from ragstone.assistant.conversation import Asked, Passage, Turn  # noqa: E402
+from ragstone.assistant.guards.scope import scope_guard  # noqa: E402
+from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments  # noqa: E402
+from ragstone.assistant.planning.lexicon import courtesy_in  # noqa: E402
+from ragstone.assistant.planning.loop import MOST_ASKED, n_asked  # noqa: E402
+from ragstone.assistant.planning.model import model_chooser  # noqa: E402
+from ragstone.assistant.planning.responding import conversation_language  # noqa: E402
+from ragstone.assistant.planning.slots import know_by_words  # noqa: E402
+from ragstone.assistant.planning.state import Choose, Chosen, State  # noqa: E402
+from ragstone.assistant.planning.words import words_chooser  # noqa: E402
+from ragstone.assistant.tool import Tool  # noqa: E402
+from ragstone.config import Settings  # noqa: E402
+from ragstone.config.assistant import DEFAULT_SCOPE  # noqa: E402
+from ragstone.corpus.tags import Tag, load_tags  # noqa: E402
+from ragstone.embedding.gathering import Gathered  # noqa: E402
+from ragstone.embedding.opening import open_embedder  # noqa: E402
+from ragstone.engine.session import open_session  # noqa: E402
+from ragstone.llm import CallFailed, Prompt, Reply  # noqa: E402
+
 TODAY = date(2026, 11, 21)
 
 
@@ -162,7 +167,7 @@ async def measured(turns: list[Labelled], model: str | None) -> tuple[list[Found
     known = know_by_words(tags)
     with tempfile.TemporaryDirectory() as folder:
         settings, embedder = Settings(root=folder), open_embedder("packaged")
-        async with open_session(settings) as session, weather_tool(WeatherSection()) as weather:
+        async with open_session(settings) as session, weather_tool(WeatherOptions()) as weather:
             menu = menu_of(made_tools(weather, tags, embedder))
             if model is None:
                 guard = scope_guard(DEFAULT_SCOPE, [], embedder)

@@ -20,8 +20,10 @@ ROOT = Path(__file__).parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
 
 # With --import-mode=importlib pytest adds nothing to the path; helpers are imported as tests.support.NAME.
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
+# The tools of the agricultural assistant are imported as they are beside their ragstone.toml.
+for folder in (ROOT, ROOT / "examples" / "assistant"):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
 
 from tests.support.browser import Tab, close_browser, opened_tab  # noqa: E402
 from tests.support.fake_openai import serving  # noqa: E402

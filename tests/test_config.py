@@ -244,3 +244,20 @@ def test_a_file_of_ones_own_that_is_no_text_is_named(load, tmp_path):
 def test_a_byte_order_mark_of_an_editor_is_passed_over(tmp_path):
     (tmp_path / "ragstone.toml").write_text('[run]\nname = "mine"\n', encoding="utf-8-sig")
     assert load_settings(tmp_path / "ragstone.toml").run.name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("lines", "instead"),
+    [
+        ('crops = "crops.csv"', "farm_tools.crops:crop_table"),
+        ('videos = "videos.csv"', "[assistant.options.find_videos]"),
+        ("[assistant.weather]\ntimeout_s = 5", "rename this table to [assistant.options.weather]"),
+    ],
+)
+def test_a_tool_that_has_moved_to_the_example_says_what_to_write_instead(tmp_path, lines, instead):
+    file = tmp_path / "ragstone.toml"
+    file.write_text(f"[assistant]\n{lines}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    assert str(caught.value).startswith(f"{file}:2: ")
+    assert instead in str(caught.value)

@@ -17,12 +17,14 @@ from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.conversation import Asked, Said, Text, Turn, silent
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.opening import open_assistant
-from ragstone.config import McpServer, Settings, WeatherSection
+from ragstone.config import McpServer, Settings
 from ragstone.engine.session import open_session
 from ragstone.errors import ConfigError, ModelError
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "assistant"
 MAIZE = "# Maize\n\nSow maize at the beginning of the long rains, in March. Plant maize 25 cm apart.\n"
+FARM_TOOLS = ["farm_tools.weather:weather", "farm_tools.crops:crop_table", "farm_tools.videos:find_videos"]
+FILES = {"crop_table": {"path": "crops.csv"}, "find_videos": {"path": "videos.csv"}}
 TAGS = '[tags]\ncrop = ["maize", "wheat"]\nregion = ["Kisumu"]\n'
 TOOL = '''
 def market_price(crop: str) -> str:
@@ -45,7 +47,6 @@ def settings_of(fake: FakeOpenAI, folder: Path, **section: object) -> Settings:
         "embedder": "openai/vectors",
         "tags": "tags.toml",
         "topics": False,
-        "weather": WeatherSection(forecast_url="", geocoding_url=""),
     }
     assistant = msgspec.structs.replace(plain.assistant, **given | section)
     return msgspec.structs.replace(plain, models=models, assistant=assistant)
@@ -122,10 +123,8 @@ async def test_all_tools_that_are_declared_are_there(fake_openai: FakeOpenAI, tm
         settings = settings_of(
             fake_openai,
             tmp_path,
-            crops="crops.csv",
-            videos="videos.csv",
-            tools=["prices_of_market:market_price"],
-            weather=service.section(),
+            tools=[*FARM_TOOLS, "prices_of_market:market_price"],
+            options={**FILES, "weather": service.options()},
         )
         fake_openai.script = acts(
             {"do": "weather", "with": {"place": "Nakuru", "days": 2, "country": None}},
@@ -144,7 +143,13 @@ async def test_all_tools_that_are_declared_are_there(fake_openai: FakeOpenAI, tm
 
 async def test_words_plan_without_a_call(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     with open_meteo.serving() as service:
-        settings = settings_of(fake_openai, tmp_path, planner="words", weather=service.section())
+        settings = settings_of(
+            fake_openai,
+            tmp_path,
+            planner="words",
+            tools=FARM_TOOLS[:1],
+            options={"weather": service.options()},
+        )
         async with opened(settings) as assistant:
             unclear = await assistant.respond(asked("Will it rain?"), silent)
             turns = (
@@ -172,8 +177,18 @@ async def test_a_model_that_is_down_is_told_and_seen_in_health(
 @pytest.mark.parametrize(
     ("section", "named"),
     [
-        ({"crops": "missing.csv"}, "[assistant] crops"),
-        ({"videos": "missing.csv"}, "[assistant] videos"),
+        (
+            {"tools": FARM_TOOLS[1:2], "options": {"crop_table": {"path": "missing.csv"}}},
+            "[assistant.options.crop_table] path",
+        ),
+        (
+            {"tools": FARM_TOOLS[2:], "options": {"find_videos": {"path": "missing.csv"}}},
+            "[assistant.options.find_videos] path",
+        ),
+        ({"tools": FARM_TOOLS[2:]}, "the key 'path' is missing"),
+        ({"tools": FARM_TOOLS[:1], "options": {"wether": {}}}, "Did you mean 'weather'?"),
+        ({"tools": FARM_TOOLS[:1], "options": {"weather": {"timeout": 1}}}, "Did you mean 'timeout_s'?"),
+        ({"tools": ["shutil:rmtree"], "options": {"rmtree": {}}}, "takes no options"),
         ({"tools": ["nowhere:f"]}, "[assistant] tools"),
         ({"tags": "missing.toml"}, "missing.toml"),
         ({"mcp": {"prices": McpServer()}}, "[assistant.mcp.prices]"),

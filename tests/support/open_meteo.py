@@ -1,7 +1,7 @@
 """A local server in Open-Meteo's format, for tests and for trying the assistant without the internet.
 
 with serving() as server:
-    section = server.section()              # forecast_url, geocoding_url
+    section = server.options()              # forecast_url, geocoding_url
     server.fault = "slow"                   # see FAULTS; None: all is well
 
     python -m tests.support.open_meteo --port 8089
@@ -17,11 +17,10 @@ import hashlib
 import time
 from collections.abc import Iterator
 from datetime import date, timedelta
+from typing import Any
 
 from aiohttp import web
 from tests.support.in_thread import in_thread
-
-from ragstone.config import WeatherSection
 
 # name, latitude, longitude, country, its code, region, district, population, timezone
 PLACES = [
@@ -103,11 +102,13 @@ class OpenMeteoServer:
         self.asked: list[str] = []
         self.url = ""
 
-    def section(self, timeout_s: float = 5.0) -> WeatherSection:
-        """Return the settings that lead here."""
-        return WeatherSection(
-            forecast_url=f"{self.url}/v1/forecast", geocoding_url=f"{self.url}/v1/search", timeout_s=timeout_s
-        )
+    def options(self, timeout_s: float = 5.0) -> dict[str, Any]:
+        """Return the options of the weather tool with this server's addresses."""
+        return {
+            "forecast_url": f"{self.url}/v1/forecast",
+            "geocoding_url": f"{self.url}/v1/search",
+            "timeout_s": timeout_s,
+        }
 
     async def respond(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -244,7 +245,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8089)
     with serving(parser.parse_args().port, date.today()) as server:
         print(
-            "[assistant.weather]\n"
+            "[assistant.options.weather]\n"
             f'forecast_url = "{server.url}/v1/forecast"\ngeocoding_url = "{server.url}/v1/search"',
             flush=True,
         )

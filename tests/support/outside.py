@@ -32,8 +32,8 @@ from ragstone.corpus.duplicates import find_duplicates
 from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.headings import document_headings, sections_of
 from ragstone.corpus.language import detect_language
-from ragstone.corpus.office.cells import _kind_of_code
-from ragstone.corpus.pdf.joining import Words, join
+from ragstone.corpus.readers.pdf.paragraphs import Words, join
+from ragstone.corpus.readers.xlsx import _kind_of_code
 from ragstone.corpus.reading import PACKED, READERS
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.sources import _pattern as glob
@@ -170,8 +170,8 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "corpus.duplicates": lambda text: find_duplicates([document(text), document(SHORT)]),
     "corpus.headings": lambda text: sections_of(text, document_headings(document(text))),
     "corpus.language": detect_language,
-    "corpus.office.cells": _kind_of_code,
-    "corpus.pdf.joining": lambda text: join(f"{text}x-", f"y{text}", Words([text])),
+    "corpus.readers.xlsx": _kind_of_code,
+    "corpus.readers.pdf.join": lambda text: join(f"{text}x-", f"y{text}", Words([text])),
     "corpus.search_terms": search_terms,
     "corpus.sentences": sentence_spans,
     "corpus.tags": lambda text: match_tags(text, TAGS),
@@ -231,7 +231,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "assistant.pesticides": pesticides.names_pesticide,
     "assistant.place": lambda text: place_in(text, "en", eager=True),
     "assistant.sentences": streamed,
-    "assistant.speaks_of": lambda text: speaks_of(text, "en", "weather"),
+    "assistant.speaks_of": lambda text: speaks_of(text, "en", "plants"),
     "assistant.speaks_to_model": speaks_to_model,
     "assistant.stated_values": values.stated_values,
     "assistant.held_values": values.held_values,
@@ -251,7 +251,7 @@ BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "datase
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "assistant.guards.words:any_of": orders,
     "assistant.guards.words:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
-    "corpus.pdf.gutters:_candidates": lambda: [re.compile("0{5,}")],
+    "corpus.readers.pdf.columns:_candidates": lambda: [re.compile("0{5,}")],
     "corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
     "corpus.tags:_line_of": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],
     "dataset.answers:_polar": lambda: [answers._polar()],

@@ -45,15 +45,15 @@ def project(folder: Path, weather: open_meteo.OpenMeteoServer, port: int) -> Non
     (folder / "documents").mkdir()
     for name in ("crops.csv", "videos.csv", "tags.toml"):
         shutil.copy(SHIPPED / name, folder / name)
+    shutil.copytree(SHIPPED / "farm_tools", folder / "farm_tools")
     rows = (SHIPPED / "documents" / "irrigation-agxqa.jsonl").read_text("utf-8").splitlines(keepends=True)
     kept = [row for row in rows if json.loads(row)["id"] in KEPT]
     (folder / "documents" / "irrigation.jsonl").write_text("".join(kept), "utf-8")
     page = [At(50, 740 - 14 * n, line) for n, line in enumerate(PRICES)]
     (folder / "documents" / "prices.pdf").write_bytes(write_pdf([page], title="Prices of farm energy"))
     settings = (SHIPPED / "ragstone.toml").read_text("utf-8")
-    at = weather.section()
-    addresses = f'forecast_url = "{at.forecast_url}"\ngeocoding_url = "{at.geocoding_url}"\n'
-    settings = settings.replace("[assistant.weather]", f"[assistant.weather]\n{addresses}#")
+    addresses = "".join(f"{key} = {json.dumps(value)}\n" for key, value in weather.options().items())
+    settings = settings.replace("timeout_s = 5\n", addresses)
     settings = settings.replace("port = 8000", f"port = {port}")
     settings = settings.replace(
         "[assistant]", "[assistant]\ntime_limit_s = 600  # a shared machine is slow", 1

@@ -27,13 +27,13 @@ from ragstone.assistant.planning.slots import Know, know_by_words
 from ragstone.assistant.planning.state import Choose, Write
 from ragstone.assistant.planning.words import words_chooser, write_by_words
 from ragstone.assistant.readiness import learn_texts
-from ragstone.assistant.tool import Tool
-from ragstone.assistant.tools import crops_tool, function_tool, videos_tool, weather_tool
+from ragstone.assistant.tool import Tool, ToolSetup
+from ragstone.assistant.tools.functions import open_tool
 from ragstone.config import AssistantSection, Settings, load_settings
 from ragstone.corpus.tags import Tag, load_tags
 from ragstone.embedding.gathering import Gathered
 from ragstone.engine.session import Session, open_session
-from ragstone.errors import ModelError
+from ragstone.errors import ConfigError, ModelError, nearest
 from ragstone.judging.refusal import no_refusal
 from ragstone.llm import Ask, CallFailed, Prompt, Reply, Stream
 
@@ -124,14 +124,15 @@ async def _open_tools(settings: Settings, session: Session, stack: AsyncExitStac
     """Return the tools besides the documents; what has to be closed is left to the stack."""
     section = settings.assistant
     tools: list[Tool] = []
-    if section.weather.forecast_url and section.weather.geocoding_url:
-        tools.append(await stack.enter_async_context(weather_tool(section.weather)))
-    if section.crops is not None:
-        tools.append(await asyncio.to_thread(crops_tool, settings.path(section.crops)))
-    if section.videos is not None:
-        embed = session.embedder(section.embedder)
-        tools.append(await asyncio.to_thread(videos_tool, settings.path(section.videos), embed))
-    tools += [await function_tool(call, Path(settings.root)) for call in section.tools]
+    names = [call.rpartition(":")[2] for call in section.tools]
+    for name in section.options.keys() - set(names):
+        raise ConfigError(
+            f"[assistant.options.{name}]: no tool of [assistant] tools has this name. {nearest(name, names)}"
+        )
+    embed = session.embedder(section.embedder)
+    for name, call in zip(names, section.tools, strict=True):
+        setup = ToolSetup(name=name, settings=settings, embed=embed)
+        tools.append(await stack.enter_async_context(open_tool(call, setup)))
     if section.mcp:
         from ragstone.assistant.tools.mcp import open_mcp_tools  # the SDK takes 0.5 s to import
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ragstone.assistant.conversation import Asked, Emit, Passage, Said, silent
+from ragstone.config import Settings
+from ragstone.config.loading import SectionT, convert_section
+from ragstone.embedding.model import Embed
 from ragstone.records import Usage
 
 
@@ -40,6 +44,17 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
 
 
+class Hint(msgspec.Struct, frozen=True, kw_only=True):
+    """What the words of a question say of a tool.
+
+    nearer: added to the cosine between the question and the tool's nearest example; below 0 it speaks against
+    the tool. in_scope: whether these words alone show that the question is in scope.
+    """
+
+    nearer: float = 0.0
+    in_scope: bool = False
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool. arguments: a msgspec Struct with `forbid_unknown_fields`, whose docstring and field
     descriptions the model reads. call: is awaited with an instance of it; it raises nothing but
@@ -47,6 +62,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     it, in several languages; the planner by words compares with them. doing: what the page shows meanwhile,
     by language, `en` at least. texts: of its own that it compares questions with; they may
     be embedded, as passages, before the first question comes.
+
+    The others are for the planner by words. hint: (question, language) -> what its words say of the tool.
+    advises: whether it may be called for somebody who tells of symptoms, to whom figures alone are no help.
+    documented: whether a document may say what it could not; then documents are searched after it failed.
     """
 
     name: str
@@ -56,3 +75,32 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[str, ...] = ()
     doing: dict[str, str] = {}
     texts: tuple[str, ...] = ()
+    hint: Callable[[str, str], Hint] | None = None
+    advises: bool = False
+    documented: bool = True
+
+
+class ToolSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """What a function is given that makes a tool: its name in `[assistant] tools`, the settings, the embedder
+    of the assistant."""
+
+    name: str
+    settings: Settings
+    embed: Embed
+
+    @property
+    def table(self) -> str:
+        """The table of its options, as errors name it."""
+        return f"[assistant.options.{self.name}]"
+
+    def options(self, kind: type[SectionT]) -> SectionT:
+        """Return the tool's own options. Raises ConfigError that names the line and the fix."""
+        keys = ["assistant", "options", self.name]
+        file = Path(self.settings.file or "ragstone.toml")
+        text = file.read_text("utf-8-sig") if self.settings.file else ""
+        given = self.settings.assistant.options.get(self.name, {})
+        return convert_section(given, kind, file, text, within=keys)
+
+    def path(self, name: str) -> Path:
+        """Return a path of the options, which is relative to ragstone.toml."""
+        return self.settings.path(name)

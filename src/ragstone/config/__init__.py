@@ -1,6 +1,6 @@
 """ragstone.toml -> settings, with errors that name the line and the fix."""
 
-from ragstone.config.assistant import AssistantSection, LogSection, McpServer, WeatherSection
+from ragstone.config.assistant import AssistantSection, LogSection, McpServer
 from ragstone.config.bench import (
     AgreementMeasure,
     AnswerersBench,
@@ -107,7 +107,6 @@ __all__ = [
     "SystemSettings",
     "Temperature",
     "TranslateSection",
-    "WeatherSection",
     "WorkbenchSection",
     "choose",
     "convert_section",

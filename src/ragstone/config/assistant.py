@@ -5,16 +5,17 @@
 model = "openai/gpt-4o-mini"
 scope = "farming: crops, soil, water, weather, pests, livestock and farm machinery"
 tags = "tags.toml"
-crops = "crops.csv"
-videos = "videos.csv"
 tools = ["my_tools:market_price"]
+
+[assistant.options.market_price]
+currency = "KES"
 
 [assistant.mcp.prices]
 command = ["python", "prices_server.py"]
 ```
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -25,12 +26,23 @@ DEFAULT_SCOPE = (
 )
 
 
-class WeatherSection(Section, frozen=True, kw_only=True):
-    """`[assistant.weather]`: a service that speaks Open-Meteo's format; an empty address: no weather."""
-
-    forecast_url: str = "https://api.open-meteo.com/v1/forecast"
-    geocoding_url: str = "https://geocoding-api.open-meteo.com/v1/search"
-    timeout_s: Seconds = 5
+# Keys of tools that the package had -> the tool of examples/assistant that does the same, and what becomes of
+# the key's value.
+_TOOLS = {
+    "crops": ("farm_tools.crops:crop_table", 'write path = "crops.csv" below [assistant.options.crop_table]'),
+    "videos": (
+        "farm_tools.videos:find_videos",
+        'write path = "videos.csv" below [assistant.options.find_videos]',
+    ),
+    "weather": ("farm_tools.weather:weather", "rename this table to [assistant.options.weather]"),
+}
+MOVED = {
+    key: f"[assistant] {key} is no key any more: this tool has left Ragstone for its example. Copy the "
+    "folder examples/assistant/farm_tools of Ragstone's repository to beside this file, write tools = "
+    f'["{call}"] below [assistant], and {value}. Without the tool, delete the key.'
+    for key, (call, value) in _TOOLS.items()
+}
+"""Key of an older version -> the sentence that says what to write instead."""
 
 
 class McpServer(Section, frozen=True, kw_only=True):
@@ -65,7 +77,8 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     words and vectors, without a call, for models that cannot plan. prompt: how it is asked to answer from
     passages. store: the folder of the knowledge base; with qdrant_url its vectors are on that server. tags: a
     file of tags by which documents and questions are tagged (crop, region). topics: whether documents are
-    grouped. max_passages: a file that gives more is not taken in.
+    grouped. options: of the tools of `tools`, a table for each by its name. max_passages: a file that gives
+    more is not taken in.
     """
 
     model: str | None = None
@@ -82,9 +95,7 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     k: Positive = 5
     steps: Annotated[int, msgspec.Meta(gt=0, le=50)] = 6
     time_limit_s: Seconds = 120
-    crops: str | None = None
-    videos: str | None = None
     tools: list[str] = []
+    options: dict[str, dict[str, Any]] = {}
     mcp: dict[str, McpServer] = {}
-    weather: WeatherSection = WeatherSection()
     log: LogSection = LogSection()

@@ -2,12 +2,14 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from ragstone.config.assistant import MOVED
 from ragstone.config.section import Section
 from ragstone.config.sections import Settings
 from ragstone.errors import ConfigError, nearest
@@ -35,6 +37,9 @@ def load_settings(path: Path | str | None = None) -> Settings:
         raise ConfigError(
             f"{file}:{line_of(text, [name])}: unknown key {name!r}. Paths are relative to this file."
         )
+    assistant = tables.get("assistant")
+    for key in MOVED.keys() & (assistant if isinstance(assistant, dict) else {}):
+        raise ConfigError(f"{file}:{line_of(text, ['assistant', key])}: {MOVED[key]}")
     where = {"root": str(file.parent), "file": str(file)}
     return _with_model_of_run(convert_section({**tables, **where}, Settings, file, text))
 
@@ -98,8 +103,12 @@ def parse_toml(text: str, file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: not valid TOML: {mistake}.") from None
 
 
-def convert_section(table: dict[str, Any], kind: type[SectionT], file: Path, text: str) -> SectionT:
+def convert_section(
+    table: dict[str, Any], kind: type[SectionT], file: Path, text: str, within: Sequence[str] = ()
+) -> SectionT:
     """Return the table as `kind`; used for every TOML file that Ragstone reads, judges' too.
+
+    within: the keys of the table that it is, where it is not the whole file.
 
     Raises ConfigError naming file, line and the fix.
     """
@@ -123,7 +132,7 @@ def convert_section(table: dict[str, Any], kind: type[SectionT], file: Path, tex
         elif keys:
             message = message.replace("Expected `object`", "Expected a table").replace(*PLAIN_NAME)
             message += f" (key {'.'.join(keys)!r})"
-        raise ConfigError(f"{file}:{line_of(text, keys)}: {message}") from None
+        raise ConfigError(f"{file}:{line_of(text, [*within, *keys])}: {message}") from None
 
 
 def _follow(path: str, table: dict[str, Any], kind: type[Any]) -> tuple[list[str], list[str]]:

@@ -76,10 +76,10 @@ async def videos(asked: Videos, situation: Situation) -> Observation:
 
 def tools() -> dict[str, Tool]:
     made = [
-        Tool(name="search_documents", description="Documents.", arguments=Search, call=search),
-        Tool(name="weather", description="Forecast.", arguments=Weather, call=weather),
+        Tool(name="search_documents", description="Documents.", arguments=Search, call=search, advises=True),
+        Tool(name="weather", description="Forecast.", arguments=Weather, call=weather, documented=False),
         Tool(name="crop_table", description="Crops.", arguments=Crop, call=crop_row),
-        Tool(name="find_videos", description="Videos.", arguments=Videos, call=videos),
+        Tool(name="find_videos", description="Videos.", arguments=Videos, call=videos, advises=True),
     ]
     return {tool.name: tool for tool in made}
 

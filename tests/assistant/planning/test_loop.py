@@ -233,7 +233,7 @@ async def no_weather(arguments: Weather, situation: Situation) -> Observation:
 def test_a_tool_that_failed_is_named_and_nothing_is_invented(replies: Replies, lang: str) -> None:
     agent = agent_of(ScriptedPlanner(RAIN, says("It will be sunny.")), with_tools=with_weather(no_weather))
     said, _ = replies(agent, asked("Rain in Nakuru?"), lang)
-    assert (said.kind, said.text) == ("unavailable", phrase("weather_unavailable", lang))
+    assert (said.kind, said.text) == ("unavailable", phrase("tool_unavailable", lang))
     assert said.error == "No forecast: the service cannot be reached."
 
 
@@ -242,7 +242,7 @@ def test_what_failed_is_named_beside_what_was_found(replies: Replies) -> None:
         RAIN, {"do": "crop_table", "with": {"crop": "maize"}}, says("Its pH is 5.5 to 7.")
     )
     said, _ = replies(agent_of(planner, with_tools=with_weather(no_weather)), asked("Rain, and pH of maize?"))
-    assert said.text == f"Its pH is 5.5 to 7.\n\n{phrase('weather_unavailable', 'en')}"
+    assert said.text == f"Its pH is 5.5 to 7.\n\n{phrase('tool_unavailable', 'en')}"
 
 
 def test_a_model_that_cannot_be_reached_is_said_at_once(replies: Replies) -> None:

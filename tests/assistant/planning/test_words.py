@@ -16,7 +16,7 @@ from ragstone.assistant.planning.loop import Agent, n_asked
 from ragstone.assistant.planning.slots import know_by_words
 from ragstone.assistant.planning.state import Chosen, State
 from ragstone.assistant.planning.words import _filled, words_chooser, write_by_words
-from ragstone.assistant.tool import Observation, Situation, Tool
+from ragstone.assistant.tool import Hint, Observation, Situation, Tool
 from ragstone.corpus.tags import Tag
 from ragstone.embedding.model import Role, Vectors
 
@@ -145,12 +145,6 @@ def test_places_of_one_name_are_shown_with_the_question_and_the_reply_to_it_is_a
         assert chosen(conversation).arguments == {"place": "Paris, Texas"}
 
 
-def test_videos_are_told_by_their_titles(replies: Replies) -> None:
-    said, _ = replies(agent_by_words(with_examples()), asked("¿Hay un video sobre riego?"), "es")
-    assert said.text == f"{phrase('videos', 'es')}\n- Drip irrigation"
-    assert said.links == (("Drip irrigation", "https://v.example/1"),)
-
-
 def test_out_of_scope_is_declined_unless_a_crop_is_named() -> None:
     assert chosen(asked("Who won the match?"), in_scope=nothing).action == "decline"
     assert chosen(asked("Who won maize?"), in_scope=nothing).action != "decline"
@@ -228,6 +222,21 @@ def test_a_table_without_the_crop_leads_to_the_documents(replies: Replies) -> No
         agent_by_words(made), asked("How many days does maize need until harvest?"), crop="maize"
     )
     assert [step.action for step in said.steps] == ["crop_table", "search_documents"]
+
+
+def test_a_tools_hint_of_words_draws_a_question_to_it_and_into_the_scope() -> None:
+    def draws(question: str, lang: str) -> Hint:
+        frost = "frost" in question and lang == "en"
+        return Hint(nearer=2.0 if frost else 0.0, in_scope=frost)
+
+    async def only_likely(_question: str, _lang: str, *, likely: bool = False) -> bool:
+        return likely
+
+    made = with_examples()
+    made["weather"] = msgspec.structs.replace(made["weather"], hint=draws)
+    for question, action in (("Any frost in Nakuru?", "weather"), ("Any films in Nakuru?", "decline")):
+        state = State(asked=asked(question), lang="en", today=date(2026, 11, 21), known={"place": "Nakuru"})
+        assert asyncio.run(words_chooser(made, embed, only_likely)(state)).action == action
 
 
 def test_a_region_of_an_earlier_turn_restricts_no_table():

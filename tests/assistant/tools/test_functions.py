@@ -6,11 +6,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.assistant.tools.situations import observe
+from tests.support.situations import observe
 
-from ragstone.assistant.tool import Tool
-from ragstone.assistant.tools.functions import function_tool
+from ragstone.assistant.tool import Tool, ToolSetup
+from ragstone.assistant.tools.functions import function_tool, open_tool
 from ragstone.assistant.tools.telling import MOST
+from ragstone.config import AssistantSection, Settings
 from ragstone.errors import ConfigError
 
 HEAD = "from typing import Annotated, Any, Literal, Optional, Union\nimport asyncio, time\nimport msgspec\n"
@@ -198,3 +199,82 @@ async def test_a_function_that_cannot_be_a_tool_is_an_error_of_the_settings(made
 async def test_a_module_that_is_not_there_is_an_error_of_the_settings(tmp_path, call):
     with pytest.raises(ConfigError, match=r"\[assistant\] tools"):
         await function_tool(call, tmp_path)
+
+
+MAKERS = """
+from contextlib import asynccontextmanager
+from ragstone.assistant.tool import Observation, Tool, ToolSetup
+from ragstone.config.section import Section
+
+
+class Options(Section, frozen=True, kw_only=True):
+    path: str
+
+
+class Nothing(msgspec.Struct):
+    pass
+
+
+def made(name):
+    async def call(arguments, situation):
+        return Observation(text=f"{name} on {situation.today:%A}", links=(("A", "https://a.example"),))
+
+    return Tool(name=name, description="x", arguments=Nothing, call=call)
+
+
+def plain(setup: ToolSetup) -> Tool:
+    return made(setup.path(setup.options(Options).path).name)
+
+
+@asynccontextmanager
+async def opened(setup: "ToolSetup"):
+    print("opened")
+    yield made("opened")
+    print("closed")
+
+
+def opens(setup: ToolSetup):
+    return opened(setup)
+
+
+def wrong(setup: ToolSetup):
+    return "a text"
+"""
+
+
+@pytest.fixture
+def opened_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Give a function that opens the tool of a name in MAKERS, with options, and calls it."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "makers.py").write_text(HEAD + MAKERS)
+
+    async def called(name: str, **options: object) -> str:
+        section = AssistantSection(options={name: options} if options else {})
+        settings = Settings(root=str(tmp_path), assistant=section)
+        setup = ToolSetup(name=name, settings=settings, embed=lambda texts, role: None)
+        async with open_tool(f"makers:{name}", setup) as tool:
+            return (await observe(tool)).text
+
+    yield called
+    sys.modules.pop("makers", None)
+
+
+async def test_a_function_of_a_setup_makes_the_tool_with_its_options_and_closes_it(opened_tool, capsys):
+    assert await opened_tool("plain", path="prices.csv") == "prices.csv on Saturday"
+    assert await opened_tool("opens") == "opened on Saturday"
+    assert capsys.readouterr().out == "opened\nclosed\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("plain", {}, "the key 'path' is missing"),
+        ("plain", {"pth": "x"}, "unknown key 'pth'. Did you mean 'path'?"),
+        ("wrong", {}, "returned a str. Return a Tool"),
+        ("made", {"path": "x"}, "takes no options"),
+    ],
+)
+async def test_a_tool_that_cannot_be_made_is_an_error_of_the_settings(opened_tool, name, options, told):
+    with pytest.raises(ConfigError) as caught:
+        await opened_tool(name, **options)
+    assert told in str(caught.value)

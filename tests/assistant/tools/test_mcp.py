@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.assistant.tools.situations import observe
+from tests.support.situations import observe
 
 from ragstone.assistant.tools import mcp_link
 from ragstone.assistant.tools.mcp import open_mcp_tools

@@ -56,6 +56,7 @@ def documents_tool(search: Search, answering: Answering, *, k: int, tags: Sequen
         call=call,
         examples=EXAMPLES,
         doing={lang: phrase("searching", lang) for lang in LANGUAGES},
+        advises=True,
     )
 
 

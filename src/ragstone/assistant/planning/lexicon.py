@@ -22,21 +22,15 @@ class Lexicon(Section, frozen=True, kw_only=True):
     plants: str
     sick: str
     symptoms: str
-    weather: str
-    rain: str
-    now: str
     today: str
     tomorrow: str
-    video: str
     before: str
     after: str
     times: str
     things: str
 
 
-Topic = Literal[
-    "pointing", "plants", "sick", "symptoms", "weather", "rain", "now", "today", "tomorrow", "video", "times"
-]
+Topic = Literal["pointing", "plants", "sick", "symptoms", "today", "tomorrow", "times"]
 
 
 @cache

@@ -295,16 +295,12 @@ def _not_found(state: State) -> list[str]:
     """Return what each tool says that failed and brought nothing later: nobody guesses its result."""
     last = {taken.step.action: taken.observation for taken in state.taken if taken.observation}
     failed = [
-        without_contacts(one.told, state.lang) or phrase(_unavailable(name), state.lang)
+        without_contacts(one.told, state.lang)
+        or phrase("documents_unavailable" if name == SEARCH else "tool_unavailable", state.lang)
         for name, one in last.items()
         if one.failed
     ]
     return list(dict.fromkeys(failed))
-
-
-def _unavailable(tool: str) -> str:
-    known = {"weather": "weather_unavailable", SEARCH: "documents_unavailable"}
-    return known.get(tool, "tool_unavailable")
 
 
 def _declined(state: State, scope: str) -> Said:

@@ -13,24 +13,13 @@ from ragstone.assistant.guards import (
     without_contacts,
     without_instructions,
 )
-from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.state import State
-from ragstone.assistant.tool import Observation
 
 
 def own_text(state: State) -> str:
     """Return what the tools themselves say, oldest first, without orders and addresses; "" for nothing."""
-    texts = dict.fromkeys(_own(found, state.lang) for found in state.found)
+    texts = dict.fromkeys(found.told or found.text.strip() for found in state.found)
     return without_contacts("\n\n".join(texts), state.lang, approved(state))
-
-
-def _own(found: Observation, lang: str) -> str:
-    """Return what a tool says, to the user: of links their titles, for the links stand beside the reply."""
-    if found.told:
-        return found.told
-    if not found.links:
-        return found.text.strip()
-    return "\n".join([phrase("videos", lang), *(f"- {title}" for title, _url in found.links)])
 
 
 def trusted(text: str, state: State) -> bool:

@@ -21,20 +21,14 @@ from ragstone.assistant.planning.slots import ASKABLE, place_in
 from ragstone.assistant.planning.state import Choose, Chosen, State, Written
 from ragstone.assistant.planning.trust import own_text
 from ragstone.assistant.tool import Tool
-from ragstone.assistant.tools.wording import figures_asked
 from ragstone.embedding.gathering import EmbedSoon
 from ragstone.embedding.model import Vectors
 
-WEATHER, VIDEOS, CROPS = "weather", "find_videos", "crop_table"
-FARMING: tuple[Topic, ...] = ("plants", "pointing", "symptoms", "sick", "weather")
+FARMING: tuple[Topic, ...] = ("plants", "pointing", "symptoms", "sick")
 QUESTIONS = ("question", "query", "text", "topic")  # arguments that are the question itself
 PLACES = ("place", "location", "city", "town")
-# Of cosine similarity: what "weather" or "video" counts for these tools, and what its absence counts against
-# them. Cosines of this embedder lie between 0.75 and 0.95, and those of unlike questions hardly lower.
-NAMED, UNNAMED = 0.06, 0.04
-FIGURED = 0.04  # what a word for a figure of the crop table counts
-FIGURES = ("roots", "salinity")
-MARGIN = 0.01  # by which another tool must be nearer than the documents, which answer most questions
+# Of cosine similarity, by which another tool must be nearer than the documents, which answer most questions.
+MARGIN = 0.01
 
 
 def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope) -> Choose:
@@ -45,7 +39,7 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
         if state.taken:
             return _after(state, tools)
         question = standing_question(state.asked)
-        likely = _about_farming(state, question)
+        likely = _surely_in_scope(state, question, tools)
         if not _goes_on(state) and not await in_scope(question, state.lang, likely=likely):
             return Chosen(action=DECLINE, arguments={"why": "nearer to other subjects than to the scope"})
         name = await near(question, state)
@@ -72,6 +66,7 @@ class _Nearest:
     """Finds the tool whose examples are nearest to a question; they are embedded once, when first needed."""
 
     def __init__(self, tools: Mapping[str, Tool], embed: EmbedSoon) -> None:
+        self._tools = tools
         self._examples = [(name, text) for name, tool in tools.items() for text in tool.examples]
         self._embed = embed
         self._vectors: Vectors | None = None
@@ -81,7 +76,7 @@ class _Nearest:
         """Return the name of a tool. Who tells of symptoms wants advice or a video, no figures."""
         scores = await self.scores(question, state.lang)
         if speaks_of(question, state.lang, "symptoms") or speaks_of(question, state.lang, "sick"):
-            scores = {name: score for name, score in scores.items() if name in (SEARCH, VIDEOS)}
+            scores = {name: score for name, score in scores.items() if self._tools[name].advises}
         if SEARCH in scores:
             scores[SEARCH] += MARGIN
         return max(scores, key=scores.__getitem__, default=SEARCH)
@@ -98,12 +93,8 @@ class _Nearest:
         found: dict[str, float] = {}
         for (name, _text), cosine in zip(self._examples, self._vectors @ vector, strict=True):
             found[name] = max(found.get(name, -1.0), float(cosine))
-        if CROPS in found and any(name in FIGURES for name in figures_asked(question, lang)):
-            found[CROPS] += FIGURED
-        for name, named in _named(question, lang).items():
-            if name in found:
-                found[name] += NAMED if named else -UNNAMED
-        return found
+        hints = {name: hint for name in found if (hint := self._tools[name].hint)}
+        return found | {name: found[name] + hint(question, lang).nearer for name, hint in hints.items()}
 
 
 def _goes_on(state: State) -> bool:
@@ -111,18 +102,10 @@ def _goes_on(state: State) -> bool:
     return "crop" in state.known or len(state.asked.turns) > 1
 
 
-def _about_farming(state: State, question: str) -> bool:
+def _surely_in_scope(state: State, question: str, tools: Mapping[str, Tool]) -> bool:
     """Say whether a question need not be compared with other subjects: it names plants, the weather..."""
-    return any(speaks_of(question, state.lang, topic) for topic in FARMING)
-
-
-def _named(question: str, lang: str) -> dict[str, bool]:
-    """Return for tools that have words of their own whether a question holds one of them."""
-    rain = speaks_of(question, lang, "rain") and speaks_of(question, lang, "now")
-    return {
-        WEATHER: bool(speaks_of(question, lang, "weather") or rain),
-        VIDEOS: bool(speaks_of(question, lang, "video")),
-    }
+    hinted = any(tool.hint(question, state.lang).in_scope for tool in tools.values() if tool.hint)
+    return hinted or any(speaks_of(question, state.lang, topic) for topic in FARMING)
 
 
 def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
@@ -131,7 +114,8 @@ def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
     if state.missing in ASKABLE and state.may_ask:
         return _ask([state.missing], asking(state))
     tried = any(taken.step.action == SEARCH for taken in state.taken)
-    if last.step.status == "done" or tried or last.step.action == WEATHER:
+    called = tools.get(last.step.action)
+    if last.step.status == "done" or tried or (called is not None and not called.documented):
         return Chosen(action=ANSWER, arguments={"text": None})
     question = standing_question(state.asked)
     return Chosen(action=SEARCH, arguments=_filled(state, question, tools[SEARCH]) or {})
@@ -150,7 +134,7 @@ def _missing(state: State, question: str, tool: Tool) -> list[str]:
     lacking = [slot for slot in needs if slot in ASKABLE and slot not in known]
     if "place" in lacking and place_in(question, lang, known.get("crop", ""), eager=True):
         lacking.remove("place")
-    if tool.name == WEATHER:
+    if not tool.documented:
         return lacking
     sick = speaks_of(question, lang, "sick")
     unnamed = speaks_of(question, lang, "pointing") or (sick and speaks_of(question, lang, "plants"))

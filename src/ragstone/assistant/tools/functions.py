@@ -1,14 +1,16 @@
-"""A Python function with a typed signature -> a tool: `[assistant] tools = ["module:function"]`."""
+"""`[assistant] tools = ["module:function"]`: a Python function as a tool, or a function that makes one."""
 
+import asyncio
 import inspect
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from ragstone.assistant.tool import Observation, Situation, Tool
+from ragstone.assistant.tool import Observation, Situation, Tool, ToolSetup
 from ragstone.assistant.tools.docstrings import Described, described_by
 from ragstone.assistant.tools.telling import bounded, doing_of, failed
 from ragstone.config.section import Seconds
@@ -18,6 +20,44 @@ from ragstone.systems.function import call_within, load_object
 TIMEOUT_S: Seconds = 30
 PLAIN = (str, int, float, bool)
 TYPES = "str, int, float, bool, Literal, list of these, or one of these or None"
+
+
+@asynccontextmanager
+async def open_tool(call: str, setup: ToolSetup) -> AsyncIterator[Tool]:
+    """Give the tool that `module:function` names, to the end of the block.
+
+    A function whose one parameter is annotated as ToolSetup makes the tool: it returns the tool, or an async
+    context manager of it. It is called in a thread, since it may read files. Any other function is the tool
+    itself, see function_tool. Raises ConfigError as function_tool does and for options of a function that
+    takes none, and whatever the function that makes a tool raises.
+    """
+    root = Path(setup.settings.root)
+    function, _ = await load_object(call, root, f"[assistant] tools: {call!r}")
+    if not _makes_tool(function):
+        if setup.name in setup.settings.assistant.options:
+            raise ConfigError(f"{setup.table}: the function {call!r} takes no options. Delete this table.")
+        yield await function_tool(call, root)
+        return
+    assert callable(function)
+    made: Tool | AbstractAsyncContextManager[Tool] = await asyncio.to_thread(function, setup)
+    if isinstance(made, Tool):
+        yield made
+    elif isinstance(made, AbstractAsyncContextManager):
+        async with made as tool:
+            yield tool
+    else:
+        raise ConfigError(
+            f"[assistant] tools: {call!r} returned a {type(made).__name__}. Return a Tool, which "
+            "ragstone.assistant.tool defines."
+        )
+
+
+def _makes_tool(function: object) -> bool:
+    """Say whether a function takes a ToolSetup, and nothing else."""
+    if not inspect.isfunction(function):
+        return False
+    annotations = [one.annotation for one in inspect.signature(function).parameters.values()]
+    return annotations in ([ToolSetup], [ToolSetup.__name__])
 
 
 async def function_tool(call: str, root: Path, timeout_s: float = TIMEOUT_S) -> Tool:

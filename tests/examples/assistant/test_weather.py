@@ -7,12 +7,12 @@ import msgspec
 import pytest
 from tests.support import open_meteo
 from tests.support.open_meteo import OpenMeteoServer, daily_weather, serving
+from tests.support.situations import situation
 
-from ragstone.assistant.conversation import Asked, Turn
-from ragstone.assistant.tool import Observation, Situation
+from farm_tools.open_meteo import WeatherOptions
+from farm_tools.weather import FRESH_S, WeatherArguments, weather_tool
+from ragstone.assistant.tool import Observation
 from ragstone.assistant.tools.telling import MOST
-from ragstone.assistant.tools.weather import FRESH_S, WeatherArguments, weather_tool
-from ragstone.config import WeatherSection
 from ragstone.errors import ConfigError
 
 
@@ -22,12 +22,8 @@ def server() -> Iterator[OpenMeteoServer]:
         yield running
 
 
-def situation(lang: str = "en") -> Situation:
-    return Situation(asked=Asked(turns=(Turn("user", "?"),)), lang=lang, today=date(2026, 11, 21))
-
-
 async def observed(server: OpenMeteoServer, lang: str = "en", timeout_s: float = 5.0, **given) -> Observation:
-    async with weather_tool(server.section(timeout_s)) as tool:
+    async with weather_tool(WeatherOptions(**server.options(timeout_s))) as tool:
         return await tool.call(msgspec.convert(given, tool.arguments), situation(lang))
 
 
@@ -123,7 +119,7 @@ async def test_whatever_goes_wrong_is_said_and_no_weather_is_invented(server, fa
 
 
 async def test_a_service_that_is_not_there_is_said_to_be_away():
-    nowhere = WeatherSection(forecast_url="http://127.0.0.1:9/f", geocoding_url="http://127.0.0.1:9/g")
+    nowhere = WeatherOptions(forecast_url="http://127.0.0.1:9/f", geocoding_url="http://127.0.0.1:9/g")
     async with weather_tool(nowhere) as tool:
         seen = await tool.call(WeatherArguments(place="Nakuru"), situation())
     assert seen.failed
@@ -148,7 +144,7 @@ async def test_what_the_service_sends_is_bounded_and_ends_no_turn(server):
 
 async def test_a_place_is_asked_for_once_in_ten_minutes(server):
     now = 0.0
-    async with weather_tool(server.section(), lambda: now) as tool:
+    async with weather_tool(WeatherOptions(**server.options()), lambda: now) as tool:
         first = await tool.call(WeatherArguments(place="Nakuru", days=2), situation())
         again = await tool.call(WeatherArguments(place="Nakuru", days=2), situation())
         assert (first, len(server.asked)) == (again, 2)
@@ -160,18 +156,16 @@ async def test_a_place_is_asked_for_once_in_ten_minutes(server):
 
 
 async def test_a_key_in_the_address_is_kept_in_the_request(server):
-    section = msgspec.structs.replace(server.section(), forecast_url=f"{server.url}/v1/forecast?apikey=k1")
-    async with weather_tool(section) as tool:
+    options = WeatherOptions(**server.options() | {"forecast_url": f"{server.url}/v1/forecast?apikey=k1"})
+    async with weather_tool(options) as tool:
         await tool.call(WeatherArguments(place="Nakuru"), situation())
     assert "apikey=k1&latitude=-0.2833" in server.asked[1]
 
 
 async def test_an_address_that_is_none_is_an_error_of_the_settings(server):
-    section = msgspec.structs.replace(server.section(), geocoding_url="localhost")
-    with pytest.raises(
-        ConfigError, match=r"\[assistant.weather\] geocoding_url: url = 'localhost' is no address"
-    ):
-        async with weather_tool(section):
+    options = WeatherOptions(**server.options() | {"geocoding_url": "localhost"})
+    with pytest.raises(ConfigError, match=r"^weather geocoding_url: url = 'localhost' is no address"):
+        async with weather_tool(options):
             pass
 
 

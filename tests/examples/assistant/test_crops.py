@@ -8,10 +8,10 @@ import msgspec
 import pyarrow
 import pyarrow.parquet
 import pytest
-from tests.assistant.tools.situations import observe
+from tests.support.situations import observe
 
+from farm_tools.crops import MOST_ROWS, crops_tool
 from ragstone.assistant.tool import Tool
-from ragstone.assistant.tools.crops import MOST_ROWS, crops_tool
 from ragstone.assistant.tools.telling import MOST
 from ragstone.errors import ConfigError, MissingExtra
 

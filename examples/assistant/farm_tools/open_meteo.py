@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 
-from ragstone.config import WeatherSection
+from ragstone.config.section import Seconds, Section
 from ragstone.errors import ModelError, RagstoneError
 from ragstone.llm import CallFailed
 from ragstone.llm.json_service import address_of
@@ -29,6 +29,14 @@ DAILY = {
 
 ReplyT = TypeVar("ReplyT", "_Found", "_Forecast")
 Figures = list[float | None]
+
+
+class WeatherOptions(Section, frozen=True, kw_only=True):
+    """`[assistant.options.weather]`: a service that speaks Open-Meteo's format; Open-Meteo's own by default."""
+
+    forecast_url: str = "https://api.open-meteo.com/v1/forecast"
+    geocoding_url: str = "https://geocoding-api.open-meteo.com/v1/search"
+    timeout_s: Seconds = 5
 
 
 class WeatherDown(RagstoneError):
@@ -120,8 +128,8 @@ class OpenMeteo:
 
 
 @asynccontextmanager
-async def open_meteo(section: WeatherSection) -> AsyncIterator[OpenMeteo]:
-    """Give the services of the section; their connections are closed at the end of the block.
+async def open_meteo(options: WeatherOptions, where: str) -> AsyncIterator[OpenMeteo]:
+    """Give the services of the options; their connections are closed at the end of the block.
 
     Raises ConfigError for an address that is none.
     """
@@ -129,18 +137,18 @@ async def open_meteo(section: WeatherSection) -> AsyncIterator[OpenMeteo]:
 
     from ragstone.llm.site import CONNECT_S, Site, behind_proxy
 
-    urls = {"geocoding_url": section.geocoding_url, "forecast_url": section.forecast_url}
+    urls = {"geocoding_url": options.geocoding_url, "forecast_url": options.forecast_url}
     for key, url in urls.items():
-        address_of(url, f"[assistant.weather] {key}")
+        address_of(url, f"{where} {key}")
     async with aiohttp.ClientSession(
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(
-            total=section.timeout_s, sock_connect=min(CONNECT_S, section.timeout_s)
+            total=options.timeout_s, sock_connect=min(CONNECT_S, options.timeout_s)
         ),
         trust_env=any(map(behind_proxy, urls.values())),
     ) as session:
         geocoding, forecast = (Site(session, url, "", None) for url in urls.values())
-        yield OpenMeteo(geocoding, forecast, section.timeout_s)
+        yield OpenMeteo(geocoding, forecast, options.timeout_s)
 
 
 def _why(failure: CallFailed, timeout_s: float) -> str:

@@ -8,8 +8,9 @@ from ragstone.assistant.conversation import Asked, Turn
 from ragstone.assistant.tool import Observation, Situation, Tool
 
 
-def situation(lang: str = "en") -> Situation:
-    return Situation(asked=Asked(turns=(Turn("user", "?"),)), lang=lang, today=date(2026, 11, 21))
+def situation(lang: str = "en", *questions: str) -> Situation:
+    turns = tuple(Turn("user", question) for question in questions or ("?",))
+    return Situation(asked=Asked(turns=turns), lang=lang, today=date(2026, 11, 21))
 
 
 async def observe(tool: Tool, lang: str = "en", **given) -> Observation:

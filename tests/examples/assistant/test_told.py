@@ -5,29 +5,25 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.assistant.tools.situations import observe
 from tests.support.open_meteo import daily_weather, serving
+from tests.support.situations import observe, situation
 
+from farm_tools.crops import crops_tool
+from farm_tools.open_meteo import WeatherOptions
+from farm_tools.videos import videos_tool
+from farm_tools.weather import weather_tool
+from farm_tools.words import say
 from ragstone.assistant.answering.values import held_values, stated_values
-from ragstone.assistant.conversation import Asked, Turn
-from ragstone.assistant.languages import LANGUAGES, phrase
-from ragstone.assistant.tool import Observation, Situation
-from ragstone.assistant.tools import crops_tool, videos_tool, weather_tool
-from ragstone.assistant.tools.wording import say
-from ragstone.config import WeatherSection
+from ragstone.assistant.languages import LANGUAGES
+from ragstone.assistant.tool import Observation
 from ragstone.errors import ModelError
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant"
 
 
-def situation(lang: str, *questions: str) -> Situation:
-    turns = tuple(Turn("user", question) for question in questions or ("?",))
-    return Situation(asked=Asked(turns=turns), lang=lang, today=date(2026, 11, 21))
-
-
 async def weather(lang: str, **given: object) -> Observation:
     with serving() as server:
-        async with weather_tool(server.section()) as tool:
+        async with weather_tool(WeatherOptions(**server.options())) as tool:
             return await tool.call(msgspec.convert(given, tool.arguments), situation(lang))
 
 
@@ -83,10 +79,10 @@ async def test_a_place_with_all_that_it_lies_in_is_found() -> None:
 
 
 async def test_a_service_that_is_away_is_told_in_the_language() -> None:
-    nowhere = WeatherSection(forecast_url="http://127.0.0.1:9/f", geocoding_url="http://127.0.0.1:9/g")
+    nowhere = WeatherOptions(forecast_url="http://127.0.0.1:9/f", geocoding_url="http://127.0.0.1:9/g")
     async with weather_tool(nowhere) as tool:
         seen = await tool.call(msgspec.convert({"place": "Nakuru"}, tool.arguments), situation("hi"))
-    assert (seen.failed, seen.told) == (True, phrase("weather_unavailable", "hi"))
+    assert (seen.failed, seen.told) == (True, say("weather_down", "hi"))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +143,7 @@ async def test_videos_are_told_by_title_and_language_and_linked() -> None:
 
     seen = await observe(videos_tool(SHIPPED / "videos.csv", down), "sw", topic="kutengeneza mboji")
     lines = seen.told.splitlines()
-    assert lines[:2] == [phrase("videos", "sw"), "- Kutengeneza mboji (Kiswahili)"]
+    assert lines[:2] == [say("videos_found", "sw"), "- Kutengeneza mboji (Kiswahili)"]
     assert lines[-1] == say("by_words", "sw")
     assert seen.links[0][0] == "Kutengeneza mboji"
     none = await observe(videos_tool(SHIPPED / "videos.csv", down), "fr", topic="zzz")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.assistant.tools.crop_file import open_crop_file
+from farm_tools.crop_file import open_crop_file
 from ragstone.corpus.tags import load_tags, match_tags
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant"

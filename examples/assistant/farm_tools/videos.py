@@ -1,26 +1,31 @@
 """The tool `find_videos`: a catalogue of videos, searched as documents are."""
 
 import asyncio
-from collections.abc import Sequence
+import csv
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import msgspec
 
+from farm_tools.words import say, speaks_of
 from ragstone.assistant.conversation import Passage
-from ragstone.assistant.languages import LANGUAGES, language, phrase
-from ragstone.assistant.tool import Observation, Situation, Tool
+from ragstone.assistant.languages import LANGUAGES, language
+from ragstone.assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
 from ragstone.assistant.tools.telling import bounded, failed, line
-from ragstone.assistant.tools.video_file import Video, document_of, read_videos
-from ragstone.assistant.tools.wording import say
+from ragstone.config.section import Section
 from ragstone.corpus.chunking import chunk_documents
 from ragstone.embedding.model import Embed
-from ragstone.errors import ModelError, RagstoneError
-from ragstone.records import Chunk, Question, RankingItem
+from ragstone.errors import ConfigError, ModelError, RagstoneError
+from ragstone.records import Chunk, Document, Question, RankingItem
 from ragstone.retrieval.means import Search, SearchMeans
 from ragstone.retrieval.search import build_search
 
+SHOWN_ERRORS = 10
+BETWEEN_TAGS = "|"
 FOUND = 3
 LOOKED_AT = 20  # pieces of transcripts, of which several may be of one video
 # A video is about a topic where its cosine is so much above the median of all videos. With the packaged
@@ -29,6 +34,30 @@ LOOKED_AT = 20  # pieces of transcripts, of which several may be of one video
 # not. Of a few videos the median says nothing: then the nearest are shown as they are.
 MARGIN = 0.05
 ENOUGH = 8
+NAMED, UNNAMED = 0.06, 0.04  # of cosine similarity: a word for a video in the question, and none
+
+
+class Video(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry. tags: words to search by, `|` between them. lang: ISO 639-1. Other columns do not matter."""
+
+    title: str
+    url: str
+    description: str = ""
+    transcript: str = ""
+    lang: str = ""
+    tags: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.title.strip():
+            raise ValueError("it has no title")
+        if not _is_link(self.url):
+            raise ValueError(f"url {self.url[:80]!r} is no link: it must begin with https:// or http://")
+
+
+class VideoOptions(Section, frozen=True, kw_only=True):
+    """`[assistant.options.find_videos]`. path: the catalogue, a .csv or .jsonl file."""
+
+    path: str
 
 
 class VideoArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,14 +97,20 @@ DOING = {
 }
 
 
-def videos_tool(path: Path, embed: Embed) -> Tool:
+def find_videos(setup: ToolSetup) -> Tool:
+    """Return the tool over the catalogue that its options name. Raises ConfigError."""
+    path = setup.path(setup.options(VideoOptions).path)
+    return videos_tool(path, setup.embed, where=f"{setup.table} path")
+
+
+def videos_tool(path: Path, embed: Embed, where: str = "videos") -> Tool:
     """Return the tool over a catalogue, a CSV or JSONL file (see Video).
 
     Entries are searched by words and by meaning, in all languages; among the nearest those in the user's
     language come first. They are embedded at the first call. Where that fails, the search is by words alone
-    and the observation says so. Raises ConfigError for a catalogue that cannot be used.
+    and the observation says so. where: what errors begin with. Raises ConfigError for a catalogue that cannot be used.
     """
-    catalogue = _Catalogue(read_videos(path), embed)
+    catalogue = _Catalogue(read_videos(path, where), embed)
 
     async def call(arguments: VideoArguments, situation: Situation) -> Observation:
         try:
@@ -93,7 +128,13 @@ def videos_tool(path: Path, embed: Embed) -> Tool:
         examples=EXAMPLES,
         doing=DOING,
         texts=catalogue.texts,
+        hint=_hint,
+        advises=True,
     )
+
+
+def _hint(question: str, lang: str) -> Hint:
+    return Hint(nearer=NAMED if speaks_of(question, lang, "video") else -UNNAMED)
 
 
 class _Catalogue:
@@ -101,7 +142,7 @@ class _Catalogue:
 
     def __init__(self, videos: Sequence[Video], embed: Embed) -> None:
         self._videos = videos
-        self._chunks = list(chunk_documents(document_of(at, video) for at, video in enumerate(videos)))
+        self._chunks = list(chunk_documents(_document_of(at, video) for at, video in enumerate(videos)))
         self._means = SearchMeans(open_embedder=lambda _name: embed)
         self._searches: dict[str, Search] = {}
         self._opening = asyncio.Lock()
@@ -130,7 +171,7 @@ class _Catalogue:
             return Observation(text=text, told=f"{say('no_video', lang)} {warned}".rstrip())
         pieces = {at: next(one for one in self._chunks if one.id == ranked[at]) for at in found}
         seen = self._told(found, pieces, note)
-        told = "\n".join([phrase("videos", lang), *map(_titled, (self._videos[at] for at in found))])
+        told = "\n".join([say("videos_found", lang), *map(_titled, (self._videos[at] for at in found))])
         return msgspec.structs.replace(seen, told=bounded(f"{told}\n{warned}"))
 
     async def _open(self) -> None:
@@ -194,3 +235,70 @@ def _best_pieces(items: Sequence[RankingItem]) -> dict[int, str]:
     for item in items:
         best.setdefault(int(item.document_id), item.chunk_id or "")
     return best
+
+
+def read_videos(path: Path, where: str = "videos") -> list[Video]:
+    """Return the entries of a .csv or .jsonl file, in its order.
+
+    where: what errors begin with. Raises ConfigError for a file that is missing, of another kind or without entries, and for entries without
+    a title or a link of http(s), by line, up to ten of them together.
+    """
+    readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows}
+    reader = readers.get(path.suffix.casefold())
+    if reader is None or not path.is_file():
+        why = "is no catalogue: give a .csv or .jsonl file" if path.is_file() else "is not there"
+        raise ConfigError(f"{where}: {path} {why}.")
+    videos: list[Video] = []
+    problems: list[str] = []
+    try:
+        for number, row in reader(path):
+            try:
+                videos.append(msgspec.convert(row, Video))
+            except msgspec.ValidationError as mistake:
+                problems.append(f"{path}:{number}: {mistake}")
+    except (OSError, UnicodeDecodeError, csv.Error, msgspec.DecodeError) as mistake:
+        raise ConfigError(f"{where}: {path} cannot be read ({mistake}).") from None
+    if problems or not videos:
+        told = "\n".join(problems[:SHOWN_ERRORS]) or f"{path} has no entries"
+        raise ConfigError(f"{where}: {told}")
+    return videos
+
+
+def _document_of(number: int, video: Video) -> Document:
+    """Return an entry as the document that it is searched as."""
+    tags = video.tags.replace(BETWEEN_TAGS, ", ")
+    text = "\n\n".join(part.strip() for part in (video.description, tags, video.transcript) if part.strip())
+    return Document(
+        id=str(number), text=text or video.title, title=video.title, lang=video.lang or None, source=video.url
+    )
+
+
+def _is_link(url: str) -> bool:
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        return False
+    return (
+        address.scheme in ("http", "https")
+        and bool(address.hostname)
+        and url.isprintable()
+        and " " not in url
+    )
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
+    csv.field_size_limit(sys.maxsize)  # a transcript may be longer than the 128 kB of the default
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file, restkey="-", restval="")
+        for row in reader:
+            yield (
+                reader.line_num,
+                {key: value for key, value in row.items() if key in Video.__struct_fields__},
+            )
+
+
+def _jsonl_rows(path: Path) -> Iterator[tuple[int, object]]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield number, msgspec.json.decode(line)

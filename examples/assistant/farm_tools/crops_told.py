@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from ragstone.assistant.tools.crop_file import BETWEEN, Columns, Row, Value
+from farm_tools.crop_file import BETWEEN, Columns, Row, Value
+from farm_tools.words import figures_asked, number, say, value_of, wording
 from ragstone.assistant.tools.telling import bounded, line
-from ragstone.assistant.tools.wording import figures_asked, number, say, value_of, wording
 
 # The end of a column's name -> the unit that it stands for; the longest that fits.
 UNITS = {

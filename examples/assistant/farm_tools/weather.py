@@ -3,23 +3,34 @@
 import time
 import unicodedata
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Annotated, TypeVar
 
 import msgspec
 
-from ragstone.assistant.languages import phrase
-from ragstone.assistant.tool import Observation, Situation, Tool
-from ragstone.assistant.tools.open_meteo import DAILY, Forecast, OpenMeteo, Place, WeatherDown, open_meteo
+from farm_tools.open_meteo import DAILY, Forecast, OpenMeteo, Place, WeatherDown, WeatherOptions, open_meteo
+from farm_tools.words import day_of, number, say, speaks_of
+from ragstone.assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
 from ragstone.assistant.tools.telling import bounded, failed, line
-from ragstone.assistant.tools.weather_told import SUMMED, forecast_told, places_told, unknown_told
-from ragstone.config import WeatherSection
 
 FRESH_S = 600.0  # a forecast is computed anew every hour or less often: a chat need not ask for it twice
 MOST_KEPT = 256
 MOST_NAMED = 6  # places of one name that a user is asked to choose from
 # A place so many times as large as the next of its name is the one that is meant: Paris is in France.
 FAR_LARGER = 20
+# Of cosine similarity: what a word for the weather counts, and what its absence counts against this tool.
+# Cosines of the packaged embedder lie between 0.75 and 0.95, and those of unlike questions hardly lower.
+NAMED, UNNAMED = 0.06, 0.04
+LOW, HIGH = "temperature_2m_min", "temperature_2m_max"
+# Open-Meteo's name of a daily figure -> the phrase that tells it.
+FIGURES = {
+    "precipitation_sum": "rain",
+    "precipitation_probability_max": "chance",
+    "wind_speed_10m_max": "wind",
+    "et0_fao_evapotranspiration": "et0",
+}
+SUMMED = ("precipitation_sum", "et0_fao_evapotranspiration")
+FEWEST_SUMMED = 3  # days: of today and tomorrow nobody wants the sum
 COMPASS = {"latitude": "NS", "longitude": "EW"}
 
 Key = TypeVar("Key")
@@ -76,18 +87,24 @@ DOING = {
 }
 
 
+def weather(setup: ToolSetup) -> AbstractAsyncContextManager[Tool]:
+    """Return what gives the tool with the options of its table. Raises ConfigError."""
+    return weather_tool(setup.options(WeatherOptions), where=setup.table)
+
+
 @asynccontextmanager
 async def weather_tool(
-    section: WeatherSection, clock: Callable[[], float] = time.monotonic
+    options: WeatherOptions, clock: Callable[[], float] = time.monotonic, where: str = "weather"
 ) -> AsyncIterator[Tool]:
     """Give the tool; its connections are closed at the end of the block.
 
     What was asked within FRESH_S is not asked again. Where several places have the name and none of them is
     far larger than the others, the observation names them and asks which, and has not failed. Whatever goes
-    wrong with the service is an observation that failed. clock: seconds, for what is kept.
+    wrong with the service is an observation that failed. clock: seconds, for what is kept. where: the table of
+    its options, for errors.
     Raises ConfigError for an address that is none.
     """
-    async with open_meteo(section) as service:
+    async with open_meteo(options, where) as service:
         kept = _Kept(service, clock)
 
         async def call(arguments: WeatherArguments, situation: Situation) -> Observation:
@@ -96,7 +113,7 @@ async def weather_tool(
             except WeatherDown as mistake:
                 return failed(
                     f"No forecast: {mistake}. Do not guess the weather; tell the user that it is not known.",
-                    told=phrase("weather_unavailable", situation.lang),
+                    told=say("weather_down", situation.lang),
                 )
 
         yield Tool(
@@ -107,7 +124,15 @@ async def weather_tool(
             call=call,
             examples=EXAMPLES,
             doing=DOING,
+            hint=_hint,
+            documented=False,
         )
+
+
+def _hint(question: str, lang: str) -> Hint:
+    named = speaks_of(question, lang, "weather")
+    rain = speaks_of(question, lang, "rain") and speaks_of(question, lang, "now")
+    return Hint(nearer=NAMED if named or rain else -UNNAMED, in_scope=named)
 
 
 class _Kept:
@@ -151,17 +176,17 @@ async def _observe(kept: _Kept, asked: WeatherArguments, lang: str) -> Observati
         unknown = failed(
             f"The weather service knows no place called {line(name, 80)!r}{where}. Ask the user how it is "
             "spelt, or for a larger town nearby.",
-            told=unknown_told(name, ", ".join(wanted), lang),
+            told=_unknown_in(name, ", ".join(wanted), lang),
         )
         return msgspec.structs.replace(unknown, missing="place")
     place = _meant(places)
     if place is None:
         described = [_described(place) for place in places[:MOST_NAMED]]
-        told = places_told(name, described, lang)
+        told = _places_in(name, described, lang)
         return Observation(text=_which(name, places), told=told, missing="place")
     others, forecast = len(places) - 1, await kept.forecast(place, asked.days)
-    told = forecast_told(_described(place), forecast, others, lang)
-    return Observation(text=_told(place, forecast, others), told=told)
+    told = _forecast_in(_described(place), forecast, others, lang)
+    return Observation(text=_forecast_text(place, forecast, others), told=told)
 
 
 async def _matching(kept: _Kept, name: str, wanted: Sequence[str], lang: str) -> list[Place]:
@@ -211,19 +236,19 @@ def _described(place: Place) -> str:
     return line(", ".join(parts), 160)
 
 
-def _told(place: Place, forecast: Forecast, others: int) -> str:
+def _forecast_text(place: Place, forecast: Forecast, others: int) -> str:
     where = f"{_degrees(place.latitude, 'latitude')} {_degrees(place.longitude, 'longitude')}"
     smaller = f" (smaller places of the same name: {others})" if others else ""
     head = f"Weather forecast for {_described(place)}{smaller}, {where}. Source: Open-Meteo."
-    days = [_day(forecast, at) for at in range(len(forecast.days))]
-    return bounded("\n".join([head, *days, *_sums(forecast)]))
+    days = [_day_text(forecast, at) for at in range(len(forecast.days))]
+    return bounded("\n".join([head, *days, *_sums_text(forecast)]))
 
 
 def _degrees(value: float, way: str) -> str:
     return f"{abs(value):.2f}°{COMPASS[way][value < 0]}"
 
 
-def _day(forecast: Forecast, at: int) -> str:
+def _day_text(forecast: Forecast, at: int) -> str:
     day = forecast.days[at]
     name = {0: "today, ", 1: "tomorrow, "}.get(at, "")
     figures = [
@@ -234,7 +259,7 @@ def _day(forecast: Forecast, at: int) -> str:
     return f"{day.isoformat()} ({name}{day:%A}): {', '.join(figures) or 'no figures given'}"
 
 
-def _sums(forecast: Forecast) -> list[str]:
+def _sums_text(forecast: Forecast) -> list[str]:
     """Return the line with the sums over all days, of those figures that every day has."""
     n_days = len(forecast.days)
     sums = []
@@ -253,3 +278,63 @@ def _folded(name: str) -> str:
     """Return a name without case and without accents on Latin letters."""
     split = unicodedata.normalize("NFKD", name.casefold())
     return "".join(one for one in split if not "\u0300" <= one <= "\u036f").strip()
+
+
+def _forecast_in(where: str, forecast: Forecast, others: int, lang: str) -> str:
+    """Return a forecast, a line a day; figures that the service has not given are left out.
+
+    where: the place in words. others: how many smaller places have its name.
+    """
+    head = [say("forecast", lang, place=where), *([say("smaller", lang, n=others)] if others else [])]
+    days = [f"- {_day_in(forecast, at, lang)}" for at in range(len(forecast.days))]
+    return bounded("\n".join([" ".join(head), *days, *_sums_in(forecast, lang)]))
+
+
+def _places_in(name: str, described: Sequence[str], lang: str) -> str:
+    """Return the line that there are several places of a name, and the places, a line each."""
+    return "\n".join(
+        [say("several_places", lang, name=line(name, 80)), *(f"- {place}" for place in described)]
+    )
+
+
+def _unknown_in(name: str, where: str, lang: str) -> str:
+    """Return that there is no place of a name. where: the region or country that was named, or ""."""
+    if where:
+        return say("no_place_there", lang, name=line(name, 80), where=line(where, 80))
+    return say("no_place", lang, name=line(name, 80))
+
+
+def _day_in(forecast: Forecast, at: int, lang: str) -> str:
+    near = {0: "today", 1: "tomorrow"}.get(at)
+    named = day_of(forecast.days[at], lang) + (f" ({say(near, lang)})" if near else "")
+    given = {name: value for name, values in forecast.figures.items() if (value := values[at]) is not None}
+    figures = [*_temperatures_in(given, forecast.units, lang)]
+    figures += [
+        say(told, lang, value=_with_unit(number(round(given[name], 1), lang), forecast.units[name]))
+        for name, told in FIGURES.items()
+        if name in given
+    ]
+    return f"{named}: {'; '.join(figures) or say('no_figures', lang)}"
+
+
+def _temperatures_in(given: dict[str, float], units: dict[str, str], lang: str) -> list[str]:
+    shown = {name: number(round(given[name], 1), lang) for name in (LOW, HIGH) if name in given}
+    if len(shown) == 2 and units[LOW] == units[HIGH]:
+        return [_with_unit(say("between", lang, low=shown[LOW], high=shown[HIGH]), units[LOW])]
+    phrases = {LOW: "lowest", HIGH: "highest"}
+    return [say(phrases[name], lang, value=_with_unit(one, units[name])) for name, one in shown.items()]
+
+
+def _sums_in(forecast: Forecast, lang: str) -> list[str]:
+    """Return the line with the sums over all days, of those figures that every day has."""
+    n_days, figures = len(forecast.days), []
+    for name in SUMMED:
+        values = [value for value in forecast.figures.get(name, []) if value is not None]
+        if n_days >= FEWEST_SUMMED and len(values) == n_days:
+            value = number(round(sum(values), 1), lang)
+            figures.append(say(FIGURES[name], lang, value=_with_unit(value, forecast.units[name])))
+    return [say("sums", lang, n=n_days, figures="; ".join(figures))] if figures else []
+
+
+def _with_unit(shown: str, unit: str) -> str:
+    return f"{shown} {line(unit, 12)}".rstrip()

@@ -1,16 +1,19 @@
-"""What the tools tell the user, in each of the assistant's languages: words.toml, filled in."""
+"""What the tools tell the user, and by which words a question is theirs, in each language: words.toml."""
 
 import re
+import tomllib
 from collections.abc import Sequence
 from datetime import date
 from functools import cache
+from pathlib import Path
 
 import msgspec
 
 from ragstone.assistant.guards.words import any_of, said
 from ragstone.assistant.languages import LANGUAGES
-from ragstone.config import read_library
 from ragstone.config.section import Section
+
+WORDS = Path(__file__).with_name("words.toml")
 
 
 class Wording(Section, frozen=True, kw_only=True):
@@ -19,6 +22,7 @@ class Wording(Section, frozen=True, kw_only=True):
     months: str
     weekdays: str
     decimal: str
+    named: dict[str, str]
     phrases: dict[str, str]
     columns: dict[str, str]
     values: dict[str, str]
@@ -28,7 +32,7 @@ class Wording(Section, frozen=True, kw_only=True):
 @cache
 def wordings() -> dict[str, Wording]:
     """Return the words of all languages."""
-    return msgspec.convert(read_library("ragstone.assistant.tools", "words.toml"), dict[str, Wording])
+    return msgspec.convert(tomllib.loads(WORDS.read_text("utf-8")), dict[str, Wording])
 
 
 def wording(lang: str) -> Wording:
@@ -62,14 +66,15 @@ def value_of(text: str, lang: str) -> str:
 
 def figures_asked(text: str, lang: str) -> Sequence[str]:
     """Return which figures of crops a question names, by their names in words.toml: roots, water..."""
-    spoken = said(text)
-    return [
-        name
-        for name, pattern in _asked(lang if lang in LANGUAGES else "en").items()
-        if pattern.search(spoken)
-    ]
+    patterns = _patterns(lang if lang in LANGUAGES else "en", "asked")
+    return [name for name, pattern in patterns.items() if pattern.search(said(text))]
+
+
+def speaks_of(text: str, lang: str, name: str) -> bool:
+    """Say whether a question holds one of the words of a list of words.toml: weather, rain, now, video."""
+    return bool(_patterns(lang if lang in LANGUAGES else "en", "named")[name].search(said(text)))
 
 
 @cache
-def _asked(lang: str) -> dict[str, re.Pattern[str]]:
-    return {name: any_of(words.split("|")) for name, words in wording(lang).asked.items()}
+def _patterns(lang: str, table: str) -> dict[str, re.Pattern[str]]:
+    return {name: any_of(words.split("|")) for name, words in getattr(wording(lang), table).items()}

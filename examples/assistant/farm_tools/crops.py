@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ragstone.assistant.tool import Observation, Situation, Tool
-from ragstone.assistant.tools.crop_file import (
+from farm_tools.crop_file import (
     BETWEEN,
     Columns,
     Condition,
@@ -20,13 +19,17 @@ from ragstone.assistant.tools.crop_file import (
     folded,
     open_crop_file,
 )
-from ragstone.assistant.tools.crops_told import UNITS, column_told, columns_asked, crops_told, unit_of
+from farm_tools.crops_told import UNITS, column_told, columns_asked, crops_told, unit_of
+from farm_tools.words import figures_asked, say
+from ragstone.assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
 from ragstone.assistant.tools.telling import bounded, failed, line
-from ragstone.assistant.tools.wording import figures_asked, say
+from ragstone.config.section import Section
 from ragstone.errors import DataError
 
 MOST_ROWS = 20
 LOOKED_BACK = 3  # turns of the user: "And for wheat?" asks for the same figure as the turn before it
+FIGURED = 0.04  # of cosine similarity: what a word for one of these figures counts
+NAMED_FIGURES = ("roots", "salinity")
 SHOWN_VALUES = 12  # of a column, where the model is told what there is
 EXAMPLES = (
     "How deep do the roots of maize grow?",
@@ -59,14 +62,26 @@ DOING = {
 }
 
 
-def crops_tool(path: Path) -> Tool:
+class CropOptions(Section, frozen=True, kw_only=True):
+    """`[assistant.options.crop_table]`. path: the table, a .csv, .tsv or .parquet file."""
+
+    path: str
+
+
+def crop_table(setup: ToolSetup) -> Tool:
+    """Return the tool over the table that its options name. Raises ConfigError, or MissingExtra."""
+    return crops_tool(setup.path(setup.options(CropOptions).path), where=f"{setup.table} path")
+
+
+def crops_tool(path: Path, where: str = "crops") -> Tool:
     """Return the tool over a CSV, TSV or Parquet file, whose columns decide its arguments.
 
     `crop`: any of its names. `property`: the column that is asked for. An argument for each column of text
     that has few values: a misspelt one is answered by the nearest. `ranges`: conditions on columns of
-    numbers. At most MOST_ROWS rows are told. Raises what open_crop_file raises.
+    numbers. At most MOST_ROWS rows are told. where: what errors begin with. Raises what open_crop_file
+    raises.
     """
-    file = open_crop_file(path)
+    file = open_crop_file(path, where)
     named = _argument_names(file.columns)
 
     async def call(arguments: msgspec.Struct, situation: Situation) -> Observation:
@@ -86,7 +101,13 @@ def crops_tool(path: Path) -> Tool:
         call=call,
         examples=EXAMPLES,
         doing=DOING,
+        hint=_hint,
     )
+
+
+def _hint(question: str, lang: str) -> Hint:
+    figures = figures_asked(question, lang)
+    return Hint(nearer=FIGURED if any(name in figures for name in NAMED_FIGURES) else 0.0)
 
 
 def _argument_names(columns: Columns) -> dict[str, str]:

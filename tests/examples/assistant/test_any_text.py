@@ -6,10 +6,13 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given, settings
 from hypothesis.strategies import sampled_from, text
-from tests.assistant.tools.situations import situation
 from tests.support.open_meteo import serving
+from tests.support.situations import situation
 
-from ragstone.assistant.tools import crops_tool, videos_tool, weather_tool
+from farm_tools.crops import crops_tool
+from farm_tools.open_meteo import WeatherOptions
+from farm_tools.videos import videos_tool
+from farm_tools.weather import weather_tool
 from ragstone.assistant.tools.telling import MOST
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "assistant"
@@ -39,7 +42,7 @@ def test_any_text_is_answered_in_words():
         asyncio.run(answered(name, {argument: words}))
 
     async def answered(name: str, given: dict[str, str]) -> None:
-        async with weather_tool(server.section()) as weather:
+        async with weather_tool(WeatherOptions(**server.options())) as weather:
             tool = weather if name == "weather" else tables[name]
             if name == "weather":
                 given = {"place": "Nakuru", **given}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.assistant.tools.situations import observe
+from tests.support.situations import observe
 
-from ragstone.assistant.tools.videos import videos_tool
+from farm_tools.videos import videos_tool
 from ragstone.embedding.model import Role, Vectors
 from ragstone.embedding.opening import open_embedder
 from ragstone.errors import ConfigError, ModelError

@@ -66,7 +66,7 @@ class CropFile:
         names = [columns.crop, *columns.others]
         self._crops: dict[str, list[str]] = {}
         self._named: dict[tuple[str, str], str] = {}  # crop and column -> its first name there
-        for crop, *others in self._rows(f"SELECT {_listed(names)} FROM crops"):  # noqa: S608 - quoted
+        for crop, *others in self._rows(f"SELECT {_listed(names)} FROM crops"):
             for column, cell in zip(names, (crop, *others), strict=True):
                 first = str(cell or "").split(BETWEEN)[0].strip()
                 self._named.setdefault((str(crop), column), first)
@@ -129,7 +129,7 @@ class CropFile:
         where = " AND ".join(parts) or "true"
         source = [self.columns.source] if self.columns.source else []
         names = [self.columns.crop, *self.columns.told(), *source]
-        query = f"SELECT count(*) OVER (), {_listed(names)} FROM crops WHERE {where} ORDER BY rowid LIMIT ?"  # noqa: S608
+        query = f"SELECT count(*) OVER (), {_listed(names)} FROM crops WHERE {where} ORDER BY rowid LIMIT ?"
         rows = self._rows(query, [*values, most])
         found = [{name: _known(cell) for name, cell in zip(names, row[1:], strict=True)} for row in rows]
         return found, int(str(rows[0][0])) if rows else 0
@@ -144,10 +144,10 @@ class CropFile:
                 raise DataError(f"the table of crops cannot be asked this ({line(str(mistake))})") from None
 
 
-def open_crop_file(path: Path) -> CropFile:
+def open_crop_file(path: Path, where: str = "crops") -> CropFile:
     """Return the file, read as a whole.
 
-    Raises MissingExtra without DuckDB; ConfigError for a file that is missing, of another kind, without rows
+    where: what errors begin with. Raises MissingExtra without DuckDB; ConfigError for a file that is missing, of another kind, without rows
     or without a column of text.
     """
     try:
@@ -156,26 +156,26 @@ def open_crop_file(path: Path) -> CropFile:
         raise MissingExtra("The table of crops", "assistant") from None
     reader = READERS.get(path.suffix.casefold())
     if reader is None:
-        raise ConfigError(f"[assistant] crops: {path} is no table. Give a .csv, .tsv or .parquet file.")
+        raise ConfigError(f"{where}: {path} is no table. Give a .csv, .tsv or .parquet file.")
     if not path.is_file():
-        raise ConfigError(f"[assistant] crops: {path} is not there. Give the path of a table of crops.")
+        raise ConfigError(f"{where}: {path} is not there. Give the path of a table of crops.")
     connection = duckdb.connect(":memory:")
     try:
         options = ", header = true, sample_size = -1" if reader == "read_csv" else ""
-        query = f"CREATE TABLE crops AS SELECT * FROM {reader}(?{options})"  # noqa: S608 - both are ours
+        query = f"CREATE TABLE crops AS SELECT * FROM {reader}(?{options})"
         connection.execute(query, [str(path)])
         kinds = {name: kind for name, kind, *_ in connection.execute("DESCRIBE crops").fetchall()}
         for name in (name for name, kind in kinds.items() if kind in ("DOUBLE", "FLOAT")):
             # Files of numbers write NaN for what is not known; DuckDB takes it for more than all others.
             unknown = f"{quoted(name)} = NULL WHERE NOT isfinite({quoted(name)})"
-            connection.execute(f"UPDATE crops SET {unknown}")  # noqa: S608 - quoted
+            connection.execute(f"UPDATE crops SET {unknown}")
         # The table is held; no query shall reach a file or the network.
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        return CropFile(connection, _columns(connection, kinds, path))
+        return CropFile(connection, _columns(connection, kinds, f"{where}: {path}"))
     except duckdb.Error as mistake:
         why = " ".join(str(mistake).split())[:300]
-        raise ConfigError(f"[assistant] crops: {path} cannot be read as a table ({why}).") from None
+        raise ConfigError(f"{where}: {path} cannot be read as a table ({why}).") from None
 
 
 def quoted(column: str) -> str:
@@ -197,21 +197,19 @@ def _listed(columns: Sequence[str]) -> str:
     return ", ".join(map(quoted, columns))
 
 
-def _columns(connection: "duckdb.DuckDBPyConnection", kinds: Mapping[str, str], path: Path) -> Columns:
+def _columns(connection: "duckdb.DuckDBPyConnection", kinds: Mapping[str, str], named: str) -> Columns:
     texts = [name for name, kind in kinds.items() if kind == "VARCHAR"]
     crop = next((name for name in texts if name.casefold() in NAME_COLUMNS), texts[0] if texts else None)
     n_rows = connection.execute("SELECT count(*) FROM crops").fetchall()[0][0]
     if crop is None or not n_rows:
-        raise ConfigError(
-            f"[assistant] crops: {path} must have rows, and a column of text with the crops' names, `crop`."
-        )
+        raise ConfigError(f"{named} must have rows, and a column of text with the crops' names, `crop`.")
     others = [name for name in texts if name != crop and name.casefold().startswith(OTHER_NAMES)]
     source = next((name for name in texts if name.casefold() in SOURCE_COLUMNS), None)
     numbers, choices, notes = {}, {}, []
     for name, kind in kinds.items():
         if name in (crop, source, *others):
             continue
-        query = f"SELECT DISTINCT {quoted(name)} FROM crops"  # noqa: S608 - quoted
+        query = f"SELECT DISTINCT {quoted(name)} FROM crops"
         values = [
             value for row in connection.execute(query).fetchall() if (value := _known(row[0])) is not None
         ]

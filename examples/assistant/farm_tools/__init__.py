@@ -1,0 +1,1 @@
+"""The tools of the agricultural assistant: weather, a table of crops, a catalogue of videos."""
