@@ -20,8 +20,8 @@ from tests.support.fake_openai import serving
 from tests.support.scripted_writer import write_questions
 
 from ragstone.config import Settings, choose
+from ragstone.corpus.file import IngestOptions
 from ragstone.corpus.ingest import read_corpus
-from ragstone.corpus.options import IngestOptions
 from ragstone.flows.build.questions import build_questions
 from ragstone.records import Document
 from ragstone.report.evaluation_set import EvaluationSet

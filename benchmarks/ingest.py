@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pypdfium2
 
 from ragstone.corpus.file import File
-from ragstone.corpus.pdf import read_pdf
+from ragstone.corpus.readers.pdf.reader import read_pdf
 from ragstone.records import Document
 
 PDFS = Path(__file__).parents[1].parent / "shared" / "data" / "pdfs"

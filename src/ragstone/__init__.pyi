@@ -19,11 +19,11 @@ from .config import load_settings as load_settings
 from .console.progress_line import progress_line as progress_line
 from .corpus.chunking import chunk_documents as chunk_documents
 from .corpus.duplicates import Duplicate as Duplicate
+from .corpus.file import IngestOptions as IngestOptions
 from .corpus.file import Skipped as Skipped
 from .corpus.ingest import Corpus as Corpus
 from .corpus.ingest import ingest as ingest
 from .corpus.ingest import read_corpus as read_corpus
-from .corpus.options import IngestOptions as IngestOptions
 from .dataset.candidate import Candidate as Candidate
 from .dataset.certifying.certificate import Certificate as Certificate
 from .dataset.fictional.fiction import Fiction as Fiction
@@ -81,6 +81,8 @@ from .llm.probe import ModelProbe as ModelProbe
 from .monitor.gaps import Gap as Gap
 from .monitor.store import MonitorStore as MonitorStore
 from .monitor.summary import WatchSummary as WatchSummary
+from .privacy.masking import Masked as Masked
+from .privacy.masking import mask_personal_data as mask_personal_data
 from .records import Answer as Answer
 from .records import Chunk as Chunk
 from .records import Context as Context
@@ -107,8 +109,6 @@ from .report.page import write_report as write_report
 from .report.run import read_summary as read_summary
 from .report.summary import RunSummary as RunSummary
 from .report.tracking import log_to_mlflow as log_to_mlflow
-from .privacy.masking import Masked as Masked
-from .privacy.masking import mask_personal_data as mask_personal_data
 from .retrieval.evaluate import measure_queries as measure_queries
 from .retrieval.sameness import same_documents as same_documents
 from .retrieval.summary import RetrievalSummary as RetrievalSummary

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from ragstone.corpus import parallel
-from ragstone.corpus.file import Skipped
+from ragstone.corpus.file import IngestOptions, Skipped
 from ragstone.corpus.ingest import ingest, read_corpus
-from ragstone.corpus.options import IngestOptions
 from ragstone.errors import DataError, MissingExtra
 
 

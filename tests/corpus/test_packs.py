@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragstone.corpus.chunking import chunk_documents
+from ragstone.corpus.file import IngestOptions
 from ragstone.corpus.ingest import read_corpus
-from ragstone.corpus.options import IngestOptions
 from ragstone.records import Document
 from ragstone.tables import read_rows
 

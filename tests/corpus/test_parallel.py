@@ -19,13 +19,13 @@ from ragstone.errors import MissingExtra
 
 DEADLY = """
 import os, signal
-from ragstone.corpus import worker
-real = worker.read_file
+from ragstone.corpus import parallel
+real = parallel.read_file
 def read(file, options):
     if file.path.name == "deadly.txt":
         os.kill(os.getpid(), signal.SIGKILL)
     return real(file, options)
-worker.read_file = read
+parallel.read_file = read
 """
 
 
@@ -103,8 +103,8 @@ def test_a_handful_of_small_files_is_read_here_and_many_by_several_processes(fol
 
 HOSTILE = """
 import time
-import ragstone.corpus.parallel as worker
-real = worker.read_file
+import ragstone.corpus.parallel as parallel
+real = parallel.read_file
 def read(file, options):
     while file.id == "busy":
         pass
@@ -117,7 +117,7 @@ def read(file, options):
         while time.process_time() - began < 1.2:
             pass
     return real(file, options)
-worker.read_file = read
+parallel.read_file = read
 """
 
 

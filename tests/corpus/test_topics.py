@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from ragstone.corpus.clustering import choose_n_groups, group_vectors, silhouette
-from ragstone.corpus.lexical_vectors import lexical_vectors
-from ragstone.corpus.topics import group_texts, topic_names, topic_terms, unique_names
+from ragstone.corpus.topics import group_texts, lexical_vectors, topic_names, topic_terms, unique_names
 from ragstone.errors import ConfigError, DataError
 
 MAIZE = [

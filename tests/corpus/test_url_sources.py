@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ragstone.corpus.file import IngestOptions
 from ragstone.corpus.ingest import ingest, read_corpus
-from ragstone.corpus.options import IngestOptions
 from ragstone.errors import DataError
 from ragstone.records import Document
 from ragstone.tables.storage import put_bytes

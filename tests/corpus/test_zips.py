@@ -8,8 +8,8 @@ from unittest import mock
 import pytest
 
 from ragstone.corpus import zips
+from ragstone.corpus.file import IngestOptions
 from ragstone.corpus.ingest import read_corpus
-from ragstone.corpus.options import IngestOptions
 
 
 def archive(tmp_path, entries, name="docs.zip", packing=zipfile.ZIP_DEFLATED):

@@ -2,8 +2,7 @@
 
 import threading
 
-from ragstone.corpus.file import File
-from ragstone.corpus.options import Limits
+from ragstone.corpus.file import File, Limits
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.reading import read_file
 

@@ -22,7 +22,7 @@ from ragstone.assistant.conversation import Asked, Citation, Doing, Emit, Passag
 from ragstone.assistant.knowledge.entry import Advance, Entry, KnowledgeDown, Placed
 from ragstone.assistant.knowledge.uploads import Upload, UploadReader
 from ragstone.config.serve import ServeSection
-from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.file import IngestOptions
 from ragstone.errors import DataError
 from ragstone.records import Usage
 

@@ -1,9 +1,9 @@
 """A file on its way into the corpus."""
 
 from pathlib import Path
-
 import msgspec
-
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 class File(msgspec.Struct, frozen=True):
     """A file and the id that a document made from it has.
@@ -31,3 +31,49 @@ class Skipped(msgspec.Struct, frozen=True):
 
     path: str
     reason: str
+
+
+PASSAGE = 1000  # characters of an assistant's passage, at most
+Field = Literal["id", "text", "title", "lang", "source"]
+
+
+class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How files and folders are read. Each is a key of `[documents]` in ragstone.toml too.
+
+    glob: of folders and archives, only files that match one of these patterns (`*.py`, `guide/**/*.md`); such
+    a file is read as text whatever its ending. tables: a document for each row of CSV, XLSX and JSONL
+    files, or for each table as a `whole`. columns: field of a document -> the column, or columns, that it is
+    taken from. duplicates: documents that repeat an earlier one are reported, or dropped as well,
+    or not looked for: then documents need not fit into memory.
+    max_file_mb: larger files are skipped. processes: how many read side by side; by default as many as there
+    are cores where there is enough to do, else none but this one.
+    """
+
+    glob: Sequence[str] = ()
+    tables: Literal["rows", "whole"] = "rows"
+    columns: Mapping[Field, str | list[str]] = {}
+    duplicates: Literal["report", "drop", "ignore"] = "report"
+    max_file_mb: int = 200
+    processes: int | None = None
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What reading one file may take: seconds of computing, three times as many by the clock, and bytes of
+    memory. What takes more is a bomb, or as good as one. passages: that it may give, of PASSAGE letters."""
+
+    cpu_s: int = 60
+    n_bytes: int = 2_000_000_000
+    passages: int | None = None
+
+
+def limits_of(n_bytes: int, passages: int | None = None) -> Limits:
+    """Return the limits for a file of so many bytes of the user's own: long ones may take longer."""
+    return Limits(cpu_s=60 + n_bytes // 200_000, n_bytes=2_000_000_000 + 10 * n_bytes, passages=passages)
+
+
+def too_many(n_passages: int, most: int) -> str:
+    """Return why a file is not taken in that gives so many passages."""
+    return (
+        f"it gives {n_passages:,} passages or more, and a file may give {most:,}: split it, or raise "
+        "max_passages of [assistant]"
+    )

@@ -7,8 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.corpus.duplicates import Duplicate, drop_duplicates, find_duplicates
-from ragstone.corpus.file import File, Skipped
-from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.file import File, IngestOptions, Skipped
 from ragstone.corpus.parallel import n_processes, read_in_processes
 from ragstone.corpus.reading import read_file
 from ragstone.corpus.sources import Found, files_of, loaded

@@ -1,11 +1,12 @@
 """Many files -> their documents, read by several processes side by side, in order.
 
-The processes are plain ones that run worker.py and speak over pipes, one file at a time. A pool of the
+The processes are plain ones that run `main` here and speak over pipes, one file at a time. A pool of the
 standard library would read the user's main module again in each of them, which a script without
 `if __name__ == "__main__"` does not survive, and would lose every file in flight when one process dies.
 """
 
 import contextlib
+import math
 import os
 import pickle
 import queue
@@ -20,20 +21,79 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO
 
-from ragstone.corpus.file import File, Skipped
-from ragstone.corpus.options import IngestOptions, Limits, limits_of
+from ragstone.corpus.file import PASSAGE, File, IngestOptions, Limits, Skipped, limits_of, too_many
 from ragstone.corpus.reading import PACKED, read_file
 from ragstone.corpus.sources import Entry, Found
-from ragstone.corpus.worker import READY, receive, send
 from ragstone.errors import MissingExtra
 from ragstone.records import Document
 from ragstone.tables.storage import url_of
+
+READY = b"ready"
+_LENGTH_BYTES = 8
+
+
+def main() -> None:
+    """Answer requests until there are no more: a file, options, limits -> what it gives, or MissingExtra."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not come between the replies
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends this one
+    send(replies, READY)
+    while True:
+        try:
+            file, options, limits = pickle.loads(receive(sys.stdin.buffer))  # noqa: S301 - from the process that started this
+        except EOFError:
+            return
+        _restrain(limits)
+        send(replies, pickle.dumps(_read(file, options, limits.passages), protocol=5))
+
+
+def _read(file: File, options: IngestOptions, most: int | None) -> list[Document | Skipped] | MissingExtra:
+    """Return what a file gives, unless that is so much that it would hold up who asked."""
+    try:
+        given = read_file(file, options)
+    except MissingExtra as mistake:
+        return mistake
+    n_passages = sum(math.ceil(len(one.text) / PASSAGE) for one in given if isinstance(one, Document))
+    if most is not None and n_passages > most:
+        return [Skipped(str(file.path), too_many(n_passages, most))]
+    return given
+
+
+def _restrain(limits: Limits) -> None:
+    """Let the next file take so much: beyond its time this process is killed, beyond its memory is none."""
+    try:
+        import resource
+    except ImportError:  # Windows: the process that started this looks at the clock
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s = math.ceil(used.ru_utime + used.ru_stime) + limits.cpu_s
+    wanted = ((resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_DATA, limits.n_bytes), (resource.RLIMIT_CORE, 0))
+    for kind, most in wanted:
+        hard = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def send(pipe: IO[bytes], message: bytes) -> None:
+    """Write a message. Raises BrokenPipeError where nobody reads any more."""
+    pipe.write(len(message).to_bytes(_LENGTH_BYTES, "big"))
+    pipe.write(message)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> bytes:
+    """Return the next message. Raises EOFError where there is none or only a part of one."""
+    length = pipe.read(_LENGTH_BYTES)
+    message = pipe.read(int.from_bytes(length, "big"))
+    if len(length) < _LENGTH_BYTES or len(message) < int.from_bytes(length, "big"):
+        raise EOFError
+    return message
+
 
 # Seconds that files take on one core, by and large: for each, and for each byte of it.
 FILE_S, BYTE_S = 1e-3, 1e-7
 ENOUGH_S = 6.0  # a process is ready after 1.5 s: imports, and what tells languages
 _LAST_BREATH_S = 5
-_RUN = "from ragstone.corpus.worker import main; main()"
+_RUN = "from ragstone.corpus.parallel import main; main()"
 BEFORE = ""  # what a process runs first; a test of crashes needs it
 # There is a process for each core already: threads of NumPy's in each of them would wait for one another.
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

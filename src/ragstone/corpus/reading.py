@@ -6,14 +6,10 @@ from importlib import import_module
 
 import msgspec
 
-from ragstone.corpus.file import File, Skipped, Unreadable
-from ragstone.corpus.html import read_html
+from ragstone.corpus.file import File, IngestOptions, Skipped, Unreadable
 from ragstone.corpus.language import detect_languages
-from ragstone.corpus.options import IngestOptions
-from ragstone.corpus.prose import read_markdown, read_text
-from ragstone.corpus.rows import read_csv, read_jsonl
-from ragstone.corpus.source import code_of, read_source
-from ragstone.corpus.table import Table, documents_of
+from ragstone.corpus.readers.table import Table, documents_of, read_csv, read_jsonl
+from ragstone.corpus.readers.text import code_of, read_markdown, read_source, read_text
 from ragstone.corpus.zips import too_large
 from ragstone.errors import DataError
 from ragstone.records import Document
@@ -26,7 +22,7 @@ def _imported(module: str, name: str) -> Reader:
     """Return a reader whose rooms are imported when it reads: every command imports this module."""
 
     def read(file: File) -> Iterable[Document | Table]:
-        reader: Reader = getattr(import_module(f"ragstone.corpus.{module}"), name)
+        reader: Reader = getattr(import_module(f"ragstone.corpus.readers.{module}"), name)
         return reader(file)
 
     return read
@@ -38,16 +34,16 @@ READERS: Mapping[str, Reader] = {
     ".rst": read_text,
     ".md": read_markdown,
     ".markdown": read_markdown,
-    ".html": read_html,
-    ".htm": read_html,
-    ".xhtml": read_html,
-    ".pdf": _imported("pdf", "read_pdf"),
-    ".docx": _imported("office", "read_docx"),
-    ".docm": _imported("office", "read_docx"),
-    ".pptx": _imported("office", "read_pptx"),
-    ".pptm": _imported("office", "read_pptx"),
-    ".xlsx": _imported("office", "read_xlsx"),
-    ".xlsm": _imported("office", "read_xlsx"),
+    ".html": _imported("html", "read_html"),
+    ".htm": _imported("html", "read_html"),
+    ".xhtml": _imported("html", "read_html"),
+    ".pdf": _imported("pdf.reader", "read_pdf"),
+    ".docx": _imported("docx", "read_docx"),
+    ".docm": _imported("docx", "read_docx"),
+    ".pptx": _imported("pptx", "read_pptx"),
+    ".pptm": _imported("pptx", "read_pptx"),
+    ".xlsx": _imported("xlsx", "read_xlsx"),
+    ".xlsm": _imported("xlsx", "read_xlsx"),
     ".csv": read_csv,
     ".tsv": read_csv,
     ".jsonl": read_jsonl,

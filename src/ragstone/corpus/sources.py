@@ -9,8 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from ragstone.corpus.file import File, Skipped, Unreadable
-from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.file import File, IngestOptions, Skipped, Unreadable
 from ragstone.corpus.reading import READERS, reader_of
 from ragstone.corpus.zips import is_link, misplaced, opened, read_entry
 from ragstone.errors import DataError

@@ -7,9 +7,8 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.corpus.duplicates import Duplicate
-from ragstone.corpus.file import Skipped
+from ragstone.corpus.file import IngestOptions, Skipped
 from ragstone.corpus.ingest import Corpus, read_corpus
-from ragstone.corpus.options import IngestOptions
 from ragstone.embedding.model import Embed
 from ragstone.engine.mapping import on_cluster
 from ragstone.engine.session import Session

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.corpus.file import File, Skipped
+from ragstone.corpus.file import File, IngestOptions, Skipped
 from ragstone.corpus.ingest import Corpus, corpus_of_rows, read_corpus, unique_ids
-from ragstone.corpus.options import IngestOptions
 from ragstone.corpus.parallel import ReadingProcess
 from ragstone.corpus.sources import Found, files_of, loaded
 from ragstone.engine.mapping import RowWork, map_rows, on_cluster

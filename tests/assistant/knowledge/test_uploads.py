@@ -15,7 +15,7 @@ from tests.support.reading_here import ReadHere
 from ragstone.assistant.knowledge import BadUpload, uploads
 from ragstone.assistant.knowledge.uploads import safe_name
 from ragstone.corpus import parallel
-from ragstone.corpus.options import IngestOptions, Limits
+from ragstone.corpus.file import IngestOptions, Limits
 from ragstone.records import Document
 
 DOCUMENT = Document(id="one", text="Maize is sown in May.")
@@ -185,15 +185,15 @@ async def test_an_upload_that_was_kept_and_not_taken_in_is_taken_in_by_the_next_
 
 HOSTILE = """
 import os
-import ragstone.corpus.worker as worker
-real = worker.read_file
+import ragstone.corpus.parallel as parallel
+real = parallel.read_file
 def read(file, options):
     if file.path.name == "crash.txt":
         os.abort()
     while file.path.name == "busy.txt":
         pass
     return real(file, options)
-worker.read_file = read
+parallel.read_file = read
 """
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.support.command import ragstone
 
 from ragstone.config import ChunkSection, Settings
-from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.file import IngestOptions
 from ragstone.errors import DataError
 from ragstone.flows.chunk.chunking import chunk_to_file
 from ragstone.flows.ingest import ingesting

@@ -16,8 +16,7 @@ from ragstone.assistant.knowledge.finding import Sighted, found_under, sight
 from ragstone.assistant.knowledge.grouping import Namer, group
 from ragstone.assistant.knowledge.points import Points
 from ragstone.assistant.knowledge.uploads import NICE
-from ragstone.corpus.file import Skipped, Unreadable
-from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.file import IngestOptions, Skipped, Unreadable
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.sources import Found
 from ragstone.corpus.tags import Tag

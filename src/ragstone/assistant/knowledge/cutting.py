@@ -13,8 +13,7 @@ from ragstone.assistant.knowledge.catalogue import Stored
 from ragstone.assistant.knowledge.entry import Advance
 from ragstone.assistant.knowledge.finding import Sighted
 from ragstone.corpus.chunking import chunk_documents
-from ragstone.corpus.file import Unreadable
-from ragstone.corpus.options import PASSAGE, IngestOptions, too_many
+from ragstone.corpus.file import PASSAGE, IngestOptions, Unreadable, too_many
 from ragstone.corpus.tags import Tag, match_tags, with_tags
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.model import Embed, Role, Vectors

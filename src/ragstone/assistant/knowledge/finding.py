@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.corpus.file import File, Skipped
-from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.file import File, IngestOptions, Skipped
 from ragstone.corpus.sources import Found, files_of, loaded
 from ragstone.errors import DataError
 

@@ -20,7 +20,7 @@ from ragstone.assistant.knowledge.points import ASKER, Points
 from ragstone.assistant.knowledge.snapshot import Snapshot, among, passage_of, place_of, take_snapshot
 from ragstone.assistant.knowledge.uploads import FOLDER, Upload, UploadReader, keeping
 from ragstone.config import AssistantSection
-from ragstone.corpus.options import IngestOptions
+from ragstone.corpus.file import IngestOptions
 from ragstone.corpus.parallel import Given
 from ragstone.corpus.tags import Tag
 from ragstone.corpus.tokens import tokenize

@@ -13,8 +13,7 @@ import msgspec
 
 from ragstone.assistant.knowledge.cutting import Halted
 from ragstone.assistant.knowledge.entry import BadUpload
-from ragstone.corpus.file import File, Skipped
-from ragstone.corpus.options import IngestOptions, Limits
+from ragstone.corpus.file import File, IngestOptions, Limits, Skipped
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.reading import CONVERTED, PACKED, READERS
 from ragstone.corpus.sources import ARCHIVE

@@ -1,7 +1,6 @@
 """CSV, TSV, JSONL, JSON and Parquet files -> rows as they stand, streamed, told apart by content."""
 
 import csv
-import sys
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -9,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragstone.corpus.table import names_of
+from ragstone.corpus.readers.table import names_of
 from ragstone.dataset.importing.text import open_text
 from ragstone.errors import DataError
-from ragstone.tables.cells import unguarded
+from ragstone.tables.cells import csv_reader, unguarded
 from ragstone.tables.reading import READERS
 
 Cells = dict[str, Any]
@@ -149,12 +148,10 @@ def _csv(path: Path) -> Sheet:
 
 def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV file that hold something, each with the number of its last line."""
-    csv.field_size_limit(sys.maxsize)  # 131,072 characters by default: answers are longer
     with open_text(path) as file:
-        begins = file.read(_HEAD).lstrip("\r\n")
-        head = begins.splitlines()[0] if begins else ""
+        head = file.read(_HEAD)
         file.seek(0)
-        reader = csv.reader(file, delimiter=max(",;\t|", key=head.count), strict=True)
+        reader = csv_reader(file, head)
         try:
             for cells in reader:
                 if any(cell.strip() for cell in cells):

@@ -13,8 +13,7 @@ from ragstone.console.printing import say, show_json
 
 if TYPE_CHECKING:
     from ragstone.corpus.duplicates import Duplicate
-    from ragstone.corpus.file import Skipped
-    from ragstone.corpus.options import Field, IngestOptions
+    from ragstone.corpus.file import Field, IngestOptions, Skipped
     from ragstone.flows.ingest.ingesting import IngestSummary
 
 ONE_BY_ONE = 5  # files with the same reason that are named; of more, the first and their number
@@ -63,7 +62,7 @@ def ingest(
     json: AsJson = False,
 ) -> None:
     """Turn files into documents: text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, JSONL, code."""
-    from ragstone.corpus.options import IngestOptions
+    from ragstone.corpus.file import IngestOptions
     from ragstone.errors import DataError
     from ragstone.flows.ingest.ingesting import ingest_to_file
 
@@ -89,7 +88,7 @@ def ingest(
 
 def _columns(written: Iterable[str]) -> "dict[Field, str | list[str]]":
     """Return field -> columns. Raises ConfigError."""
-    from ragstone.corpus.options import Field
+    from ragstone.corpus.file import Field
     from ragstone.errors import ConfigError
 
     found: dict[Field, str | list[str]] = {}

@@ -9,9 +9,8 @@ import msgspec
 
 from ragstone.config import Settings
 from ragstone.corpus.duplicates import Duplicate
-from ragstone.corpus.file import File, Skipped
+from ragstone.corpus.file import File, IngestOptions, Skipped
 from ragstone.corpus.ingest import read_files, unique_ids
-from ragstone.corpus.options import IngestOptions
 from ragstone.corpus.sources import Found, files_of
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import made_from

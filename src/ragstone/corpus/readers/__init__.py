@@ -1,0 +1,1 @@
+"""One module a format: a file -> documents, or tables of rows."""

@@ -1,0 +1,1 @@
+"""A PDF -> a document: its text in reading order, without page furniture."""
