@@ -1,13 +1,18 @@
-"""Rows -> CSV that a spreadsheet may open: no text of theirs is a formula, and all of it can be had again."""
+"""CSV: read by a guess of its delimiter, written so that no text is a formula and all can be had again."""
 
 import contextlib
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+LONGEST_CELL = 64 << 20  # characters; the csv module would stop at 131,072, and documents are longer
 
 # What makes a spreadsheet take a cell for a formula, or would after the character is dropped (OWASP, CSV
 # injection), also in the wide forms of East Asian keyboards.
@@ -15,6 +20,25 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 NUMBER = re.compile(r"[-+]\d+(?:[.,]\d+)*+")
 GUARDED = "guarded_cells"
 """The last column: the names of the columns whose text has a `'` before it here, as a JSON list."""
+
+
+def csv_reader(
+    lines: Iterable[str],
+    head: str,
+    *,
+    delimiter: str | None = None,
+    strict: bool = True,
+    most: int = LONGEST_CELL,
+) -> "Reader":
+    """Return what reads the cells of rows; its `line_num` is the line that the last one ends in.
+
+    head: the beginning of the text: of , ; tab and | that is the delimiter which splits the first line into
+    most cells, unless it is given. strict: csv.Error for a broken quote; else it is read as it stands.
+    most: characters of a cell; a longer one is a csv.Error.
+    """
+    csv.field_size_limit(most)
+    first = head.lstrip("\r\n").split("\n", 1)[0]
+    return csv.reader(lines, delimiter=delimiter or max(",;\t|", key=first.count), strict=strict)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import functools
 import gzip
 import hashlib
 import io
@@ -15,7 +16,7 @@ import msgspec
 
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
-from ragstone.tables.cells import unguarded
+from ragstone.tables.cells import csv_reader, unguarded
 from ragstone.tables.columns import accepted_names, to_canonical
 from ragstone.tables.interchange import answers_in, is_result
 from ragstone.tables.logged import LOG_NAMES, logged_files, read_logged
@@ -137,6 +138,8 @@ def _listed(rows: Any) -> Any:
 def _convert(raw: Any, row_type: type[RowT], names: Counter[str], number: int) -> RowT:
     if isinstance(raw, msgspec.DecodeError):
         raise ValueError(f"not valid JSON ({raw}). Each line must be one whole JSON object.")
+    if isinstance(raw, ValueError):
+        raise raw
     if not isinstance(raw, dict):
         raise TypeError(f"expected a JSON object, got {type(raw).__name__}")
     row = to_canonical(raw, row_type)
@@ -269,7 +272,7 @@ def read_jsonl(
 ) -> Iterator[tuple[int, Any]]:
     """Yield (line number, decoded object or DecodeError) for every line that is not blank."""
     with _unpacked(path) as file:
-        for number, line in enumerate(_whole_lines(file, path), 1):
+        for number, line in enumerate(_short_lines(file.readline, path), 1):
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if line.isspace():
@@ -282,22 +285,25 @@ def read_jsonl(
 
 @contextlib.contextmanager
 def _unpacked(path: Path) -> Iterator[BinaryIO]:
+    """Give the content of a file, unpacked. Raises DataError for what is packed and was cut off."""
     with open_bytes(path) as file:
-        if path.suffix.lower() != ".gz":
+        if path.suffix.lower() != ".gz" and not _is_gzip(file):
             yield file
             return
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            yield cast(BinaryIO, unpacked)
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield cast(BinaryIO, unpacked)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as mistake:
+            raise DataError(
+                f"{url_of(path) or path}: cannot be unpacked ({mistake}). Copy the file again, or make it "
+                "anew."
+            ) from None
 
 
-def _whole_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Yield the lines. Raises DataError for one that is no row, and for what is packed and was cut off."""
-    try:
-        yield from _short_lines(file.readline, path)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as mistake:
-        raise DataError(
-            f"{url_of(path) or path}: cannot be unpacked ({mistake}). Copy the file again, or make it anew."
-        ) from None
+def _is_gzip(file: BinaryIO) -> bool:
+    begins = file.read(2)
+    file.seek(0)
+    return begins == b"\x1f\x8b"
 
 
 def _short_lines(read: Callable[[int], AnyStr], path: Path) -> Iterator[AnyStr]:
@@ -319,7 +325,7 @@ def _too_long(path: Path, line: int) -> str:
 
 def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
     try:
-        with open_bytes(path) as file:
+        with _unpacked(path) as file:
             rows = msgspec.json.decode(file.read().removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise DataError(
@@ -339,36 +345,41 @@ def _read_json(path: Path) -> Iterator[tuple[int, Any]]:
 MAY_BE_EMPTY = frozenset(accepted_names(Answer, "answer"))
 
 
-def _read_csv(path: Path) -> Iterator[tuple[int, Any]]:
-    csv.field_size_limit(MOST_OF_A_LINE)
-    with io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="") as file:
+def read_csv(path: Path, *, delimiter: str | None = None, strict: bool = True) -> Iterator[tuple[int, Any]]:
+    """Yield (line number, cells by their columns); a ValueError in place of a row with too many cells.
+
+    strict: a broken quote makes the file unreadable; else it is read as it stands.
+    """
+    with _unpacked(path) as packed, io.TextIOWrapper(packed, encoding="utf-8-sig", newline="") as file:
         try:
-            dialect = _dialect(path, file.read(65536))
+            head = file.read(65536)
             file.seek(0)
-            reader = csv.DictReader(_short_lines(file.readline, path), dialect=dialect, strict=True)
+            reader = csv_reader(
+                _short_lines(file.readline, path),
+                head,
+                delimiter=delimiter,
+                strict=strict,
+                most=MOST_OF_A_LINE,
+            )
+            names = next(reader, [])
             for row in reader:
-                if None in row:
-                    raise DataError(f"{path}:{reader.line_num}: more cells than the header has columns.")
-                # Without a name it is the index that pandas writes.
-                cells = unguarded(row)
-                yield (
-                    reader.line_num,
-                    {name: cell for name, cell in cells.items() if name and (cell or name in MAY_BE_EMPTY)},
-                )
+                if len(row) > len(names):
+                    yield reader.line_num, ValueError("more cells than the header has columns.")
+                elif row:
+                    cells = unguarded(dict(zip(names, row, strict=False)))
+                    # A column without a name is the index that pandas writes.
+                    yield (
+                        reader.line_num,
+                        {
+                            name: cell
+                            for name, cell in cells.items()
+                            if name and (cell or name in MAY_BE_EMPTY)
+                        },
+                    )
         except (csv.Error, UnicodeDecodeError) as mistake:
             if "field larger" in str(mistake):
                 raise DataError(_too_long(path, reader.line_num)) from None
             raise DataError(f"{path}: cannot be read as CSV in UTF-8 ({mistake}).") from None
-
-
-def _dialect(path: Path, sample: str) -> type[csv.Dialect]:
-    """Return Excel's dialect with the delimiter that splits the header into most cells."""
-
-    class Found(csv.excel):
-        header = sample.split("\n", 1)[0]
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t|", key=header.count)
-
-    return Found
 
 
 def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
@@ -397,7 +408,7 @@ READERS: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
     ".jsonl.gz": read_jsonl,
     ".ndjson": read_jsonl,
     ".json": _read_json,
-    ".csv": _read_csv,
-    ".tsv": _read_csv,
+    ".csv": read_csv,
+    ".tsv": functools.partial(read_csv, delimiter="\t"),
     ".parquet": _read_parquet,
 }

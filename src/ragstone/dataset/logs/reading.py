@@ -1,23 +1,16 @@
 """Log files -> their rows as they are: JSONL, JSON, CSV, TSV and Parquet, packed and rotated ones too."""
 
-import contextlib
-import csv
-import gzip
+import functools
 import json
 import re
-import shutil
-import sys
-import tempfile
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.tables.cells import unguarded
-from ragstone.tables.reading import READERS, read_jsonl
+from ragstone.tables.reading import READERS, read_csv, read_jsonl
 
 # logrotate's endings: app.jsonl.1, app.jsonl-20260131
 _ROTATED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}(?:-?\d{2,6})?)$")
@@ -84,15 +77,13 @@ def read_log(path: Path) -> Iterator[tuple[Place, dict[str, Any] | str]]:
     Raises DataError where nothing of the file can be read: it is packed with something else, binary, or
     of another format than its name says.
     """
-    with _unpacked(path) as file:
-        reader = LENIENT.get(file.suffix) or READERS[file.suffix]
-        try:
-            for line, raw in reader(file):
-                yield Place(path, line), _row(raw)
-        except DataError as mistake:
-            raise DataError(str(mistake).replace(str(file), str(path))) from None
-        except OSError as mistake:
-            raise DataError(f"{path}: cannot be read ({mistake.strerror}).") from None
+    ending = _ending(path)
+    reader = LENIENT.get(_JSON_LINES if ending in _AS_JSONL else ending) or READERS[ending]
+    try:
+        for line, raw in reader(path):
+            yield Place(path, line), _row(raw)
+    except OSError as mistake:
+        raise DataError(f"{path}: cannot be read ({mistake.strerror}).") from None
 
 
 _decode = msgspec.json.Decoder().decode
@@ -116,56 +107,14 @@ def decode_line(line: bytes) -> object:
 
 
 def _row(raw: object) -> dict[str, Any] | str:
-    if isinstance(raw, msgspec.DecodeError):
+    if isinstance(raw, msgspec.DecodeError | ValueError):
         return str(raw)
     return raw if isinstance(raw, dict) else f"expected a JSON object, got {type(raw).__name__}"
 
 
-@contextlib.contextmanager
-def _unpacked(path: Path) -> Iterator[Path]:
-    """Give a file that a reader of tables knows by its ending: this one, or a copy without packing."""
-    ending = _ending(path)
-    ending = _JSON_LINES if ending in _AS_JSONL else ending
-    if path.suffix.lower() == ending:
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
-        there = Path(folder) / f"log{ending}"
-        if path.suffix.lower() != ".gz":
-            there.symlink_to(path.absolute())
-        else:
-            try:
-                with gzip.open(path) as packed, there.open("wb") as file:
-                    shutil.copyfileobj(packed, file, 1 << 20)
-            except (OSError, EOFError, zlib.error) as mistake:
-                raise DataError(f"{path}: cannot be unpacked ({mistake}). Is it a whole .gz file?") from None
-        yield there
-
-
-def _lenient_csv(path: Path) -> Iterator[tuple[int, dict[str, Any] | msgspec.DecodeError]]:
-    """Yield the rows of a table; one with more cells than the header is a DecodeError."""
-    csv.field_size_limit(sys.maxsize)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        try:
-            header = file.readline()
-            file.seek(0)
-            delimiter = "\t" if path.suffix == ".tsv" else max(",;\t|", key=header.count)
-            reader = csv.DictReader(file, delimiter=delimiter)
-            for row in reader:
-                if None in row:
-                    yield reader.line_num, msgspec.DecodeError("more cells than the header has columns")
-                else:
-                    yield (
-                        reader.line_num,
-                        {name: cell for name, cell in unguarded(row).items() if name and cell},
-                    )
-        except (csv.Error, UnicodeDecodeError) as mistake:
-            raise DataError(f"{path}: cannot be read as a table in UTF-8 ({mistake}).") from None
-
-
-def _lenient_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
-    return read_jsonl(path, decode_line)
-
-
-LENIENT = {".csv": _lenient_csv, ".tsv": _lenient_csv, ".jsonl": _lenient_jsonl, ".ndjson": _lenient_jsonl}
+LENIENT: dict[str, Callable[[Path], Iterable[tuple[int, Any]]]] = {
+    ".csv": functools.partial(read_csv, strict=False),
+    ".tsv": functools.partial(read_csv, delimiter="\t", strict=False),
+    _JSON_LINES: functools.partial(read_jsonl, decode=decode_line),
+}
 """Ending -> what reads a log of it: one bad row is no end of it. The others as all tables are read."""
