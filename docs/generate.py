@@ -190,7 +190,6 @@ SECTIONS = {
     "bench.languages": config.LanguagesBench,
     "bench.judges": config.JudgesBench,
     "bench.answerers": config.AnswerersBench,
-    "assistant.weather": config.WeatherSection,
     "assistant.log": config.LogSection,
     "assistant.mcp": config.McpServer,
     "systems.rag": config.RagSystem,
