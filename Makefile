@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN    = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo assistant examples example test check lowest sbom fix bench docs clean
+.PHONY: help demo assistant examples example test test-all check guard lowest sbom fix bench docs clean
 
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/.demo  ## install what it needs, then run the whole pipeline on shipped data
 	$(BIN)/ragstone demo
@@ -23,15 +23,25 @@ examples: $(VENV)/.demo  ## run the five examples; their reports stand in exampl
 example: $(VENV)/.demo  ## run one of them: make example NAME=rubric-judge
 	PATH="$(abspath $(BIN)):$$PATH" examples/$(NAME)/run.sh
 
-test: $(VENV)/.dev  ## run the tests
-	$(BIN)/pytest
+# A test that hangs is ended with the stacks of all its threads. The markers are explained in pyproject.toml.
+PYTEST = $(BIN)/pytest -n logical --maxprocesses 8 --dist worksteal --timeout 300
+SLOW = model or browser or server or docs or simulation or kill
 
-check: $(VENV)/.dev  ## all that must pass before a change lands: format, lint, types, floors, tests
+test: $(VENV)/.dev  ## run the tests that need a few minutes: no model, browser, server, simulation, no page of docs
+	$(PYTEST) -m "not ($(SLOW))" --hypothesis-profile quick
+
+test-all: $(VENV)/.dev  ## run all tests
+	$(PYTEST)
+
+check: $(VENV)/.dev  ## all that must pass before a change lands: format, lint, types, floors, all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(MAKE) test
+	$(MAKE) test-all
+
+guard: $(VENV)/.dev  ## measure start, calls, ledger and index beside those of peers: fails where one has drifted by half
+	$(BIN)/python -m benchmarks.guard
 
 # The heavy extras (litellm, ray, sentence-transformers, vllm) are left out; `-W ignore`, for old versions warn.
 LOWEST = files,local,hub,faiss,qdrant,serve,mcp,telemetry,postgres,storage,frames,mlflow

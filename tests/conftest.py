@@ -1,6 +1,8 @@
 """What all tests share: no real key, no real proxy, a fake endpoint, the development data."""
 
+import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,12 @@ from ragstone.tables import write_rows
 
 # A shared machine is slow at times: time is measured in benchmarks/, not here.
 hypothesis.settings.register_profile("ragstone", deadline=None)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)  # `make test`
 hypothesis.settings.load_profile("ragstone")
+
+# A shell makes what it starts in the background ignore Ctrl-C, and processes that tests start would inherit it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -50,6 +57,17 @@ def _no_real_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name in ours or name.startswith("OPENAI_") or name.casefold().endswith("_proxy"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> Iterator[None]:
+    """What a test left open fails in its own module, whenever the collector would have come.
+
+    What is alive then is frozen: the next collection looks only at what came since, and takes milliseconds.
+    """
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
