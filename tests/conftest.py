@@ -19,7 +19,7 @@ hypothesis.settings.register_profile("ragstone", deadline=None)
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)  # `make test`
 hypothesis.settings.load_profile("ragstone")
 
-# A shell makes what it starts in the background ignore Ctrl-C, and processes that tests start would inherit it.
+# What a shell starts in the background ignores Ctrl-C, and processes that tests start would inherit it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
