@@ -11,6 +11,7 @@ from ragstone.flows.judge.judging import judge_sheet
 from ragstone.judging import load_judge
 from ragstone.judging.combined import cascade
 from ragstone.judging.fields import Member
+from ragstone.judging.finding import no_model
 from ragstone.judging.judge import KINDS
 from ragstone.judging.variant import load_members
 from ragstone.records import Answer, Usage
@@ -78,7 +79,7 @@ async def test_a_session_opens_what_members_need_and_says_which_models(settings)
     jury = whole("jury", Member(judge="relevance", model="openai/small"), Member(judge="containment"))
     async with open_session(settings) as session:
         means = await session.means([jury])
-        assert (means.ask, means.model, set(means.others)) == (None, "none", {"openai/small"})
+        assert (means.ask, means.model, set(means.others)) == (no_model, "none", {"openai/small"})
         assert [role for role in session.models() if "member" in role] == ["judges' member 1"]
         assert (await session.means([whole("jury", *[Member(judge="containment")] * 2)])).others == {}
 

@@ -2,18 +2,16 @@
 
 import contextlib
 import gzip
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from io import BufferedIOBase
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
-from ragstone.llm.overheard import OVERHEARD, Exchange, Overheard
+from ragstone.llm.call_trace import CallTrace, Exchange, tracing
 from ragstone.records import Judgement
 from ragstone.report.asked import CALLS_FILE, Asked
-
-Out = TypeVar("Out")
 
 QUICK = 1  # the level of compression: the next ones save a tenth of the file, and take three times as long
 
@@ -30,16 +28,9 @@ class CallLog:
         self.n_kept = 0
         self._file = file
 
-    async def listen(self, work: Awaitable[Out]) -> tuple[Out, list[Exchange]]:
-        """Return what the work on one row comes to, and the conversations that it had."""
-        if not self.listening or self.paused:
-            return await work, []
-        heard = Overheard()
-        token = OVERHEARD.set(heard)
-        try:
-            return await work, heard.exchanges()
-        finally:
-            OVERHEARD.reset(token)
+    def trace(self) -> AbstractContextManager[CallTrace]:
+        """Within the block, hear the conversations of the work on one row; none where nobody listens."""
+        return tracing() if self.listening and not self.paused else contextlib.nullcontext(CallTrace())
 
     def keep(
         self,

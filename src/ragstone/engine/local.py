@@ -26,14 +26,11 @@ async def map_in_order(
     Cancelled (Ctrl-C), it begins no row and calls `stop`, after which rows under way begin no call; those
     that are finished within STOP_S are yielded, in order, and then the cancellation is raised.
     """
-    pending: deque[asyncio.Task[Out]] = deque()
-
-    async def one(row: In) -> Out:
-        return await work(row)
+    pending: deque[asyncio.Future[Out]] = deque()
 
     try:
         for row in rows:
-            pending.append(asyncio.create_task(one(row)))
+            pending.append(asyncio.ensure_future(work(row)))
             if len(pending) >= WINDOW:
                 yield await _landed(pending)
         while pending:
@@ -49,14 +46,14 @@ async def map_in_order(
         await asyncio.gather(*pending, return_exceptions=True)
 
 
-async def _landed(pending: deque[asyncio.Task[Out]]) -> Out:
+async def _landed(pending: deque[asyncio.Future[Out]]) -> Out:
     """Return the result of the first task, which is then no longer pending."""
     if not pending[0].done():
         await asyncio.wait((pending[0],))  # cancelled, this leaves the task alone: its call is being paid for
     return pending.popleft().result()
 
 
-async def _finished(pending: Iterable[asyncio.Task[Out]]) -> list[Out]:
+async def _finished(pending: Iterable[asyncio.Future[Out]]) -> list[Out]:
     """Return the results that come within STOP_S."""
     tasks = list(pending)
     if tasks:

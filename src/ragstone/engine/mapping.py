@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ragstone.engine.local import map_in_order
 from ragstone.engine.session import Session
-from ragstone.llm.overheard import Exchange
+from ragstone.llm.call_trace import Exchange
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -50,7 +50,8 @@ async def map_rows(
         done = await work.build(session, **arguments)
 
         async def one(row: In) -> tuple[Out, list[Exchange]]:
-            return await session.call_log.listen(done(row))
+            with session.call_log.trace() as trace:
+                return await done(row), trace.exchanges()
 
         made = map_in_order(one, rows(), session.stop)
     async with contextlib.aclosing(cast(AsyncGenerator[tuple[Out, list[Exchange]], None], made)):

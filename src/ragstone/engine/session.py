@@ -18,6 +18,7 @@ from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.engine.spending import calls_of, state_of
 from ragstone.errors import ConfigError, ModelError
 from ragstone.judging import Judge, JudgeContext
+from ragstone.judging.finding import no_model
 from ragstone.judging.leaves import asks_default, leaves, models_of
 from ragstone.judging.similarity import EmbeddingJudge
 from ragstone.llm import AnyLedger, Ask, Budget, Caps, Door, Stream, load_secret, open_door, open_ledger
@@ -353,7 +354,7 @@ class Session:
                 "openai/gpt-4o-mini, or as model in the table [judge] of ragstone.toml."
             )
         return JudgeContext(
-            ask=await self.ask(model) if asking and model else None,
+            ask=await self.ask(model) if asking and model else no_model,
             model=model or NO_MODEL,
             others={name: await self.ask(name) for name in self._members},
             secret=self.secret(),

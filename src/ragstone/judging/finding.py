@@ -9,6 +9,11 @@ from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import NO_MODEL, Answer, Judgement, Metadata, Status, Usage, Verdict
 
 
+async def no_model(_prompt: Prompt) -> Reply:
+    """Raise ValueError: what a judge asks where it was given no model."""
+    raise ValueError("the judge asks a model: give one, e.g. --model openai/gpt-4o-mini")
+
+
 class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     """What judges work with: a model to ask and its name, the project's secret, an embedder.
 
@@ -18,7 +23,7 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     whoever writes an answer could then reckon its nonce.
     """
 
-    ask: Ask | None = None
+    ask: Ask = no_model
     model: str = NO_MODEL
     others: Mapping[str, Ask] = {}
     secret: bytes = b""
@@ -26,10 +31,18 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     context_tokens: Callable[[str], int] | None = None
 
     def __post_init__(self) -> None:
-        if (self.ask or self.others) and not self.secret:
+        if (self.ask is not no_model or self.others) and not self.secret:
             raise ValueError(
                 "judges that ask a model need the project's secret: JudgeContext(secret=load_secret(…))"
             )
+
+    def wrapped(self, wrap: Callable[[Ask], Ask]) -> "JudgeContext":
+        """Return the context with every `ask` in it wrapped."""
+        return msgspec.structs.replace(
+            self,
+            ask=self.ask if self.ask is no_model else wrap(self.ask),
+            others={model: wrap(ask) for model, ask in self.others.items()},
+        )
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,13 +91,6 @@ FindingOf = Callable[[Answer, dict[str, str], JudgeContext], Awaitable[Finding]]
 """Comes to the finding on an answer; see JudgeFields.find."""
 
 
-async def ask_model(judge: str, means: JudgeContext, prompt: Prompt) -> Reply:
-    """Return the model's reply. judge: its name. Raises CallFailed; ValueError if no model was given."""
-    if means.ask is None:
-        raise ValueError(f"judge {judge!r} asks a model: give one, e.g. --model openai/gpt-4o-mini")
-    return await means.ask(prompt)
-
-
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """What several calls took together; cost_usd is None if that of one is unknown."""
 
@@ -113,7 +119,4 @@ def renewing(means: JudgeContext) -> JudgeContext:
     def renewed(ask: Ask) -> Ask:
         return lambda prompt: ask(msgspec.structs.replace(prompt, renew=True))
 
-    others = {model: renewed(ask) for model, ask in means.others.items()}
-    return msgspec.structs.replace(
-        means, ask=None if means.ask is None else renewed(means.ask), others=others
-    )
+    return means.wrapped(renewed)

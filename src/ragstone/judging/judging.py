@@ -12,20 +12,17 @@ from ragstone.records import Answer, Judgement, Metadata, Status
 CUT_OFF: dict[str, Status] = {"over_budget:": "over_budget", f"timeout: {DEADLINE}": "timeout"}
 
 
-async def judge_answer(judge: JudgeFields, answer: Answer, means: JudgeContext) -> list[Judgement]:
+async def judge_answer(
+    judge: JudgeFields, answer: Answer, means: JudgeContext, *, find: FindingOf | None = None
+) -> list[Judgement]:
     """Return the judgements of one answer, one for each of the judge's metrics, the score's first.
 
     Their status says what became of it; a failure is never a score. A row in which the system failed is
     `app_error` (`over_budget` or `timeout` where the budget or the deadline of the run kept it from being
-    asked); one that lacks an input is `not_applicable`.
+    asked); one that lacks an input is `not_applicable`. find: comes to the finding on the inputs, in place of
+    the judge's own way.
     """
-    return await judge_by(judge.find, judge, answer, means)
-
-
-async def judge_by(
-    way: FindingOf, judge: JudgeFields, answer: Answer, means: JudgeContext
-) -> list[Judgement]:
-    """Return the judgements of one answer as judge_answer does. way: comes to the finding on its inputs."""
+    find = find or judge.find
     if answer.error is not None:
         cut_off = [status for start, status in CUT_OFF.items() if answer.error.startswith(start)]
         status = cut_off[0] if cut_off else "app_error"
@@ -36,12 +33,12 @@ async def judge_by(
         return judgements_of(judge, answer, means, missing)
     try:
         try:
-            finding = await way(answer, inputs, means)
+            finding = await find(answer, inputs, means)
         except CallFailed as failure:
             if not failure.kept:
                 raise
             # Replies of an earlier command that make no finding are asked for anew.
-            finding = await way(answer, inputs, renewing(means))
+            finding = await find(answer, inputs, renewing(means))
     except CallFailed as failure:
         failed = Finding(
             score=None,

@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.judging.examples import example_reply, examples_text, whole
 from ragstone.judging.fields import Example, PromptedJudge
-from ragstone.judging.finding import Finding, JudgeContext, ask_model
+from ragstone.judging.finding import Finding, JudgeContext
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import REASON, Field, reply_form, reply_type
 from ragstone.llm import Prompt
@@ -113,7 +113,7 @@ class OneCallJudge(PromptedJudge, frozen=True, kw_only=True):
 
     async def find_once(self, _answer: Answer, inputs: dict[str, str], means: JudgeContext) -> Finding:
         """Return what the model says in one call."""
-        reply = await ask_model(self.name, means, one_call_prompt(self, inputs, means.secret))
+        reply = await means.ask(one_call_prompt(self, inputs, means.secret))
         finding = self.finding_of(msgspec.structs.asdict(reply.value))
         return msgspec.structs.replace(finding, usage=reply.usage, cost_usd=reply.cost_usd)
 

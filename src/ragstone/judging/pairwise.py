@@ -14,8 +14,8 @@ import msgspec
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, PromptedJudge, Scale
-from ragstone.judging.finding import Finding, JudgeContext, add_costs, ask_model
-from ragstone.judging.judging import judge_by
+from ragstone.judging.finding import Finding, JudgeContext, add_costs
+from ragstone.judging.judging import judge_answer
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import REASON
 from ragstone.llm import CallFailed, Reply
@@ -135,7 +135,7 @@ async def judge_pair(
         inputs = {name: text for name, text in inputs.items() if name != "answer"}
         return await _finding(judge, inputs, first, second, means)
 
-    return await judge_by(both_orders, judge, as_pair(first, second), means)
+    return await judge_answer(judge, as_pair(first, second), means, find=both_orders)
 
 
 async def _finding(
@@ -171,7 +171,7 @@ async def _ask(
 ) -> Reply:
     texts = inputs | {"answer_1": shown, "answer_2": then}
     prompt = render_prompt(judge, judge.prompt, texts, FORM, PairReply, secret=means.secret)
-    return await ask_model(judge.name, means, prompt)
+    return await means.ask(prompt)
 
 
 def _both(replies: list[Reply | BaseException]) -> tuple[Reply, Reply]:

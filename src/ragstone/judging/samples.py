@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from ragstone.judging.finding import Finding, JudgeContext, Part, add_costs
-from ragstone.llm import Ask, CallFailed, Prompt, Reply
+from ragstone.llm import Ask, CallFailed
 from ragstone.records import Usage
 
 Draw = Callable[[int], Awaitable[Finding]]
@@ -42,17 +42,11 @@ async def mean_of_draws(draw: Draw, n_samples: int, outcomes: Sequence[str]) -> 
 
 def drawing(means: JudgeContext, temperature: float | None, number: int) -> JudgeContext:
     """Return the means with which calls are draw `number` at a temperature."""
-    if means.ask is None:
-        return means
-    others = {model: _drawn(other, temperature, number) for model, other in means.others.items()}
-    return msgspec.structs.replace(means, ask=_drawn(means.ask, temperature, number), others=others)
 
+    def drawn(ask: Ask) -> Ask:
+        return lambda prompt: ask(msgspec.structs.replace(prompt, temperature=temperature, sample=number))
 
-def _drawn(ask: Ask, temperature: float | None, number: int) -> Ask:
-    async def draw(prompt: Prompt) -> Reply:
-        return await ask(msgspec.structs.replace(prompt, temperature=temperature, sample=number))
-
-    return draw
+    return means.wrapped(drawn)
 
 
 async def _caught(drawn: Awaitable[Finding]) -> Finding | CallFailed:

@@ -12,8 +12,8 @@ import msgspec
 
 from ragstone.judging.examples import examples_text
 from ragstone.judging.fields import Example, JudgeFields
-from ragstone.judging.finding import Finding, FindingOf, JudgeContext, ask_model
-from ragstone.judging.judging import judge_by
+from ragstone.judging.finding import Finding, FindingOf, JudgeContext
+from ragstone.judging.judging import judge_answer
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
 from ragstone.judging.replies import Field, reply_form, reply_type
@@ -68,7 +68,7 @@ async def judge_together(
 
         return look_up
 
-    return [row for judge in named for row in await judge_by(found_by(judge), judge, answer, means)]
+    return [row for judge in named for row in await judge_answer(judge, answer, means, find=found_by(judge))]
 
 
 def _has_inputs(judge: OneCallJudge, answer: Answer) -> bool:
@@ -81,7 +81,7 @@ async def _ask(
     """Return what one call finds for each judge, by its name; tokens and cost with the first."""
     first, *others = [judge.name for judge in judges]
     try:
-        reply = await ask_model(first, means, together_prompt(judges, answer, means.secret))
+        reply = await means.ask(together_prompt(judges, answer, means.secret))
     except CallFailed as failure:
         # An error of its own for each: the first carries the tokens.
         return {first: failure, **{name: CallFailed(failure.status, str(failure)) for name in others}}

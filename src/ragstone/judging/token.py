@@ -14,7 +14,7 @@ import msgspec
 from ragstone.errors import ModelError
 from ragstone.judging.examples import example_answer
 from ragstone.judging.fields import Example
-from ragstone.judging.finding import Finding, JudgeContext, ask_model, unparsable
+from ragstone.judging.finding import Finding, JudgeContext, unparsable
 from ragstone.judging.lexical import alternatives, chrf
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.render import UNTRUSTED, gather_inputs, named_inputs
@@ -106,7 +106,7 @@ async def judge_by_token(
     """
     options = judge.options()
     prompt = render_token_prompt(judge, answer, inputs, secret=means.secret)
-    reply = await ask_model(judge.name, means, prompt)
+    reply = await means.ask(prompt)
     if reply.logprobs is None:
         raise ModelError(
             f"judge {judge.name!r} reads the probabilities of tokens, and {means.model} gives none. Drop "

@@ -1,8 +1,9 @@
 """Calls to one endpoint, of whatever sort: as many at once as it bears, retried, paced, within the budget."""
 
 import asyncio
+import contextlib
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from ragstone.config import ModelSettings, Price
@@ -32,6 +33,13 @@ class Answered(Protocol):
 
 
 AnsweredT = TypeVar("AnsweredT", bound=Answered)
+
+
+class _Attempt:
+    """What one attempt used: nothing before it is sent; None from then on, until the endpoint says it."""
+
+    used: Usage | None = UNUSED
+    cost_usd: float | None = None
 
 
 class Caller:
@@ -76,7 +84,9 @@ class Caller:
         trying = self._circuit.tries_again()
         while True:
             try:
-                answered = await self._attempt(send, most, trying)
+                async with self._attempt(most, trying) as attempt:
+                    answered = await send()
+                    attempt.used, attempt.cost_usd = answered.usage, answered.cost_usd
             except Rephrase:
                 continue
             except CallFailed as failure:
@@ -108,42 +118,38 @@ class Caller:
             return failure.retry_after_s + backoff_s(0, self._draw)
         return min(backoff_s(n_failed - 1, self._draw), self._patience.longest_wait_s)
 
-    async def _attempt(
-        self, send: Callable[[], Awaitable[AnsweredT]], most: Usage, trying: bool
-    ) -> AnsweredT:
-        """Make the call once. trying: also where the circuit is open, to find out if that is still right."""
+    @contextlib.asynccontextmanager
+    async def _attempt(self, most: Usage, trying: bool) -> AsyncIterator[_Attempt]:
+        """Make one attempt within the block. trying: also where the circuit is open, to test it."""
         async with self.slots:
             self._check(trying)
             reservation = await self._budget.reserve(most, self.price)
-            used: Usage | None = UNUSED
-            told_usd: float | None = None
+            attempt = _Attempt()
             try:
                 await self._calls.wait()
                 if self._tokens.limited:
                     await self._tokens.wait((most.input + most.output) / 4)  # likely; never more than `most`
                 self._check(trying)
-                used = None  # once it is sent, nobody knows until the endpoint says
-                answered = await send()
-                used, told_usd = answered.usage, answered.cost_usd
+                attempt.used = None  # once it is sent, nobody knows until the endpoint says
+                yield attempt
             except CallFailed as failure:
                 if failure.status != "timeout" and not isinstance(failure, BrokenOff):
-                    used = UNUSED
+                    attempt.used = UNUSED
                 if failure.status == "rate_limited":
                     self.slots.refused()
                     if self.slots.refused_in_a_row > 1:  # a single one says nothing about the others
                         self._calls.pause(min(failure.retry_after_s or 0.0, self._patience.longest_wait_s))
                 raise
             except BadRequest:
-                used = UNUSED
+                attempt.used = UNUSED
                 raise
             except ModelError as failure:
-                used = UNUSED
+                attempt.used = UNUSED
                 self._circuit.open(ModelError(str(failure)))
                 raise
             finally:
-                self._budget.settle(reservation, used, self.price, told_usd)
+                self._budget.settle(reservation, attempt.used, self.price, attempt.cost_usd)
             self.slots.accepted()
-            return answered
 
     def _check(self, trying: bool) -> None:
         if not trying:

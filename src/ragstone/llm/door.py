@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,13 +15,13 @@ from ragstone.config import ModelSettings, Price, Settings, place_of_key
 from ragstone.errors import ConfigError
 from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
+from ragstone.llm.call_trace import Conversation
 from ragstone.llm.calling import Caller
 from ragstone.llm.ledger import superseded_key
 from ragstone.llm.ledgers import AnyLedger, claimed
 from ragstone.llm.limits import RUN, Patience
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
-from ragstone.llm.overheard import Conversation
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message, OnText, Prompt, Reply
 from ragstone.llm.providers import Dialect, Provider, is_reasoner, provider_of
 from ragstone.llm.reasoning import Room, cut_words, declared_room, was_cut
@@ -142,7 +142,11 @@ class Door:
 
         Raises CallFailed with the status that the row gets, ModelError when no call can succeed.
         """
-        return await self._counted(self._ask(prompt))
+        async with self._in_run():
+            try:
+                return await self._converse(self._settled(prompt), renew=prompt.renew)
+            except _KeptFailure:  # from which the room to think in was learnt
+                return await self._converse(self._settled(prompt), renew=True)
 
     async def stream(self, prompt: Prompt, on_text: OnText) -> Reply:
         """Return a reply of free text, and call on_text with each piece of it as soon as it is there.
@@ -154,28 +158,32 @@ class Door:
         """
         if prompt.reply is not None:
             raise ValueError("a stream is of free text: ask for a reply that has a type with `ask`")
-        return await self._counted(self._stream(prompt, on_text))
+        telling = Telling(self.endpoint, on_text, self._habit)
+        async with self._in_run():
+            try:
+                return await self._hear(self._settled(prompt), telling, renew=False)
+            except _KeptFailure:
+                return await self._hear(self._settled(prompt), telling, renew=True)
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
         self._caller.stop()
 
-    async def _counted(self, asking: Awaitable[Reply]) -> Reply:
-        try:
-            return await (asking if self._budget.ends is None else self._in_time(asking))
-        except CallFailed as failure:
-            self._budget.lost(failure)
-            raise
-
-    async def _in_time(self, asking: Awaitable[Reply]) -> Reply:
-        """Ask as long as the deadline of the run allows; what is in flight then is cut off."""
+    @contextlib.asynccontextmanager
+    async def _in_run(self) -> AsyncIterator[None]:
+        """Ask within the block: the deadline of the run cuts it off, and a call that is lost is counted."""
         try:
             async with asyncio.timeout_at(self._budget.ends) as scope:
-                return await asking
+                yield
         except TimeoutError:
             if not scope.expired():
                 raise
-            raise self._budget.too_late() from None
+            failure = self._budget.too_late()
+            self._budget.lost(failure)
+            raise failure from None
+        except CallFailed as failure:
+            self._budget.lost(failure)
+            raise
 
     def key_of(self, prompt: Prompt) -> bytes:
         """Return the content address of a call: what the ledger keeps its response under."""
@@ -196,12 +204,6 @@ class Door:
         return msgspec.structs.replace(
             prompt, temperature=temperature, default_temperature=asked, room=self._room.tokens
         )
-
-    async def _ask(self, prompt: Prompt) -> Reply:
-        try:
-            return await self._converse(self._settled(prompt), renew=prompt.renew)
-        except _KeptFailure:  # from which the room to think in was learnt
-            return await self._converse(self._settled(prompt), renew=True)
 
     async def _converse(self, prompt: Prompt, *, renew: bool) -> Reply:
         """Return the reply, asked for once more where it cannot be read.
@@ -247,13 +249,6 @@ class Door:
         self._count(said)
         usage = sum((one.usage for one in said[1:]), said[0].usage)
         return CallFailed("unparsable", words, raw=said[-1].text, usage=usage)
-
-    async def _stream(self, prompt: Prompt, on_text: OnText) -> Reply:
-        telling = Telling(self.endpoint, on_text, self._habit)
-        try:
-            return await self._hear(self._settled(prompt), telling, renew=False)
-        except _KeptFailure:
-            return await self._hear(self._settled(prompt), telling, renew=True)
 
     async def _hear(self, prompt: Prompt, telling: Telling, *, renew: bool) -> Reply:
         heard = Conversation(self.endpoint.identity, prompt.messages)
@@ -312,21 +307,18 @@ class Door:
         """
         if self._batches is not None:
             return await self._complete_later(self._batches, key, prompt, renew=renew)
-        made = False
         while True:
-            completion = None if renew or key in self._flying else await self._ledger.find(key)
-            if completion is None:
-                flight = self._flying.get(key)
-                if flight is None:
-                    completion, made = await self._fly(key, prompt, telling, renew=renew), True
-                    break
+            flight = self._flying.get(key)
+            if flight is not None:
                 completion = await asyncio.shield(flight)
-                made = completion is not None
+            else:
+                completion = None if renew else await self._ledger.find(key)
+                if completion is None and key not in self._flying:
+                    return _Got(await self._fly(key, prompt, telling, renew=renew), made=True)
             if completion is not None:
                 self._budget.from_ledger += 1
                 self.from_ledger += 1
-                break
-        return _Got(completion, made)
+                return _Got(completion, made=flight is not None)
 
     async def _complete_later(
         self, batches: Batches | Rounds, key: bytes, prompt: Prompt, *, renew: bool
@@ -349,35 +341,35 @@ class Door:
     async def _fly(
         self, key: bytes, prompt: Prompt, telling: Telling | None = None, *, renew: bool = False
     ) -> Completion:
-        """Make the call while identical ones wait for it, and commit the response before it is used."""
+        """Make the call, unless another process is making it: then wait for its response."""
+        with self._flight(key) as flight:
+            if self._offline:
+                raise NotInLedger(prompt)
+            async with claimed(self._ledger, key, self._opened_at if renew else 0.0) as completion:
+                if completion is None:
+                    completion = await self._call(key, prompt, telling, renew=renew)
+                else:
+                    self._budget.from_ledger += 1
+                    self.from_ledger += 1
+            flight.set_result(completion)
+            return completion
+
+    @contextlib.contextmanager
+    def _flight(self, key: bytes) -> Iterator[asyncio.Future[Completion | None]]:
+        """Within the block a call is made, and identical ones wait for what the future is given."""
         flight = self._flying[key] = asyncio.get_running_loop().create_future()
         try:
-            completion = await self._pay(key, prompt, telling, renew=renew)
-        except BrokenOff:
-            flight.set_result(None)  # whoever waits has heard nothing yet: a call of their own may go well
+            yield flight
+        except BrokenOff:  # whoever waits has heard nothing yet: a call of their own may go well
             raise
         except Exception as failure:
             flight.set_exception(failure)
             flight.exception()  # nobody may be waiting; that is no error
             raise
-        else:
-            flight.set_result(completion)
-            return completion
         finally:
             del self._flying[key]
             if not flight.done():
                 flight.set_result(None)
-
-    async def _pay(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
-        """Make the call, unless another process is making it: then wait for its response."""
-        if self._offline:
-            raise NotInLedger(prompt)
-        async with claimed(self._ledger, key, self._opened_at if renew else 0.0) as completion:
-            if completion is None:
-                return await self._call(key, prompt, telling, renew=renew)
-        self._budget.from_ledger += 1
-        self.from_ledger += 1
-        return completion
 
     async def _call(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
         """Make the call, and commit its response.
@@ -386,22 +378,6 @@ class Door:
         evidence and counted as spent; in the row stands what the second took, so that rows do not depend on
         when the room was learnt.
         """
-        completion = await self._send(prompt, telling)
-        wider = self._room.wider(prompt, completion)
-        if wider is not None and (telling is None or telling.silent):
-            first = completion
-            aside = superseded_key(key, time.time())
-            await self._ledger.put(aside, self.endpoint.identity, first)
-            self._budget.discard(first, self.price)
-            try:
-                completion = await self._send(wider, telling)
-            except CallFailed as failure:  # the first reply was paid for, and is all there is to show
-                failure.usage, failure.raw = first.usage, first.text
-                raise
-        await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
-        return completion
-
-    async def _send(self, prompt: Prompt, telling: Telling | None) -> Completion:
         if prompt.limit is None and self._budget.is_capped:
             raise ConfigError(
                 f"--budget in tokens or usd needs a longest reply, and nobody limits those of {self._name}. "
@@ -410,6 +386,19 @@ class Door:
         send = self.endpoint.send if telling is None else telling.send
         completion = await self._caller.call(lambda: send(prompt), most_tokens(prompt))
         self._room.learn(prompt, completion)
+        wider = self._room.wider(prompt, completion)
+        if wider is not None and (telling is None or telling.silent):
+            first = completion
+            aside = superseded_key(key, time.time())
+            await self._ledger.put(aside, self.endpoint.identity, first)
+            self._budget.discard(first, self.price)
+            try:
+                completion = await self._caller.call(lambda: send(wider), most_tokens(wider))
+            except CallFailed as failure:  # the first reply was paid for, and is all there is to show
+                failure.usage, failure.raw = first.usage, first.text
+                raise
+            self._room.learn(wider, completion)
+        await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
         return completion
 
 

@@ -41,19 +41,29 @@ async def open_openai(
     silence_s = settings.timeout_s or DEFAULT_TIMEOUT_S
     dialect = _first_dialect(provider, model, settings)
     async with open_site(provider, model, settings, concurrency) as site:
-        chat = _ChatModel(site, model, settings.extra, tells_cost=provider.tells_cost)
+        chat = _ChatModel(site, model, settings.extra)
 
         async def send(prompt: Prompt) -> Completion:
             site.check_key()
             asked = dialect.copy()
             try:
-                completion = await _post(chat, chat.body(prompt, asked), prompt.top_logprobs)
+                started = time.perf_counter()
+                response, content = await exchange(site, "POST", PATH, data=chat.body(prompt, asked))
+                completion = read_reply(
+                    site,
+                    response.status,
+                    content,
+                    prompt.top_logprobs,
+                    response.headers,
+                    tells_cost=provider.tells_cost,
+                )
+                latency_s = round(time.perf_counter() - started, 4)
             except BadRequest as refusal:
                 if dialect.learn(refusal.raw, asked, prompt):
                     raise Rephrase(str(refusal)) from None
                 raise refused(site, refusal, asked.untried(settings.extra), where) from None
             dialect.took(asked, prompt)
-            return completion
+            return msgspec.structs.replace(completion, latency_s=latency_s)
 
         async def stream(prompt: Prompt, hear: OnText) -> Completion:
             asked = dialect.copy()
@@ -112,7 +122,6 @@ class _ChatModel(msgspec.Struct, frozen=True):
     site: Site
     model: str
     extra: dict[str, Any]
-    tells_cost: bool
 
     def body(self, prompt: Prompt, dialect: Dialect, *, stream: bool = False) -> bytes:
         """Return the body of a request."""
@@ -171,15 +180,6 @@ def _reply_form(prompt: Prompt, reply: type, mode: str) -> dict[str, Any]:
         case "json_object":
             return {"response_format": {"type": "json_object"}}
     return {}
-
-
-async def _post(chat: _ChatModel, body: bytes, top_logprobs: int | None) -> Completion:
-    started = time.perf_counter()
-    response, content = await exchange(chat.site, "POST", PATH, data=body)
-    completion = read_reply(
-        chat.site, response.status, content, top_logprobs, response.headers, tells_cost=chat.tells_cost
-    )
-    return msgspec.structs.replace(completion, latency_s=round(time.perf_counter() - started, 4))
 
 
 async def _send_file_or_body(

@@ -1,5 +1,6 @@
 """Stage: answers -> judgements."""
 
+import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -10,9 +11,8 @@ from ragstone.engine.session import Session
 from ragstone.errors import ConfigError
 from ragstone.judging import Judge, JudgeContext, load_judge
 from ragstone.judging.variant import load_members
-from ragstone.llm.overheard import Exchange
 from ragstone.records import Answer, Judgement
-from ragstone.stages.judge_tasks import JudgeTask, judged, plan_tasks
+from ragstone.stages.judge_tasks import judge_row, plan_tasks
 
 
 def judge_rows(
@@ -53,10 +53,7 @@ async def _judge_rows(
     means = means or await session.means(judges)
     one_call = session.settings.judge.one_call
     for task in plan_tasks(answers, judges, means, n_answers, one_call=one_call):
-
-        async def work(row: object, task: JudgeTask = task) -> tuple[list[Judgement], list[Exchange]]:
-            return await session.call_log.listen(judged(task, row))
-
+        work = functools.partial(judge_row, task, call_log=session.call_log)
         with session.progress(f"judge {task.name}", task.n_rows, session.state) as advance:
             async for judgements, heard in map_in_order(work, task.rows(), session.stop):
                 advance()

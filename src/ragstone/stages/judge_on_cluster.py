@@ -8,9 +8,9 @@ import msgspec
 from ragstone.engine.cluster.spec import Made, StageSpec, Work, stage_spec
 from ragstone.engine.session import Session
 from ragstone.judging import Judge, JudgeContext
-from ragstone.llm.overheard import Exchange
+from ragstone.llm.call_trace import Exchange
 from ragstone.records import Answer, Judgement
-from ragstone.stages.judge_tasks import Rows, judged, plan_tasks
+from ragstone.stages.judge_tasks import Rows, judge_row, plan_tasks
 
 # JSON, as the file has it: what the driver writes is the same whichever way a row came.
 encode = msgspec.json.Encoder().encode
@@ -29,7 +29,7 @@ async def build_judge(spec: StageSpec, session: Session) -> Work:
     async def work(row: bytes) -> Made:
         number, answer = decode(row)
         given = answer if isinstance(answer, Answer) else tuple(answer)
-        judgements, heard = await session.call_log.listen(judged(tasks[number], given))
+        judgements, heard = await judge_row(tasks[number], given, session.call_log)
         return Made([encode(one) for one in judgements], [encode(one) for one in heard])
 
     return work

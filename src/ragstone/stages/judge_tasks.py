@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ragstone.engine.call_log import CallLog
 from ragstone.errors import RagstoneError
 from ragstone.judging import (
     Judge,
@@ -19,6 +20,7 @@ from ragstone.judging import (
 )
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.judging.pairwise import PairwiseJudge, as_pair, judge_pair, pair_answers
+from ragstone.llm.call_trace import Exchange
 from ragstone.records import Answer, Judgement
 
 Rows = Callable[[], Iterable[Answer]]
@@ -38,14 +40,21 @@ class JudgeTask(msgspec.Struct, frozen=True):
     fail: Callable[[Any, str], list[Judgement]]
 
 
-async def judged(task: JudgeTask, row: object) -> list[Judgement]:
-    """Return the judgements of a row. Raises what ends the run; an unforeseen error is a recorded failure."""
-    try:
-        return await task.work(row)
-    except RagstoneError:
-        raise
-    except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
-        return task.fail(row, traceback.format_exc())
+async def judge_row(
+    task: JudgeTask, row: object, call_log: CallLog
+) -> tuple[list[Judgement], list[Exchange]]:
+    """Return the judgements of a row, and the conversations that they took.
+
+    Raises what ends the run; an unforeseen error is a recorded failure.
+    """
+    with call_log.trace() as trace:
+        try:
+            judgements = await task.work(row)
+        except RagstoneError:
+            raise
+        except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
+            judgements = task.fail(row, traceback.format_exc())
+        return judgements, trace.exchanges()
 
 
 def plan_tasks(

@@ -3,6 +3,7 @@ from tests.support.scripted_judge import Scripted
 
 from ragstone.flows.bench_judges.meter import Meter
 from ragstone.judging import JudgeContext
+from ragstone.judging.finding import no_model
 from ragstone.llm import CallFailed, Message, Prompt, Reply
 from ragstone.records import Usage
 
@@ -58,6 +59,6 @@ async def test_failed_call_counts_its_tokens_alone():
 
 
 def test_judge_that_asks_no_model_takes_nothing():
-    assert Meter().metered(JudgeContext()).ask is None
+    assert Meter().metered(JudgeContext()).ask is no_model
     spent = Meter().spent(3)
     assert (spent.n_calls, spent.seconds_each, spent.usd_each) == (0, 0.0, 0.0)

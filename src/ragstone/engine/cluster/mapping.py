@@ -9,7 +9,7 @@ import msgspec
 from ragstone.engine.cluster.spec import Builder, Made, StageSpec, Work, stage_spec
 from ragstone.engine.mapping import RowWork
 from ragstone.engine.session import Session
-from ragstone.llm.overheard import Exchange
+from ragstone.llm.call_trace import Exchange
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -33,8 +33,9 @@ def builder_of(work: RowWork[In, Out]) -> Builder:
         decode = msgspec.json.Decoder(work.row).decode
 
         async def one(row: bytes) -> Made:
-            out, heard = await session.call_log.listen(done(decode(row)))
-            return Made([_encode(out)], [_encode(one) for one in heard])
+            with session.call_log.trace() as trace:
+                out = await done(decode(row))
+            return Made([_encode(out)], [_encode(one) for one in trace.exchanges()])
 
         return one
 

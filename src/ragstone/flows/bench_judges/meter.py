@@ -25,11 +25,7 @@ class Meter:
 
         Each run asks anew: it draws samples of its own, so the ledger does not answer one for the other.
         """
-        return msgspec.structs.replace(
-            means,
-            ask=None if means.ask is None else self._metered(means.ask, run),
-            others={model: self._metered(ask, run) for model, ask in means.others.items()},
-        )
+        return means.wrapped(lambda ask: self._metered(ask, run))
 
     def _metered(self, ask: Ask, run: int) -> Ask:
         async def metered(prompt: Prompt) -> Reply:

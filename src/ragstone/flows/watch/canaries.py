@@ -97,11 +97,7 @@ async def judge_canaries(
 
 def _anew(means: JudgeContext, number: int) -> JudgeContext:
     """Return means whose asks the ledger does not know the replies of."""
-    return msgspec.structs.replace(
-        means,
-        ask=means.ask and anew(means.ask, number),
-        others={name: anew(ask, number) for name, ask in means.others.items()},
-    )
+    return means.wrapped(lambda ask: anew(ask, number))
 
 
 def _scores(rows: Sequence[Judgement]) -> dict[str, CanaryScore]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ragstone.judging.fields import Input, PromptedJudge
-from ragstone.judging.finding import JudgeContext, ask_model
+from ragstone.judging.finding import JudgeContext
 from ragstone.judging.render import render_prompt
 from ragstone.judging.replies import STATEMENTS_FORM, StatementsReply
 from ragstone.judging.statements.contexts import cut_contexts, cut_text, room, show, take_best
@@ -40,7 +40,7 @@ async def take_apart(
             StatementsReply,
             secret=means.secret,
         )
-        replies.append(await ask_model(judge.name, means, prompt))
+        replies.append(await means.ask(prompt))
         # A model that repeats itself has made one statement, not several.
         made |= dict.fromkeys(item.statement.strip() for item in replies[-1].value.statements)
     return [text for text in made if text]
@@ -84,7 +84,7 @@ async def check_statements(
                     verdicts_reply(tuple(asked), numbers),
                     secret=means.secret,
                 )
-                return await ask_model(judge.name, means, prompt)
+                return await means.ask(prompt)
 
             said = await one_verdict_each(still, ask, replies)
             for number, one in said.items():

@@ -7,7 +7,7 @@ and of ARES, Saad-Falcon et al. 2024); their order does not count.
 from collections.abc import Mapping, Sequence
 
 from ragstone.judging.fields import PromptedJudge
-from ragstone.judging.finding import Finding, JudgeContext, add_costs, ask_model
+from ragstone.judging.finding import Finding, JudgeContext, add_costs
 from ragstone.judging.render import render_prompt
 from ragstone.judging.statements.contexts import Passage, cut_contexts, room, show, take_next, texts_of
 from ragstone.judging.statements.supported import nothing_to_check
@@ -84,7 +84,7 @@ async def _ask(
             verdicts_reply(tuple(asked), name=FIELD),
             secret=means.secret,
         )
-        return await ask_model(judge.name, means, prompt)
+        return await means.ask(prompt)
 
     return await one_verdict_each(dict.fromkeys(numbers, ""), ask, replies, what="context")
 

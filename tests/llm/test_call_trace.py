@@ -8,8 +8,8 @@ import pytest
 from tests.support.scripts import fail, in_turn
 
 from ragstone.llm import CallFailed, Message, Prompt, open_door
+from ragstone.llm.call_trace import CallTrace, Conversation, Exchange, tracing
 from ragstone.llm.ledger import Ledger
-from ragstone.llm.overheard import OVERHEARD, Conversation, Exchange, Overheard
 
 
 class Score(msgspec.Struct):
@@ -22,10 +22,8 @@ def asked(text: str, reply: type | None = None) -> Prompt:
 
 @pytest.fixture
 def heard():
-    overheard = Overheard()
-    token = OVERHEARD.set(overheard)
-    yield overheard
-    OVERHEARD.reset(token)
+    with tracing() as trace:
+        yield trace
 
 
 async def ask(fake_openai, tmp_path, prompt):
@@ -90,6 +88,6 @@ async def test_order_is_that_of_the_work_and_not_of_the_replies(heard, slow):
 async def test_nobody_listening_notes_nothing():
     talk = Conversation("m", (Message("user", "?"),))
     talk.said((Message("user", "?"),), "!")
-    overheard = Overheard()
-    overheard.begin(Exchange(model="m", messages=()))
-    assert len(overheard.exchanges()) == 1
+    trace = CallTrace()
+    trace.begin(Exchange(model="m", messages=()))
+    assert len(trace.exchanges()) == 1

@@ -1,7 +1,9 @@
 """What was asked of models for one row, and what they said: kept while the row is worked on."""
 
 import asyncio
+import contextlib
 from collections import Counter
+from collections.abc import Iterator
 from contextvars import ContextVar
 
 import msgspec
@@ -20,7 +22,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
 
 
-class Overheard:
+class CallTrace:
     """The conversations of one row, in an order that does not depend on which reply came first."""
 
     def __init__(self) -> None:
@@ -47,8 +49,21 @@ class Overheard:
         return [exchange for _, exchange in in_order]
 
 
-OVERHEARD: ContextVar[Overheard | None] = ContextVar("overheard", default=None)
-"""Where doors note what they are asked, set around the work on one row; tasks that it starts share it."""
+_TRACE: ContextVar[CallTrace | None] = ContextVar("call_trace", default=None)
+
+
+@contextlib.contextmanager
+def tracing() -> Iterator[CallTrace]:
+    """Within the block, doors note what they are asked in the trace that it gives.
+
+    It stands around the work on one row; the tasks that the work starts share the trace.
+    """
+    trace = CallTrace()
+    token = _TRACE.set(trace)
+    try:
+        yield trace
+    finally:
+        _TRACE.reset(token)
 
 
 class Conversation:
@@ -56,7 +71,7 @@ class Conversation:
 
     def __init__(self, model: str, messages: tuple[Message, ...]) -> None:
         self._model = model
-        self._into = OVERHEARD.get()
+        self._into = _TRACE.get()
         self._number = self._into.begin(Exchange(model=model, messages=messages)) if self._into else 0
 
     def said(self, messages: tuple[Message, ...], reply: str) -> None:
