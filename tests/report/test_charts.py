@@ -8,15 +8,9 @@ import msgspec
 from tests.report.conftest import JUDGEMENTS, QUESTIONS, card, judgement, summary_of
 
 from ragstone.experiments.breakdown import distributions, means_by_tag
-from ragstone.report.charts import (
-    LIBRARIES,
-    agreement_chart,
-    distribution_chart,
-    draw,
-    means_chart,
-    tag_charts,
-)
+from ragstone.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.report.findings import headlines
+from ragstone.report.render.html import LIBRARIES, draw
 
 
 def test_means_are_shares_of_their_scale_beside_the_numbers_as_a_table() -> None:

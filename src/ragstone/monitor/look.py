@@ -18,7 +18,7 @@ from ragstone.monitor.store import MonitorStore
 from ragstone.monitor.trend_charts import Panel, drawn_metrics, metric_charts, tag_panels
 from ragstone.monitor.trends import Point, point_of
 from ragstone.monitor.worst import Open, worst_of
-from ragstone.report.charts import Chart
+from ragstone.report.document import Chart
 
 RECENT_DAYS = 28
 

@@ -12,9 +12,8 @@ from ragstone.monitor.look import Look
 from ragstone.monitor.showing import Filter, Page, Seen
 from ragstone.monitor.worst import Open
 from ragstone.records import Context
-from ragstone.report.charts import Drawn, draw
 from ragstone.report.fragment import harmless
-from ragstone.report.render.html import asset, environment, policy, put_page, safe
+from ragstone.report.render.html import Drawn, asset, draw, environment, policy, put_page, safe
 from ragstone.report.wording import one_line
 from ragstone.version import __version__
 

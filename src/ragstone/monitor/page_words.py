@@ -8,7 +8,7 @@ from ragstone.monitor.scored import PEOPLE, cannot_drift
 from ragstone.monitor.trend_charts import FIRST
 from ragstone.monitor.trends import Point
 from ragstone.records import STATUSES
-from ragstone.report.findings import Figure, Finding
+from ragstone.report.document import Figure, Finding
 from ragstone.report.wording import count, doubt, number, one_line, plural, statuses, usd
 
 SHOWN_FIGURES = 3

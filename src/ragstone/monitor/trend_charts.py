@@ -12,7 +12,8 @@ from ragstone.monitor.cell import Cell
 from ragstone.monitor.scored import THUMB
 from ragstone.monitor.trends import Point, Trend, trends
 from ragstone.records import STATUSES
-from ragstone.report.charts import Chart, Spec
+from ragstone.report.charts import Spec
+from ragstone.report.document import Chart
 from ragstone.report.wording import count, number, plural, statuses
 
 MOST_DAYS, MOST_SMALL_DAYS = 184, 62

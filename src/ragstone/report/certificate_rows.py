@@ -12,7 +12,7 @@ from ragstone.dataset.candidate import Passage as Source
 from ragstone.dataset.certifying.funnel import spread
 from ragstone.records import Evidence, references
 from ragstone.report.embedded import Shown
-from ragstone.report.joining import script_json
+from ragstone.report.render.html import script_json
 
 MOST_ACCEPTED = 1000  # that the page shows
 MOST_LOST = 200  # of each reason

@@ -4,43 +4,22 @@ A specification names no colour and no width: template/charts.js gives it both, 
 the page is. Nothing from outside becomes a field name or an expression.
 """
 
-import re
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.experiments.breakdown import Distribution, GroupedMeans
 from ragstone.judging.summary import MetricSummary
-from ragstone.report.joining import script_json
-from ragstone.report.render.html import asset, safe
+from ragstone.report.document import Chart
 from ragstone.report.wording import count, judge_name, number, plural
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 Spec = dict[str, Any]
 
 STEP = 26  # pixels a line
 SHOWN_VALUES = 30  # values of a tag in one chart: of more, those with the most rows
 SHOWN_SYSTEMS = 8  # colours that can be told apart
-
-
-class Chart(msgspec.Struct, frozen=True, kw_only=True):
-    """A chart. name: unique in its page, an id. said: what it shows, in one sentence, for who cannot see it.
-
-    head, rows: its numbers as a table.
-    """
-
-    name: str
-    title: str
-    said: str
-    spec: Spec
-    head: list[str]
-    rows: list[list[str]]
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -278,47 +257,3 @@ def _tooltip(*fields: str) -> list[Spec]:
 
 def _bin_name(low: float, high: float) -> str:
     return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-
-
-# File -> SHA-256 of what was published under this version on npm: a changed file is noticed by a test.
-LIBRARIES = {
-    "vega-6.4.0.min.js": "8f6a3587cf8d4f42c7e08120e3eb05d067e746d554e39d2dcf52acc0bd5ba28f",
-    "vega-lite-6.4.3.min.js": "35a9821df838825b05a6a73e9414b58747a1b18321583858ed903c66393a5c7e",
-    "vega-interpreter-2.3.2.js": "c0bdb735a63f9276f136e8d90d7fdf5d8e9df8031eb069048fc9975c876fd7f9",
-}
-# The interpreter is published as a module alone; in a page it is a function that finds Vega beside it.
-IMPORT = re.compile(r"import \{([^{}]*)\} from 'vega-util';")
-EXPORT = re.compile(r"export \{ expression as expressionInterpreter \};")
-
-
-class Drawn(msgspec.Struct, frozen=True, kw_only=True):
-    """What the charts of one page need. script: the page's own; libraries: scripts that it runs later.
-
-    All are empty where there is no chart: such a page does not carry what would draw it.
-    """
-
-    specs: "dict[str, Markup]"
-    libraries: "list[Markup]"
-    script: str
-
-    def scripts(self) -> list[str]:
-        """Return what the page's policy has to allow beside its own script."""
-        return [str(library) for library in self.libraries]
-
-
-def draw(charts: Sequence[Chart]) -> Drawn:
-    """Return what these charts need of their page."""
-    if not charts:
-        return Drawn(specs={}, libraries=[], script="")
-    specs = {chart.name: safe(script_json(chart.spec).decode()) for chart in charts}
-    return Drawn(specs=specs, libraries=[safe(text) for text in libraries()], script=asset("charts.js"))
-
-
-@cache
-def libraries() -> tuple[str, ...]:
-    """Return the scripts that charts.js needs, in the order in which they run."""
-    folder = resources.files("ragstone.report").joinpath("vendor")
-    texts = [folder.joinpath(name).read_text(encoding="utf-8") for name in LIBRARIES]
-    *plain, interpreter = (re.sub(r"\n?//# sourceMappingURL=\S*\s*$", "", text) for text in texts)
-    inside = EXPORT.sub("", IMPORT.sub(r"const {\1} = vega;", interpreter))
-    return (*plain, f"globalThis.vegaInterpreter = (() => {{\n{inside}\nreturn expression;\n}})();")

@@ -6,11 +6,11 @@ too, `page` has room for everything. What both show stands once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from ragstone.report.scatter import Chart as Scatter
+from ragstone.report.scatter import ScatterChart
 from ragstone.report.wording import interval, number
 from ragstone.statistics import Estimate
 
@@ -29,16 +29,21 @@ class Link(msgspec.Struct, frozen=True):
 class Cell(msgspec.Struct, frozen=True):
     """A cell of a table. beside: what stands small under its words, or in a column of its own.
 
-    short: in place of its words where there is little room. at: drawn with its interval, where the column has
-    ends; share: the length of a bar, 0 to 1; heat: how dark the cell is, 0 to 5; framed: the one to look at.
+    caution: why not to rely on it, under its words. short: in place of its words where there is little room.
+    at: drawn with its interval, where the column has ends; ends: of this cell's scale, where it is another.
+    share: the length of a bar, 0 to 1; pale: of a paler bar after it. heat: how dark the cell is, 0 to 5;
+    framed: the one to look at.
     """
 
     words: str
     beside: str = ""
     tone: Tone = ""
     short: str = ""
+    caution: str = ""
     at: Estimate | None = None
+    ends: tuple[float, float] | None = None
     share: float | None = None
+    pale: float = 0.0
     heat: int | None = None
     framed: bool = False
     links: tuple[Link, ...] = ()
@@ -85,16 +90,56 @@ class Paragraph(Block, frozen=True):
     prose: bool = False
 
 
-class Listing(Block, frozen=True):
-    """Items. most: of them where there is little room; the rest is told as a number.
+class Verbatim(Block, frozen=True):
+    """Text of a file as it is."""
 
-    prose: see Paragraph. tone: of a terminal's lines.
-    """
+    words: str
+
+
+class Listing(Block, frozen=True):
+    """Items. most: of them where there is little room; the rest is told as a number. prose: see Paragraph."""
 
     items: list[str]
     most: int | None = None
     tone: Tone = ""
     prose: bool = False
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """One number of a finding: what it is, its value and interval, and the rows that it rests on."""
+
+    label: str
+    value: str
+    interval: str
+    rests_on: str
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A question, the figures that answer it, and what they mean. Without figures it was not measured.
+
+    below: what else stands further down, where the figures are shown; empty if they are all there is. anchor,
+    link: where all numbers stand, and what that is called. instead: what stands in place of figures.
+    """
+
+    question: str
+    figures: list[Figure]
+    sentences: list[str]
+    below: str = ""
+    anchor: str = ""
+    link: str = ""
+    instead: str = "Not measured"
+
+
+def told(finding: Finding) -> list[str]:
+    """Return the sentences of a finding for where its figures are shown in another form."""
+    return finding.sentences if finding.figures else ["Not measured.", *finding.sentences]
+
+
+class Findings(Block, frozen=True, kw_only=True):
+    """What a reader looks for first; a terminal has the same numbers in tables."""
+
+    findings: list[Finding]
+    where: Where = "page"
 
 
 class Notes(Block, frozen=True):
@@ -136,10 +181,32 @@ class Part(Block, frozen=True):
     kind: str = ""
 
 
+class RowList(Block, frozen=True, kw_only=True):
+    """Rows to find and to open: a template of the page, which its script fills from what the page embeds."""
+
+    template: str
+    where: Where = "page"
+
+
+class Chart(Block, frozen=True, kw_only=True):
+    """A chart as Vega-Lite has it, on a page. name: unique in its page, an id.
+
+    said: what it shows, in one sentence, for who cannot see it. head, rows: its numbers as a table.
+    """
+
+    name: str
+    title: str
+    said: str
+    spec: dict[str, Any]
+    head: list[str]
+    rows: list[list[str]]
+    where: Where = "page"
+
+
 class Drawing(Block, frozen=True):
     """Points with intervals against a price (scatter.py), on a page; a table beside has the same numbers."""
 
-    chart: Scatter
+    chart: ScatterChart
     label: str
     below: str
     caption: str = ""

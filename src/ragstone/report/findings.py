@@ -10,6 +10,7 @@ from ragstone.records import NO_MODEL
 from ragstone.report import blame
 from ragstone.report.blame import BlameSummary
 from ragstone.report.corrected import corrected_of
+from ragstone.report.document import Figure, Finding
 from ragstone.report.run import SHOWN_RANKS
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
@@ -31,27 +32,7 @@ from ragstone.retrieval.summary import RetrievalSummary
 HEADLINE_METRICS = ("correctness", "claims", "faithfulness")  # the first that was judged leads
 HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")
 SHOWN_FIGURES = 3
-
-
-class Figure(msgspec.Struct, frozen=True):
-    """One number of a finding: what it is, its value and interval, and the rows that it rests on."""
-
-    label: str
-    value: str
-    interval: str
-    rests_on: str
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """A question, the figures that answer it, and what they mean. Without figures it was not measured.
-
-    below: what else stands further down, where the figures are shown; empty if they are all there is.
-    """
-
-    question: str
-    figures: list[Figure]
-    sentences: list[str]
-    below: str = ""
+ANCHORS = (("right", "All judges"), ("blame", "All measures"), ("trust", "Report cards"))  # of a page
 
 
 def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[Finding]:
@@ -60,12 +41,11 @@ def findings(summary: RunSummary, blamed: BlameSummary | None = None) -> list[Fi
     blamed: where the lost points went, if `ragstone blame` has said it.
     """
     wrong = _assigned(blamed) if blamed and blamed.systems else _blame(summary)
-    return [_right(summary), wrong, _trust(summary)]
-
-
-def told(finding: Finding) -> list[str]:
-    """Return the sentences of a finding for where its figures are shown in another form."""
-    return finding.sentences if finding.figures else ["Not measured.", *finding.sentences]
+    found = [_right(summary), wrong, _trust(summary)]
+    return [
+        msgspec.structs.replace(one, anchor=anchor, link=link)
+        for one, (anchor, link) in zip(found, ANCHORS, strict=True)
+    ]
 
 
 def headlines(summary: RunSummary) -> list[MetricSummary]:

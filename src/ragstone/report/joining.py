@@ -31,6 +31,7 @@ from ragstone.report.embedded import (
     packed,
     question_ids,
 )
+from ragstone.report.render.html import script_json
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import caution
@@ -45,16 +46,6 @@ MAX_BYTES = 28_000_000  # of embedded rows, so that the file stays under 30 MB
 # what a reader comes for.
 PASSAGE_CUTS = (None, 4000, 2000, 1500, 1000, 700, 500, 350, 250)
 TEXT_CUTS = (None, 2000, 1000, 500, 250, 100)
-
-
-# What a parser of HTML could take for the end of a script, and the line ends of old JavaScript.
-UNSAFE_IN_SCRIPT = {
-    b"<": b"\\u003c",
-    b">": b"\\u003e",
-    b"&": b"\\u0026",
-    "\u2028".encode(): b"\\u2028",
-    "\u2029".encode(): b"\\u2029",
-}
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,14 +119,6 @@ def open_question(run: Run, question_id: str, columns: Sequence[Column]) -> Open
     join = _Join(run, None, columns)
     detail = join.detail(question_id)
     return Opened(line=join.line(question_id, detail), detail=detail, passages=join.passages)
-
-
-def script_json(value: object) -> bytes:
-    """Return JSON that can stand in a script element: nothing in it can end that element."""
-    json = msgspec.json.encode(value)
-    for character, escaped in UNSAFE_IN_SCRIPT.items():
-        json = json.replace(character, escaped)
-    return json
 
 
 def _cut_passages(passages: Sequence[Passage], length: int | None) -> list[Passage]:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.blame import BlameSummary, read_blame
-from ragstone.report.findings import Finding, findings
+from ragstone.report.document import Finding
+from ragstone.report.findings import findings
 from ragstone.report.render.html import put_page
 from ragstone.report.render.markdown import markdown_table, plain, prose
 from ragstone.report.retrieval import headline_measures

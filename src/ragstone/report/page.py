@@ -11,12 +11,22 @@ from ragstone.report.asked import Asked, read_asked
 from ragstone.report.blame import blame_blocks
 from ragstone.report.card import words_of_cards
 from ragstone.report.certificate_page import render_section
-from ragstone.report.charts import Chart, agreement_chart, distribution_chart, draw, means_chart, tag_charts
+from ragstone.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.report.corrected import corrected_blocks
+from ragstone.report.document import Chart
 from ragstone.report.embedded import Prompts
 from ragstone.report.findings import findings, headlines
-from ragstone.report.joining import Blocks, embed_all, script_json
-from ragstone.report.render.html import asset, environment, policy, put_page, render_blocks, safe
+from ragstone.report.joining import Blocks, embed_all
+from ragstone.report.render.html import (
+    asset,
+    draw,
+    environment,
+    policy,
+    put_page,
+    render_blocks,
+    safe,
+    script_json,
+)
 from ragstone.report.run import Run, read_run
 from ragstone.report.summary import RunSummary
 

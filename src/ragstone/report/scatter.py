@@ -45,7 +45,7 @@ def decade_usd(power: int) -> str:
     return f"{10.0 ** (power + 3):g} USD"
 
 
-class Dot(msgspec.Struct, frozen=True):
+class ScatterDot(msgspec.Struct, frozen=True):
     """A point in the drawing: where it stands, and the ends of its interval.
 
     others: the places of points that stand under it, beside which they are written.
@@ -68,15 +68,15 @@ class Tick(msgspec.Struct, frozen=True):
     label: str
 
 
-class Chart(msgspec.Struct, frozen=True):
+class ScatterChart(msgspec.Struct, frozen=True):
     """A measure against a price, in the units of the drawing."""
 
-    dots: list[Dot]
+    dots: list[ScatterDot]
     x_ticks: list[Tick]
     y_ticks: list[Tick]
 
 
-def draw_scatter(points: Sequence[Point], decade: Callable[[int], str], nothing: str = "0") -> Chart:
+def draw_scatter(points: Sequence[Point], decade: Callable[[int], str], nothing: str = "0") -> ScatterChart:
     """Return the chart: x on a logarithmic scale, the measure upwards.
 
     decade: a power of ten -> what it is called. nothing: what points with x = 0 are called; they stand at
@@ -96,7 +96,7 @@ def draw_scatter(points: Sequence[Point], decade: Callable[[int], str], nothing:
     return _chart(points, x_of, [*([Tick(x_of(0), nothing)] if free else []), *ticks])
 
 
-def draw_shares(points: Sequence[Point]) -> Chart:
+def draw_shares(points: Sequence[Point]) -> ScatterChart:
     """Return the chart: x a share from 0 to 1 on a linear scale, the measure upwards."""
 
     def x_of(value: float) -> float:
@@ -105,7 +105,7 @@ def draw_shares(points: Sequence[Point]) -> Chart:
     return _chart(points, x_of, [Tick(x_of(n / 5), f"{20 * n} %") for n in range(6)])
 
 
-def _chart(points: Sequence[Point], x_of: Callable[[float], float], x_ticks: list[Tick]) -> Chart:
+def _chart(points: Sequence[Point], x_of: Callable[[float], float], x_ticks: list[Tick]) -> ScatterChart:
     ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
     step = _step(max(ends) - min(ends))
     floor, ceiling = math.floor(min(ends) / step + 1e-9), max(math.ceil(max(ends) / step - 1e-9), 1)
@@ -116,7 +116,7 @@ def _chart(points: Sequence[Point], x_of: Callable[[float], float], x_ticks: lis
         return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP), 1)
 
     dots = [
-        Dot(
+        ScatterDot(
             place=point.place,
             name=point.name,
             verdict=point.verdict.partition(" ")[0],
@@ -127,17 +127,17 @@ def _chart(points: Sequence[Point], x_of: Callable[[float], float], x_ticks: lis
         )
         for point in points
     ]
-    return Chart(
+    return ScatterChart(
         dots=_with_others(dots),
         x_ticks=x_ticks,
         y_ticks=[Tick(y_of(n * step), _told(n * step, step)) for n in range(floor, ceiling + 1)],
     )
 
 
-def _with_others(dots: Sequence[Dot]) -> list[Dot]:
+def _with_others(dots: Sequence[ScatterDot]) -> list[ScatterDot]:
     """Return the dots; the first of those that stand on each other says which the others are."""
-    under: dict[int, list[Dot]] = {}
-    shown: list[Dot] = []
+    under: dict[int, list[ScatterDot]] = {}
+    shown: list[ScatterDot] = []
     for dot in dots:
         above = next(
             (one for one in shown if abs(one.x - dot.x) < APART and abs(one.y - dot.y) < APART), None

@@ -8,7 +8,8 @@ from ragstone.records import NO_MODEL
 from ragstone.report import wording
 from ragstone.report.cascades import savings_line
 from ragstone.report.corrected import corrected_line, corrected_of
-from ragstone.report.findings import findings, rank_bars, told
+from ragstone.report.document import told
+from ragstone.report.findings import findings, rank_bars
 from ragstone.report.retrieval import Grouping, groupings, headline_measures, remarks
 from ragstone.report.summary import RunSummary
 from ragstone.report.unsupported import unsupported_lines

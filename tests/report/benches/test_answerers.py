@@ -4,8 +4,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from rich.cells import cell_len
-from tests.experiments.answer_rows import board_of, cell, grid_of, judged, questions_of
 from tests.report.surfaces import page_text, shown
+from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
 
 from ragstone.agreement.bench.grid import LeftOut
 from ragstone.errors import DataError

@@ -63,7 +63,15 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.dots import Dots, dot
-from ragstone.report.scatter import Chart, Point, decade_s, decade_usd, draw_scatter, draw_shares, point
+from ragstone.report.scatter import (
+    Point,
+    ScatterChart,
+    decade_s,
+    decade_usd,
+    draw_scatter,
+    draw_shares,
+    point,
+)
 from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import (
     asked_line,
@@ -383,7 +391,7 @@ def _dots(board: AnswerBoard) -> Dots:
     return Dots(title=board.measure, dots=dots, ends=board.scale)
 
 
-def draw_trade(board: AnswerBoard) -> Chart | None:
+def draw_trade(board: AnswerBoard) -> ScatterChart | None:
     """Return how faithful answers are against how many questions are left unanswered; None without both."""
     points = [
         _point(row, row.measures["unanswered"].value, row.measures["faithful"])
@@ -404,7 +412,7 @@ def draw_price(
     price: Callable[[AnswerStanding], float | None],
     decade: Callable[[int], str],
     nothing: str,
-) -> Chart | None:
+) -> ScatterChart | None:
     """Return the score against the price of an answer under one condition (see priced_condition).
 
     Points of all conditions would stand on each other. None unless a price above 0 is known.

@@ -29,7 +29,7 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.dots import Dots, dot
-from ragstone.report.scatter import Chart, decade_s, decade_usd, draw_scatter, point
+from ragstone.report.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
 from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import (
     asked_line,
@@ -262,7 +262,7 @@ def draw_price(
     price: Callable[[JudgeStanding], float | None],
     decade: Callable[[int], str],
     nothing: str,
-) -> Chart | None:
+) -> ScatterChart | None:
     """Return agreement against the price of a judgement; None unless a price above 0 is known.
 
     decade, nothing: see draw_scatter.

@@ -25,7 +25,7 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.dots import Dot, Dots, dot
-from ragstone.report.scatter import Chart, decade_s, draw_scatter, point
+from ragstone.report.scatter import ScatterChart, decade_s, draw_scatter, point
 from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import (
     asked_line,
@@ -190,7 +190,7 @@ def _speed(board: Leaderboard) -> list[Block]:
     ]
 
 
-def draw(board: Leaderboard) -> Chart:
+def draw(board: Leaderboard) -> ScatterChart:
     """Return the chart: the median seconds of a question on a logarithmic scale, the measure upwards."""
     points = [
         point(

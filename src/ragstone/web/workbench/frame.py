@@ -1,23 +1,87 @@
-"""The frame of every page: head, navigation, who is logged in; and the files that pages load."""
+"""The frame of every page: head, navigation, who works here; and the files that pages load."""
 
 import gzip
 import hashlib
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
-from litestar import Response, get
+import msgspec
+from litestar import Request, Response, get
+from litestar.connection import ASGIConnection
+from litestar.di import NamedDependency
+from litestar.exceptions import ClientException, NotAuthorizedException, PermissionDeniedException
+from litestar.handlers import BaseRouteHandler
 from litestar.params import FromPath
+from litestar.types import Guard
 
-from ragstone.report.charts import libraries
+from ragstone.config.workbench import Role
 from ragstone.report.render.html import asset as report_asset
-from ragstone.report.render.html import environment
+from ragstone.report.render.html import environment, libraries
 from ragstone.version import __version__
-from ragstone.web.workbench.person import AnyRequest
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+ROLES: tuple[Role, ...] = get_args(Role)
+ARTICLES: dict[Role, str] = {"reader": "a reader", "annotator": "an annotator", "owner": "an owner"}
+
+AnyRequest = Request[Any, Any, Any]
+QueryT = TypeVar("QueryT")
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Somebody who is logged in, or the one user of this machine. role: each may do what those before may."""
+
+    name: str
+    role: Role
+
+    def may(self, role: Role) -> bool:
+        """Return whether this person may do what needs that role."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+def person_of(request: ASGIConnection[Any, Any, Any, Any], needs: Role = "reader") -> Person:
+    """Return who asks. Raises PermissionDeniedException (403) where their role does not allow it."""
+    person: Person | None = request.scope["state"].get("person")
+    if person is None:
+        raise NotAuthorizedException("Log in first.")
+    if not person.may(needs):
+        raise PermissionDeniedException(
+            f"{person.name} is {ARTICLES[person.role]} here: this needs {ARTICLES[needs]}. "
+            "An owner can change that."
+        )
+    return person
+
+
+def who_asks(request: AnyRequest) -> Person:
+    """Return who asks: what a route gets as `person`."""
+    return person_of(request)
+
+
+AtPerson = NamedDependency[Person]
+
+
+def _needs(role: Role) -> Guard:
+    def guard(connection: ASGIConnection[Any, Any, Any, Any], _handler: BaseRouteHandler) -> None:
+        person_of(connection, role)
+
+    return guard
+
+
+ANNOTATOR, OWNER = _needs("annotator"), _needs("owner")
+"""Guards of routes that a reader, or an annotator too, may not use. All others are for readers."""
+
+
+def query_of(request: AnyRequest, kind: type[QueryT]) -> QueryT:
+    """Return what an address asks for, in the fields of a struct. Raises ClientException (400)."""
+    try:
+        return msgspec.convert(dict(request.query_params), kind, strict=False)
+    except msgspec.ValidationError as mistake:
+        raise ClientException(f"What was asked for does not fit. {mistake}.") from None
+
 
 ROOT = "/workbench"
 # No style and no script but the files of ours, and not one request to anywhere else.
@@ -134,7 +198,7 @@ def _asset(name: str) -> _Asset | None:
     return _Asset(plain, packed, f'"{hashlib.blake2b(plain, digest_size=12).hexdigest()}"')
 
 
-@get("/assets/{name:str}", include_in_schema=False, sync_to_thread=True)
+@get("/assets/{name:str}", sync_to_thread=True)
 def asset(request: AnyRequest, name: FromPath[str]) -> Response[bytes]:
     """Give a style or a script: of the folder assets, or of the report and its charts."""
     kind = TYPES.get(name.rpartition(".")[2])

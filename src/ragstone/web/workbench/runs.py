@@ -1,39 +1,35 @@
-"""The runs of a project: what stands in each folder, and their list."""
+"""The runs of a project: what stands in each folder, for their list and, beside the rows, for their pages."""
 
 import contextlib
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import msgspec
-from litestar import Response, get
 from litestar.exceptions import NotFoundException
-from litestar.params import FromQuery
 
 from ragstone.agreement.card import ReportCard
 from ragstone.engine.progress_file import FILE as PROGRESS
 from ragstone.engine.progress_file import Life, read_progress
 from ragstone.errors import DataError
+from ragstone.judging import Tally
+from ragstone.records import NO_MODEL, Judgement, Question
 from ragstone.report.benches.judges import BENCH
 from ragstone.report.benches.languages import STUDY
 from ragstone.report.benches.retrievers import LEADERBOARD
-from ragstone.report.findings import Figure, findings, headlines
-from ragstone.report.run import read_summary
-from ragstone.report.summary import RunSummary
-from ragstone.web.workbench.desk import AtWorkbench, Workbench
-from ragstone.web.workbench.frame import page
-from ragstone.web.workbench.person import AnyRequest, person_of
+from ragstone.report.blame import read_blame, read_causes
+from ragstone.report.certified import CERTIFICATE, certified_in
+from ragstone.report.document import Figure
+from ragstone.report.findings import findings, headlines
+from ragstone.report.run import Run, read_manifest, read_summary
+from ragstone.report.summary import Calls, RunSummary
+from ragstone.tables import read_rows
+from ragstone.version import __version__
 from ragstone.web.workbench.rows.files import rows_file, stats_of
 
-A_PAGE = 50
 KINDS = ("questions", "rankings", "answers", "judgements")
-Order = Literal["newest", "name", "questions", "score"]
-ORDERS: dict[Order, str] = {
-    "newest": "newest first",
-    "name": "by name",
-    "questions": "most questions first",
-    "score": "lowest score first",
-}
+
+Stamp = tuple[tuple[str, int, int, int], ...]
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,35 +54,86 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     wrong: str | None = None
 
 
-def runs_of(bench: Workbench) -> list[RunEntry]:
-    """Return the runs in the folders of the workbench, the newest first.
+class RunView(msgspec.Struct, frozen=True):
+    """A run without its rows. run: None where there are no numbers; wrong: what keeps them back."""
 
-    A folder that has not changed since it was looked at is not read again.
+    run: Run | None
+    wrong: str | None
+
+
+class Runs:
+    """The runs in some folders. What has not changed since it was looked at is not read again.
+
+    folders: in which they are looked for, where an address has their number. now: seconds since 1970.
     """
-    found = [
-        entry
-        for index, parent in enumerate(bench.runs)
-        if parent.is_dir()
-        for folder in parent.iterdir()
-        if not folder.name.startswith(".") and folder.is_dir()
-        if (entry := _entry(bench, index, folder))
-    ]
-    return sorted(found, key=lambda entry: -entry.written)
 
+    MOST_VIEWS = 16
 
-def find_run(bench: Workbench, run_id: str) -> Path:
-    """Return the folder of a run, from `{index of its folder}/{name}`. Raises NotFoundException."""
-    index, _, name = run_id.partition("/")
-    plain = name not in ("", ".", "..") and not any(sign in name for sign in "/\\\0")
-    if plain and index.isdecimal() and len(index) < 4 and int(index) < len(bench.runs):
-        folder = bench.runs[int(index)] / name
-        with contextlib.suppress(OSError, ValueError):  # a name that no file system takes is none of a run
-            if folder.is_dir():
-                return folder
-    raise NotFoundException(
-        f"There is no run {name!r} here: it was renamed or removed, or its folder is not among those of "
-        "[workbench] runs in ragstone.toml. The list of runs shows what there is."
-    )
+    def __init__(self, folders: Sequence[Path], now: Callable[[], float]) -> None:
+        self.folders, self._now = folders, now
+        # folder of a run -> its files when it was last looked at, and what was found
+        self._seen: dict[Path, tuple[object, RunEntry | None]] = {}
+        self._views: dict[Path, tuple[object, RunView]] = {}
+
+    def all(self) -> list[RunEntry]:
+        """Return the runs, the newest first."""
+        found = [
+            entry
+            for index, parent in enumerate(self.folders)
+            if parent.is_dir()
+            for folder in parent.iterdir()
+            if not folder.name.startswith(".") and folder.is_dir()
+            if (entry := self._entry(index, folder))
+        ]
+        return sorted(found, key=lambda entry: -entry.written)
+
+    def find(self, run_id: str) -> Path:
+        """Return the folder of a run, from `{index of its folder}/{name}`. Raises NotFoundException."""
+        index, _, name = run_id.partition("/")
+        plain = name not in ("", ".", "..") and not any(sign in name for sign in "/\\\0")
+        if plain and index.isdecimal() and len(index) < 4 and int(index) < len(self.folders):
+            folder = self.folders[int(index)] / name
+            with contextlib.suppress(OSError, ValueError):  # a name that no file system takes
+                if folder.is_dir():
+                    return folder
+        raise NotFoundException(
+            f"There is no run {name!r} here: it was renamed or removed, or its folder is not among those of "
+            "[workbench] runs in ragstone.toml. The list of runs shows what there is."
+        )
+
+    def hold(self, path: Path) -> bool:
+        """Return whether a file stands in one of the folders."""
+        return any(folder.resolve() in path.resolve().parents for folder in self.folders)
+
+    def view(self, folder: Path) -> RunView:
+        """Return what a run folder holds beside its rows; of one that goes on there are no numbers yet."""
+        stamp = _stamp(folder)
+        kept = self._views.get(folder)
+        if kept and kept[0] == stamp:
+            return kept[1]
+        view = _view(folder)
+        self._views[folder] = (stamp, view)
+        for old in list(self._views)[: -self.MOST_VIEWS]:
+            self._views.pop(old, None)
+        return view
+
+    def _entry(self, index: int, folder: Path) -> RunEntry | None:
+        name = folder.name.encode(errors="replace").decode()
+        broken = RunEntry(id=f"{index}/{name}", name=name, folder=folder, written=0.0, kind="")
+        if name != folder.name:
+            return msgspec.structs.replace(broken, wrong="The folder's name is no text in UTF-8: rename it.")
+        try:
+            stats = list(stats_of(folder))
+        except OSError as mistake:
+            return msgspec.structs.replace(broken, wrong=f"The folder cannot be read ({mistake.strerror}).")
+        seen = tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
+        kept = self._seen.get(folder)
+        if kept and kept[0] == seen and PROGRESS not in dict(stats):
+            return kept[1]
+        written = max((stat.st_mtime for name, stat in stats if name != PROGRESS), default=0.0)
+        entry = _look(f"{index}/{folder.name}", folder, {name for name, _ in stats}, written, self._now())
+        self._seen[folder] = (seen, entry)
+        return entry
 
 
 def kind_of_bench(names: Container[str]) -> str | None:
@@ -96,25 +143,6 @@ def kind_of_bench(names: Container[str]) -> str | None:
     if BENCH in names:
         return "bench of judges" if "labels.jsonl" in names else "bench of answerers"
     return "study of languages" if STUDY in names else None
-
-
-def _entry(bench: Workbench, index: int, folder: Path) -> RunEntry | None:
-    name = folder.name.encode(errors="replace").decode()
-    broken = RunEntry(id=f"{index}/{name}", name=name, folder=folder, written=0.0, kind="")
-    if name != folder.name:
-        return msgspec.structs.replace(broken, wrong="The folder's name is no text in UTF-8: rename it.")
-    try:
-        stats = list(stats_of(folder))
-    except OSError as mistake:
-        return msgspec.structs.replace(broken, wrong=f"The folder cannot be read ({mistake.strerror}).")
-    seen = tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
-    kept = bench.seen.get(folder)
-    if kept and kept[0] == seen and PROGRESS not in dict(stats):
-        return kept[1]
-    written = max((stat.st_mtime for name, stat in stats if name != PROGRESS), default=0.0)
-    entry = _look(f"{index}/{folder.name}", folder, {name for name, _ in stats}, written, bench.now())
-    bench.seen[folder] = (seen, entry)
-    return entry
 
 
 def _look(run_id: str, folder: Path, names: set[str], written: float, now: float) -> RunEntry | None:
@@ -165,53 +193,90 @@ def _first_mean(summary: RunSummary) -> float | None:
     return next((lead.estimate.value for lead in headlines(summary) if lead.estimate), None)
 
 
-def chosen(entries: Sequence[RunEntry], text: str, order: Order) -> list[RunEntry]:
-    """Return the entries whose name, kind or models hold every word of the text, in that order."""
-    words = text.casefold().split()
-    kept = [
-        entry
-        for entry in entries
-        if all(word in " ".join((entry.name, entry.kind, *entry.models)).casefold() for word in words)
-    ]
-    match order:
-        case "name":
-            return sorted(kept, key=lambda entry: entry.name.casefold())
-        case "questions":
-            return sorted(kept, key=lambda entry: -entry.counts.get("questions", 0))
-        case "score":
-            return sorted(kept, key=lambda entry: (entry.score is None, entry.score or 0.0))
-        case "newest":
-            return kept
-
-
-@get("/", include_in_schema=False, sync_to_thread=True)
-def runs(
-    request: AnyRequest,
-    bench: AtWorkbench,
-    text: FromQuery[str] = "",
-    order: FromQuery[Order] = "newest",
-    at: FromQuery[int] = 1,
-) -> Response[str]:
-    """Give the list of runs: those that the text finds, a page of them."""
-    person_of(request)
-    every = runs_of(bench)
-    found = chosen(every, text, order)
-    n_pages = max(1, -(-len(found) // A_PAGE))
-    at = min(max(at, 1), n_pages)
-    return page(
-        request,
-        "runs.html",
-        "Runs",
-        runs=found[(at - 1) * A_PAGE : at * A_PAGE],
-        n_found=len(found),
-        n_runs=len(every),
-        folders=[str(folder) for folder in bench.runs],
-        text=text,
-        order=order,
-        orders=ORDERS,
-        at=at,
-        n_pages=n_pages,
+def _stamp(folder: Path) -> Stamp:
+    stats = (one for one in stats_of(folder) if one[0].endswith((".json", ".jsonl", ".parquet")))
+    return tuple(
+        sorted((name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in stats if name != PROGRESS)
     )
 
 
-ROUTES = (runs,)
+def _view(folder: Path) -> RunView:
+    try:
+        summary = read_summary(folder)
+    except DataError as mistake:
+        if (folder / "summary.json").is_file():
+            return RunView(None, str(mistake))
+        judgements = rows_file(folder, "judgements")
+        if (folder / PROGRESS).is_file() or judgements is None or judgements.suffix == ".partial":
+            return RunView(None, None)
+        summary = summary_of_rows(folder, judgements)
+    parts, wrongs = _parts(folder)
+    return RunView(_without_rows(summary, **parts), " ".join(wrongs) or None)
+
+
+def _parts(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return what stands beside the summary, and what of it cannot be read."""
+    found: dict[str, Any] = {}
+    wrongs = []
+    for name, read in (("manifest", _manifest), ("blamed", read_blame), ("certified", _certified)):
+        try:
+            found[name] = read(folder)
+        except DataError as mistake:
+            wrongs.append(str(mistake))
+    if found.get("blamed"):
+        found["causes"] = read_causes(folder)
+    return found, wrongs
+
+
+def _manifest(folder: Path) -> dict[str, Any] | None:
+    return read_manifest(folder / "manifest.json")
+
+
+def _certified(folder: Path) -> Any:  # noqa: ANN401 - Certified | None, beside others in a table
+    if not (folder / CERTIFICATE).is_file():
+        return None
+    questions = rows_file(folder, "questions")
+    return certified_in(folder, read_rows(questions, Question) if questions else ())
+
+
+def _without_rows(summary: RunSummary, **parts: Any) -> Run:  # noqa: ANN401 - of several types
+    given = {"manifest": None, **parts}
+    empty: dict[str, Any] = {
+        name: {}
+        for name in ("questions", "rankings", "answers", "judgements", "chunks", "titles", "evidence")
+    }
+    return Run(summary=summary, **empty, **given)
+
+
+def summary_of_none(folder: Path) -> RunSummary:
+    """Return the summary of a run that has no numbers yet."""
+    return RunSummary(
+        name=folder.name,
+        version=__version__,
+        models={},
+        counts={},
+        retrieval=[],
+        metrics=[],
+        cards=[],
+        calls=Calls(),
+        notes=[],
+    )
+
+
+def summary_of_rows(folder: Path, judgements: Path) -> RunSummary:
+    """Return the means of judgements that no command has summarised. Raises DataError."""
+    tally = Tally()
+    for row in read_rows(judgements, Judgement):
+        tally.add(row)
+    metrics = tally.summaries()
+    models = [metric.model for metric in metrics if metric.model != NO_MODEL]
+    return msgspec.structs.replace(
+        summary_of_none(folder),
+        models={"judge": " and ".join(dict.fromkeys(models)) or NO_MODEL},
+        counts={"judgements": sum(metric.n_rows for metric in metrics)},
+        metrics=metrics,
+        notes=[
+            "This folder holds no summary.json: the means were worked out here, from the judgements alone. "
+            "Questions of one document were taken as independent."
+        ],
+    )
