@@ -2,7 +2,6 @@
 
 import csv
 import io
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ import msgspec
 from ragstone.corpus.decoding import decode, encoding_note
 from ragstone.corpus.file import File, IngestOptions, Unreadable
 from ragstone.records import Document
+from ragstone.tables.cells import csv_reader
 from ragstone.tables.columns import accepted_names
 
 # Column names in any case, the most telling first.
@@ -177,9 +177,7 @@ def read_csv(file: File) -> Iterator[Table]:
     Raises Unreadable where only some rows have more cells than the header, and for broken quotes.
     """
     content, encoding = decode(file.read_bytes())
-    head = content.lstrip("\n").split("\n", 1)[0]
-    csv.field_size_limit(sys.maxsize)  # 131,072 characters by default: documents are longer
-    lines = csv.reader(io.StringIO(content, newline=""), delimiter=max(",;\t|", key=head.count), strict=True)
+    lines = csv_reader(io.StringIO(content, newline=""), content)
     rows: list[list[str]] = []
     begins: list[int] = []  # the line that a row ends in
     try:
