@@ -1,184 +1,194 @@
-"""`ragstone bench answerers` as a race, on models that answer in known ways."""
-
 import msgspec
+import numpy as np
 import pytest
-from rich.console import Console
-from tests.flows.bench_answerers.test_grid import with_grid, write_settings
-from tests.support.answering_models import case_files, reading
-from tests.support.scripts import fail
+from benchmarks.races import Setting, one_clear, right_or_wrong, simulate
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers, lists, none
 
-from ragstone.errors import ConfigError
-from ragstone.flows.bench_answerers.grid import answer_bench_folder, bench_answerers
-from ragstone.records import Answer
-from ragstone.report.benches.answerers import answer_bench_document, read_answer_bench
-from ragstone.report.render.terminal import render_terminal
-from ragstone.tables import read_rows
-
-N = 40
-EVERY = set(range(N))
+from ragstone.errors import DataError
+from ragstone.flows.bench_answerers.race import Race, after_round, next_round, standing, start_race, withdraw
 
 
-@pytest.fixture
-def settings(tmp_path, fake_openai):
-    """Forty cases; the poor model refuses all of them whatever it is shown."""
-    case_files(tmp_path, N)
-    fake_openai.script = reading(blind={"poor": EVERY})
-    return write_settings(tmp_path, fake_openai, 'conditions = ["retrieved", "gold", "none"]\nrace = true\n')
+def questions_of(n: int, size: int = 1) -> tuple[list[str], dict[str, str]]:
+    return [f"q{at}" for at in range(n)], {f"q{at}": f"d{at // size}" for at in range(n)}
 
 
-def files_of(settings):
-    return {path.name: path.read_bytes() for path in answer_bench_folder(settings).iterdir()}
+def run(race: Race, scores: dict[str, dict[str, float | None]]) -> Race:
+    while given := next_round(race):
+        race = after_round(race, {name: {one: scores[name][one] for one in given} for name in standing(race)})
+    return race
 
 
-def shown(summary):
-    console = Console(width=100, record=True, file=None, quiet=False)
-    with console.capture() as capture:
-        console.print(render_terminal(answer_bench_document(summary)))
-    return " ".join(capture.get().split())
+def constant(names: str, n: int, **scores: float | None) -> dict[str, dict[str, float | None]]:
+    return {name: {f"q{at}": scores[name] for at in range(n)} for name in names}
 
 
-def test_the_worse_model_stops_under_all_conditions(settings):
-    summary = bench_answerers(settings)
-    assert summary.race is not None
-    assert summary.race.standing == ["good · retrieved"]
-    # 0 against 1 on each question: the first round of ten is enough, and the race is over.
-    assert [(one.configuration, one.after, one.difference) for one in summary.race.stopped] == [
-        ("poor · retrieved", 10, -1.0)
+def test_one_that_is_always_wrong_stops_against_one_that_is_always_right():
+    # Each question multiplies the capital of bet b by 1 + b. Two configurations: (2 - 1) / 0.05 = 20 is
+    # needed. After the first round of 10 the mean of (1 + b)^10 is above 100, so it stops there.
+    race = run(start_race("ab", *questions_of(100)), constant("ab", 100, a=1.0, b=0.0))
+    assert standing(race) == ["a"]
+    stopped = race.stopped[0]
+    assert (stopped.configuration, stopped.against, stopped.after, stopped.round) == ("b", "a", 10, 1)
+    assert (stopped.difference, stopped.n_pairs, stopped.n_left_out) == (-1, 10, 0)
+    assert stopped.high < 0
+    assert stopped.doubt <= 0.05
+    assert race.rounds == (10,)
+
+
+def test_the_doubt_is_one_over_the_evidence_times_the_rivals():
+    race = run(start_race("abc", *questions_of(40)), constant("abc", 40, a=1.0, b=1.0, c=0.0))
+    capital = np.mean([(1 + bet) ** 10 for bet in np.arange(1, 11) / 11])
+    assert race.stopped[0].doubt == pytest.approx(2 / capital)
+
+
+def test_more_rivals_need_more_evidence():
+    # 0.3 apart on each question: after 22 the mean of (1 + 0.3 b)^22 over the bets is 52: enough for two,
+    # who need 20, and not for twelve, who need 11 * 20.
+    two = run(start_race("ab", *questions_of(22)), constant("ab", 22, a=0.6, b=0.3))
+    names = "abcdefghijkl"
+    level = dict.fromkeys(names, 0.6) | {"b": 0.3}
+    twelve = run(start_race(names, *questions_of(22)), constant(names, 22, **level))
+    assert standing(two) == ["a"]
+    assert standing(twelve) == list(names)
+
+
+def test_more_confidence_needs_more_questions():
+    scores = constant("ab", 200, a=0.6, b=0.3)
+    after = [
+        run(start_race("ab", *questions_of(200), confidence=confidence), scores).stopped[0].after
+        for confidence in (0.8, 0.95, 0.999)
     ]
-    assert summary.counts["answers"] == 6 * 10
-    # It was given as many questions as the one that stands alone, and has lost for all that.
-    assert [
-        (row.cell.model, row.verdict) for row in summary.board.standings if row.cell.condition != "none"
-    ] == [
-        ("openai/good", "best"),
-        ("openai/poor", "stopped"),
-        ("openai/good", "alone"),
-        ("openai/poor", "stopped"),
-    ]
-    said = shown(summary)
-    assert "retrieved: good has the highest correctness 1.00 (0.72 to 1.00); 1 cell stopped early." in said
+    assert after == sorted(after)
+    assert after[0] < after[2]
 
 
-def test_calls_and_money_are_those_of_ten_questions_instead_of_forty(settings):
-    summary = bench_answerers(settings)
-    assert summary.race is not None
-    assert {(one.n_given, one.n_questions) for one in summary.race.saved} == {(10, N)}
-    assert sum(one.calls for one in summary.race.saved) == 60
-    assert sum(one.calls_spared for one in summary.race.saved) == pytest.approx(180)
-    assert summary.calls is not None
-    spent = sum(one.usd or 0 for one in summary.race.saved)
-    assert spent == pytest.approx(summary.calls.cost_usd)
+def test_those_that_cannot_be_told_apart_are_all_asked_everything():
+    race = run(start_race("abc", *questions_of(50)), constant("abc", 50, a=0.5, b=0.5, c=0.5))
+    assert standing(race) == ["a", "b", "c"]
+    assert sum(race.rounds) == 50
+    assert all(len(known) == 50 for known in race.scores.values())
 
 
-def test_a_third_model_goes_on_after_one_has_stopped(settings, fake_openai):
-    fake_openai.script = reading(blind={"poor": EVERY, "fair": {0}})
-    models = msgspec.structs.replace(settings.models["openai/good"])
-    grid = with_grid(settings, models=["openai/good", "openai/fair", "openai/poor"], conditions=["retrieved"])
-    settings = msgspec.structs.replace(grid, models={**settings.models, "openai/fair": models})
-    summary = bench_answerers(settings)
-    assert summary.race is not None
-    assert summary.race.standing == ["good · retrieved", "fair · retrieved"]
-    rows = {row.cell.name: row for row in summary.board.standings}
-    assert {name: (row.verdict, row.n_questions) for name, row in rows.items()} == {
-        "good · retrieved": ("best", N),
-        "fair · retrieved": ("not distinguishable", N),
-        "poor · retrieved": ("stopped", 10),
-    }
-    assert summary.board.comparisons == []
-    assert all(row.comparison is None for row in summary.board.standings)
+def test_rounds_grow_and_hold_whole_documents():
+    race = start_race("ab", *questions_of(64, size=4), first=10, growth=1.5)
+    sizes = []
+    while given := next_round(race):
+        documents = {one: int(one[1:]) // 4 for one in given}
+        assert sorted(documents.values()) == sorted(4 * list(set(documents.values())))
+        sizes.append(len(given))
+        race = after_round(race, {name: dict.fromkeys(given, 1.0) for name in "ab"})
+    # At least 10, 15, 22.5: the next multiples of 4; what is left is 12.
+    assert sizes == [12, 16, 24, 12]
 
 
-def test_cells_that_stopped_keep_their_numbers_and_are_compared_with_none(settings, fake_openai):
-    blind = {"poor": EVERY, "fair": {0, 1}}
-    fake_openai.script = reading(blind=blind)
-    fair = msgspec.structs.replace(settings.models["openai/good"])
-    grid = with_grid(
-        settings,
-        models=["openai/good", "openai/fair", "openai/poor"],
-        conditions=["retrieved", "gold+distractors", "gold"],
+def test_the_order_is_shuffled_by_seed():
+    first = [next_round(start_race("ab", *questions_of(100), seed=seed)) for seed in (0, 0, 1)]
+    assert first[0] == first[1] != first[2]
+    assert first[0] != [f"q{at}" for at in range(10)]
+
+
+def test_questions_of_one_document_count_as_one_observation():
+    # Ten questions of one document tell no more than one: (1 + b) on average is far from 20.
+    race = after_round(
+        start_race("ab", *questions_of(20, size=10)),
+        {"a": {f"q{at}": 1.0 for at in range(20)}, "b": {f"q{at}": 0.0 for at in range(20)}},
     )
-    summary = bench_answerers(msgspec.structs.replace(grid, models={**settings.models, "openai/fair": fair}))
-    for condition in ("gold+distractors", "gold"):
-        rows = [row for row in summary.board.standings if row.cell.condition == condition]
-        assert [row.cell.model for row in rows] == ["openai/good", "openai/fair", "openai/poor"]
-        assert [(row.verdict, row.n_questions) for row in rows] == [
-            ("best", N),
-            ("not distinguishable", N),
-            ("stopped", 10),
-        ]
-        assert rows[1].comparison is not None
-        assert rows[1].comparison.n == N
-        assert rows[2].comparison is None
-        assert rows[2].score is not None
-        assert rows[2].score.mean.value == 0
-    assert {(test.first, test.second) for test in summary.board.comparisons} == {
-        (f"good · {condition}", f"fair · {condition}") for condition in ("gold+distractors", "gold")
-    }
-    assert {one.model for one in summary.board.contrasts} == {"openai/good", "openai/fair"}
-    # One pair is left under each condition: nothing to correct for; of each contrast there are two models.
-    assert {(test.family, test.p_holm == test.p) for test in summary.board.comparisons} == {(1, True)}
-    assert {one.test.family for one in summary.board.contrasts} == {2}
+    assert standing(race) == ["a", "b"]
 
 
-def test_a_race_whose_rivals_could_not_be_asked_says_nothing_of_which_is_better(settings, fake_openai):
-    answers = reading()
-    fake_openai.script = lambda body: fail(401, "no key") if body["model"] == "poor" else answers(body)
-    said = shown(bench_answerers(settings))
-    assert (
-        "good · retrieved stands alone after 10 of 40 questions. poor · retrieved could not be asked" in said
+def test_rows_without_a_score_are_left_out_of_pairs_and_counted():
+    scores = constant("ab", 40, a=1.0, b=0.0)
+    order = [one for document in start_race("ab", *questions_of(40)).documents for one in document]
+    for one in order[:3]:
+        scores["b"][one] = None
+    stopped = run(start_race("ab", *questions_of(40)), scores).stopped[0]
+    assert (stopped.after, stopped.n_pairs, stopped.n_left_out) == (10, 7, 3)
+
+
+def test_one_that_never_has_a_score_never_stops_and_stops_nobody():
+    race = run(start_race("abc", *questions_of(60)), constant("abc", 60, a=1.0, b=0.0, c=None))
+    assert standing(race) == ["a", "c"]
+    assert race.stopped[0].against == "a"
+
+
+def test_not_all_stop_where_missing_scores_make_a_circle():
+    # a beats b on the first third, b beats c on the second, c beats a on the last; nobody else has scores.
+    names, n = "abc", 90
+    scores: dict[str, dict[str, float | None]] = {name: {} for name in names}
+    for at in range(n):
+        first, second, third = (("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b"))[at % 3]
+        scores[first][f"q{at}"], scores[second][f"q{at}"], scores[third][f"q{at}"] = 1.0, 0.0, None
+    assert len(standing(run(start_race(names, *questions_of(n), first=90), scores))) == 1
+
+
+def test_a_score_out_of_range_is_an_error():
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        run(start_race("ab", *questions_of(5)), constant("ab", 5, a=3.0, b=1.0))
+
+
+def test_nothing_to_race_is_said():
+    with pytest.raises(DataError, match="two configurations or more"):
+        start_race(["a"], ["q"])
+    with pytest.raises(DataError, match="two configurations or more"):
+        start_race(["a", "a"], ["q"])
+    with pytest.raises(DataError, match="needs questions"):
+        start_race(["a", "b"], [])
+
+
+def test_questions_without_a_document_stand_alone_whatever_they_are_called():
+    race = start_race("ab", ["q0", "q1", "q2", "q3"], {"q0": "q3", "q1": "q3"})
+    assert sorted(map(sorted, race.documents)) == [["q0", "q1"], ["q2"], ["q3"]]
+
+
+def test_one_that_withdraws_is_asked_no_more_and_stops_nobody():
+    scores = constant("abc", 60, a=1.0, b=0.0, c=0.0)
+    started = start_race("abc", *questions_of(60), first=1)
+    given = next_round(started)
+    race = after_round(started, {name: {one: scores[name][one] for one in given} for name in "abc"})
+    race = withdraw(race, ["a"])
+    assert standing(race) == ["b", "c"]
+    race = run(race, scores)
+    assert standing(race) == ["b", "c"]
+    assert race.stopped == ()
+    assert len(race.scores["a"]) == 1
+
+
+def test_the_last_one_standing_ends_it_also_where_the_others_withdraw():
+    race = withdraw(start_race("ab", *questions_of(5)), ["b", "nobody"])
+    assert race.withdrawn == ("b",)
+    assert next_round(race) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(lists(lists(floats(0, 1) | none(), min_size=3, max_size=3), min_size=1, max_size=60), integers(1, 4))
+def test_whatever_the_scores_the_race_ends_with_someone_and_forgets_nothing(rows, size):
+    scores = {name: {f"q{at}": row[place] for at, row in enumerate(rows)} for place, name in enumerate("abc")}
+    race = run(start_race("abc", *questions_of(len(rows), size)), scores)
+    assert standing(race)
+    assert len(standing(race)) + len(race.stopped) == 3
+    asked = sum(race.rounds)
+    for name in "abc":
+        after = next((one.after for one in race.stopped if one.configuration == name), asked)
+        assert len(race.scores[name]) == after
+        assert all(scores[name][one] == score for one, score in race.scores[name].items())
+
+
+def test_the_same_scores_give_the_same_race():
+    rng = np.random.default_rng(0)
+    scores = {name: {f"q{at}": float(rng.random()) for at in range(80)} for name in "abc"}
+    once, again = (run(start_race("abc", *questions_of(80), seed=3), scores) for _ in range(2))
+    assert once.stopped == again.stopped
+    assert once.rounds == again.rounds
+    assert msgspec.json.encode(once.stopped) == msgspec.json.encode(again.stopped)
+
+
+def test_the_best_is_kept_and_calls_are_saved_in_simulation():
+    """The short version of benchmarks/races.py: 12 configurations, 300 questions."""
+    clear = simulate(
+        Setting(name="", means=one_clear(0.25), n_questions=300, draw=right_or_wrong), simulations=25
     )
-    assert "no other is better" not in said
-
-
-def test_page_and_terminal_say_how_it_went(settings):
-    summary = bench_answerers(settings)
-    page = (answer_bench_folder(settings) / "report.html").read_text()
-    for said in (page, shown(summary)):
-        assert "good · retrieved stands alone after 10 of 40 questions" in said
-        assert "With 95 % confidence no other is better" in said
-        assert "poor · retrieved stopped after 10 questions: worse than good · retrieved by 1" in said
-        assert "75 % saved; 60 calls of models, of answers and judgements, instead of about 240" in said
-
-
-def test_run_again_the_race_is_the_same_and_nobody_is_asked(settings, fake_openai):
-    bench_answerers(settings)
-    before, n_calls = files_of(settings), fake_openai.n_requests
-    summary = bench_answerers(settings, offline=True)
-    assert files_of(settings) == before
-    assert fake_openai.n_requests == n_calls
-    found = read_answer_bench(answer_bench_folder(settings))
-    assert found.race == summary.race
-
-
-def test_a_race_that_was_stopped_by_the_budget_goes_on_where_it_was(settings, fake_openai):
-    cut = bench_answerers(settings, budget="30calls")
-    assert cut.race is not None
-    summary = bench_answerers(settings, force=True)
-    assert summary.race is not None
-    assert [one.configuration for one in summary.race.stopped] == ["poor · retrieved"]
-    assert fake_openai.n_requests == 60
-
-
-def test_confidence_and_seed_decide(settings):
-    sure = bench_answerers(with_grid(settings, confidence=0.999999))
-    assert sure.race is not None
-    # A millionth of doubt needs evidence of a million: more than one round.
-    assert sure.race.stopped[0].after > 10
-    first = list(read_rows(answer_bench_folder(settings) / "answers-01-good-retrieved.jsonl", Answer))
-    other = with_grid(settings, confidence=0.95)
-    other = msgspec.structs.replace(other, run=msgspec.structs.replace(other.run, seed=5))
-    bench_answerers(other, force=True)
-    again = list(read_rows(answer_bench_folder(settings) / "answers-01-good-retrieved.jsonl", Answer))
-    assert [row.question_id for row in first[:10]] != [row.question_id for row in again[:10]]
-
-
-def test_without_race_every_cell_is_asked_everything(settings):
-    summary = bench_answerers(with_grid(settings, race=False, conditions=["retrieved"]))
-    assert summary.race is None
-    assert {row.n_questions for row in summary.board.standings} == {N}
-
-
-def test_a_race_of_one_is_refused_before_anything_is_asked(settings, fake_openai):
-    with pytest.raises(ConfigError, match="nobody to race against"):
-        bench_answerers(with_grid(settings, models=["openai/good"]))
-    assert fake_openai.n_requests == 0
+    assert clear.kept >= 0.95
+    assert clear.saved >= 0.4
+    same = simulate(Setting(name="", means=[0.8] * 12, n_questions=200, draw=right_or_wrong), simulations=30)
+    assert same.kept >= 0.95 - 3 * 0.04

@@ -10,7 +10,6 @@ from ragstone.flows.bench_answerers.racing import AnswerRace, race_condition
 from ragstone.records import Answer, Judgement, Question, Usage
 
 QUESTIONS = [Question(id=f"q{at}", question="?", document_ids=[f"d{at}"]) for at in range(60)]
-
 Score = Callable[[AnswerCell], float | None]
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.experiments.answer_rows import board_of, cell, grid_of, judged, questions_of
+from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
 
 from ragstone.agreement.bench.grid import LeftOut
 from ragstone.errors import DataError
