@@ -2,16 +2,19 @@
 
 import asyncio
 import email.utils
+import itertools
 import random
 import time
 
 import pytest
+from tests.support import still_clock
 
 from ragstone.errors import ModelError
 from ragstone.llm import CallFailed
 from ragstone.llm.limits import (
     HANGING,
     LOST_IN_A_ROW,
+    SLACK,
     Circuit,
     GivenUp,
     Pace,
@@ -110,77 +113,63 @@ async def test_a_waiter_cancelled_just_as_its_turn_comes_hands_the_slot_on() -> 
     assert slots.in_use == 0
 
 
-async def test_permits_are_evenly_spaced_and_never_too_many() -> None:
-    pace, times = Pace(60 * 200, random.Random(0)), []  # 200 a second
+def starts_of(pace: Pace, n: int, *pauses: tuple[float, float]) -> list[float]:
+    """When each of n callers who come at once starts, in seconds. pauses: when one begins, and its length."""
 
-    async def start() -> None:
-        await pace.wait()
-        times.append(time.monotonic())
+    async def all_of_them() -> list[float]:
+        loop, starts = asyncio.get_running_loop(), []
+        for begins, length in pauses:
+            if begins:
+                loop.call_later(begins, pace.pause, length)
+            else:
+                pace.pause(length)
 
-    await asyncio.gather(*(start() for _ in range(40)))
-    assert times[-1] - times[0] >= 39 / 200 * 0.99
-    for first, eleventh in zip(times, times[10:], strict=False):
-        assert eleventh - first >= 0.04  # ten of them take 50 ms, give or take the timer
+        async def start() -> None:
+            await pace.wait()
+            starts.append(loop.time())
+
+        await asyncio.gather(*(start() for _ in range(n)))
+        return starts
+
+    return still_clock.run(all_of_them())
 
 
-async def test_without_a_rate_nobody_waits() -> None:
-    pace = Pace(None, random.Random(0))
-    started = time.monotonic()
-    for _ in range(1000):
-        await pace.wait()
-    assert time.monotonic() - started < 0.5
+def test_permits_are_evenly_spaced_and_never_too_many() -> None:
+    starts = starts_of(Pace(60 * 200, random.Random(0)), 40)  # 200 a second
+    assert starts == pytest.approx([n * SLACK / 200 for n in range(40)])
 
 
-async def test_more_units_take_longer() -> None:
+def test_without_a_rate_nobody_waits() -> None:
+    assert starts_of(Pace(None, random.Random(0)), 1000) == [0.0] * 1000
+
+
+def test_more_units_take_longer() -> None:
     pace = Pace(60 * 1000, random.Random(0))  # 1,000 units a second
-    started = time.monotonic()
-    await pace.wait(100)
-    await pace.wait(1)
-    assert 0.1 <= time.monotonic() - started < 0.3
+
+    async def two() -> float:
+        await pace.wait(100)
+        await pace.wait(1)
+        return asyncio.get_running_loop().time()
+
+    assert still_clock.run(two()) == pytest.approx(0.1 * SLACK)
 
 
-async def test_after_a_pause_callers_come_back_one_by_one() -> None:
-    pace, times = Pace(None, random.Random(0)), []
-    started = time.monotonic()
-    pace.pause(0.2)
-
-    async def start() -> None:
-        await pace.wait()
-        times.append(time.monotonic() - started)
-
-    await asyncio.gather(*(start() for _ in range(20)))
-    assert min(times) >= 0.2
-    assert max(times) - min(times) > 0.02  # spread over a quarter of the pause
-    assert max(times) < 0.5
+def test_after_a_pause_callers_come_back_one_by_one() -> None:
+    starts = starts_of(Pace(None, random.Random(0)), 20, (0, 0.2))
+    assert min(starts) >= 0.2
+    assert max(starts) <= 0.25  # they come back over a quarter of the pause
+    assert len(set(starts)) == 20
 
 
-async def test_a_shorter_pause_does_not_cut_a_longer_one() -> None:
-    pace = Pace(None, random.Random(0))
-    started = time.monotonic()
-    pace.pause(0.1)
-    pace.pause(0.0)
-    await pace.wait()
-    assert time.monotonic() - started >= 0.1
+def test_a_shorter_pause_does_not_cut_a_longer_one() -> None:
+    assert starts_of(Pace(None, random.Random(0)), 1, (0, 0.1), (0, 0.0))[0] >= 0.1
 
 
-async def test_a_pause_holds_those_who_already_had_a_permit_and_keeps_the_rate_afterwards() -> None:
-    pace, times = Pace(60 * 100, random.Random(0)), []  # 100 a second
-
-    async def start() -> None:
-        await pace.wait()
-        times.append(time.monotonic())
-
-    waiting = [asyncio.create_task(start()) for _ in range(20)]
-    await asyncio.sleep(0.03)
-    before = len(times)
-    pace.pause(0.1)
-    resumed = time.monotonic() + 0.1
-    await asyncio.gather(*waiting)
-    assert before < 6
-    assert min(times[before:]) >= resumed - 0.001
-    assert all(
-        later - earlier > 0.005 for earlier, later in zip(times[before:], times[before + 1 :], strict=False)
-    )
+def test_a_pause_holds_those_who_already_had_a_permit_and_keeps_the_rate_afterwards() -> None:
+    starts = starts_of(Pace(60 * 100, random.Random(0)), 20, (0.03, 0.1))  # 100 a second
+    assert starts[:3] == pytest.approx([0.0, 0.0102, 0.0204])
+    assert starts[3] >= 0.13
+    assert all(later - one >= 0.0101 for one, later in itertools.pairwise(starts[3:]))
 
 
 def test_backoff_doubles_is_capped_and_has_full_jitter() -> None:
