@@ -61,7 +61,7 @@ def judgements(n: int, draw: Random) -> Iterator[Judgement]:
 def make_run(folder: Path, n: int, ending: str) -> None:
     """Write a run of n judgements, with its summary."""
     from ragstone.report.run import read_summary
-    from ragstone.web.workbench.run_view import summary_of_rows
+    from ragstone.web.workbench.runs import summary_of_rows
 
     draw = Random(0)
     folder.mkdir(parents=True)
@@ -128,7 +128,6 @@ def list_of_runs(project: Path, n: int) -> None:
     """Time the list of n runs, first and second look."""
     from ragstone.config import load_settings
     from ragstone.web.workbench.desk import Workbench
-    from ragstone.web.workbench.runs import runs_of
 
     summary = (project / "runs" / "large" / "summary.json").read_bytes()
     for at in range(n):
@@ -141,7 +140,7 @@ def list_of_runs(project: Path, n: int) -> None:
     bench = Workbench(load_settings(project / "many.toml"))
     for look in ("first", "second"):
         began = time.perf_counter()
-        found = len(runs_of(bench))
+        found = len(bench.runs.all())
         print(f"| the list of {found} runs, {look} look | {time.perf_counter() - began:.3f} |")
 
 

@@ -26,8 +26,8 @@ from ragstone.config.workbench import Role
 from ragstone.web.workbench import passwords
 from ragstone.web.workbench.accounts import Accounts
 from ragstone.web.workbench.app import create_workbench
+from ragstone.web.workbench.guard import SESSION, VISIT, token_of
 from ragstone.web.workbench.passwords import hash_password
-from ragstone.web.workbench.visits import SESSION, VISIT, token_of
 
 ADDRESS = "http://127.0.0.1:8000"
 LAN = "http://bench.lan:8000"

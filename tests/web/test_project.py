@@ -4,7 +4,7 @@ import pytest
 
 from ragstone.assistant.knowledge.knowledge_base import CATALOGUE
 from ragstone.errors import DataError
-from ragstone.web.project import project_at
+from ragstone.web.serving import project_at
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,9 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 
-from ragstone.agreement.bench.footing import choose_measure, worths
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.comparison import Comparison
+from ragstone.agreement.comparison import Comparison, JudgeId, Measured, choose_measure, measure, worths
 from ragstone.agreement.grading import report_card
-from ragstone.agreement.measured import JudgeId, Measured, measure
 from ragstone.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.config import AgreementMeasure
 from ragstone.dataset.split import Side

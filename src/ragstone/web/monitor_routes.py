@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Response, get
-from litestar.params import FromQuery, QueryParameter
 
 from ragstone.assistant.api.desk import AnyRequest, AtDesk
 from ragstone.assistant.api.problems import Refused
@@ -24,6 +23,7 @@ from ragstone.monitor.trend_charts import drawn_metrics
 from ragstone.monitor.worst import Open, low_in
 from ragstone.report.render.html import policy_in
 from ragstone.stages.judge import load_judges
+from ragstone.web.workbench.frame import query_of
 
 FRESH_S = 10.0
 """Seconds for which a page is shown again without a look at the store."""
@@ -43,28 +43,23 @@ def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotoni
         return monitor_page(await shown.page())
 
     @get("/monitor/questions", include_in_schema=False)
-    async def questions(
-        request: AnyRequest,
-        desk: AtDesk,
-        *,
-        metric: FromQuery[str] = "",
-        tag: FromQuery[str] = "",
-        value: FromQuery[str] = "",
-        text: FromQuery[str] = "",
-        gap: FromQuery[str] = "",
-        page: Annotated[int, QueryParameter(ge=1, le=1_000_000)] = 1,
-    ) -> Response[str]:
+    async def questions(request: AnyRequest, desk: AtDesk) -> Response[str]:
         """Give a page of questions: the newest, or the worst in a metric."""
         desk.check_admin(request)
-        chosen = chosen_by(tag, value, text)
-        return monitor_page(await shown.questions(chosen, metric, gap, page))
+        return monitor_page(await shown.questions(query_of(request, QuestionsAsked)))
 
     return [monitor, questions]
 
 
-def chosen_by(tag: str, value: str, text: str) -> Filter:
-    """Return which questions an address asks for; a tag without a value narrows nothing."""
-    return Filter(text=text or None, tags={tag: value} if tag and value else {})
+class QuestionsAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """Which questions an address asks for. gap: its rank; what is no number is no gap."""
+
+    metric: str = ""
+    tag: str = ""
+    value: str = ""
+    text: str = ""
+    gap: str = ""
+    page: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1
 
 
 def monitor_page(html: str) -> Response[str]:
@@ -116,15 +111,15 @@ class MonitorPages:
             )
         return render_monitor(look, served=self._root, back=self._back)
 
-    async def questions(self, chosen: Filter, metric: str, gap: str, page: int) -> str:
-        """Return a page of questions. Raises Refused for a metric and a gap that there are not.
+    async def questions(self, asked: QuestionsAsked) -> str:
+        """Return a page of questions. Raises Refused for a metric and a gap that there are not."""
+        return await asyncio.to_thread(self._questions, asked)
 
-        gap: its rank as the address has it; what is no number is no gap.
-        """
-        rank = int(gap) if gap.isdecimal() else 0
-        return await asyncio.to_thread(self._questions, chosen, metric, rank, page)
-
-    def _questions(self, chosen: Filter, metric: str, gap: int, page: int) -> str:
+    def _questions(self, asked: QuestionsAsked) -> str:
+        # A tag without a value narrows nothing.
+        tags = {asked.tag: asked.value} if asked.tag and asked.value else {}
+        chosen = Filter(text=asked.text or None, tags=tags)
+        metric, page, gap = asked.metric, asked.page, int(asked.gap) if asked.gap.isdecimal() else 0
         with self._open() as store:
             best, kept = store.best(), load_gaps(store)
             choices = drawn_metrics(best, store.cells(tag=""))

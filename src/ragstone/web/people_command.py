@@ -120,7 +120,7 @@ def _me() -> str:
 
 
 def _show_link(settings: "Settings", token: str) -> None:
-    from ragstone.web.workbench.people import invitation_link
+    from ragstone.web.workbench.account_pages import invitation_link
 
     serve = settings.serve
     base = (serve.public_url or f"http://{serve.host}:{serve.port}").rstrip("/")

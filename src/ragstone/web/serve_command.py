@@ -37,8 +37,7 @@ def serve(
     """
     from ragstone.config import choose
     from ragstone.engine.local import run_sync
-    from ragstone.web.project import project_at
-    from ragstone.web.serving import address_of, check_public, keys_of, listen
+    from ragstone.web.serving import address_of, check_public, keys_of, listen, project_at
 
     project = project_at(folder, config, model)
     settings = choose(project.settings, "serve", host=host, port=port)
@@ -57,8 +56,8 @@ def serve(
 
 def _invite_first(settings: "Settings", address: str) -> None:
     """Say how the first owner comes in, where people log in and nobody has an account yet."""
+    from ragstone.web.workbench.account_pages import invitation_link
     from ragstone.web.workbench.accounts import needs_accounts, open_accounts
-    from ragstone.web.workbench.people import invitation_link
 
     if not needs_accounts(settings):
         return

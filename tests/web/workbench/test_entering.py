@@ -7,9 +7,8 @@ import pytest
 from tests.support.workbench import PASSWORD, hashed, link_in, peopled, send, token_in
 
 from ragstone.config import load_settings
-from ragstone.web.workbench import attempts
-from ragstone.web.workbench.sites import own_path
-from ragstone.web.workbench.visits import SESSION
+from ragstone.web.workbench import passwords as attempts
+from ragstone.web.workbench.guard import SESSION, own_path
 
 LOGIN, HOME = "/workbench/login", "/workbench/"
 

@@ -5,7 +5,7 @@ from tests.support.workbench import ADDRESS, LAN, SEEN, opened, peopled
 
 from ragstone.config import load_settings
 from ragstone.web.workbench.app import create_workbench
-from ragstone.web.workbench.visits import VISIT, token_of
+from ragstone.web.workbench.guard import VISIT, token_of
 
 HOME, POSTED = "/workbench/", "/workbench/people/revoke"
 FORM = {"id": "1"}

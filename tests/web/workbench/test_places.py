@@ -16,7 +16,7 @@ from ragstone.flows.compare.comparing import compare
 from ragstone.records import Question
 from ragstone.report.compare import metric_told, outcome
 from ragstone.tables import write_rows
-from ragstone.web.workbench.live import lasting, progressed
+from ragstone.web.workbench.run_pages import lasting, progressed
 
 EVIL = "<script>alert('x')</script>"
 TOLD = msgspec.structs.replace(told_of_a_run(), made=1200, retries=0)

@@ -11,7 +11,7 @@ from tests.support.judged_runs import judged, write_run
 from tests.web.workbench.conftest import Client
 
 from ragstone.web.workbench.desk import Workbench
-from ragstone.web.workbench.runs import A_PAGE, find_run, runs_of
+from ragstone.web.workbench.run_pages import RUNS_A_PAGE
 
 EVIL = "<script>alert('x')<\"&>"
 
@@ -42,7 +42,7 @@ def test_the_newest_run_comes_first_and_others_can_be_chosen(
         folder = finished(project / "runs" / name)
         for file in folder.iterdir():
             os.utime(file, (1_700_000_000 - age, 1_700_000_000 - age))
-    assert [entry.name for entry in runs_of(bench)] == ["beta", "alpha", "gamma"]
+    assert [entry.name for entry in bench.runs.all()] == ["beta", "alpha", "gamma"]
     page = client.get("/workbench/?order=name").text
     assert page.index(">alpha<") < page.index(">beta<") < page.index(">gamma<")
     page = client.get("/workbench/?text=GAM").text
@@ -54,7 +54,7 @@ def test_the_newest_run_comes_first_and_others_can_be_chosen(
 def test_a_broken_run_says_what_is_wrong(project: Path, bench: Workbench) -> None:
     folder = write_run(project / "runs" / "broken", JUDGEMENTS)
     (folder / "summary.json").write_text("{")
-    (entry,) = runs_of(bench)
+    (entry,) = bench.runs.all()
     assert "not a summary that this version of Ragstone understands" in (entry.wrong or "")
 
 
@@ -62,7 +62,7 @@ def test_a_run_that_did_not_finish_says_how_to_go_on(project: Path, bench: Workb
     folder = project / "runs" / "half"
     folder.mkdir()
     (folder / "answers.jsonl.partial").write_text("{}\n")
-    (entry,) = runs_of(bench)
+    (entry,) = bench.runs.all()
     assert "Run it again" in (entry.wrong or "")
 
 
@@ -73,15 +73,15 @@ def test_a_folder_of_judgements_alone_is_a_run_and_another_folder_is_none(
     (project / "runs" / "notes").mkdir()
     (project / "runs" / "notes" / "todo.txt").write_text("buy milk")
     (project / "runs" / ".hidden").mkdir()
-    assert [(entry.name, entry.kind, entry.wrong) for entry in runs_of(bench)] == [("judged", "rows", None)]
+    assert [(entry.name, entry.kind, entry.wrong) for entry in bench.runs.all()] == [("judged", "rows", None)]
 
 
 def test_a_changed_run_is_read_again(project: Path, bench: Workbench) -> None:
     folder = finished(project / "runs" / "wheat")
-    (before,) = runs_of(bench)
-    assert runs_of(bench)[0] is before
+    (before,) = bench.runs.all()
+    assert bench.runs.all()[0] is before
     (folder / "summary.json").write_text("{")
-    assert runs_of(bench)[0].wrong
+    assert bench.runs.all()[0].wrong
 
 
 def test_names_and_texts_are_shown_as_text(project: Path, client: Client) -> None:
@@ -112,12 +112,12 @@ def test_names_and_texts_are_shown_as_text(project: Path, client: Client) -> Non
 def test_what_is_no_run_is_not_found(project: Path, bench: Workbench, run_id: str) -> None:
     finished(project / "runs" / "wheat")
     with pytest.raises(NotFoundException):
-        find_run(bench, run_id)
-    assert find_run(bench, "0/wheat") == project / "runs" / "wheat"
+        bench.runs.find(run_id)
+    assert bench.runs.find("0/wheat") == project / "runs" / "wheat"
 
 
 def test_a_long_list_has_pages(project: Path, client: Client) -> None:
-    for at in range(A_PAGE + 1):
+    for at in range(RUNS_A_PAGE + 1):
         write_run(project / "runs" / f"run{at:03}", judged([1]))
     assert "Page 1 of 2" in client.get("/workbench/").text
     assert client.get("/workbench/?at=2").text.count("data-row>") == 1

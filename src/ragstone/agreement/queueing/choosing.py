@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 
-from ragstone.agreement.measured import JudgeId, by_judge
+from ragstone.agreement.comparison import JudgeId, by_judge
 from ragstone.agreement.pairing import Human, Key, human_scores, inclusion_of, is_tuned, pair
 from ragstone.errors import DataError, nearest
 from ragstone.records import NO_MODEL, Judgement, Label

@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.agreement.corrected import corrected_means
-from ragstone.agreement.corrected_mean import CorrectedMean, labels_for
+from ragstone.agreement.corrected import CorrectedMean, corrected_means, labels_for
 from ragstone.agreement.pairing import ADJUDICATOR, UNNAMED, is_adjudicated
 from ragstone.agreement.queueing.queue import Item, Queue
 from ragstone.agreement.queueing.rowfile import RowFile

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.agreement.card import grade_name
-from ragstone.agreement.measured import by_judge
+from ragstone.agreement.comparison import by_judge
 from ragstone.agreement.pairing import ADJUDICATOR
 from ragstone.agreement.queueing.choosing import Choice, Chosen, choose
 from ragstone.errors import DataError, nearest

@@ -20,21 +20,21 @@ _SKIN = range(0x1F3FB, 0x1F400)
 _FLAG = range(0x1F1E6, 0x1F200)
 
 
-class Piece(msgspec.Struct, frozen=True):
+class MarkedPiece(msgspec.Struct, frozen=True):
     """A stretch of a text. of: the numbers of the spans that it belongs to."""
 
     text: str
     of: list[int]
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentPart(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a document that is shown: `text[start:end]` of `length` characters, in pieces."""
 
     document_id: str
     start: int
     end: int
     length: int
-    pieces: list[Piece]
+    pieces: list[MarkedPiece]
 
 
 def to_points(text: str, units: int) -> int:
@@ -103,7 +103,7 @@ def at_words(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def show(document_id: str, text: str, start: int, end: int, spans: Iterable[Evidence]) -> Shown:
+def show(document_id: str, text: str, start: int, end: int, spans: Iterable[Evidence]) -> DocumentPart:
     """Return a part of a document in pieces, each with the numbers of the spans that cover it."""
     start, end = max(0, min(start, len(text))), max(0, min(end, len(text)))
     given = list(spans)
@@ -113,10 +113,10 @@ def show(document_id: str, text: str, start: int, end: int, spans: Iterable[Evid
         cuts |= {min(max(place, start), end) for place in (span.start, span.end)}
     places = sorted(cuts)
     pieces = [
-        Piece(text[a:b], [n for n, span in here if span.start <= a and b <= span.end])
+        MarkedPiece(text[a:b], [n for n, span in here if span.start <= a and b <= span.end])
         for a, b in pairwise(places)
     ]
-    return Shown(document_id=document_id, start=start, end=end, length=len(text), pieces=pieces)
+    return DocumentPart(document_id=document_id, start=start, end=end, length=len(text), pieces=pieces)
 
 
 def _joined(text: str, at: int) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ragstone.stages.judge_context import judge_context
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.developing import (
     Development,
@@ -103,7 +104,7 @@ async def _judged(task: Task, answers: Sequence[Answer], session: Session) -> li
     found = []
     for judge in (task.draft, task.before):
         if judge is not None:
-            means = await session.means([judge], task.model)
+            means = await judge_context(session, [judge], task.model)
             made = judge_rows(lambda: answers, [untuned(judge)], session, len(answers), means=means)
             found.append([row async for row in made])
     return found
@@ -184,7 +185,7 @@ async def look_at_part(task: Task, session: Session, store: DevelopmentStore, wh
     judges = [judge, load_judge(baseline)] if baseline and judge.needs_model else [judge]
     rows = []
     for one in judges:
-        means = await session.means([one], task.model)
+        means = await judge_context(session, [one], task.model)
         made = judge_rows(lambda: test.answers, [one], session, len(test.answers), means=means)
         rows += [row async for row in made]
     _check_whole(rows, judge)

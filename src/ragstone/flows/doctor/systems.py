@@ -52,7 +52,7 @@ async def look_at(name: str, settings: Settings) -> str:
 async def _reach_model(model: str, settings: Settings) -> str:
     """Return what was found of a model that is an application."""
     async with open_session(settings) as session:
-        await session.door(model)
+        await session.models.door(model)
     provider, _name = provider_of(model)
     address = provider.address(settings.models.get(model, ModelSettings()))
     return await reach(address) if address else f"{model} can be opened"

@@ -1,10 +1,13 @@
-"""Who may log in: accounts, and the invitations by which they are made."""
+"""Who may log in: accounts, the invitations by which they are made, sessions; and the file of them."""
 
 import hashlib
 import hmac
 import secrets
+import sqlite3
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -13,9 +16,120 @@ from ragstone.assistant.api.gate import is_loopback
 from ragstone.config import Settings
 from ragstone.config.workbench import Role
 from ragstone.errors import DataError
+from ragstone.tables.private import make_folder
 from ragstone.web.workbench.names import checked_name, look_alike, name_key
-from ragstone.web.workbench.register import Register
-from ragstone.web.workbench.sessions import Sessions
+
+ACCOUNTS_FILE = "accounts.sqlite"
+BUSY_S = 5.0
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS people (
+    id INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL,
+    password TEXT NOT NULL, created REAL NOT NULL, seen REAL, removed REAL
+);
+CREATE TABLE IF NOT EXISTS invitations (
+    id INTEGER PRIMARY KEY, token BLOB UNIQUE NOT NULL, role TEXT NOT NULL, person INTEGER,
+    made_by TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS sessions (
+    token BLOB PRIMARY KEY, person INTEGER NOT NULL, begun REAL NOT NULL, seen REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS sessions_of ON sessions (person);
+"""
+
+
+class AccountsFile:
+    """An open file of accounts; several processes may have it open."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / ACCOUNTS_FILE
+        self._lock = threading.RLock()
+        try:
+            make_folder(folder)
+            self.path.touch(mode=0o600)
+            self.path.chmod(0o600)
+            self._database = sqlite3.connect(
+                self.path, timeout=BUSY_S, check_same_thread=False, isolation_level=None
+            )
+            self._database.executescript(SCHEMA)
+            self._database.execute(
+                "INSERT OR IGNORE INTO kept VALUES ('secret', ?)", (secrets.token_bytes(32),)
+            )
+        except (OSError, sqlite3.Error) as mistake:
+            raise DataError(
+                f"{self.path}: accounts cannot be kept there ({mistake}). Make the folder writable, or name "
+                "another as store in the table [workbench]."
+            ) from None
+        self.secret: bytes = self.row("SELECT value FROM kept WHERE name = 'secret'")[0]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def rows(self, query: str, *values: object) -> list[tuple]:  # type: ignore[type-arg]
+        """Return all rows of a query, or change something."""
+        try:
+            with self._lock:
+                return self._database.execute(query, values).fetchall()
+        except sqlite3.OperationalError as mistake:  # no room, read-only, held for long by another process
+            raise DataError(f"{self.path}: cannot be written at this moment ({mistake}).") from None
+
+    def row(self, query: str, *values: object) -> tuple:  # type: ignore[type-arg]
+        """Return the first row of a query; an empty one where there is none."""
+        return next(iter(self.rows(query, *values)), ())
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Make what is done in the block all or nothing, with no other process or thread in between."""
+        with self._lock:
+            self.rows("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self.rows("ROLLBACK")
+                raise
+            self.rows("COMMIT")
+
+
+TOLD_S = 60.0
+"""A session that is used is written down so often, in seconds, not at each request."""
+
+
+class Sessions:
+    """The sessions of a register. lasting_s: seconds without a request after which one ends."""
+
+    def __init__(self, register: AccountsFile, lasting_s: float, now: Callable[[], float]) -> None:
+        self._register, self._lasting_s, self._now = register, lasting_s, now
+
+    def begin(self, person: int) -> str:
+        """Return the token of a new session: 256 random bits."""
+        token, now = secrets.token_urlsafe(32), self._now()
+        self._register.rows("DELETE FROM sessions WHERE seen <= ?", now - self._lasting_s)
+        self._register.rows("INSERT INTO sessions VALUES (?, ?, ?, ?)", _digest(token), person, now, now)
+        self._register.rows("UPDATE people SET seen = ? WHERE id = ?", now, person)
+        return token
+
+    def person(self, token: str) -> int | None:
+        """Return whose session it is, and keep it alive; None where there is none or it has ended."""
+        digest, now = _digest(token), self._now()
+        row = self._register.row("SELECT person, seen FROM sessions WHERE token = ?", digest)
+        if not row or row[1] <= now - self._lasting_s:
+            return None
+        if now - row[1] >= TOLD_S:
+            self._register.rows("UPDATE sessions SET seen = ? WHERE token = ?", now, digest)
+            self._register.rows("UPDATE people SET seen = ? WHERE id = ?", now, row[0])
+        person: int = row[0]
+        return person
+
+    def end(self, token: str) -> None:
+        """End one session."""
+        self._register.rows("DELETE FROM sessions WHERE token = ?", _digest(token))
+
+    def end_all(self, person: int) -> None:
+        """End all sessions of somebody."""
+        self._register.rows("DELETE FROM sessions WHERE person = ?", person)
+
 
 DAY_S = 86_400.0
 INVITED_S = 7 * DAY_S
@@ -62,7 +176,7 @@ class Accounts:
     """The accounts of a workbench, in its store. now: seconds since 1970."""
 
     def __init__(self, folder: Path, session_hours: float, now: Callable[[], float] = time.time) -> None:
-        self._register = Register(folder)
+        self._register = AccountsFile(folder)
         self._now = now
         self.sessions = Sessions(self._register, session_hours * 3600, now)
 

@@ -13,46 +13,26 @@ from ragstone.assistant.api.gate import methods_of
 from ragstone.config import Settings
 from ragstone.errors import RagstoneError
 from ragstone.web.workbench import (
-    cards,
-    comparing,
-    data,
-    entering,
+    account_pages,
     frame,
     guard,
-    judges,
-    live,
-    monitor,
-    people,
-    run_page,
-    runs,
+    item_pages,
+    label_pages,
+    library_pages,
+    review_pages,
+    run_pages,
 )
-from ragstone.web.workbench.desk import Workbench
+from ragstone.web.workbench.desk import Workbench, opened_queue, opened_review, run_folder
 from ragstone.web.workbench.developing import actions as developing_actions
 from ragstone.web.workbench.developing import pages as developing
-from ragstone.web.workbench.labelling import routes as labelling
-from ragstone.web.workbench.person import AnyRequest
-from ragstone.web.workbench.reviewing import calls, pages
+from ragstone.web.workbench.frame import AnyRequest, who_asks
 
 ROUTES = (
     frame.asset,
-    *runs.ROUTES,
-    *run_page.ROUTES,
-    *live.ROUTES,
-    *comparing.ROUTES,
-    *data.ROUTES,
-    *judges.ROUTES,
-    *cards.ROUTES,
-    *monitor.ROUTES,
-    *entering.ROUTES,
-    *people.ROUTES,
-    *pages.ROUTES,
-    *calls.ROUTES,
-    *labelling.ROUTES,
-    *developing.ROUTES,
-    *developing_actions.ROUTES,
+    *(*run_pages.ROUTES, *library_pages.ROUTES, *account_pages.ROUTES),
+    *(*developing.ROUTES, *developing_actions.ROUTES),
 )
-
-
+OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
 NO_PAGE = "There is no such page in the workbench. The places above lead to those there are."
 
 
@@ -60,8 +40,18 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
     """Return the application. Its pages stand below /workbench. now: seconds since 1970."""
     bench = Workbench(settings, now)
     app = Litestar(
-        [Router(frame.ROOT, route_handlers=list(ROUTES))],
-        dependencies={"bench": Provide(lambda: bench, sync_to_thread=False)},
+        [
+            Router(frame.ROOT, route_handlers=handlers, dependencies=needed)
+            for handlers, needed in (
+                (ROUTES, {"folder": Provide(run_folder, sync_to_thread=True)}),
+                (OF_QUEUES, {"opened": Provide(opened_queue, sync_to_thread=True)}),
+                (review_pages.ROUTES, {"opened": Provide(opened_review, sync_to_thread=True)}),
+            )
+        ],
+        dependencies={
+            "bench": Provide(lambda: bench, sync_to_thread=False),
+            "person": Provide(who_asks, sync_to_thread=False),
+        },
         exception_handlers={Exception: told},
         on_shutdown=[bench.close],
         logging_config=None,

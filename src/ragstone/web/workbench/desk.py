@@ -1,58 +1,48 @@
-"""What all pages of the workbench share."""
+"""What all pages of the workbench share, and what their routes ask for by the name of a parameter."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from litestar.di import NamedDependency
+from litestar.params import FromPath
 
 from ragstone.config import Settings
 from ragstone.web.monitor_routes import MonitorPages
 from ragstone.web.workbench.accounts import Accounts, needs_accounts
-from ragstone.web.workbench.attempts import Attempts
 from ragstone.web.workbench.audit import AuditLog, Fact
 from ragstone.web.workbench.developing.jobs import Jobs
-from ragstone.web.workbench.person import AnyRequest
-from ragstone.web.workbench.rows.kept import Indexes
-
-if TYPE_CHECKING:
-    from ragstone.web.workbench.data import DataSet
-    from ragstone.web.workbench.run_view import RunView
-    from ragstone.web.workbench.runs import RunEntry
+from ragstone.web.workbench.frame import AnyRequest
+from ragstone.web.workbench.passwords import Attempts
+from ragstone.web.workbench.queues import OpenQueue, Queues
+from ragstone.web.workbench.reviews import OpenReview, Reviews
+from ragstone.web.workbench.rows.indexing import Indexes
+from ragstone.web.workbench.runs import Runs
+from ragstone.web.workbench.sets import Sets
 
 
 class Workbench:
     """The project that is shown; one for each app.
 
-    store: the folder of queues, accounts and the audit log. labels: of the files that labels are written
-    to. runs: the folders in which runs are looked for. seen: folder of a run -> its files when it was
-    last looked at, and what was found; views: the same of what its page shows. indexes: of rows. digests,
-    sets: of files of questions, and what they hold. monitor: its pages. accounts: None where only this
-    machine reaches it. most_bytes: of a request. now: seconds since 1970.
+    indexes: of the rows of runs. monitor: its pages. accounts: None where only this machine reaches it.
+    attempts: to log in. log: who did what. most_bytes: of a request. now: seconds since 1970.
     """
 
-    MOST_VIEWS = 16
-
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
-        self.settings = settings
-        self.store: Path = settings.path(settings.workbench.store)
-        self.labels: Path = settings.path(settings.workbench.labels)
-        self.runs: list[Path] = [settings.path(name) for name in settings.workbench.runs]
-        self.seen: dict[Path, tuple[object, RunEntry | None]] = {}
-        self.views: dict[Path, tuple[object, RunView]] = {}
-        self.indexes = Indexes(self.store / "rows")
+        section = settings.workbench
+        store = settings.path(section.store)
+        self.settings, self.now = settings, now
+        self.most_bytes = settings.serve.max_upload_mb * 1_000_000
+        self.is_https = (settings.serve.public_url or "").startswith("https:")
+        self.runs = Runs([settings.path(name) for name in section.runs], now)
+        self.indexes = Indexes(store / "rows")
+        self.sets = Sets(settings, self.runs)
+        self.reviews = Reviews(settings)
+        self.queues = Queues(store / "queues", settings.path(section.labels))
         self.monitor = MonitorPages(settings, root="/workbench/monitor", back="/workbench/")
-        self.digests: dict[Path, tuple[object, str]] = {}
-        self.sets: dict[object, DataSet] = {}
-        serve = settings.serve
-        self.now = now
-        self.most_bytes = serve.max_upload_mb * 1_000_000
-        self.is_https = (serve.public_url or "").startswith("https:")
-        hours = settings.workbench.session_hours
-        self.accounts = Accounts(self.store, hours, now) if needs_accounts(settings) else None
+        self.accounts = Accounts(store, section.session_hours, now) if needs_accounts(settings) else None
         self.attempts = Attempts(now)
-        self.log = AuditLog(self.store, now)
+        self.log = AuditLog(store, now)
         self.jobs = Jobs()
 
     def close(self) -> None:
@@ -75,3 +65,24 @@ class Workbench:
 
 AtWorkbench = NamedDependency[Workbench]
 """What a route takes to get the workbench: the parameter is named `bench`."""
+
+
+def run_folder(bench: AtWorkbench, index: FromPath[int], name: FromPath[str]) -> Path:
+    """Return the folder of the run that an address names."""
+    return bench.runs.find(f"{index}/{name}")
+
+
+def opened_queue(bench: AtWorkbench, name: FromPath[str]) -> OpenQueue:
+    """Return the queue that an address names."""
+    return bench.queues.open(name)
+
+
+def opened_review(bench: AtWorkbench, set_id: FromPath[str]) -> OpenReview:
+    """Return the review of the set that an address names, as it stands now."""
+    return bench.reviews.open(bench.sets.find(set_id))
+
+
+RunFolder = NamedDependency[Path]
+AtQueue = NamedDependency[OpenQueue]
+AtReview = NamedDependency[OpenReview]
+"""The parameters are named `folder`, and `opened` for a queue and for a review."""

@@ -6,23 +6,234 @@ others can reach the server, everything but the login, invitations and assets ne
 """
 
 import getpass
+import hashlib
+import hmac
 import re
+import secrets
 from collections.abc import Mapping, Sequence
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
 
+import msgspec
 from litestar import Request, Response
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
+from litestar.types.asgi_types import HTTPRequestEvent, ReceiveMessage
 
 from ragstone.assistant.api.gate import HEADERS as HEADERS_OF_ALL
-from ragstone.assistant.api.gate import STRICT, with_methods
+from ragstone.assistant.api.gate import STRICT, is_loopback, with_methods
 from ragstone.web.workbench.accounts import Accounts
 from ragstone.web.workbench.desk import Workbench
-from ragstone.web.workbench.forms import form_token
-from ragstone.web.workbench.frame import ROOT, page
-from ragstone.web.workbench.person import AnyRequest, Person
-from ragstone.web.workbench.sites import Turned, asks_json, foreign, to_login
-from ragstone.web.workbench.visits import Cookies, matches, token_of
+from ragstone.web.workbench.frame import ROOT, AnyRequest, Person, page
+
+VISIT, SESSION = "ragstone_visit", "ragstone_session"
+VISIT_S = 400 * 86_400  # as long as browsers keep one
+
+
+class Cookies:
+    """The cookies of a request. secure: they go over https alone, and are of this host alone."""
+
+    def __init__(self, header: str, *, secure: bool) -> None:
+        self._secure = secure
+        found = _read(header)
+        self.session: str | None = found.get(self._name(SESSION))
+        self._visit: str | None = found.get(self._name(VISIT))
+        self._is_new = False
+
+    def visit(self) -> str:
+        """Return the token of this browser; a new one where it has none."""
+        if not self._visit:
+            self._visit, self._is_new = secrets.token_urlsafe(32), True
+        return self._visit
+
+    def made(self) -> bytes | None:
+        """Return the header that keeps a new visit; None where there is none."""
+        return self._set(VISIT, self.visit(), VISIT_S).encode() if self._is_new else None
+
+    def logged_in(self, token: str) -> str:
+        """Return the header that keeps a session: until the browser is closed, or the session ends."""
+        return self._set(SESSION, token, None)
+
+    def logged_out(self) -> str:
+        """Return the header that forgets a session."""
+        return self._set(SESSION, "", 0)
+
+    def _name(self, name: str) -> str:
+        return f"__Host-{name}" if self._secure else name
+
+    def _set(self, name: str, value: str, age_s: int | None) -> str:
+        age = "" if age_s is None else f"; Max-Age={age_s}"
+        secure = "; Secure" if self._secure else ""
+        return f"{self._name(name)}={value}; Path=/; HttpOnly; SameSite=Lax{age}{secure}"
+
+
+def _read(header: str) -> dict[str, str]:
+    try:
+        return {name: one.value for name, one in SimpleCookie(header).items()}
+    except CookieError:
+        return {}
+
+
+def token_of(visit: str) -> str:
+    """Return what forms carry of a browser in which nobody has logged in: its cookie must be known."""
+    return hashlib.sha256(b"csrf " + visit.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def matches(token: str, given: str | None) -> bool:
+    """Return whether a token is the right one, in a time that does not tell."""
+    return given is not None and hmac.compare_digest(token.encode(), given.encode("utf-8", "surrogateescape"))
+
+
+FORM_BYTES = 1 << 20
+FIRST_PART = re.compile(
+    rb'\A--[^\r\n]+\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n([\w-]+)\r\n', re.IGNORECASE
+)
+FIRST_BYTES = 4096
+MOST_FIELDS = 1000
+
+
+async def form_token(content_type: str, receive: Receive) -> tuple[str | None, Receive]:
+    """Return the field `csrf` of a form, None for what has none; and what receives the whole request still.
+
+    In a form with files it must be the first field. Of another kind of request nothing is read.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == "application/x-www-form-urlencoded":
+        body, receive = await _begun(receive, FORM_BYTES)
+        try:
+            fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=MOST_FIELDS)
+        except ValueError:
+            return None, receive
+        return next(iter(fields.get("csrf", [])), None), receive
+    if kind == "multipart/form-data":
+        body, receive = await _begun(receive, FIRST_BYTES)
+        found = FIRST_PART.match(body)
+        return (found[1].decode() if found else None), receive
+    return None, receive
+
+
+async def _begun(receive: Receive, n_bytes: int) -> tuple[bytes, Receive]:
+    """Return the first bytes of a body, all if there are no more, and what receives it from its beginning."""
+    messages: list[ReceiveMessage] = []
+    body, more = b"", True
+    while more and len(body) < n_bytes:
+        message = await receive()
+        messages.append(message)
+        if message["type"] != "http.request":
+            break
+        body += message["body"]
+        more = bool(message.get("more_body", False))
+
+    async def again() -> HTTPRequestEvent | ReceiveMessage:
+        return messages.pop(0) if messages else await receive()
+
+    return body, again
+
+
+HOME = f"{ROOT}/"
+ENDED = "You are logged in no more: log in again, in another tab if you wrote something here."
+PROXIED = (
+    "This came through a proxy, and here is a workbench for this machine alone. Set public_url in the table "
+    "[serve] of ragstone.toml to the address that people open; they then log in."
+)
+OF_PROXIES = frozenset(
+    {
+        *(
+            "forwarded",
+            "via",
+            "x-real-ip",
+            "x-client-ip",
+            "x-cluster-client-ip",
+            "client-ip",
+            "true-client-ip",
+        ),
+        *("cf-connecting-ip", "cf-ray", "fastly-client-ip", "fly-client-ip", "x-envoy-external-address"),
+        *("x-original-host", "x-original-forwarded-for", "x-azure-clientip", "x-appengine-user-ip"),
+        *("tailscale-user-login", "x-proxyuser-ip", "x-original-url"),
+    }
+)
+"""What proxies and tunnels add, beside all that begins with x-forwarded-; a browser sends none of them."""
+OTHER_SITE = "A page of another site sent this, and that is not taken."
+
+
+class Turned(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a request does not get in. login: where to go first; as_json: a script asked."""
+
+    status: int
+    detail: str
+    login: str | None = None
+    as_json: bool = False
+
+
+def foreign(scope: HTTPScope, headers: dict[str, str], bench: Workbench) -> Turned | None:
+    """Turn away what a page of another site has a browser send, and names that are none of ours."""
+    host = headers.get("host", "")
+    script = asks_json(headers)
+    public = bench.settings.serve.public_url
+    name = _hostname(host)
+    if bench.accounts is None:
+        if OF_PROXIES & headers.keys() or any(one.startswith("x-forwarded-") for one in headers):
+            return Turned(status=403, detail=PROXIED, as_json=script)
+        if not is_loopback(name):
+            return Turned(status=403, detail=f"{name!r} is no name of this machine.", as_json=script)
+    elif public is not None and name != urlsplit(public).hostname and not is_loopback(name):
+        detail = f"{name!r} is not the address of this workbench: it is {public}."
+        return Turned(status=403, detail=detail, as_json=script)
+    if _is_of_another_site(scope, headers, _origins(host, public)):
+        return Turned(status=403, detail=OTHER_SITE, as_json=script)
+    return None
+
+
+def _origins(host: str, public: str | None) -> set[str]:
+    """Return what stands behind the scheme of the origins that are ours."""
+    return {host.lower()} | ({urlsplit(public).netloc.lower()} if public else set())
+
+
+def _is_of_another_site(scope: HTTPScope, headers: dict[str, str], ours: set[str]) -> bool:
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if scope["method"] in ("GET", "HEAD"):
+        # A link may lead here; an image, a script or a frame of another site may not.
+        return site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate"
+    if site is not None and site != "same-origin":
+        return True
+    if origin is None or (origin == "null" and site == "same-origin"):
+        return False
+    return origin.partition("://")[2].lower() not in ours
+
+
+def _hostname(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def asks_json(headers: dict[str, str]) -> bool:
+    """Return whether a script asks, not somebody who opens a page or sends a form."""
+    kinds = headers.get("accept", ""), headers.get("content-type", "")
+    return any("application/json" in kind for kind in kinds) or "x-csrf-token" in headers
+
+
+def to_login(scope: HTTPScope, headers: dict[str, str]) -> Turned:
+    """Return where to log in, and back from there to the page that was asked for, or that a form is on."""
+    if scope["method"] in ("GET", "HEAD") and not asks_json(headers):
+        query = scope["query_string"].decode("latin-1")
+        back = scope["path"] + (f"?{query}" if query else "")
+    else:
+        referrer = urlsplit(headers.get("referer", ""))
+        same = referrer.netloc == headers.get("host", "")
+        back = f"{referrer.path}?{referrer.query}" if same and referrer.query else referrer.path * same
+    back = own_path(back)
+    login = f"{ROOT}/login" + (f"?next={quote(back, safe='/')}" if back != HOME else "")
+    return Turned(status=401, detail=ENDED, login=login, as_json=asks_json(headers))
+
+
+def own_path(path: str) -> str:
+    """Return a path to go to after the login, if it is one of ours; else that of the first page."""
+    ours = path.startswith(HOME) and path.isprintable() and not set(path) & set('\\<>"') and "//" not in path
+    return path if ours else HOME
+
 
 FREE = re.compile(rf"{ROOT}/(login|invite/[\w-]+|assets/[\w.-]+)")
 OWN = (f"{ROOT}/login", f"{ROOT}/logout", f"{ROOT}/logout/everywhere", f"{ROOT}/account/password")

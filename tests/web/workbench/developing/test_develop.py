@@ -17,7 +17,7 @@ from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.judging import judge_names, load_judge, parse_judge
 from ragstone.web.workbench import guard
 from ragstone.web.workbench.app import create_workbench
-from ragstone.web.workbench.person import Person
+from ragstone.web.workbench.frame import Person
 
 OWN = "/workbench/judges/mine"
 NOTHING = {"labels": "labelled", "threshold": "", "mapping": "", "model": "", "budget": ""}

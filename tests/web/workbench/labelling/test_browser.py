@@ -16,7 +16,7 @@ from tests.support.browser import Tab, opened_tab
 from tests.support.labelled_runs import write_run
 from tests.support.served_workbench import served
 
-from ragstone.agreement.between import annotator_agreement
+from ragstone.agreement.humans import annotator_agreement
 from ragstone.config import load_settings
 from ragstone.records import Label
 from ragstone.report.wording import number

@@ -8,9 +8,9 @@ import pytest
 from tests.support.labelled_runs import HOSTILE, RATIONALE, SYSTEMS, write_run
 from tests.support.workbench import peopled
 
-from ragstone.agreement.between import annotator_agreement
 from ragstone.agreement.corrected import corrected_means
 from ragstone.agreement.grading import report_cards
+from ragstone.agreement.humans import annotator_agreement
 from ragstone.agreement.queueing.queue import read_queue
 from ragstone.config import load_settings
 from ragstone.records import Judgement, Label

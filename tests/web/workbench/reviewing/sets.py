@@ -17,7 +17,7 @@ from ragstone.records import Document, Question
 from ragstone.tables import write_rows
 from ragstone.web.workbench import guard
 from ragstone.web.workbench.app import create_workbench
-from ragstone.web.workbench.person import Person
+from ragstone.web.workbench.frame import Person
 
 
 def write_set(folder: Path, questions=QUESTIONS, documents=DOCUMENTS) -> Path:

@@ -29,7 +29,7 @@ from ragstone.web.workbench.developing.asked import (
     task_of,
 )
 from ragstone.web.workbench.developing.jobs import Job, Life, Told
-from ragstone.web.workbench.person import AnyRequest, person_of
+from ragstone.web.workbench.frame import AnyRequest, person_of
 
 LONGEST = 200_000  # characters of a judge's file
 MEANWHILE = (

@@ -18,8 +18,7 @@ from ragstone.report import developing_words
 from ragstone.report.card import contained, words_of_cards
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.developing.asked import models_of
-from ragstone.web.workbench.frame import page
-from ragstone.web.workbench.person import AnyRequest, person_of
+from ragstone.web.workbench.frame import AnyRequest, page, person_of
 
 SHOWN_DRAFTS = 50
 INTERRUPTED = "The server ended while it ran. Run it again: finished calls are in the ledger."

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -53,7 +53,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     order: Literal["file", "lowest", "highest", "rank"] = "file"
-    page: int = 0
+    at: Annotated[int, msgspec.Meta(ge=0, le=10_000_000)] = 0
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ def lines_in(con: "duckdb.DuckDBPyConnection", chosen: Filter, columns: Sequence
         FROM cells JOIN columns c USING (col) WHERE col IN ({_listed(places)}) GROUP BY place
     ) SELECT {{}} FROM lines LEFT JOIN judged USING (place) WHERE {where}"""  # noqa: S608 - texts are ?
     (n,) = _one(con, judged.format("count(*)"), values)
-    page = min(max(chosen.page, 0), max(0, -(-n // A_PAGE) - 1))
+    page = min(max(chosen.at, 0), max(0, -(-n // A_PAGE) - 1))
     order = _of("order", ORDERS, chosen.order)
     paged = f"{judged.format('place')} ORDER BY {order} LIMIT {A_PAGE} OFFSET {page * A_PAGE}"
     shown = [place for (place,) in con.execute(paged, values).fetchall()]

@@ -1,9 +1,14 @@
 """The files of a run -> one DuckDB file: a line a question, its scores, and where its rows stand.
 
 The files are read once, from the first line to the last; texts of documents, contexts and reasons are not
-kept, but the places where they stand, so that a question is opened by reading its rows alone.
+kept, but the places where they stand, so that a question is opened by reading its rows alone. An index is
+made when a run is first opened, and kept in the workbench's store; it is never stale.
 """
 
+import contextlib
+import hashlib
+import threading
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,16 +17,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import numpy as np
 
-from ragstone.errors import MissingExtra
+from ragstone.errors import DataError, MissingExtra
 from ragstone.records import STATUSES, Ranking, Status, alternatives
 from ragstone.report.blame import read_blame, read_causes
 from ragstone.report.embedded import Line
 from ragstone.report.joining import first_rank, preview, worst_rank
 from ragstone.retrieval.evaluate import ranked_documents
-from ragstone.web.workbench.rows.files import KINDS, RunFiles, as_lines, decoded
+from ragstone.tables.private import make_folder
+from ragstone.web.workbench.rows.files import KINDS, RunFiles, as_lines, decoded, files_of
 
 if TYPE_CHECKING:
     import duckdb
+
 
 RowT = TypeVar("RowT")
 Table = dict[str, Any]  # name of a column -> array
@@ -327,3 +334,88 @@ def _of_lines(
     found = [(place, each) for place, (line, _) in enumerate(lines) for each in of(line)]
     columns = {name: _texts([each[at] for _, each in found]) for at, name in enumerate(names)}
     return {"place": np.array([place for place, _ in found], dtype=np.int32), **columns}
+
+
+MOST_OPEN = 4
+GROWING_S = 5.0
+"""Seconds for which the index of a run that goes on is shown, though rows have come since."""
+
+
+class Indexes:
+    """The open indexes of a workbench. folder: where they are kept; any of it may be deleted at any time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[Path, tuple[str, duckdb.DuckDBPyConnection, float]] = {}
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def of(self, run: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
+        """Give a cursor on the index of a run as its files are now; of one that goes on, a few seconds old.
+
+        Raises DataError for rows that cannot be read, MissingExtra without DuckDB.
+        """
+        with self._lock:
+            cursor = self._opened(run).cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+    def _opened(self, run: Path) -> "duckdb.DuckDBPyConnection":
+        files = files_of(run)
+        kept = self._open.get(run)
+        grows = any(path.suffix == ".partial" for path in files.paths.values())
+        if kept and (kept[0] == files.stamp or (grows and time.monotonic() - kept[2] < GROWING_S)):
+            self._open[run] = self._open.pop(run)  # the last one used is the last one closed
+            return kept[1]
+        target = self._made(files)
+        if kept:
+            kept[1].close()
+            del self._open[run]
+        while len(self._open) >= MOST_OPEN:
+            self._open.pop(next(iter(self._open)))[1].close()
+        con = _connected(target) or connect(self._made(files))
+        self._open[run] = (files.stamp, con, time.monotonic())
+        return con
+
+    def folder_of(self, run: Path) -> Path:
+        """Return the folder in which what is made of a run's rows is kept; it need not be there yet."""
+        return self._folder / hashlib.blake2b(str(run.resolve()).encode(), digest_size=8).hexdigest()
+
+    def _made(self, files: RunFiles) -> Path:
+        """Return the file of the index, made where there is none; those of earlier states are removed."""
+        folder = self.folder_of(files.folder)
+        target = folder / f"{files.stamp}.duckdb"
+        if target.is_file():
+            return target
+        try:
+            make_folder(folder)
+            make_index(files, target)
+            for old in folder.glob("*.duckdb"):
+                if old != target:
+                    old.unlink(missing_ok=True)
+        except OSError as mistake:
+            raise DataError(
+                f"{folder}: the index of the run cannot be written ({mistake.strerror}). Make room, or "
+                "make the folder writable: it is `store` in [workbench] of ragstone.toml."
+            ) from None
+        return target
+
+    def close(self) -> None:
+        """Close them all."""
+        with self._lock:
+            for _, con, _ in self._open.values():
+                con.close()
+            self._open.clear()
+
+
+def _connected(target: Path) -> "duckdb.DuckDBPyConnection | None":
+    """Return a connection; None, and no file, where it is one that this DuckDB cannot read."""
+    import duckdb
+
+    try:
+        return connect(target)
+    except duckdb.Error:
+        target.unlink(missing_ok=True)
+        return None

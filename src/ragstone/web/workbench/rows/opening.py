@@ -1,24 +1,28 @@
-"""One question of a run, whole: read from the lines of its files where its rows stand."""
+"""One question of a run, whole: its rows, and what was asked of models for it."""
 
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
 from ragstone.errors import DataError
 from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
+from ragstone.report.asked import CALLS_FILE, Asked, read_asked
 from ragstone.report.embedded import Column
 from ragstone.report.joining import Opened, open_question
 from ragstone.report.run import SHOWN_RANKS, Run
 from ragstone.report.summary import RunSummary
+from ragstone.tables.private import make_folder
 from ragstone.web.workbench.rows.asking import place_of
 from ragstone.web.workbench.rows.indexing import KIND_CODES
 
 if TYPE_CHECKING:
     import duckdb
+
 
 RowT = TypeVar("RowT")
 CODED = list(KIND_CODES)
@@ -118,3 +122,85 @@ def _all(rows: Rows, kind: str, row_type: type[RowT]) -> list[RowT]:
         raise DataError(
             f"The {kind} of this run were changed while they were read ({mistake}). Try again."
         ) from None
+
+
+PIECE_BYTES = 1 << 20
+QUICK = 1  # the level of compression
+
+
+class _Piece(NamedTuple):
+    start: int
+    size: int
+
+
+class _Pieces(msgspec.Struct):
+    """Where the conversations of a question stand: the numbers of its pieces."""
+
+    stamp: tuple[int, int, int]
+    pieces: list[_Piece]
+    of: dict[str, list[int]]
+
+
+def conversations(run: Path, question_id: str, kept: Path) -> list[Asked]:
+    """Return the conversations of one question, in the order of the run. kept: a folder for the pieces.
+
+    The first call for a run takes a second or two for each 100,000 conversations. Raises DataError for a
+    file that cannot be read, OSError where the pieces cannot be written.
+    """
+    if not (run / CALLS_FILE).is_file():
+        return []
+    pieces = _pieces_kept(run, kept) or _cut(run, kept)
+    found = []
+    with (kept / "calls").open("rb") as file:
+        for number in pieces.of.get(question_id, []):
+            start, size = pieces.pieces[number]
+            file.seek(start)
+            lines = zlib.decompress(file.read(size)).splitlines()
+            found += [msgspec.json.decode(line, type=Asked) for line in lines]
+    return [one for one in found if one.question_id == question_id]
+
+
+def _stamp(run: Path) -> tuple[int, int, int]:
+    stat = (run / CALLS_FILE).stat()
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+
+
+def _pieces_kept(run: Path, kept: Path) -> _Pieces | None:
+    try:
+        found = msgspec.json.decode((kept / "calls.json").read_bytes(), type=_Pieces)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return found if found.stamp == _stamp(run) else None
+
+
+def _cut(run: Path, kept: Path) -> _Pieces:
+    make_folder(kept)
+    found = _Pieces(stamp=_stamp(run), pieces=[], of={})
+    (kept / "calls.json").unlink(missing_ok=True)  # never beside the pieces of another state
+    unfinished = kept / "calls.partial"
+    with unfinished.open("wb") as file:
+        for ids, lines in _in_pieces(run):
+            packed = zlib.compress(b"\n".join(lines), QUICK)
+            for question_id in dict.fromkeys(ids):
+                found.of.setdefault(question_id, []).append(len(found.pieces))
+            found.pieces.append(_Piece(file.tell(), len(packed)))
+            file.write(packed)
+    unfinished.replace(kept / "calls")
+    (kept / "calls.json").write_bytes(msgspec.json.encode(found))
+    return found
+
+
+def _in_pieces(run: Path) -> Iterator[tuple[list[str], list[bytes]]]:
+    ids: list[str] = []
+    lines: list[bytes] = []
+    size = 0
+    for one in read_asked(run):
+        line = msgspec.json.encode(one)
+        ids.append(one.question_id)
+        lines.append(line)
+        size += len(line)
+        if size > PIECE_BYTES:
+            yield ids, lines
+            ids, lines, size = [], [], 0
+    if lines:
+        yield ids, lines

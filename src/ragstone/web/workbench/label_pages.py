@@ -1,15 +1,18 @@
-"""The list of queues, and making one from a run."""
+"""The queues of a workbench: their list, making one from a run, how far each has come, labels in and out."""
 
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 from litestar import Response, get, post
-from litestar.exceptions import NotFoundException
-from litestar.params import FromQuery, JSONBody
+from litestar.exceptions import HTTPException, NotFoundException
+from litestar.params import FromPath, FromQuery, JSONBody
 
+from ragstone.agreement.corrected import FEW_LABELS
+from ragstone.agreement.humans import annotator_agreement
 from ragstone.agreement.queueing.choosing import Choice, Way, way_of
-from ragstone.agreement.queueing.marking import Progress, Skip, progress_of
+from ragstone.agreement.queueing.marking import Progress, Reach, Skip, fitted, progress_of, reach_of
 from ragstone.agreement.queueing.queue import (
     Material,
     Plan,
@@ -19,17 +22,39 @@ from ragstone.agreement.queueing.queue import (
     make_queue,
     write_queue,
 )
-from ragstone.errors import ConfigError, DataError
+from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.judging.judge import Judge
 from ragstone.judging.variant import load_judge
 from ragstone.records import Answer, Document, Judgement, Label, Question
-from ragstone.tables import read_rows
-from ragstone.web.workbench.desk import AtWorkbench, Workbench
-from ragstone.web.workbench.frame import ROOT, page
-from ragstone.web.workbench.labelling.opening import broken_queues, folder_of, queues_of
-from ragstone.web.workbench.person import AnyRequest, Person, person_of
+from ragstone.report.corrected import halving, labelled_share
+from ragstone.tables import read_rows, write_rows
+from ragstone.tables.reading import READERS
+from ragstone.web.workbench.desk import AtQueue, AtWorkbench, Workbench
+from ragstone.web.workbench.frame import (
+    OWNER,
+    ROOT,
+    AnyRequest,
+    AtPerson,
+    Person,
+    page,
+)
+from ragstone.web.workbench.queues import OpenQueue
 from ragstone.web.workbench.rows.files import rows_file
-from ragstone.web.workbench.runs import RunEntry, find_run, runs_of
+from ragstone.web.workbench.runs import RunEntry
+
+
+def judgements_of(bench: Workbench, queue: Queue) -> list[Judgement]:
+    """Return what the queue's judge said of all answers of its run.
+
+    Raises NotFoundException or DataError where the run is gone, or has no judgements.
+    """
+    path = rows_file(bench.runs.find(queue.source), "judgements")
+    if path is None:
+        raise DataError(f"The run {queue.source!r} holds no judgements any more.")
+    return [
+        row for row in read_rows(path, Judgement) if (row.judge, row.metric) == (queue.judge, queue.metric)
+    ]
+
 
 LABEL = f"{ROOT}/label"
 NEW = "new"
@@ -78,20 +103,17 @@ class Made(msgspec.Struct, frozen=True):
     go: str
 
 
-@get("/label", include_in_schema=False, sync_to_thread=True)
-def queues(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+@get("/label", sync_to_thread=True)
+def queues(request: AnyRequest, bench: AtWorkbench, person: AtPerson) -> Response[str]:
     """Give the list of queues, with how far each has come."""
-    person = person_of(request)
-    listed = [
-        _listed(opened.queue, opened.marks.labels.rows(), opened.marks.skips.rows(), person)
-        for opened in queues_of(bench)
-    ]
+    opened, wrong = bench.queues.all()
+    listed = [_listed(one.queue, one.marks.labels.rows(), one.marks.skips.rows(), person) for one in opened]
     return page(
         request,
         "label_queues.html",
         "Label",
         queues=listed,
-        wrong=broken_queues(bench),
+        wrong=wrong,
         label=LABEL,
         may_make=person.may("owner"),
         may_label=person.may("annotator"),
@@ -113,17 +135,18 @@ def _listed(queue: Queue, labels: Sequence[Label], skips: Sequence[Skip], person
     )
 
 
-@get("/label/new", include_in_schema=False, sync_to_thread=True)
-def new_queue(request: AnyRequest, bench: AtWorkbench, run: FromQuery[str] = "") -> Response[str]:
+@get("/label/new", sync_to_thread=True, guards=[OWNER])
+def new_queue(
+    request: AnyRequest, bench: AtWorkbench, person: AtPerson, run: FromQuery[str] = ""
+) -> Response[str]:
     """Give the form of a new queue: first of which run, then the rest."""
-    person = person_of(request, "owner")
     judges = judges_in(_judgements(bench, run)) if run else []
     return page(
         request,
         "label_new.html",
         "A new queue",
         run=run,
-        runs=[entry for entry in runs_of(bench) if _has_rows(entry)],
+        runs=[entry for entry in bench.runs.all() if _has_rows(entry)],
         judges=judges,
         ways=WAY_WORDS,
         label=LABEL,
@@ -141,17 +164,16 @@ def _free_name(bench: Workbench, run: str) -> str:
         sign if sign.isascii() and sign.isalnum() else "-" for sign in run.partition("/")[2]
     ).strip("-")
     base = base[:50] or "queue"
-    taken = {path.stem for path in folder_of(bench).glob("*.json")}
-    taken |= {path.stem for path in bench.labels.glob("*.jsonl")}
+    taken = {path.stem for path in bench.queues.folder.glob("*.json")}
+    taken |= {path.stem for path in bench.queues.labels.glob("*.jsonl")}
     return next(
         name for n in range(1, len(taken) + 2) if (name := base if n == 1 else f"{base}-{n}") not in taken
     )
 
 
-@post("/label/new", include_in_schema=False, sync_to_thread=True, status_code=200)
+@post("/label/new", sync_to_thread=True, status_code=200, guards=[OWNER])
 def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> Made:
     """Make a queue from a run. Raises DataError with what keeps it from being made."""
-    person_of(request, "owner")
     judge, _, metric = data.judge.rpartition("|")
     if data.n < 1:
         raise DataError(f"{data.n} answers to label: give 1 or more.")
@@ -173,11 +195,11 @@ def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> 
         instructions=data.instructions.strip() or None,
     )
     queue, texts = make_queue(plan, _material(bench, data.run, judge, metric))
-    if (there := bench.labels / f"{queue.name}.jsonl").exists():
+    if (there := bench.queues.labels / f"{queue.name}.jsonl").exists():
         raise DataError(
             f"{there} exists: labels of this queue would be mixed with those. Give the queue another name."
         )
-    write_queue(folder_of(bench), queue, texts)
+    write_queue(bench.queues.folder, queue, texts)
     bench.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
     return Made(go=f"{LABEL}/{queue.name}/progress")
 
@@ -196,14 +218,14 @@ def _scale(text: str) -> tuple[float, float] | None:
 
 
 def _judgements(bench: Workbench, run: str) -> list[Judgement]:
-    path = rows_file(find_run(bench, run), "judgements")
+    path = rows_file(bench.runs.find(run), "judgements")
     if path is None:
         raise NotFoundException(f"The run {run!r} has no judgements to choose answers by: judge it first.")
     return list(read_rows(path, Judgement))
 
 
 def _material(bench: Workbench, run: str, judge: str, metric: str) -> Material:
-    folder = find_run(bench, run)
+    folder = bench.runs.find(run)
     answers, questions = rows_file(folder, "answers"), rows_file(folder, "questions")
     if answers is None:
         raise DataError(f"The run {run!r} has no answers to read. Judge an answer sheet, or `ragstone run`.")
@@ -222,7 +244,7 @@ def _material(bench: Workbench, run: str, judge: str, metric: str) -> Material:
 def _labels_of(bench: Workbench, run: str, metric: str) -> list[Label]:
     """Return the labels of other queues of this run and metric; of one annotator's twice the last counts."""
     found: dict[tuple[str, str, str | None], Label] = {}
-    for opened in queues_of(bench):
+    for opened in bench.queues.all()[0]:
         if (opened.queue.source, opened.queue.metric) == (run, metric):
             for row in opened.marks.labels.rows():
                 found[row.question_id, row.system, row.annotator] = row
@@ -254,4 +276,123 @@ def _judge(bench: Workbench, name: str) -> Judge | None:
     return None
 
 
-ROUTES = (queues, new_queue, make)
+WITHIN = 0.05  # of the scale: half of an interval that most decisions can live with
+FORMS = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
+class Import(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of labels as text. file: its name, whose ending tells the format. annotator: of rows without
+    one."""
+
+    file: str
+    text: str
+    annotator: str
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """How many labels of a file were new or changed one that was there."""
+
+    n_labels: int
+    n_new: int
+
+
+@get("/label/{name:str}/progress", sync_to_thread=True)
+def progress(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    person: AtPerson,
+    opened: AtQueue,
+    within: FromQuery[float | None] = None,
+) -> Response[str]:
+    """Give the progress of a queue. within: how near the mean shall be known, in the unit of the labels."""
+    queue, labels = opened.queue, opened.marks.labels.rows()
+    low, high = queue.scale
+    target = within if within and within > 0 else WITHIN * (high - low)
+    is_blind = _is_blind(opened, person)
+    reach, wrong = ([], None) if is_blind else _reach(bench, opened, labels, target)
+    return page(
+        request,
+        "label_progress.html",
+        f"Progress of {queue.name}",
+        queue=queue,
+        way=WAY_WORDS[queue.choice.by],
+        progress=progress_of(queue, labels, opened.marks.skips.rows()),
+        agreement=annotator_agreement(labels, queue.metric, queue.grades),
+        reach=reach,
+        halving=halving,
+        labelled_share=labelled_share,
+        wrong=wrong,
+        is_blind=is_blind,
+        within=target,
+        few=FEW_LABELS,
+        label=LABEL,
+        forms=FORMS,
+    )
+
+
+def _is_blind(opened: OpenQueue, person: Person) -> bool:
+    """Return whether somebody still has items to label, so that judge and systems must not be shown yet."""
+    if person.role != "annotator":
+        return False
+    own = {
+        (row.question_id, row.system) for row in opened.marks.labels.rows() if row.annotator == person.name
+    }
+    items = [opened.queue.items[place] for place in opened.queue.places_of(person.name)]
+    return any((one.question_id, one.system) not in own for one in items)
+
+
+def _reach(
+    bench: Workbench, opened: OpenQueue, labels: list[Label], target: float
+) -> tuple[list[Reach], str | None]:
+    """Return the means so far; else none, and why."""
+    if not labels:
+        return [], None
+    try:
+        return reach_of(opened.queue, judgements_of(bench, opened.queue), labels, target), None
+    except HTTPException as mistake:
+        return [], mistake.detail
+    except RagstoneError as mistake:
+        return [], str(mistake)
+
+
+@get("/label/{name:str}/export/{form:str}", sync_to_thread=True, guards=[OWNER])
+def export(opened: AtQueue, name: FromPath[str], form: FromPath[str]) -> Response[bytes]:
+    """Give the labels as a file: jsonl, csv or parquet, with annotators and comments."""
+    if form not in FORMS:
+        raise NotFoundException(f"Labels are to be had as {', '.join(FORMS)}.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name}.{form}"
+        write_rows(path, opened.marks.labels.rows(), Label)
+        content = path.read_bytes()
+    headers = {"Content-Disposition": f'attachment; filename="{name}-labels.{form}"'}
+    return Response(content, media_type=FORMS[form], headers=headers)
+
+
+@post("/label/{name:str}/import", sync_to_thread=True, status_code=200, guards=[OWNER])
+def take_in(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    person: AtPerson,
+    opened: AtQueue,
+    name: FromPath[str],
+    data: JSONBody[Import],
+) -> Taken:
+    """Take in labels of another tool: all of them, or none where one does not fit. Raises DataError."""
+    ending = Path(data.file).suffix.lower()
+    if ending not in READERS:
+        raise DataError(f"{data.file[:100]!r}: its ending is none of {', '.join(READERS)}.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file{ending}"
+        path.write_text(data.text, encoding="utf-8")
+        try:
+            rows = fitted(
+                opened.queue, opened.texts, read_rows(path, Label), data.annotator.strip() or person.name
+            )
+        except RagstoneError as mistake:
+            raise type(mistake)(str(mistake).replace(str(path), data.file)) from None
+    n_new = opened.marks.labels.put(rows)
+    bench.audit(request, "labels imported", queue=name, file=data.file[:100], labels=len(rows), new=n_new)
+    return Taken(len(rows), n_new)
+
+
+ROUTES = (queues, new_queue, make, progress, export, take_in)

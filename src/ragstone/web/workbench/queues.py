@@ -1,13 +1,19 @@
-"""An item as its annotator sees it: blind. Nothing here tells the system, the judge's score or who else
-labels."""
+"""Queues of a workbench, opened; and an item as its annotator sees it, blind.
+
+Nothing that is shown of an item tells the system, the judge's score or who else labels.
+"""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import msgspec
+from litestar.exceptions import NotFoundException
 
-from ragstone.agreement.queueing.queue import EVIDENCE, Queue
+from ragstone.agreement.queueing.marking import Marks
+from ragstone.agreement.queueing.queue import EVIDENCE, Queue, queue_names, read_queue, read_texts
 from ragstone.corpus.sentences import sentence_spans
+from ragstone.errors import DataError
 from ragstone.judging.lexical import words
 from ragstone.records import Answer, references
 
@@ -18,7 +24,7 @@ LONGEST_SEARCHED = 200_000  # characters of a context; a longer one is shown wit
 Kind = Literal["", "answer", "evidence"]
 
 
-class Part(msgspec.Struct, frozen=True):
+class ContextPart(msgspec.Struct, frozen=True):
     """A stretch of a context. kind: `answer`, it holds much of what the answer says; `evidence`, the set's
     own."""
 
@@ -26,10 +32,10 @@ class Part(msgspec.Struct, frozen=True):
     kind: Kind = ""
 
 
-Highlighted = list[Part]
+Highlighted = list[ContextPart]
 
 
-class Given(msgspec.Struct, frozen=True):
+class OwnMark(msgspec.Struct, frozen=True):
     """What this annotator gave, or noted when passing it over."""
 
     score: float | None = None
@@ -37,7 +43,7 @@ class Given(msgspec.Struct, frozen=True):
     skipped: bool = False
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ItemShown(msgspec.Struct, frozen=True, kw_only=True):
     """An item on the screen. place: in the queue, from 0. error: what the system said in place of an
     answer."""
 
@@ -47,12 +53,14 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     error: bool
     references: list[str]
     contexts: list[Highlighted]
-    given: Given | None
+    given: OwnMark | None
 
 
-def shown(queue: Queue, place: int, text: Answer, contexts: list[Highlighted], given: Given | None) -> Shown:
+def shown(
+    queue: Queue, place: int, text: Answer, contexts: list[Highlighted], given: OwnMark | None
+) -> ItemShown:
     """Return an item for the screen of one annotator."""
-    return Shown(
+    return ItemShown(
         place=place,
         question=text.question,
         answer=text.answer,
@@ -106,6 +114,57 @@ def _supporting(
 def _parts(text: str, marks: Sequence[tuple[int, int, Kind]]) -> Highlighted:
     parts, at = [], 0
     for start, end, kind in marks:
-        parts += [Part(text[at:start]), Part(text[start:end], kind)]
+        parts += [ContextPart(text[at:start]), ContextPart(text[start:end], kind)]
         at = end
-    return [part for part in [*parts, Part(text[at:])] if part.text]
+    return [part for part in [*parts, ContextPart(text[at:])] if part.text]
+
+
+class OpenQueue:
+    """A queue with its texts, in the order of its items, and the files of its labels."""
+
+    def __init__(self, folder: Path, labels: Path, queue: Queue) -> None:
+        self.queue = queue
+        self.texts: list[Answer] = read_texts(folder, queue)
+        self.marks = Marks(queue, labels / f"{queue.name}.jsonl", folder / f"{queue.name}.skipped.jsonl")
+        self._contexts: dict[int, list[Highlighted]] = {}
+
+    def contexts(self, place: int) -> list[Highlighted]:
+        """Return the contexts of an item with what supports its answer marked."""
+        if place not in self._contexts:
+            self._contexts[place] = highlighted(self.texts[place])
+        return self._contexts[place]
+
+
+class Queues:
+    """The queues of a workbench. Texts are read once, for a queue never changes.
+
+    folder: of the queues. labels: of the files that labels are written to.
+    """
+
+    def __init__(self, folder: Path, labels: Path) -> None:
+        self.folder, self.labels = folder, labels
+        self._open: dict[str, OpenQueue] = {}
+
+    def open(self, name: str) -> OpenQueue:
+        """Return a queue. Raises NotFoundException where there is none, DataError for a broken file."""
+        if name not in self._open:
+            if name not in queue_names(self.folder):
+                raise NotFoundException(
+                    f"There is no queue {name!r} here. The list of queues shows what there is."
+                )
+            self._open[name] = OpenQueue(self.folder, self.labels, read_queue(self.folder, name))
+        return self._open[name]
+
+    def all(self) -> tuple[list[OpenQueue], list[str]]:
+        """Return the queues by name; and what is wrong with those that cannot be opened, or their labels."""
+        found, wrong = [], []
+        for name in queue_names(self.folder):
+            try:
+                opened = self.open(name)
+                opened.marks.labels.rows()
+                opened.marks.skips.rows()
+            except DataError as mistake:
+                wrong.append(f"{name}: {mistake}")
+            else:
+                found.append(opened)
+        return found, wrong

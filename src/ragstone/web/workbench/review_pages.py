@@ -1,18 +1,21 @@
-"""What scripts of a review ask of the server: to decide, to take back, to mark words, to check an edit."""
+"""The pages of reviews, and what their scripts ask: to decide, take back, mark words, check an edit."""
 
 import re
 from typing import Literal
+from urllib.parse import urlencode
 
 import msgspec
-from litestar import get, post
+from litestar import Response, get, post
 from litestar.exceptions import ClientException
 from litestar.params import FromPath, FromQuery, JSONBody
 from msgspec import UNSET
 
 from ragstone.dataset.evidence import find_evidence
 from ragstone.dataset.reviewing.applying import Item, quote
+from ragstone.dataset.reviewing.certified import review_numbers
 from ragstone.dataset.reviewing.decisions import (
     FIELDS,
+    REJECTIONS,
     Decision,
     Quoted,
     Reason,
@@ -21,14 +24,133 @@ from ragstone.dataset.reviewing.decisions import (
     replaced,
     values_of,
 )
-from ragstone.dataset.reviewing.marking import LONGEST, Shown, at_words, marked, show, to_points
+from ragstone.dataset.reviewing.marking import LONGEST, DocumentPart, at_words, marked, show, to_points
 from ragstone.dataset.reviewing.warnings import warnings_of
 from ragstone.errors import DataError
 from ragstone.records import Evidence, Question
-from ragstone.web.workbench.desk import AtWorkbench
-from ragstone.web.workbench.person import AnyRequest, person_of
-from ragstone.web.workbench.reviewing.opened import Opened, open_review
-from ragstone.web.workbench.reviewing.views import shown_spans
+from ragstone.web.workbench.desk import AtReview, AtWorkbench
+from ragstone.web.workbench.frame import (
+    ANNOTATOR,
+    OWNER,
+    ROOT,
+    AnyRequest,
+    AtPerson,
+    page,
+    person_of,
+)
+from ragstone.web.workbench.reviews import (
+    A_PAGE,
+    FROM,
+    STATES,
+    Chosen,
+    OpenReview,
+    chosen_items,
+    critics_of,
+    line_of,
+    neighbours,
+    next_open,
+    shown_spans,
+    tags_of,
+    view_of,
+)
+
+
+@get("/review", sync_to_thread=True)
+def review_sets(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+    """Give the sets that can be reviewed."""
+    return page(request, "review_sets.html", "Review", sets=bench.sets.to_review())
+
+
+@get("/review/{set_id:str}", sync_to_thread=True)
+def review_list(request: AnyRequest, opened: AtReview, at: FromQuery[int] = 1) -> Response[str]:
+    """Give the questions of a set, those that were asked for, page by page."""
+    chosen = _chosen(request)
+    numbers = chosen_items(opened, chosen)
+    n_pages = max(1, -(-len(numbers) // A_PAGE))
+    at = min(max(1, at), n_pages)
+    shown = numbers[(at - 1) * A_PAGE : at * A_PAGE]
+    first = next_open(opened, chosen, -1)
+    return page(
+        request,
+        "review.html",
+        f"Review of {opened.entry.name}",
+        opened=opened,
+        chosen=chosen,
+        query=msgspec.to_builtins(chosen),
+        lines=[(line_of(opened.items[number]), _address(opened, number, chosen)) for number in shown],
+        n_found=len(numbers),
+        at=at,
+        n_pages=n_pages,
+        first=None if first is None else _address(opened, first, chosen),
+        states=STATES,
+        sources=FROM,
+        counts=opened.counts(),
+        tags=tags_of(opened.questions),
+        critics=critics_of(opened.questions),
+        numbers=review_numbers(opened.items, opened.threshold),
+        rejections=REJECTIONS,
+    )
+
+
+@get("/review/{set_id:str}/question", sync_to_thread=True)
+def review_question(
+    request: AnyRequest, person: AtPerson, opened: AtReview, set_id: FromPath[str], question: FromQuery[str]
+) -> Response[str]:
+    """Give one question with its documents, what critics said, and what may be done with it."""
+    chosen = _chosen(request)
+    item = opened.item(question)
+    number = opened.place[question]
+    view = view_of(opened, item)
+    before, after = neighbours(chosen_items(opened, chosen), number)
+    following = next_open(opened, chosen, number)
+    back = f"{ROOT}/review/{set_id}?{chosen.query()}"
+    return page(
+        request,
+        "review_question.html",
+        item.question.question,
+        opened=opened,
+        view=view,
+        evidence=msgspec.json.encode(view.quoted).decode(),
+        number=number + 1,
+        before=None if before is None else _address(opened, before, chosen),
+        after=None if after is None else _address(opened, after, chosen),
+        following=back if following is None else _address(opened, following, chosen),
+        back=back,
+        counts=opened.counts(),
+        states=STATES,
+        rejections=REJECTIONS,
+        may_decide=person.may("annotator"),
+        may_edit=person.may("owner"),
+        base=f"{ROOT}/review/{set_id}",
+    )
+
+
+@get("/review/{set_id:str}/reviewed.jsonl", sync_to_thread=True)
+def reviewed_file(opened: AtReview) -> Response[bytes]:
+    """Give the reviewed set as JSONL: what people accepted or edited, and what is undecided and was in it."""
+    rows = [msgspec.json.encode(item.question) for item in opened.items if item.in_set]
+    return Response(
+        b"".join(row + b"\n" for row in rows),
+        media_type="application/x-ndjson",
+        headers={
+            "Content-Disposition": 'attachment; filename="reviewed.jsonl"',
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+def _chosen(request: AnyRequest) -> Chosen:
+    """Return what an address asks for."""
+    query = request.query_params
+    return Chosen(**{name: query.get(name, "").strip() for name in Chosen.__struct_fields__})
+
+
+def _address(opened: OpenReview, number: int, chosen: Chosen) -> str:
+    """Return the address of a question's page, which keeps what was asked for."""
+    query = {"question": opened.questions[number].id, **msgspec.to_builtins(chosen)}
+    return f"{ROOT}/review/{opened.entry.id}/question?{urlencode(query)}"
+
 
 ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 LONGEST_TEXT = 20_000  # characters of a field that is edited
@@ -72,7 +194,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     said: str
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class QuestionAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question by its id."""
 
     question_id: str
@@ -110,12 +232,9 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @post("/review/{set_id:str}/decide", sync_to_thread=True)
-def decide(
-    request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Deciding]
-) -> Standing:
+def decide(request: AnyRequest, bench: AtWorkbench, opened: AtReview, data: JSONBody[Deciding]) -> Standing:
     """Keep a decision, and say what stands. 409 where somebody has decided in the meantime."""
     person = person_of(request, needs="owner" if data.decision == "edit" else "annotator")
-    opened = open_review(bench, set_id)
     item = opened.item(data.question_id)
     given: dict[str, object] = {}
     if data.decision == "edit":
@@ -147,11 +266,11 @@ def decide(
     return _standing(opened, data.question_id)
 
 
-@post("/review/{set_id:str}/undo", sync_to_thread=True)
-def undo(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Undoing]) -> Standing:
+@post("/review/{set_id:str}/undo", sync_to_thread=True, guards=[ANNOTATOR])
+def undo(
+    request: AnyRequest, bench: AtWorkbench, person: AtPerson, opened: AtReview, data: JSONBody[Undoing]
+) -> Standing:
     """Take back the last decision on a question, or the last of whoever asks; say what stands."""
-    person = person_of(request, needs="annotator")
-    opened = open_review(bench, set_id)
     last = opened.last(data.question_id) if data.question_id else opened.last_of(person.name)
     if last is None:
         raise ClientException("There is nothing to take back.")
@@ -168,10 +287,8 @@ def undo(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: J
 
 
 @post("/review/{set_id:str}/stands", sync_to_thread=True)
-def stands(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Asked]) -> Standing:
+def stands(opened: AtReview, data: JSONBody[QuestionAsked]) -> Standing:
     """Say what stands for a question now."""
-    person_of(request)
-    opened = open_review(bench, set_id)
     opened.item(data.question_id)
     return _standing(opened, data.question_id)
 
@@ -179,15 +296,13 @@ def stands(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data:
 @get("/review/{set_id:str}/part", sync_to_thread=True)
 def part(
     request: AnyRequest,
-    bench: AtWorkbench,
-    set_id: FromPath[str],
+    opened: AtReview,
     document: FromQuery[str],
     start: FromQuery[int] = 0,
     end: FromQuery[int] = 2400,
-) -> Shown:
+) -> DocumentPart:
     """Give a part of a document in pieces, with evidence marked: `evidence`, a list of spans as JSON."""
-    person_of(request)
-    text = _text(open_review(bench, set_id), document)
+    text = _text(opened, document)
     try:
         spans = msgspec.json.decode(request.query_params.get("evidence", "[]"), type=list[Evidence])
     except msgspec.DecodeError as mistake:
@@ -196,11 +311,10 @@ def part(
     return show(document, text, *at_words(text, start, min(end, start + LONGEST)), spans)
 
 
-@post("/review/{set_id:str}/mark", sync_to_thread=True)
-def mark(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Marking]) -> Quoted:
+@post("/review/{set_id:str}/mark", sync_to_thread=True, guards=[OWNER])
+def mark(opened: AtReview, data: JSONBody[Marking]) -> Quoted:
     """Give what was marked as evidence: of whole characters, offsets in code points, with its words."""
-    person_of(request, needs="owner")
-    text = _text(open_review(bench, set_id), data.document_id)
+    text = _text(opened, data.document_id)
     if not 0 <= data.start <= data.end <= len(text):
         raise ClientException("This part of the document is not there: load the page anew.")
     shown = text[data.start : data.end]
@@ -211,11 +325,10 @@ def mark(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: J
     return Quoted(document_id=data.document_id, start=start, end=end, text=text[start:end])
 
 
-@post("/review/{set_id:str}/find", sync_to_thread=True)
-def find(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Seeking]) -> Quoted:
+@post("/review/{set_id:str}/find", sync_to_thread=True, guards=[OWNER])
+def find(opened: AtReview, data: JSONBody[Seeking]) -> Quoted:
     """Give the place in a document that holds these words, as evidence."""
-    person_of(request, needs="owner")
-    text = _text(open_review(bench, set_id), data.document_id)
+    text = _text(opened, data.document_id)
     found = find_evidence(data.words[:LONGEST_TEXT], text)
     if found is None:
         raise ClientException("The document does not hold these words. Copy them from it.")
@@ -224,17 +337,13 @@ def find(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: J
 
 
 @post("/review/{set_id:str}/check", sync_to_thread=True)
-def check(
-    request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str], data: JSONBody[Checking]
-) -> Checked:
+def check(opened: AtReview, data: JSONBody[Checking]) -> Checked:
     """Say what the checks have against a question as it is being edited."""
-    person_of(request)
-    opened = open_review(bench, set_id)
     edited, _ = changed(opened, opened.item(data.question_id), data.change)
     return Checked(warnings=warnings_of(edited, opened.others, opened.text_of))
 
 
-def changed(opened: Opened, item: Item, change: Change) -> tuple[Question, list[Quoted] | None]:
+def changed(opened: OpenReview, item: Item, change: Change) -> tuple[Question, list[Quoted] | None]:
     """Return a question as an edit wants it, and its evidence with its words.
 
     Raises DataError for what cannot be: no text, evidence whose words do not stand there, a reference or
@@ -265,7 +374,7 @@ def changed(opened: Opened, item: Item, change: Change) -> tuple[Question, list[
     return edited, quoted
 
 
-def _verified(opened: Opened, quoted: list[Quoted]) -> list[Quoted] | None:
+def _verified(opened: OpenReview, quoted: list[Quoted]) -> list[Quoted] | None:
     """Return evidence that has been looked up: its words stand where it says. Raises DataError."""
     unique = {(one.document_id, one.start, one.end): one for one in quoted}
     spans = [unique[place].span() for place in sorted(unique)]
@@ -280,13 +389,13 @@ def _verified(opened: Opened, quoted: list[Quoted]) -> list[Quoted] | None:
     return found
 
 
-def _whole(opened: Opened, question: Question) -> list[Quoted] | None:
+def _whole(opened: OpenReview, question: Question) -> list[Quoted] | None:
     """Return the evidence with its words as it was shown; None where there is none, or not all can be."""
     quoted, wrong = shown_spans(opened, question)
     return None if wrong else quoted or None
 
 
-def _text(opened: Opened, document_id: str) -> str:
+def _text(opened: OpenReview, document_id: str) -> str:
     if opened.documents is None:
         raise ClientException("There are no documents beside this set.")
     text = opened.documents.text_of(document_id)
@@ -295,7 +404,7 @@ def _text(opened: Opened, document_id: str) -> str:
     return text
 
 
-def _standing(opened: Opened, question_id: str) -> Standing:
+def _standing(opened: OpenReview, question_id: str) -> Standing:
     last = opened.last(question_id)
     said = opened.told(question_id) if last else "undecided"
     return Standing(question_id=question_id, stands=last.id if last else "", said=said)
@@ -307,4 +416,7 @@ def _checked(name: str) -> str:
     return name
 
 
-ROUTES = (decide, undo, stands, part, mark, find, check)
+ROUTES = (
+    *(review_sets, review_list, review_question, reviewed_file),
+    *(decide, undo, stands, part, mark, find, check),
+)

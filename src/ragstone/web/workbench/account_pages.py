@@ -1,21 +1,30 @@
-"""How people come in and go: login, invitation, their own account, logout."""
+"""How people come in and go, and their own account; for owners who may use the workbench, and the log."""
 
+from collections.abc import Callable
+from itertools import islice
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
 from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
-from litestar.params import FromPath, FromQuery, URLEncodedBody
+from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
 
+from ragstone.config.workbench import Role
 from ragstone.errors import DataError
 from ragstone.web.workbench.accounts import Account, Accounts
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
-from ragstone.web.workbench.frame import ROOT, page
+from ragstone.web.workbench.frame import (
+    OWNER,
+    ROLES,
+    ROOT,
+    AnyRequest,
+    AtPerson,
+    page,
+)
+from ragstone.web.workbench.guard import HOME, Cookies, own_path
 from ragstone.web.workbench.names import checked_name
 from ragstone.web.workbench.passwords import check_password
-from ragstone.web.workbench.person import AnyRequest, person_of
-from ragstone.web.workbench.sites import HOME, own_path
-from ragstone.web.workbench.visits import Cookies
 
 WRONG = "This name and this password do not belong together."
 TOO_MANY = "Too many attempts: try again in 15 minutes."
@@ -52,7 +61,7 @@ class Changed(msgspec.Struct, frozen=True):
     again: str
 
 
-@get("/login", include_in_schema=False)
+@get("/login")
 async def login_page(request: AnyRequest, bench: AtWorkbench, next: FromQuery[str] = "") -> Response[str]:  # noqa: A002
     """Give the page on which one logs in; who is logged in goes on."""
     if bench.accounts is None or request.scope["state"].get("person"):
@@ -60,7 +69,7 @@ async def login_page(request: AnyRequest, bench: AtWorkbench, next: FromQuery[st
     return _login(request, "", next)
 
 
-@post("/login", include_in_schema=False)
+@post("/login")
 async def log_in(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Login]) -> Response[str]:
     """Begin a session; a wrong name and a wrong password are told alike, and take as long."""
     accounts = accounts_of(bench)
@@ -92,13 +101,13 @@ def _enter(
     return see_other(to, cookie)
 
 
-@get("/invite/{token:str}", include_in_schema=False)
+@get("/invite/{token:str}")
 async def invitation_page(request: AnyRequest, bench: AtWorkbench, token: FromPath[str]) -> Response[str]:
     """Give the page on which an invitation is accepted."""
     return _invitation(request, bench, token, "")
 
 
-@post("/invite/{token:str}", include_in_schema=False)
+@post("/invite/{token:str}")
 async def accept(
     request: AnyRequest, bench: AtWorkbench, token: FromPath[str], data: URLEncodedBody[Accepted]
 ) -> Response[str]:
@@ -129,20 +138,18 @@ def _invitation(
     return page(request, "invite.html", title, status=status, **values)
 
 
-@get("/account", include_in_schema=False)
+@get("/account")
 async def account_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     """Give the page of one's own account."""
-    person_of(request)
     accounts_of(bench)
     return page(request, "account.html", "Your account", words="", good=False)
 
 
-@post("/account/password", include_in_schema=False)
+@post("/account/password")
 async def change_password(
     request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Changed]
 ) -> Response[str]:
     """Set one's own password; all sessions end but this one, which goes on under a new token."""
-    person_of(request)
     accounts = accounts_of(bench)
     account: Account = request.scope["state"]["account"]
     right = await bench.attempts.right(address_of(request), account.name, data.old, account.password)
@@ -163,7 +170,7 @@ def _check_twice(password: str, again: str) -> None:
         raise DataError(NOT_THE_SAME)
 
 
-@post("/logout", include_in_schema=False)
+@post("/logout")
 async def log_out(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     """End this session."""
     accounts = accounts_of(bench)
@@ -171,7 +178,7 @@ async def log_out(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     return _left(request, bench, "logout")
 
 
-@post("/logout/everywhere", include_in_schema=False)
+@post("/logout/everywhere")
 async def log_out_everywhere(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     """End all sessions of this person."""
     account: Account = request.scope["state"]["account"]
@@ -207,7 +214,155 @@ def see_other(path: str, cookie: str | None = None) -> Response[str]:
     )
 
 
+A_PAGE = 50
+PEOPLE = f"{ROOT}/people"
+MAY = {
+    "reader": "looks at everything, changes nothing",
+    "annotator": "labels too",
+    "owner": "changes judges, data sets and accounts too",
+}
+
+
+class Invite(msgspec.Struct, frozen=True):
+    """What the form of an invitation sends."""
+
+    role: Role
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """An invitation."""
+
+    id: int
+
+
+class Named(msgspec.Struct, frozen=True):
+    """Somebody."""
+
+    name: str
+
+
+class Roled(msgspec.Struct, frozen=True):
+    """Somebody, and the role that they are to have."""
+
+    name: str
+    role: Role
+
+
+@get("/people", guards=[OWNER])
+async def people_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+    """Give the page of accounts and invitations."""
+    return _people(request, bench)
+
+
+def _people(
+    request: AnyRequest, bench: Workbench, *, words: str = "", link: str = "", whose: str = ""
+) -> Response[str]:
+    """words: what did not work. link: of a new invitation, which is shown this once; whose: for whom."""
+    accounts = bench.accounts
+    return page(
+        request,
+        "people.html",
+        "People",
+        status=422 if words else 200,
+        people=accounts.people() if accounts else [],
+        invitations=accounts.invitations() if accounts else [],
+        roles=ROLES,
+        may=MAY,
+        words=words,
+        link=link,
+        whose=whose,
+    )
+
+
+@get("/people/log", guards=[OWNER])
+async def log_page(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    number: Annotated[int, QueryParameter(name="page", ge=1, le=1_000_000)] = 1,
+) -> Response[str]:
+    """Give a page of the audit log, newest first."""
+    begin = (number - 1) * A_PAGE
+    entries = list(islice(bench.log.newest(), begin, begin + A_PAGE + 1))
+    values: dict[str, Any] = {"entries": entries[:A_PAGE], "number": number, "more": len(entries) > A_PAGE}
+    return page(request, "audit.html", "Audit log", **values)
+
+
+@post("/people/invite", guards=[OWNER])
+async def invite(
+    request: AnyRequest, bench: AtWorkbench, person: AtPerson, data: URLEncodedBody[Invite]
+) -> Response[str]:
+    """Make an invitation and show its link, this once."""
+    token = accounts_of(bench).invite(data.role, person.name)
+    bench.audit(request, "invited", role=data.role)
+    return _people(request, bench, link=_link(request, bench, token), whose=f"a new {data.role}")
+
+
+@post("/people/renew", guards=[OWNER])
+async def renew(
+    request: AnyRequest, bench: AtWorkbench, person: AtPerson, data: URLEncodedBody[Named]
+) -> Response[str]:
+    """Make a link by which somebody sets a new password, and show it, this once."""
+    try:
+        token = accounts_of(bench).renew(data.name, person.name)
+    except DataError as mistake:
+        return _people(request, bench, words=str(mistake))
+    bench.audit(request, "password link made", name=data.name)
+    return _people(request, bench, link=_link(request, bench, token), whose=data.name)
+
+
+@post("/people/revoke", guards=[OWNER])
+async def revoke(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Numbered]) -> Response[str]:
+    """End an invitation that is open."""
+    ended = accounts_of(bench).revoke(data.id)
+    if ended:
+        bench.audit(request, "invitation revoked", role=ended.role, name=ended.person)
+    return see_other(PEOPLE)
+
+
+@post("/people/role", guards=[OWNER])
+async def set_role(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Roled]) -> Response[str]:
+    """Give somebody another role; the last owner stays one."""
+
+    def change() -> None:
+        before = accounts_of(bench).set_role(data.name, data.role)
+        bench.audit(request, "role changed", name=before.name, role=data.role, before=before.role)
+
+    return _done(request, bench, change)
+
+
+@post("/people/remove", guards=[OWNER])
+async def remove(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Named]) -> Response[str]:
+    """Take somebody's account away, and end their sessions; not the last owner's."""
+
+    def change() -> None:
+        before = accounts_of(bench).remove(data.name)
+        bench.audit(request, "removed", name=before.name, role=before.role)
+
+    return _done(request, bench, change)
+
+
+def _done(request: AnyRequest, bench: Workbench, change: Callable[[], None]) -> Response[str]:
+    try:
+        change()
+    except DataError as mistake:
+        return _people(request, bench, words=str(mistake))
+    return see_other(PEOPLE)
+
+
+def _link(request: AnyRequest, bench: Workbench, token: str) -> str:
+    """Return the address of an invitation, as this owner reaches the workbench."""
+    public = bench.settings.serve.public_url
+    base = public.rstrip("/") if public else f"{request.url.scheme}://{request.headers.get('host', '')}"
+    return invitation_link(base, token)
+
+
+def invitation_link(base: str, token: str) -> str:
+    """Return the address of an invitation. base: of the server, without a slash at its end."""
+    return f"{base}{ROOT}/invite/{token}"
+
+
 ROUTES = (
     *(login_page, log_in, invitation_page, accept),
     *(account_page, change_password, log_out, log_out_everywhere),
+    *(people_page, log_page, invite, renew, revoke, set_role, remove),
 )

@@ -1,1 +1,0 @@
-"""Labelling: queues, one question a screen, how well people agree, what is settled."""

@@ -1,1 +1,0 @@
-"""Review of evaluation sets: people accept, edit and reject questions."""
