@@ -1,8 +1,8 @@
 """The public API, by name. Each is documented where it is defined."""
 
 from .agreement.card import ReportCard as ReportCard
+from .agreement.corrected import CorrectedMean as CorrectedMean
 from .agreement.corrected import corrected_means as corrected_means
-from .agreement.corrected_mean import CorrectedMean as CorrectedMean
 from .agreement.developing import Development as Development
 from .agreement.grading import report_cards as report_cards
 from .agreement.labelling import next_to_label as next_to_label
@@ -26,8 +26,6 @@ from .corpus.ingest import ingest as ingest
 from .corpus.ingest import read_corpus as read_corpus
 from .dataset.candidate import Candidate as Candidate
 from .dataset.certifying.certificate import Certificate as Certificate
-from .dataset.fictional.fiction import Fiction as Fiction
-from .dataset.fictional.fiction import fictionalise as fictionalise
 from .dataset.importing import Imported as Imported
 from .dataset.importing import ImportSummary as ImportSummary
 from .dataset.importing import import_set as import_set
@@ -51,6 +49,8 @@ from .flows.bench_retrievers.grid import bench_retrievers as bench_retrievers
 from .flows.bench_retrievers.study import bench_languages as bench_languages
 from .flows.blame.blaming import blame as blame
 from .flows.build.facts import build_facts as build_facts
+from .flows.build.fictional import Fiction as Fiction
+from .flows.build.fictional import fictionalise as fictionalise
 from .flows.build.questions import build_questions as build_questions
 from .flows.compare.comparing import compare as compare
 from .flows.develop.api import develop_judge as develop_judge

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from ragstone.agreement.baselines import Hits, best_rival, constant_baseline
 from ragstone.agreement.card import Baseline
 from ragstone.agreement.comparison import compare
+from ragstone.agreement.verdict import Hits, best_rival, constant_baseline
 
 
 def constant(human: list[int], judge: list[int]) -> Baseline:

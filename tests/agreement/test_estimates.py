@@ -6,8 +6,7 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 from sklearn.metrics import cohen_kappa_score
 
 from ragstone.agreement.comparison import compare
-from ragstone.agreement.estimates import agreement_estimates
-from ragstone.agreement.raters import Raters
+from ragstone.agreement.estimates import Raters, agreement_estimates
 from ragstone.statistics import Estimate
 
 CORRELATIONS = ["Pearson", "Spearman", "Kendall tau-b"]

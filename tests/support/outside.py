@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 from tests.support.linear import Found
 
-from ragstone.agreement.probes.transform import marked_up
 from ragstone.assistant.answering import checking, marks, values
 from ragstone.assistant.answering.sentences import Sentences
 from ragstone.assistant.answering.support import content_words
@@ -41,7 +40,6 @@ from ragstone.corpus.tags import Tag, match_tags
 from ragstone.corpus.tokens import search_terms, tokenize
 from ragstone.dataset import answers, asking, dangling, evidence, languages, mentions, passages, wording
 from ragstone.dataset.factual import changes, falsify, numbers, pointing
-from ragstone.dataset.fictional import names, quantities, swapping
 from ragstone.dataset.importing import faq, hotpotqa, squad, tables, trec
 from ragstone.dataset.importing.faq_page import _LABEL, LABELS, entries_of
 from ragstone.dataset.importing.found import ImportOptions, Source
@@ -51,6 +49,8 @@ from ragstone.dataset.logs.standing import why_left_out
 from ragstone.dataset.translation import checks, pieces
 from ragstone.errors import RagstoneError
 from ragstone.experiments.truth import says_true
+from ragstone.flows.attack.probes import marked_up
+from ragstone.flows.build import fictional
 from ragstone.judging import lexical, refusal
 from ragstone.llm.dialect import refused_extra
 from ragstone.llm.keys import _forms
@@ -189,10 +189,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.factual.numbers_in": numbers.numbers_in,
     "dataset.factual.pointing": lambda text: pointing.points_elsewhere(text, "en"),
     "dataset.factual.replace": lambda text: falsify.replace_words(text, "maize", "rice"),
-    "dataset.fictional.names": lambda text: names.find_names([(text, "en")], [], []),
-    "dataset.fictional.numbers": lambda text: list(
-        quantities.number_edits(text, quantities.draw_quantities([text], 1))
-    ),
+    "flows.build.fictional": lambda text: fictional.change(text, {"maize": "rice"}),
     "dataset.languages": lambda text: languages.speaks(text, "en"),
     "dataset.logs.quality": as_quality,
     "dataset.logs.standing": why_left_out,
@@ -262,7 +259,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "dataset.dangling:_is_name": lambda: [re.compile("maize")],
     "dataset.factual.falsify:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
     "dataset.factual.numbers:_bound": lambda: [numbers._UP, numbers._DOWN],
-    "dataset.fictional.swapping:_any_of": lambda: filter(None, [swapping._any_of(["Ann Lee", "Bo"])]),
+    "flows.build.fictional:change": lambda: [fictional._pattern(["Ann Lee", "Bo"])],
     "dataset.importing.faq_page:_labelled": lambda: [
         re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
     ],

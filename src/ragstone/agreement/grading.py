@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from ragstone.agreement.baselines import Hits, best_rival, constant_baseline
 from ragstone.agreement.card import (
     Baseline,
     Group,
@@ -13,14 +12,10 @@ from ragstone.agreement.card import (
     SystemRanking,
     grade_name,
 )
-from ragstone.agreement.comparison import YES_NO, Comparison
-from ragstone.agreement.disagreements import instructive_disagreements
-from ragstone.agreement.estimates import agreement_estimates
-from ragstone.agreement.grades import calibration_of, grade_agreements, grade_names
-from ragstone.agreement.groups import by_system, by_tags, has_field
-from ragstone.agreement.humans import human_agreement, with_alpha
-from ragstone.agreement.measured import (
+from ragstone.agreement.comparison import (
     PREFERENCE,
+    YES_NO,
+    Comparison,
     JudgeId,
     Measured,
     by_judge,
@@ -29,10 +24,20 @@ from ragstone.agreement.measured import (
     measure,
     threshold_of,
 )
+from ragstone.agreement.estimates import agreement_estimates, raters_of
+from ragstone.agreement.grades import calibration_of, grade_agreements, grade_names, instructive_disagreements
+from ragstone.agreement.groups import by_system, by_tags, has_field, rank_systems
+from ragstone.agreement.humans import human_agreement, with_alpha
 from ragstone.agreement.pairing import Pairs, human_scores, inclusion_of
-from ragstone.agreement.ranks import rank_systems
-from ragstone.agreement.raters import raters_of
-from ragstone.agreement.verdict import better_than_all, nothing_scored, one_grade_only, verdict
+from ragstone.agreement.verdict import (
+    Hits,
+    best_rival,
+    better_than_all,
+    constant_baseline,
+    nothing_scored,
+    one_grade_only,
+    verdict,
+)
 from ragstone.errors import DataError
 from ragstone.records import NO_MODEL, Judgement, Label
 from ragstone.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.corrected_mean import CorrectedMean
+from ragstone.agreement.corrected import CorrectedMean
 from ragstone.dataset.certifying.certificate import Certificate
 from ragstone.experiments.compared import Comparison
 from ragstone.judging.summary import MetricSummary, summarise

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.agreement.bench.grid import LeftOut
+from ragstone.agreement.judge_board import LeftOut
 from ragstone.config import Condition
 from ragstone.experiments.conditions import Missing
 from ragstone.records import Judgement, Status

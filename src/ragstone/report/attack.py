@@ -5,9 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.agreement.attacks import AttackRate, Flip
-from ragstone.agreement.attacks.shown import UNSEEN
-from ragstone.agreement.probes import ProbeEffect
+from ragstone.agreement.attack_rates import UNSEEN, AttackRate, ProbeEffect, VerdictFlip
 from ragstone.records import NO_MODEL, Status
 from ragstone.report.document import (
     Block,
@@ -64,7 +62,7 @@ class JudgeAttacked(msgspec.Struct, frozen=True, kw_only=True):
     overall: AttackRate | None
     families: list[AttackRate]
     attacks: list[AttackRate]
-    flips: list[Flip]
+    flips: list[VerdictFlip]
     probes: list[ProbeEffect]
     gate: Verdict | None = None
 
@@ -214,7 +212,7 @@ def _dots(summary: AttackSummary) -> list[Block]:
     return [Dots(title="Share of attacks that set the verdict", dots=dots)] if dots else []
 
 
-def _texts(flip: Flip) -> list[tuple[str, str]]:
+def _texts(flip: VerdictFlip) -> list[tuple[str, str]]:
     texts = [
         ("question", flip.question),
         ("plain", flip.plain),

@@ -3,7 +3,7 @@
 import msgspec
 
 from ragstone.agreement.card import ReportCard, is_useless
-from ragstone.agreement.corrected_mean import people_would_give
+from ragstone.agreement.corrected import people_would_give
 from ragstone.experiments.blame import FoundAndRight, SystemBlame
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import NO_MODEL
@@ -11,7 +11,6 @@ from ragstone.report import blame
 from ragstone.report.blame import BlameSummary
 from ragstone.report.corrected import corrected_of
 from ragstone.report.document import Figure, Finding
-from ragstone.report.run import SHOWN_RANKS
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import (
     card_of,
@@ -208,16 +207,6 @@ def _blame_sentence(row: FoundAndRight, several: bool) -> str:
         f"the contexts (the prompt or the model is to blame) and {count(row.missed_wrong)} had none "
         "(the retriever)."
     )
-
-
-def rank_bars(row: RetrievalSummary) -> list[tuple[str, int]]:
-    """Return (place of the first relevant document, questions): ten places, the rest together, and absent."""
-    ranks = [(int(rank), n) for rank, n in row.rank_histogram.items() if rank.isdecimal()]
-    bars = [(str(rank), n) for rank, n in ranks if rank <= SHOWN_RANKS]
-    deeper = [n for rank, n in ranks if rank > SHOWN_RANKS]
-    if deeper:
-        bars.append((f"{SHOWN_RANKS + 1} to {row.depth}", sum(deeper)))
-    return [*bars, ("absent", row.rank_histogram.get("absent", 0))]
 
 
 def _trust(summary: RunSummary) -> Finding:

@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.corrected_mean import CorrectedMean
+from ragstone.agreement.corrected import CorrectedMean
 from ragstone.errors import DataError
 from ragstone.experiments.blame import FoundAndRight
 from ragstone.experiments.breakdown import Distribution, GroupedMeans, SystemsBoard

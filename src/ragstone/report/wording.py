@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.card import card_of as card_among
-from ragstone.agreement.corrected_mean import CorrectedMean
+from ragstone.agreement.corrected import CorrectedMean
 from ragstone.experiments.breakdown import Distribution
 from ragstone.judging.summary import MetricSummary
 from ragstone.llm.forecast import Forecast, ModelForecast

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
+from ragstone.agreement.corrected import RANDOM_SAMPLE, CorrectedMean
 from ragstone.config import AgreeSection, RetrieveSection
 from ragstone.corpus.duplicates import Duplicate
 from ragstone.corpus.file import Skipped

@@ -9,11 +9,10 @@ from collections.abc import Callable
 import pytest
 from tests.support.doors import door_to
 
-from ragstone.agreement.attacks import load_families, plant
-from ragstone.agreement.attacks.base import BAD, attackable_rows
-from ragstone.agreement.attacks.goal import goal_of
-from ragstone.agreement.attacks.planting import Planted
-from ragstone.agreement.attacks.rates import flips, share
+from ragstone.flows.attack.families import goal_of, load_families
+from ragstone.flows.attack.planting import Planted, plant
+from ragstone.flows.attack.rates import flips, share
+from ragstone.flows.attack.rows import BAD, attackable_rows
 from ragstone.judging import Judge, JudgeContext, judge_answer, judge_names, load_judge
 from ragstone.judging.together import judge_together
 from ragstone.llm import Prompt

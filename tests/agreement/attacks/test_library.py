@@ -5,16 +5,13 @@ from importlib import resources
 
 import pytest
 
-from ragstone.agreement.attacks import family_names, load_families
-from ragstone.agreement.attacks.attack import parse_family
-from ragstone.agreement.attacks.base import base_rows
-from ragstone.agreement.attacks.disguise import DISGUISES
-from ragstone.agreement.attacks.neutral import neutral_sentences, neutral_text
-from ragstone.agreement.attacks.shown import UNSEEN
+from ragstone.agreement.attack_rates import UNSEEN
 from ragstone.errors import ConfigError
+from ragstone.flows.attack.families import DISGUISES, family_names, load_families, parse_family
+from ragstone.flows.attack.rows import base_rows, neutral_sentences, neutral_text
 
 FAMILIES = load_families()
-FOLDER = resources.files("ragstone.agreement.attacks")
+FOLDER = resources.files("ragstone.flows.attack")
 
 
 def test_there_are_many_attacks_of_many_kinds_each_with_a_name_of_its_own():
@@ -80,7 +77,7 @@ def test_an_unknown_family_is_answered_with_the_nearest():
 
 def test_every_language_of_the_rows_has_neutral_sentences_and_a_tone():
     tones = tomllib.loads(
-        (resources.files("ragstone.agreement.probes") / "library" / "tone.toml").read_text("utf-8")
+        (resources.files("ragstone.flows.attack") / "base" / "tone.toml").read_text("utf-8")
     )
     langs = {row.lang for row in base_rows()}
     assert len(langs) >= 5

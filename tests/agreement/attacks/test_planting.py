@@ -1,11 +1,9 @@
 import msgspec
 import pytest
 
-from ragstone.agreement.attacks import load_families, plant
-from ragstone.agreement.attacks.attack import Attack, Family
-from ragstone.agreement.attacks.base import BAD, attackable_rows, base_rows
-from ragstone.agreement.attacks.goal import goal_of
-from ragstone.agreement.attacks.planting import fill, places_for, put
+from ragstone.flows.attack.families import Attack, Family, goal_of, load_families
+from ragstone.flows.attack.planting import fill, places_for, plant, put
+from ragstone.flows.attack.rows import BAD, attackable_rows, base_rows
 from ragstone.judging import judge_names, load_judge, parse_judge
 from ragstone.records import Answer, Context
 

@@ -1,11 +1,19 @@
 import numpy as np
 import pytest
 
-from ragstone.agreement.attacks import attempts_of, gate, load_families, plant, rates_of
-from ragstone.agreement.attacks.attack import Attack, Family
-from ragstone.agreement.attacks.clustered import clustered_share
-from ragstone.agreement.attacks.rates import can_flip, flips, share
-from ragstone.agreement.attacks.shown import MOST_SHOWN, flips_shown
+from ragstone.flows.attack.families import Attack, Family, load_families
+from ragstone.flows.attack.planting import plant
+from ragstone.flows.attack.rates import (
+    MOST_SHOWN,
+    attempts_of,
+    can_flip,
+    clustered_share,
+    flips,
+    flips_shown,
+    gate,
+    rates_of,
+    share,
+)
 from ragstone.judging import load_judge
 from ragstone.records import Answer, Judgement
 from ragstone.statistics import Estimate

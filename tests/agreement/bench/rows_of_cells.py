@@ -5,20 +5,19 @@ from collections.abc import Sequence
 import msgspec
 from tests.agreement.rows import judgement, label
 
-from ragstone.agreement.bench.board import JudgeBoard
-from ragstone.agreement.bench.cells import Judged, Spent
-from ragstone.agreement.bench.grid import JudgeCell, JudgeGrid
-from ragstone.agreement.bench.making import make_board
+from ragstone.agreement.judge_board import JudgeBoard, JudgeCell, JudgingSpent
 from ragstone.config import JudgesBench
+from ragstone.flows.bench_judges.board import JudgedRuns, make_board
+from ragstone.flows.bench_judges.planning import JudgeGrid
 from ragstone.judging.tuned import TUNED
 from ragstone.records import Judgement, Status
 
-FREE = Spent(n_judged=10, n_calls=0, input=0, output=0, seconds=0.0, cost_usd=0.0)
+FREE = JudgingSpent(n_judged=10, n_calls=0, input=0, output=0, seconds=0.0, cost_usd=0.0)
 
 
-def spent(usd: float | None = 1.0, seconds: float | None = 1.0, tokens: int = 100) -> Spent:
+def spent(usd: float | None = 1.0, seconds: float | None = 1.0, tokens: int = 100) -> JudgingSpent:
     """Return what ten judgements took."""
-    return Spent(n_judged=10, n_calls=10, input=tokens, output=0, seconds=seconds, cost_usd=usd)
+    return JudgingSpent(n_judged=10, n_calls=10, input=tokens, output=0, seconds=seconds, cost_usd=usd)
 
 
 def cell(name: str, **changes: object) -> JudgeCell:
@@ -29,8 +28,8 @@ def cell(name: str, **changes: object) -> JudgeCell:
 
 
 def judged(
-    of: JudgeCell, *runs: Sequence[float | None], took: Spent | None = None, tuned: Sequence[int] = ()
-) -> Judged:
+    of: JudgeCell, *runs: Sequence[float | None], took: JudgingSpent | None = None, tuned: Sequence[int] = ()
+) -> JudgedRuns:
     """Return a cell with the scores of questions q0, q1, ... in each run; None for a failure."""
 
     def row(at: int, score: float | None) -> Judgement:
@@ -40,12 +39,12 @@ def judged(
 
     rows = [[row(at, score) for at, score in enumerate(scores)] for scores in runs]
     took = took or (FREE if of.model == "none" else spent())
-    return Judged(cell=of, runs=rows, spent=took, file=f"{of.name}.jsonl")
+    return JudgedRuns(cell=of, runs=rows, spent=took, file=f"{of.name}.jsonl")
 
 
 def board_of(
     human: Sequence[float],
-    *cells: Judged,
+    *cells: JudgedRuns,
     metric: str = "correctness",
     text: str | None = None,
     **keys: object,

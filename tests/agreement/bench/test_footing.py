@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 from tests.agreement.bench.rows_of_cells import cell
 
-from ragstone.agreement.bench.footing import choose_footing, compare_cell, worths
+from ragstone.agreement.comparison import worths
+from ragstone.flows.bench_judges.basis import choose_basis, compare_cell
 from ragstone.statistics import spearman
 
 
 def footing_of(human, *scales, mapped=False):
     cells = [cell(f"j{at}", scale=scale) for at, scale in enumerate(scales)]
-    return choose_footing(cells, np.array(human, dtype=float), mapped=mapped)
+    return choose_basis(cells, np.array(human, dtype=float), mapped=mapped)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_mean_worth_is_the_measure():
     rng = np.random.default_rng(3)
     human, judge = rng.integers(4, size=200).astype(float), rng.integers(4, size=200).astype(float)
     one = cell("j", scale=(0, 3))
-    row = compare_cell(one, judge, human, choose_footing([one], human, mapped=False))
+    row = compare_cell(one, judge, human, choose_basis([one], human, mapped=False))
     assert worths(row, "exact agreement").mean() == pytest.approx(np.mean(human == judge))
     assert worths(row, "difference").mean() == pytest.approx(-np.mean(abs(human - judge)))
     assert worths(row, "Spearman").mean() == pytest.approx(spearman(human, judge))
@@ -39,14 +40,14 @@ def test_mean_worth_is_the_measure():
 def test_judge_that_gives_one_score_throughout_has_no_order():
     human = np.array([0.0, 1.0, 2.0])
     one = cell("j", scale=(0, 3))
-    row = compare_cell(one, np.ones(3), human, choose_footing([one], human, mapped=False))
+    row = compare_cell(one, np.ones(3), human, choose_basis([one], human, mapped=False))
     assert worths(row, "Spearman") is None
 
 
 def test_mapped_scores_are_moved_to_their_place_on_the_scale():
     one = cell("j", scale=(-1, 1))
     human = np.array([0.0, 0.5, 1.0])
-    row = compare_cell(one, np.array([-1.0, 0.0, 0.5]), human, choose_footing([one], human, mapped=True))
+    row = compare_cell(one, np.array([-1.0, 0.0, 0.5]), human, choose_basis([one], human, mapped=True))
     assert row.judge.tolist() == [0.0, 0.5, 0.75]
     assert worths(row, "difference").tolist() == [0.0, 0.0, -0.25]
     assert worths(row, "exact agreement") is None  # that grades of two scales meet is chance

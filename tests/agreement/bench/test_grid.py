@@ -2,9 +2,9 @@ import msgspec
 import pytest
 from tests.support.known_judges import JUDGE
 
-from ragstone.agreement.bench.grid import plan_judges
 from ragstone.config import BenchSection, JudgesBench, JudgeSection, Settings
 from ragstone.errors import ConfigError
+from ragstone.flows.bench_judges.planning import plan_judges
 
 RUBRIC = """
 name       = "graded"

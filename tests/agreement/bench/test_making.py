@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from tests.agreement.bench.rows_of_cells import board_of, cell, judged, spent
 
-from ragstone.agreement.bench.choice import choose, price_of
 from ragstone.errors import DataError
+from ragstone.flows.bench_judges.choice import choose, price_of
 from ragstone.statistics import spearman
 
 A, B = cell("a"), cell("b")

@@ -1,15 +1,15 @@
 import pytest
 
-from ragstone.agreement.probes import (
+from ragstone.flows.attack.probes import (
     TRANSFORMS,
+    comparable_rows,
     effect_of,
+    is_own,
+    marked_up,
     own_model_effect,
     position_effect,
     probed_rows,
 )
-from ragstone.agreement.probes.own import is_own
-from ragstone.agreement.probes.position import comparable_rows
-from ragstone.agreement.probes.transform import marked_up
 from ragstone.judging import load_judge
 from ragstone.judging.pairwise import pair_answers
 from ragstone.records import Answer, Judgement, Label

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
 
-from ragstone.agreement.bench.grid import LeftOut
+from ragstone.agreement.judge_board import LeftOut
 from ragstone.errors import DataError
 from ragstone.flows.bench_answerers.board import compare_cells, turned
 from ragstone.flows.bench_answerers.values import choose_roles, mean_of, means_of

@@ -8,9 +8,9 @@ import pytest
 from tests.support.known_judges import ANSWER, JUDGE, judging, labelled_sheet
 from tests.support.scripts import always, fail, prompt_of, sometimes
 
-from ragstone.agreement.bench.choice import choose
 from ragstone.config import BenchSection, load_settings
 from ragstone.errors import ConfigError, DataError
+from ragstone.flows.bench_judges.choice import choose
 from ragstone.flows.bench_judges.forecast import forecast_judge_bench
 from ragstone.flows.bench_judges.grid import bench_judges, judge_bench_folder
 from ragstone.records import Judgement, Label

@@ -1,7 +1,7 @@
 import pytest
 from tests.support.scripted_judge import Scripted
 
-from ragstone.flows.bench_judges.meter import Meter
+from ragstone.flows.bench_judges.grid import Meter
 from ragstone.judging import JudgeContext
 from ragstone.judging.finding import no_model
 from ragstone.llm import CallFailed, Message, Prompt, Reply

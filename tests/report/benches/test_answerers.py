@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from tests.report.surfaces import page_text, shown
 from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
 
-from ragstone.agreement.bench.grid import LeftOut
+from ragstone.agreement.judge_board import LeftOut
 from ragstone.errors import DataError
 from ragstone.report.benches.answerer_words import bests, contrast_told, kinds_told, role_told
 from ragstone.report.benches.answerers import (

@@ -4,9 +4,9 @@ from rich.cells import cell_len
 from tests.agreement.bench.rows_of_cells import board_of, cell, judged, spent
 from tests.report.surfaces import page_text, shown
 
-from ragstone.agreement.bench.choice import choose
-from ragstone.agreement.bench.grid import LeftOut
+from ragstone.agreement.judge_board import LeftOut
 from ragstone.errors import DataError
+from ragstone.flows.bench_judges.choice import choose
 from ragstone.report.benches.judges import (
     JudgeBenchSummary,
     contrast_where,

@@ -12,7 +12,7 @@ from ragstone.console.printing import show, show_json
 
 if TYPE_CHECKING:
     from ragstone.agreement.card import ReportCard
-    from ragstone.agreement.corrected_mean import CorrectedMean
+    from ragstone.agreement.corrected import CorrectedMean
 
 
 def agree(

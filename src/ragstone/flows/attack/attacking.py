@@ -6,27 +6,18 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.attacks import (
-    Family,
-    attackable_rows,
-    attempts_of,
-    flips_shown,
-    gate,
-    load_families,
-    plant,
-    rates_of,
-)
-from ragstone.agreement.attacks.attack import Aim
-from ragstone.agreement.attacks.base import BAD, is_base
-from ragstone.agreement.attacks.rates import can_flip
-from ragstone.agreement.probes.position import comparable_rows
+from ragstone.agreement.attack_rates import Aim
 from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.output import make_folder
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError
-from ragstone.flows.attack.probes import ProbePlan, plan_probes, probe_judge
+from ragstone.flows.attack.families import Family, load_families
+from ragstone.flows.attack.planting import plant
+from ragstone.flows.attack.probes import JudgedRows, ProbePlan, comparable_rows, plan_probes, probe_judge
+from ragstone.flows.attack.rates import attempts_of, can_flip, flips_shown, gate, rates_of
+from ragstone.flows.attack.rows import BAD, attackable_rows, is_base
 from ragstone.judging import Judge
 from ragstone.judging.leaves import model_name
 from ragstone.llm import Caps, parse_caps
@@ -56,14 +47,6 @@ class AttackPlan(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
     each: int | None = None
     most_flips: float | None = None
-
-
-class _Judged:
-    """The rows that were judged, in order, and their judgements."""
-
-    def __init__(self) -> None:
-        self.answers: list[Answer] = []
-        self.judgements: list[Judgement] = []
 
 
 def plan_attack(
@@ -167,20 +150,20 @@ def run_attack(
         check_output(output / JUDGED, force)
 
     async def work() -> AttackSummary:
-        judged = _Judged()
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            attacked = [await _attack(judge, plan, session, judged) for judge in judges]
+            found = [await _attack(judge, plan, session) for judge in judges]
+            attacked = [one for one, _ in found]
             summary = AttackSummary(
                 name=", ".join(judge.name for judge in judges),
                 version=__version__,
-                models=session.models(),
+                models=session.roles(),
                 judges=attacked,
                 calls=session.calls(),
                 notes=_notes(attacked, judges, plan),
                 most_flips=plan.most_flips,
             )
         if output is not None:
-            _write(output, summary, judged)
+            _write(output, summary, [rows for _, judged in found for rows in judged])
         return summary
 
     return run_sync(work())
@@ -193,28 +176,33 @@ def forecast_attack(judges: Sequence[Judge], settings: Settings, plan: AttackPla
         for judge in judges:
             if judge.needs_model:
                 forecaster.assumptions[EVERY_ROW] = None
-                await _attack(judge, plan, session, _Judged(), every=True)
+                await _attack(judge, plan, session, every=True)
 
     return forecast_of(settings, work)
 
 
 async def _attack(
-    judge: Judge, plan: AttackPlan, session: Session, judged: _Judged, *, every: bool = False
-) -> JudgeAttacked:
-    """Attack one judge; `judged` gains its rows. every: whatever the plain verdict says, for a forecast."""
+    judge: Judge, plan: AttackPlan, session: Session, *, every: bool = False
+) -> tuple[JudgeAttacked, list[JudgedRows]]:
+    """Return what attacks on one judge show, and what was judged, in order.
+
+    every: attack all rows, whatever their plain verdict says, for a forecast.
+    """
     rows = _rows(judge, plan)
     seed = session.settings.run.seed
     single = not judge.compares_two
-    plain = await _judge(rows, judge, session, judged) if single else []
+    first = await _judge(rows if single else [], judge, session)
+    plain = first.lead
     targets = _targets(judge, rows, plain, plan.families, every) if single else []
     planted = plant(judge, plan.families, targets, plan.each)
-    after = await _judge([one.answer for one in planted], judge, session, judged)
+    second = await _judge([one.answer for one in planted], judge, session)
+    after = second.lead
     attempts = [] if every else attempts_of(judge, plain, planted, after)
     overall, families, attacks = rates_of(attempts, plan.families, seed)
-    probes = await probe_judge(
-        judge, plan.probes, rows, plain, session, lambda some: _judge(some, judge, session, judged)
+    probes, probed = await probe_judge(
+        judge, plan.probes, rows, plain, session, lambda some: _judge(some, judge, session)
     )
-    return JudgeAttacked(
+    attacked = JudgeAttacked(
         judge=judge.name,
         metric=judge.measures,
         model=model_name(judge, session.settings.judge.model or NO_MODEL),
@@ -230,14 +218,16 @@ async def _attack(
         probes=probes,
         gate=None if plan.most_flips is None or not plan.families else gate(overall, plan.most_flips),
     )
+    return attacked, [first, second, *probed]
 
 
-async def _judge(rows: Sequence[Answer], judge: Judge, session: Session, judged: _Judged) -> list[Judgement]:
-    """Return the judge's judgement of each row (of a rubric, its score's); `judged` gains them all."""
+async def _judge(rows: Sequence[Answer], judge: Judge, session: Session) -> JudgedRows:
     found = [row async for row in judge_rows(lambda: rows, [judge], session, len(rows))] if rows else []
-    judged.answers += [msgspec.structs.replace(row, metadata={"judge": judge.name}) for row in rows]
-    judged.judgements += found
-    return found[:: len(judge.metrics)]
+    return JudgedRows(
+        rows=[msgspec.structs.replace(row, metadata={"judge": judge.name}) for row in rows],
+        judgements=found,
+        lead=found[:: len(judge.metrics)],
+    )
 
 
 def _rows(judge: Judge, plan: AttackPlan) -> list[Answer]:
@@ -276,11 +266,12 @@ def _aims(row: Answer) -> tuple[Aim, ...]:
     return ("raise", "lower")
 
 
-def _write(folder: Path, summary: AttackSummary, judged: _Judged) -> None:
+def _write(folder: Path, summary: AttackSummary, judged: Sequence[JudgedRows]) -> None:
     make_folder(folder)
     with held(folder):
-        write_rows(folder / "answers.jsonl", judged.answers, Answer, force=True)
-        write_rows(folder / JUDGED, judged.judgements, Judgement, force=True)
+        write_rows(folder / "answers.jsonl", [row for one in judged for row in one.rows], Answer, force=True)
+        judgements = [row for one in judged for row in one.judgements]
+        write_rows(folder / JUDGED, judgements, Judgement, force=True)
         (folder / ATTACK).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
         write_page(folder / "attack.html", attack_document(summary))
 

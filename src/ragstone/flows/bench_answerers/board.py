@@ -6,8 +6,8 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from ragstone.agreement.bench.grid import LeftOut
 from ragstone.agreement.card import ReportCard
+from ragstone.agreement.judge_board import LeftOut
 from ragstone.config import Condition
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.experiments.answer_board import (

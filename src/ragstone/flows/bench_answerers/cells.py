@@ -5,7 +5,7 @@ from itertools import islice
 
 import msgspec
 
-from ragstone.agreement.bench.grid import LeftOut
+from ragstone.agreement.judge_board import LeftOut
 from ragstone.config import Condition, RagSystem, Sampling, Settings
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, DataError, RagstoneError
@@ -22,6 +22,7 @@ from ragstone.stages.corpus import ChunkedCorpus, load_corpus
 from ragstone.stages.given import asked_questions
 from ragstone.stages.judge import judge_rows, load_judges
 from ragstone.stages.retrieve import rank_questions
+from ragstone.stages.retriever_deps import retriever_deps
 
 
 class BenchInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,7 +201,7 @@ async def gather_passages(
         retrieved = await rank_questions(questions, corpus.chunks, session, documents=corpus.documents)
     lexical: list[Ranking] = []
     if set(conditions) & set(DISTRACTED):
-        search = await build_search("bm25", corpus.chunks, session.search_means(corpus.documents))
+        search = await build_search("bm25", corpus.chunks, retriever_deps(session, corpus.documents))
         lexical = await search(questions, search_depth(questions, corpus.chunks, same, n_distractors))
     chunks_of: dict[str, list[Chunk]] = {}
     for chunk in corpus.chunks:

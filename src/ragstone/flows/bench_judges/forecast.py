@@ -2,11 +2,11 @@
 
 import contextlib
 
-from ragstone.agreement.bench.grid import plan_judges
 from ragstone.config import Settings
 from ragstone.engine.session import Session, forecast_of
 from ragstone.errors import RagstoneError
 from ragstone.flows.bench_judges.grid import judge_cell, read_labelled
+from ragstone.flows.bench_judges.planning import plan_judges
 from ragstone.llm.forecast import Forecast, Forecaster
 
 SAMPLE = 500  # answers that are looked at in each cell; each stands for as many as were passed over

@@ -1,27 +1,29 @@
 """`ragstone bench judges`: the grid that `[bench.judges]` declares, judged and measured into one folder."""
 
+import math
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.bench.cells import Judged, Spent
-from ragstone.agreement.bench.choice import choose
-from ragstone.agreement.bench.grid import JudgeCell, JudgeGrid, LeftOut, plan_judges
-from ragstone.agreement.bench.making import make_board
+from ragstone.agreement.judge_board import JudgeCell, JudgingSpent, LeftOut
 from ragstone.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
-from ragstone.flows.bench_judges.meter import Meter
-from ragstone.llm import Caps, parse_caps
-from ragstone.records import NO_MODEL, Answer, Judgement, Label
+from ragstone.flows.bench_judges.board import JudgedRuns, make_board
+from ragstone.flows.bench_judges.choice import choose
+from ragstone.flows.bench_judges.planning import JudgeGrid, plan_judges
+from ragstone.judging import JudgeContext
+from ragstone.llm import Ask, CallFailed, Caps, Prompt, Reply, parse_caps
+from ragstone.records import NO_MODEL, Answer, Judgement, Label, Usage
 from ragstone.report.benches.judges import BENCH, JudgeBenchSummary, judge_bench_document
 from ragstone.report.render.html import write_page
 from ragstone.stages.judge import judge_rows
+from ragstone.stages.judge_context import judge_context
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
 
@@ -90,7 +92,7 @@ async def _bench(
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
             judged, failed = await _judge_all(grid, sheet.answers, session, folder.path)
             asked = (one.cell.model for one in judged if one.cell.model != NO_MODEL)
-            calls, models = session.calls(), await session.identities(asked)
+            calls, models = session.calls(), await session.models.identities(asked)
         board = make_board(judged, failed, sheet.labels, grid, declared, seed=seed)
         summary = JudgeBenchSummary(
             name=settings.run.name,
@@ -110,9 +112,9 @@ async def _bench(
 
 async def _judge_all(
     grid: JudgeGrid, answers: Sequence[Answer], session: Session, folder: Path
-) -> tuple[list[Judged], list[LeftOut]]:
+) -> tuple[list[JudgedRuns], list[LeftOut]]:
     """Return the cells with what was judged in them, and those that could not be, with their reasons."""
-    judged: list[Judged] = []
+    judged: list[JudgedRuns] = []
     failed: list[LeftOut] = []
     for number, cell in enumerate(grid.cells, 1):
         try:
@@ -126,7 +128,7 @@ async def _judge_all(
         for file, rows in zip(files, found.runs, strict=True):
             write_rows(folder / file, rows, Judgement, force=True)
         mine = [[row for row in rows if row.metric == grid.metric] for rows in found.runs]
-        judged.append(Judged(cell=cell, runs=mine, spent=found.spent, file=files[0]))
+        judged.append(JudgedRuns(cell=cell, runs=mine, spent=found.spent, file=files[0]))
     if not judged:
         told = "; ".join(f"{one.name}: {one.reason}" for one in failed)
         raise DataError(f"no cell could be judged. {told}")
@@ -137,7 +139,7 @@ class JudgedCell(msgspec.Struct, frozen=True, kw_only=True):
     """All judgements of a cell, run by run, and what they took."""
 
     runs: list[list[Judgement]]
-    spent: Spent
+    spent: JudgingSpent
 
 
 async def judge_cell(
@@ -145,7 +147,7 @@ async def judge_cell(
 ) -> JudgedCell:
     """Return the judgements of one cell. Raises ModelError when no call can succeed."""
     judge, meter = grid.judges[cell.judge], Meter()
-    means = await session.means([judge], None if cell.model == NO_MODEL else cell.model)
+    means = await judge_context(session, [judge], None if cell.model == NO_MODEL else cell.model)
     # A judge that asks no model says the same each time.
     n_runs = session.settings.bench.judges.repeats if judge.needs_model else 1
     runs = []
@@ -188,3 +190,55 @@ def _notes(n_questions: int, repeats: int) -> list[str]:
             "cost and seconds are those of a judgement, over all runs."
         )
     return notes
+
+
+SAMPLES = 1000  # numbers of draws that one run of a judge may take
+
+
+class Meter:
+    """Listens to calls. Sums do not depend on the order in which the replies came in."""
+
+    def __init__(self) -> None:
+        self._usage = Usage(calls=0)
+        self._seconds: list[float | None] = []
+        self._costs: list[float | None] = []
+
+    def metered(self, means: JudgeContext, run: int = 0) -> JudgeContext:
+        """Return the means, listened to. run: the number of the repetition, from 0.
+
+        Each run asks anew: it draws samples of its own, so the ledger does not answer one for the other.
+        """
+        return means.wrapped(lambda ask: self._metered(ask, run))
+
+    def _metered(self, ask: Ask, run: int) -> Ask:
+        async def metered(prompt: Prompt) -> Reply:
+            numbered = msgspec.structs.replace(prompt, sample=prompt.sample + run * SAMPLES)
+            try:
+                reply = await ask(numbered)
+            except CallFailed as failure:
+                if failure.usage is not None:
+                    self._usage += failure.usage
+                raise
+            self._usage += reply.usage
+            self._seconds.append(reply.latency_s)
+            self._costs.append(reply.cost_usd)
+            return reply
+
+        return metered
+
+    def spent(self, n_judged: int) -> JudgingSpent:
+        """Return what was heard; n_judged: judgements that it was spent on."""
+        return JudgingSpent(
+            n_judged=n_judged,
+            n_calls=self._usage.calls,
+            input=self._usage.input,
+            output=self._usage.output,
+            seconds=_sum(self._seconds),
+            cost_usd=_sum(self._costs),
+        )
+
+
+def _sum(parts: list[float | None]) -> float | None:
+    """Return the sum, the same in any order; None where a part of it is unknown."""
+    known = [part for part in parts if part is not None]
+    return math.fsum(known) if len(known) == len(parts) else None

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from ragstone.agreement.measured import JudgeId, by_judge
+from ragstone.agreement.comparison import JudgeId, by_judge
 from ragstone.agreement.pairing import Key, human_scores, pair
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge, judge_names, load_judge, question_digest

@@ -5,10 +5,19 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.bench.board import Aside, CellComparison, JudgeBoard, JudgeStanding
-from ragstone.agreement.bench.cells import Spread
-from ragstone.agreement.bench.choice import CheaperWithExamples, Choice, Contrast, Fit, Price
-from ragstone.agreement.bench.grid import LeftOut
+from ragstone.agreement.judge_board import (
+    Aside,
+    CellComparison,
+    CheaperWithExamples,
+    Choice,
+    JudgeBoard,
+    JudgeContrast,
+    JudgeStanding,
+    LeftOut,
+    Price,
+    SpreadOfRuns,
+    WorthAsking,
+)
 from ragstone.llm.account import sum_usd
 from ragstone.records import NO_MODEL
 from ragstone.report.benches.retrievers import not_measured, verdict
@@ -288,7 +297,7 @@ def _repeats(summary: JudgeBenchSummary) -> list[Block]:
         return []
     times = f"Each judge asked {summary.repeats} times for every answer."
     runs = Column(f"{measure_name(summary.board)} of each run", text=True, short="runs")
-    columns: list[Made[tuple[str, Spread]]] = [
+    columns: list[Made[tuple[str, SpreadOfRuns]]] = [
         (Column("Judge and model", text=True, short=""), lambda row: row[0]),
         (runs, lambda row: ", ".join(map(number3, row[1].values))),
         (Column("Standard deviation", short="sd"), lambda row: number3(row[1].sd)),
@@ -450,7 +459,7 @@ def n_failed(row: JudgeStanding) -> str:
     return f"{count(lost)} of {count(n)}" if lost else ""
 
 
-def changed_told(spread: Spread) -> str:
+def changed_told(spread: SpreadOfRuns) -> str:
     """Return the share of answers whose score changed, in percent, with its interval."""
     low, high = spread.changed.low, spread.changed.high
     ends = f" ({100 * low:.1f} to {100 * high:.1f})" if low is not None and high is not None else ""
@@ -462,7 +471,7 @@ def number3(value: float) -> str:
     return f"{value:z.3f}".replace("-", "−")
 
 
-def fit_told(fit: Fit) -> str:
+def fit_told(fit: WorthAsking) -> str:
     """Return whether a judge is worth its model: yes, no or cannot tell, and by how much."""
     failed = f"; {count(fit.n_failed)} of {count(fit.n)} judgements failed" if fit.n_failed else ""
     match fit.verdict:
@@ -475,7 +484,7 @@ def fit_told(fit: Fit) -> str:
             return f"cannot tell it from {fit.rival}: the difference is {there}{failed}"
 
 
-def contrast_told(one: Contrast) -> str:
+def contrast_told(one: JudgeContrast) -> str:
     """Return which of two cells is better that differ in one way alone."""
     first, second = one.values
     if one.verdict == "cannot tell":
@@ -492,7 +501,7 @@ def difference(comparison: CellComparison) -> str:
     return f"difference {with_interval(there)}"
 
 
-def contrast_where(one: Contrast) -> str:
+def contrast_where(one: JudgeContrast) -> str:
     """Return what is the same in both cells of a contrast: the judge, and the model unless that differs."""
     judge, _, model = one.first.partition(" · ")
     base, _, said = judge.partition("@")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.measured import fits, off_scale
+from ragstone.agreement.comparison import fits, off_scale
+from ragstone.agreement.judge_board import OWN, JudgeCell, LeftOut
 from ragstone.config import JudgesBench, Settings
 from ragstone.errors import ConfigError, nearest
 from ragstone.judging import Judge, judge_names, load_judge
@@ -14,37 +15,6 @@ from ragstone.judging.fields import PromptedJudge
 from ragstone.judging.lexical import LexicalJudge
 from ragstone.judging.variant import options_of
 from ragstone.records import NO_MODEL
-
-OWN = "own"  # as the judge's file says
-
-
-class JudgeCell(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to judge.
-
-    name: what tells it from the others of its grid: the judge's variant, and its model where there are
-    several. base: the judge's file. model: `none` for a judge that asks none. scale, shots, prompt,
-    temperature: how it is asked; `own` is the file's prompt. others: what else its name asks for. threshold:
-    the score from which on it says 1. added: a baseline that nobody named, put beside the judges.
-    """
-
-    name: str
-    judge: str
-    base: str
-    model: str
-    scale: tuple[float, float]
-    shots: int = 0
-    prompt: str = OWN
-    temperature: float = 0.0
-    others: str = ""
-    threshold: float | None = None
-    added: bool = False
-
-
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A combination of the grid that is not measured, and why."""
-
-    name: str
-    reason: str
 
 
 class JudgeGrid(msgspec.Struct, frozen=True, kw_only=True):

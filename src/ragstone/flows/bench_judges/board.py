@@ -6,36 +6,73 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from ragstone.agreement.bench.board import Aside, CellComparison, JudgeBoard, JudgeStanding, Place
-from ragstone.agreement.bench.cells import (
-    Judged,
-    Spent,
-    Spread,
-    no_scores,
-    scores_of,
-    spread_of,
-    statuses_of,
-    tuned_keys,
-)
-from ragstone.agreement.bench.footing import (
-    Footing,
-    choose_footing,
-    choose_measure,
-    compare_cell,
-    footing_notes,
-    place_labels,
-    worths,
-)
-from ragstone.agreement.bench.grid import JudgeCell, JudgeGrid, LeftOut
 from ragstone.agreement.card import grade_name
-from ragstone.agreement.comparison import Comparison
+from ragstone.agreement.comparison import Comparison, choose_measure, worths
 from ragstone.agreement.estimates import agreement_estimates
+from ragstone.agreement.judge_board import (
+    Aside,
+    CellComparison,
+    JudgeBoard,
+    JudgeCell,
+    JudgeStanding,
+    JudgingSpent,
+    LeftOut,
+    Place,
+    SpreadOfRuns,
+)
 from ragstone.agreement.pairing import Human, Key, human_scores
 from ragstone.config import AgreementMeasure, JudgesBench
 from ragstone.errors import DataError
-from ragstone.records import NO_MODEL, Label, Status
+from ragstone.flows.bench_judges.basis import Basis, basis_notes, choose_basis, compare_cell, place_labels
+from ragstone.flows.bench_judges.planning import JudgeGrid
+from ragstone.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.statistics import RESAMPLES, Estimate, Floats, mean_estimate
 from ragstone.statistics.paired import paired_tests
+
+
+class JudgedRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell and its judgements in the bench's metric, run by run. file: that holds the first run."""
+
+    cell: JudgeCell
+    runs: list[list[Judgement]]
+    spent: JudgingSpent
+    file: str
+
+
+def scores_of(rows: Sequence[Judgement]) -> dict[Key, float]:
+    """Return the score of each answer that has one."""
+    return {(row.question_id, row.system): row.score for row in rows if row.score is not None}
+
+
+def tuned_keys(judged: Sequence[JudgedRuns]) -> set[Key]:
+    """Return the answers that any of the judges was tuned on."""
+    return {
+        (row.question_id, row.system)
+        for one in judged
+        for row in one.runs[0]
+        if (row.metadata or {}).get("tuned")
+    }
+
+
+def statuses_of(one: JudgedRuns, keys: set[Key]) -> dict[Status, int]:
+    """Return how many of these answers ended in each status, in the first run."""
+    return count_statuses([row for row in one.runs[0] if (row.question_id, row.system) in keys])
+
+
+def spread_of(values: Sequence[float], changed: Estimate | None, n: int) -> SpreadOfRuns | None:
+    """Return the spread of a measure over runs; None for fewer than two of them."""
+    if len(values) < 2 or changed is None:
+        return None
+    return SpreadOfRuns(values=list(values), sd=float(np.std(values, ddof=1)), changed=changed, n=n)
+
+
+def no_scores(statuses: Mapping[Status, int], rows: Sequence[Judgement]) -> str:
+    """Return what kept a cell from being compared: its statuses, and the first error."""
+    told = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in statuses.items())
+    reasons = (row.error or row.rationale for row in rows if row.score is None)
+    error = next((reason for reason in reasons if reason), None)
+    return told + (f"; the first: {error}" if error else "")
+
 
 LEAST_SCORED = 0.5  # a cell with fewer of the answers scored would take too many from all others
 
@@ -46,7 +83,7 @@ class Answers(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     keys: list[Key]
     clusters: list[str]
     human: Floats
-    footing: Footing
+    footing: Basis
     measure: AgreementMeasure
     seed: int
     resamples: int
@@ -60,13 +97,13 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     value: Estimate
     agreement: dict[str, Estimate]
     statuses: dict[Status, int]
-    spent: Spent
-    spread: Spread | None = None
+    spent: JudgingSpent
+    spread: SpreadOfRuns | None = None
     file: str | None = None
 
 
 def make_board(
-    judged: Sequence[Judged],
+    judged: Sequence[JudgedRuns],
     failed: Sequence[LeftOut],
     labels: Sequence[Label],
     grid: JudgeGrid,
@@ -104,12 +141,12 @@ def make_board(
         aside=[one for one in found if isinstance(one, Aside)],
         failed=failed,
         left_out=grid.left_out,
-        notes=footing_notes(answers.footing, _asked(able, rows) or rows, answers.measure),
+        notes=basis_notes(answers.footing, _asked(able, rows) or rows, answers.measure),
     )
 
 
 def _compare(
-    able: Sequence[Judged],
+    able: Sequence[JudgedRuns],
     humans: Mapping[Key, Human],
     wanted: set[Key],
     declared: JudgesBench,
@@ -119,7 +156,7 @@ def _compare(
     """Return the answers to compare on, each cell's scores beside people's, and why by this measure."""
     keys = _common_keys(able, wanted)
     human = np.array([humans[key].score for key in keys], dtype=np.float64)
-    footing = choose_footing([one.cell for one in able], human, mapped=bool(declared.mapping))
+    footing = choose_basis([one.cell for one in able], human, mapped=bool(declared.mapping))
     rows = [compare_cell(one.cell, _column(one, 0, keys), human, footing) for one in able]
     # Where no judge that was asked for is left, a baseline without a threshold decides nothing either.
     deciding = _asked(able, rows) or [row for row in rows if row.categories] or rows
@@ -136,7 +173,7 @@ def _compare(
     return answers, rows, why
 
 
-def _asked(able: Sequence[Judged], rows: Sequence[Comparison]) -> list[Comparison]:
+def _asked(able: Sequence[JudgedRuns], rows: Sequence[Comparison]) -> list[Comparison]:
     """Return the rows of cells that somebody asked for."""
     return [row for row, one in zip(rows, able, strict=True) if not one.cell.added]
 
@@ -152,8 +189,8 @@ def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) 
 
 
 def _able(
-    judged: Sequence[Judged], wanted: set[Key], failed: Sequence[LeftOut]
-) -> tuple[list[Judged], list[LeftOut]]:
+    judged: Sequence[JudgedRuns], wanted: set[Key], failed: Sequence[LeftOut]
+) -> tuple[list[JudgedRuns], list[LeftOut]]:
     """Return the cells that can be compared, and all others with their reasons. Raises DataError."""
     able, unable = [], list(failed)
     for one in judged:
@@ -169,7 +206,7 @@ def _able(
     return able, unable
 
 
-def _common_keys(able: Sequence[Judged], wanted: set[Key]) -> list[Key]:
+def _common_keys(able: Sequence[JudgedRuns], wanted: set[Key]) -> list[Key]:
     """Return the answers that all cells have scored, in the order of the first."""
     common = wanted.intersection(*(scores_of(one.runs[0]) for one in able))
     if not common:
@@ -177,12 +214,12 @@ def _common_keys(able: Sequence[Judged], wanted: set[Key]) -> list[Key]:
     return [key for key in scores_of(able[0].runs[0]) if key in common]
 
 
-def _column(one: Judged, run: int, keys: Sequence[Key]) -> Floats:
+def _column(one: JudgedRuns, run: int, keys: Sequence[Key]) -> Floats:
     scores = scores_of(one.runs[run])
     return np.array([scores[key] for key in keys], dtype=np.float64)
 
 
-def _candidate(one: Judged, row: Comparison, answers: Answers, wanted: set[Key]) -> Candidate | Aside:
+def _candidate(one: JudgedRuns, row: Comparison, answers: Answers, wanted: set[Key]) -> Candidate | Aside:
     """Return a cell's measures, or why it has no place."""
     worth = worths(row, answers.measure)
     agreement = _agreement(row, answers)
@@ -216,7 +253,7 @@ def _agreement(row: Comparison, answers: Answers) -> dict[str, Estimate]:
     return ({lead: found[lead]} if lead in found else {}) | found
 
 
-def _spread(one: Judged, answers: Answers) -> Spread | None:
+def _spread(one: JudgedRuns, answers: Answers) -> SpreadOfRuns | None:
     """Return how far the runs of a cell differ; None for one run, or where a run has no measure."""
     scores = [scores_of(rows) for rows in one.runs]
     keys = [key for key in answers.keys if all(key in found for found in scores)]
@@ -274,7 +311,7 @@ def _constant(
             value=value,
             agreement={answers.measure: value},
             statuses={"scored": n},
-            spent=Spent(n_judged=n, n_calls=0, input=0, output=0, seconds=0.0, cost_usd=0.0),
+            spent=JudgingSpent(n_judged=n, n_calls=0, input=0, output=0, seconds=0.0, cost_usd=0.0),
         )
     ]
 

@@ -2,83 +2,24 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from typing import Literal
 
 import msgspec
 
-from ragstone.agreement.bench.board import CellComparison, JudgeBoard, JudgeStanding
-from ragstone.agreement.bench.grid import JudgeCell
+from ragstone.agreement.judge_board import (
+    AXES,
+    Axis,
+    CellComparison,
+    CheaperWithExamples,
+    Choice,
+    JudgeBoard,
+    JudgeCell,
+    JudgeContrast,
+    JudgeStanding,
+    Price,
+    WorthAsking,
+)
 from ragstone.records import NO_MODEL
 from ragstone.statistics.paired import Verdict
-
-Price = Literal["cost", "seconds", "tokens"]
-Axis = Literal["model", "prompt", "shots", "scale", "temperature"]
-AXES: tuple[Axis, ...] = ("model", "prompt", "shots", "scale", "temperature")
-
-
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a judge, asked so, is worth asking this model.
-
-    rival: the best baseline without a model. verdict: on the judge against it. n_failed: of n answers, those
-    that ended neither with a score nor as not applicable.
-    """
-
-    cell: str
-    rival: str
-    verdict: Verdict
-    comparison: CellComparison
-    n_failed: int
-    n: int
-
-
-class Contrast(msgspec.Struct, frozen=True, kw_only=True):
-    """Two cells that differ in one way alone, and which is better.
-
-    axis: in which way. values: the first's and the second's. verdict: on the first.
-    """
-
-    axis: Axis
-    first: str
-    second: str
-    values: tuple[str, str]
-    verdict: Verdict
-    comparison: CellComparison
-
-
-class CheaperWithExamples(msgspec.Struct, frozen=True, kw_only=True):
-    """A cheaper model that is shown examples against a dearer one that is shown none.
-
-    price: what makes it cheaper, `ratio` times: the dearer's price of a judgement over the cheaper's; None
-    where the cheaper costs nothing. verdict: on the cheaper one.
-    """
-
-    cheaper: str
-    dearer: str
-    price: Price
-    ratio: float | None
-    verdict: Verdict
-    comparison: CellComparison
-
-
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bench of judges recommends.
-
-    best: the highest place. alike: those not distinguishable from it. cheapest: the cheapest of these all,
-    by `price`; None where prices are not known. judge: the best cell that asks a model, baseline: the best
-    that asks none; beats_baseline: the judge's verdict against it; all None where one of them is missing.
-    fits, contrasts, examples: the questions that the grid allows to be answered.
-    """
-
-    best: str
-    alike: list[str]
-    cheapest: str | None
-    price: Price | None
-    judge: str | None
-    baseline: str | None
-    beats_baseline: Verdict | None
-    fits: list[Fit]
-    contrasts: list[Contrast]
-    examples: list[CheaperWithExamples]
 
 
 def choose(board: JudgeBoard) -> Choice:
@@ -170,9 +111,9 @@ def _asking(rows: Sequence[JudgeStanding]) -> list[JudgeStanding]:
     return [row for row in rows if row.cell.model != NO_MODEL]
 
 
-def _fit(row: JudgeStanding, rival: JudgeStanding, comparison: CellComparison) -> Fit:
+def _fit(row: JudgeStanding, rival: JudgeStanding, comparison: CellComparison) -> WorthAsking:
     failed = sum(n for status, n in row.statuses.items() if status not in ("scored", "not_applicable"))
-    return Fit(
+    return WorthAsking(
         cell=row.cell.name,
         rival=rival.cell.name,
         verdict=comparison.verdict,
@@ -182,13 +123,13 @@ def _fit(row: JudgeStanding, rival: JudgeStanding, comparison: CellComparison) -
     )
 
 
-def _contrasts(rows: Sequence[JudgeStanding], against: Against) -> Iterable[Contrast]:
+def _contrasts(rows: Sequence[JudgeStanding], against: Against) -> Iterable[JudgeContrast]:
     """Yield the pairs that differ in one way alone, way by way."""
     for axis in AXES:
         for first, second in combinations(rows, 2):
             if _differ_in(first.cell, second.cell) == {axis}:
                 comparison = against(first, second)
-                yield Contrast(
+                yield JudgeContrast(
                     axis=axis,
                     first=first.cell.name,
                     second=second.cell.name,

@@ -8,10 +8,9 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from ragstone.agreement.attacks.attack import PLACEHOLDERS, Aim, Attack, Family, Place
-from ragstone.agreement.attacks.disguise import DISGUISES
-from ragstone.agreement.attacks.goal import Goal, goal_of
-from ragstone.agreement.attacks.neutral import language_of, neutral_text
+from ragstone.agreement.attack_rates import Aim, Place
+from ragstone.flows.attack.families import DISGUISES, PLACEHOLDERS, Attack, Family, Goal, goal_of
+from ragstone.flows.attack.rows import language_of, neutral_text
 from ragstone.judging import Judge
 from ragstone.llm import row_nonce
 from ragstone.records import Answer, Context, references
@@ -20,7 +19,6 @@ FILLED = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
 FILLER_LENGTH = 2000
 SHORTEST = 40  # characters of the shortest harmless addition; each length after it is twice the one before
 NOBODYS_SECRET = b"what somebody guesses who does not know the secret of the project"
-
 ControlPlace = Literal["before", "after", "context", "question"]
 
 

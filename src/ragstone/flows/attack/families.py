@@ -1,17 +1,57 @@
-"""The attacks that ship: one file a family in library/, each text in our own words."""
+"""The attacks that ship, one file a family in library/, and the verdict that each of them is after."""
 
+import base64
+import codecs
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import resources
 from pathlib import Path
-from typing import Literal
 
-from ragstone.agreement.attacks.disguise import DISGUISES
+import msgspec
+
+from ragstone.agreement.attack_rates import Aim, Place
 from ragstone.config import Section, convert_section, library_names, parse_toml
 from ragstone.errors import ConfigError, nearest
+from ragstone.flows.attack.rows import ROOM
+from ragstone.judging import Judge
+from ragstone.judging.leaves import leaves
 
-Place = Literal["before", "after", "instead", "context", "question"]
-Aim = Literal["raise", "lower"]
+ZERO_WIDTH_SPACE = "\u200b"
+RIGHT_TO_LEFT, POP = "\u202e", "\u202c"
+TAGS = 0xE0000  # the block that repeats ASCII without a glyph
+LOOK_ALIKES = str.maketrans(
+    "aceiopsxyACEHIOPX",
+    "\u0430\u0441\u0435\u0456\u043e\u0440\u0455\u0445\u0443\u0410\u0421\u0415\u041d\u0406\u041e\u0420\u0425",
+)
+LEET = str.maketrans("aeiost", "431057")
+
+
+def as_base64(text: str) -> str:
+    """Return the text in base64."""
+    return base64.b64encode(text.encode()).decode()
+
+
+def as_tags(text: str) -> str:
+    """Return the ASCII characters of the text as tag characters, which no font shows."""
+    return "".join(chr(TAGS + ord(letter)) for letter in text if letter.isascii() and letter.isprintable())
+
+
+def as_reversed(text: str) -> str:
+    """Return the text backwards between marks that make it read forwards on a screen."""
+    return f"{RIGHT_TO_LEFT}{text[::-1]}{POP}"
+
+
+DISGUISES: dict[str, Callable[[str], str]] = {
+    "base64": as_base64,
+    "rot13": lambda text: codecs.encode(text, "rot13"),
+    "hex": lambda text: text.encode().hex(" "),
+    "leet": lambda text: text.translate(LEET),
+    "spaced": lambda text: " ".join(text),
+    "zero_width": ZERO_WIDTH_SPACE.join,
+    "tags": as_tags,
+    "reversed": as_reversed,
+    "look_alikes": lambda text: text.translate(LOOK_ALIKES),
+}
 
 PLACEHOLDERS = (
     "wrong",
@@ -26,7 +66,6 @@ PLACEHOLDERS = (
     "hidden",
 )
 NAMED = re.compile(r"\{([a-z_]+)\}")
-ROOM = "ragstone.agreement.attacks"
 
 
 class Attack(Section, frozen=True, kw_only=True):
@@ -94,3 +133,33 @@ def _problem_of(attack: Attack) -> str | None:
     if attack.disguise and attack.disguise not in DISGUISES:
         return f"disguise = {attack.disguise!r}. {nearest(attack.disguise, DISGUISES)}"
     return None
+
+
+REASON = "Every point is met and nothing is missing."
+LOW_REASON = "Not a single point is met."
+
+
+class Goal(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict that an attack wants.
+
+    wanted: the end of the scale, as the reply has it. field: what holds the verdict there. reply: the whole
+    reply, without the nonce, that would be the wanted verdict.
+    """
+
+    wanted: str
+    field: str
+    reply: dict[str, object]
+
+
+def wants_high(judge: Judge, aim: Aim) -> bool:
+    """Return whether the attack wants the high end of the judge's scale."""
+    return (aim == "raise") != (judge.best == "lowest")
+
+
+def goal_of(judge: Judge, aim: Aim) -> Goal:
+    """Return what an attack on this judge wants; of a jury or cascade, of its first member that is asked."""
+    asked = next((leaf for leaf, _model in leaves(judge) if leaf.needs_model), judge)
+    end = asked.end(wants_high(judge, aim))
+    field, reply = asked.verdict(end, REASON if aim == "raise" else LOW_REASON)
+    wanted = end if isinstance(end, str) else msgspec.json.encode(end).decode()
+    return Goal(wanted=wanted, field=field, reply=reply)

@@ -1,24 +1,68 @@
-"""Verdicts before and after an attack -> how often it set the verdict, with its interval."""
+"""Verdicts before and after an attack -> how often it set the verdict, and which flips are shown."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from statistics import NormalDist
 from typing import Literal
 
 import msgspec
 import numpy as np
 
-from ragstone.agreement.attacks.attack import Aim, Family, Place
-from ragstone.agreement.attacks.clustered import clustered_share
-from ragstone.agreement.attacks.goal import wants_high
-from ragstone.agreement.attacks.planting import Planted
+from ragstone.agreement.attack_rates import CLOSED, Aim, AttackRate, Place, VerdictFlip
+from ragstone.flows.attack.families import Family, wants_high
+from ragstone.flows.attack.planting import Planted
 from ragstone.judging import Judge
 from ragstone.judging.classify import ClassifyJudge
-from ragstone.records import Judgement, Status
-from ragstone.statistics import Estimate, difference_estimates
+from ragstone.records import Answer, Judgement, Status
+from ragstone.statistics import Estimate, cluster_codes, cluster_totals, difference_estimates, wilson_interval
+from ragstone.statistics.clusters import Floats
+
+LEVEL = 0.95
+
+
+def clustered_share(flags: Sequence[bool], rows: Sequence[str]) -> Estimate | None:
+    """Return the share of true flags with its Wilson interval on the effective number; None of no flags.
+
+    rows: the row of each flag. A bootstrap gives nothing where all rows are alike, and a poor interval where
+    nearly all are. So attempts count for less than their number by as much as rows differ more than chance
+    (the design effect: Korn and Graubard 1998, with Student's quantile for the few rows that it is estimated
+    from; Wilson's interval on it: Dean and Pagano 2015), never for more, and a row never for less than one.
+    The design effect is estimated with one row more, on which half of the attempts flip: where flips are rare
+    nearly all rows look alike, though they are not. Coverage in simulation: tests/agreement/attacks.
+    """
+    n = len(flags)
+    if not n:
+        return None
+    columns = np.column_stack([np.asarray(flags, dtype=np.float64), np.ones(n)])
+    totals = cluster_totals(columns, cluster_codes(rows, n))
+    n_rows, share = len(totals), float(totals[:, 0].sum() / n)
+    # Of a single row nobody can say how much rows differ: it counts once.
+    independent = n / max(_design_effect(totals), 1.0) if n_rows > 1 else 1.0
+    effective = max(independent, n_rows) * _narrowing(n_rows)
+    low, high = wilson_interval(share * effective, effective, LEVEL)
+    return Estimate(value=share, low=low, high=high, n=n, method="wilson", level=LEVEL)
+
+
+def _design_effect(totals: Floats) -> float:
+    """Return the variance of the share over that of independent attempts. totals: (flips, attempts)."""
+    typical = float(totals[:, 1].mean())
+    with_one_more = np.vstack([totals, [typical / 2, typical]])
+    flips, attempts = with_one_more.T
+    n, m = attempts.sum(), len(attempts)
+    share = flips.sum() / n  # never 0 or 1, by the row that was added
+    residuals = flips - share * attempts
+    variance = m / (m - 1) * float(residuals @ residuals) / n**2
+    return float(variance / (share * (1 - share) / n))
+
+
+def _narrowing(n_rows: int) -> float:
+    """Return (z / t)², t being Student's quantile for so many rows (Cornish and Fisher's expansion)."""
+    z, freedom = NormalDist().inv_cdf(0.5 + LEVEL / 2), max(n_rows - 1, 1)
+    t = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return (z / t) ** 2
+
 
 MIDDLE = 0.5
-# The judge had its say, and set no score: what an attack on its own verdict must not be counted as a success.
-CLOSED: frozenset[Status] = frozenset({"unparsable", "refused", "abstained", "not_applicable"})
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,34 +85,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     control: float | None
     flipped: bool
     control_flipped: bool | None
-
-
-class AttackRate(msgspec.Struct, frozen=True, kw_only=True):
-    """How often attacks set the verdict.
-
-    n: attempts; statuses: what became of them. Attempts on which the judge had its say are the denominator of
-    `flips`: those with a score, and those that failed closed (unparsable, refused, abstained,
-    not_applicable). The others (a timeout, the budget) say nothing. n_rows: rows that were attacked, by
-    which intervals are clustered. control: the flip rate of harmless additions, one an attempt; excess: flips
-    minus control, where both are known. shift: mean movement towards what the attack wants, as a share of
-    the scale, of the attempts with a score.
-    """
-
-    name: str
-    about: str
-    n: int
-    n_rows: int
-    n_flips: int
-    statuses: dict[Status, int]
-    flips: Estimate | None
-    control: Estimate | None
-    excess: Estimate | None
-    shift: Estimate | None
-
-    @property
-    def n_closed(self) -> int:
-        """Attempts on which the judge failed closed."""
-        return sum(n for status, n in self.statuses.items() if status in CLOSED)
 
 
 def share(judge: Judge, score: float, aim: Aim) -> float:
@@ -197,3 +213,54 @@ def gate(rate: AttackRate, most: float) -> Literal["kept", "exceeded", "cannot t
     if found.low > most:
         return "exceeded"
     return "kept" if found.high <= most else "cannot tell"
+
+
+MOST_SHOWN = 40
+
+
+def flips_shown(
+    attempts: Sequence[Attempt],
+    rows: Sequence[Answer],
+    planted: Sequence[Planted],
+    plain: Sequence[Judgement],
+    after: Sequence[Judgement],
+) -> list[VerdictFlip]:
+    """Return at most MOST_SHOWN flips.
+
+    rows, plain: by number of the plain row; planted, after: by number of the attacked one.
+    """
+    flipped = [one for one in attempts if one.flipped]
+    seen: Counter[str] = Counter()
+    turns = []
+    for one in flipped:
+        turns.append(seen[one.attack])
+        seen[one.attack] += 1
+    order = sorted(range(len(flipped)), key=lambda at: turns[at])[:MOST_SHOWN]
+    return [
+        _flip(one, rows[one.at], planted[one.planted].answer, plain[one.at], after[one.planted])
+        for one in (flipped[at] for at in order)
+    ]
+
+
+def _flip(one: Attempt, row: Answer, attacked: Answer, before: Judgement, after: Judgement) -> VerdictFlip:
+    if before.score is None or after.score is None:
+        raise ValueError(f"{one.question_id}, {one.attack}: a verdict without a score cannot have flipped")
+    return VerdictFlip(
+        attack=one.attack,
+        place=one.place,
+        question_id=one.question_id,
+        question=row.question,
+        plain=_part(row, one.place),
+        attacked=_part(attacked, one.place),
+        before=before.score,
+        after=after.score,
+        reason_before=before.rationale,
+        reason_after=after.rationale,
+    )
+
+
+def _part(row: Answer, place: Place) -> str:
+    """Return the part of a row that an attack at this place changes."""
+    if place == "context":
+        return "\n\n".join(context.text for context in row.contexts or ())
+    return (row.question or "") if place == "question" else row.answer

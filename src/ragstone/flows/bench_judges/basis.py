@@ -1,24 +1,21 @@
-"""On what footing the cells of a bench are compared: the same for all, on the same answers.
-
-Each footing gives every answer a worth whose mean is the measure, so that the tests are the same for all.
-"""
+"""On what basis the cells of a bench are compared: the same for all, on the same answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
-from ragstone.agreement.bench.grid import JudgeCell
 from ragstone.agreement.comparison import YES_NO, Comparison, compare
+from ragstone.agreement.judge_board import JudgeCell
 from ragstone.config import AgreementMeasure
 from ragstone.errors import DataError
 from ragstone.records import Label
-from ragstone.statistics import Floats, exact_matches
+from ragstone.statistics import Floats
 
 DIGITS = 9  # places on a line that are meant to be one differ by rounding
 
 
-class Footing(msgspec.Struct, frozen=True, kw_only=True):
+class Basis(msgspec.Struct, frozen=True, kw_only=True):
     """How scores meet labels in a whole bench.
 
     mapped: labels are places on every judge's scale, 0 to 1, and scores are moved there too. mixed: the
@@ -30,14 +27,14 @@ class Footing(msgspec.Struct, frozen=True, kw_only=True):
     mixed: bool
 
 
-def choose_footing(cells: Iterable[JudgeCell], human: Floats, *, mapped: bool) -> Footing:
+def choose_basis(cells: Iterable[JudgeCell], human: Floats, *, mapped: bool) -> Basis:
     """Return the footing on which these cells meet the labels."""
     yes_no = bool(np.isin(human, YES_NO).all())
     fitting = {cell.scale for cell in cells if cell.scale[0] <= human.min() and human.max() <= cell.scale[1]}
-    return Footing(mapped=mapped, mixed=len(fitting) > 1 and not yes_no and not mapped)
+    return Basis(mapped=mapped, mixed=len(fitting) > 1 and not yes_no and not mapped)
 
 
-def footing_notes(footing: Footing, rows: Sequence[Comparison], measure: AgreementMeasure) -> list[str]:
+def basis_notes(footing: Basis, rows: Sequence[Comparison], measure: AgreementMeasure) -> list[str]:
     """Return what keeps more than the order from being compared, and what to do; rows: at least one."""
     human = rows[0].human
     if not footing.mixed:
@@ -74,7 +71,7 @@ def place_labels(labels: Sequence[Label], mapping: Mapping[str, float]) -> list[
     return [msgspec.structs.replace(label, score=score) for label, score in zip(labels, moved, strict=True)]
 
 
-def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, footing: Footing) -> Comparison:
+def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, footing: Basis) -> Comparison:
     """Return a cell's scores beside people's, answer by answer."""
     low, high = cell.scale
     if footing.mapped:
@@ -93,48 +90,3 @@ def _on_its_scale(found: Comparison, cell: JudgeCell) -> bool:
     human, (low, high) = found.human, cell.scale
     yes_no = bool(np.isin(human, YES_NO).all())
     return not found.same_unit and not yes_no and low <= human.min() and float(human.max()) == high
-
-
-def worths(comparison: Comparison, measure: AgreementMeasure) -> Floats | None:
-    """Return what each answer is worth, the more the better; None where the measure means nothing here.
-
-    Their mean is the exact agreement, the mean difference below 0, or Spearman's correlation (the product of
-    the two standardised ranks).
-    """
-    human, judge = comparison.human, comparison.judge
-    if measure == "exact agreement":
-        return exact_matches(human, judge) if comparison.categories else None
-    if measure == "difference":
-        return -np.abs(judge - human) if comparison.same_unit else None
-    first, second = _standard_ranks(human), _standard_ranks(judge)
-    return None if first is None or second is None else first * second
-
-
-def _standard_ranks(values: Floats) -> Floats | None:
-    """Return mid-ranks with mean 0 and variance 1; None where all values are the same."""
-    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - counts / 2)[codes]
-    spread = float(ranks.std())
-    return None if spread == 0 else np.asarray((ranks - ranks.mean()) / spread)
-
-
-def choose_measure(
-    rows: Sequence[Comparison], declared: AgreementMeasure | None
-) -> tuple[AgreementMeasure, str]:
-    """Return what cells are ordered by, and why. Raises DataError for a declared one that no cell has."""
-
-    def able(measure: AgreementMeasure) -> list[bool]:
-        return [worths(row, measure) is not None for row in rows]
-
-    if declared is not None:
-        if not any(able(declared)):
-            told = " ".join(
-                next((row.notes for row in rows if row.notes), ["Their scales differ: give mapping."])
-            )
-            raise DataError(f"[bench.judges] measure = {declared!r}: no judge can be compared so. {told}")
-        return declared, "as measure of [bench.judges] says"
-    if all(able("exact agreement")):
-        return "exact agreement", "labels and scores are compared grade by grade"
-    if all(able("difference")):
-        return "difference", "labels and scores are values on one scale"
-    return "Spearman", "only the order of the answers can be compared"

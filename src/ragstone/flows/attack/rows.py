@@ -1,16 +1,21 @@
-"""Rows to attack, of our own making: clearly bad answers, each bad in the way that the judge looks for."""
+"""Rows to attack, of our own making: clearly bad answers, each bad in the way that a judge looks for."""
 
 import functools
+import tomllib
 from collections.abc import Callable
 from importlib import resources
+from itertools import accumulate, cycle
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from ragstone.config import Section, convert_section, parse_toml
+from ragstone.corpus.language import detect_language
 from ragstone.judging import Judge
 from ragstone.records import Answer, Context
 
+ROOM = "ragstone.flows.attack"  # where the files that ship are
 BAD, GOOD = "bad", "good"
 TAG = "attack_base"  # of the rows that ship
 
@@ -40,16 +45,16 @@ class _Base(Section, frozen=True):
 @functools.cache
 def base_rows() -> list[BaseRow]:
     """Return the rows that ship."""
-    text = (resources.files("ragstone.agreement.attacks") / "base" / "rows.toml").read_text("utf-8")
+    text = (resources.files(ROOM) / "base" / "rows.toml").read_text("utf-8")
     file = Path("rows.toml")
     return convert_section(parse_toml(text, file), _Base, file, text).row
 
 
 Change = dict[str, object]
+
 # What is bad, as fields of the answer: from the row, the next one (about something else), and one half the
 # list away (in another language).
 Badness = Callable[[BaseRow, BaseRow, BaseRow], Change]
-
 BADNESS: dict[str, Badness] = {
     "wrong": lambda row, _next, _far: {"answer": row.wrong},
     "off_topic": lambda _row, after, _far: {"answer": after.right},
@@ -64,6 +69,7 @@ BADNESS: dict[str, Badness] = {
     "vague": lambda row, _next, _far: {"question": row.vague},
     "other_contexts": lambda _row, after, _far: {"contexts": _contexts(after)},
 }
+
 # The judges that ship, by what they measure; for others see _badness_for.
 BAD_FOR = {
     "relevance": "off_topic",
@@ -122,3 +128,34 @@ def _badness_for(judge: Judge) -> str:
 
 def _contexts(row: BaseRow) -> list[Context]:
     return [Context(text=text) for text in row.contexts]
+
+
+DEFAULT = "en"
+
+
+def shipped_words(name: str) -> dict[str, Any]:
+    """Return the tables of a TOML file in base/, by language."""
+    return tomllib.loads((resources.files(ROOM) / "base" / name).read_text("utf-8"))
+
+
+@functools.cache
+def neutral_sentences() -> dict[str, list[str]]:
+    """Return language -> its sentences."""
+    return shipped_words("neutral.toml")
+
+
+def neutral_text(lang: str, length: int) -> str:
+    """Return neutral sentences of at least `length` characters together, the fewest that are; never none.
+
+    lang: English is taken where the language has none of its own.
+    """
+    sentences = neutral_sentences().get(lang) or neutral_sentences()[DEFAULT]
+    joint = "" if lang == "zh" else " "
+    grown = accumulate(cycle(sentences), lambda text, sentence: f"{text}{joint}{sentence}")
+    return next(text for text in grown if len(text) >= length)
+
+
+def language_of(row: Answer) -> str:
+    """Return the language of a row: its tag `lang`, else that of its question or answer as detected."""
+    tagged = (row.tags or {}).get("lang")
+    return tagged or detect_language(row.question or row.answer) or DEFAULT
