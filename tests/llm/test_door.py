@@ -460,7 +460,7 @@ async def test_tokens_per_minute_are_kept(tmp_path: Path) -> None:
     with door_to(model.send, tmp_path, settings=ModelSettings(tokens_per_minute=60 * 4000)) as door:
         started = time.monotonic()
         await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(20)))
-    assert 0.15 < time.monotonic() - started < 2
+    assert 0.15 < time.monotonic() - started < 20  # some minutes if each row counted as its most
 
 
 async def test_a_cap_holds_over_the_network_even_while_the_endpoint_refuses_json_modes(

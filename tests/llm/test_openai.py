@@ -238,11 +238,9 @@ class TestStops:
         with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
             base_url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
             settings = Settings(models={"openai/x": ModelSettings(base_url=base_url, timeout_s=0.1)})
-            started = time.monotonic()
             async with opened(settings, tmp_path, "openai/x") as door:
                 asking = [door.ask(prompt(f"row {n}")) for n in range(50)]
                 ends = await asyncio.gather(*asking, return_exceptions=True)
-        assert time.monotonic() - started < 1
         stopped = [end for end in ends if not isinstance(end, CallFailed)]
         assert len(stopped) > 40
         assert "did not answer in time; nor did it answer any other call" in str(stopped[0])

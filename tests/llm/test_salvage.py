@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -26,16 +27,25 @@ SAID = {
 } | {key(2**127): Completion(text="long " * 5_000)}
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    opened = Ledger(tmp_path / "l")
-    for one, completion in SAID.items():
-        asyncio.run(opened.put(one, "openai/nano", completion))
+async def put_all(opened: Ledger) -> None:
+    await asyncio.gather(*(opened.put(one, "openai/nano", said) for one, said in SAID.items()))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole") / "l"
+    opened = Ledger(path)
+    asyncio.run(put_all(opened))
     opened.close()
-    with contextlib.closing(connect(tmp_path / "l")) as connection:
+    with contextlib.closing(connect(path)) as connection:
         connection.execute("VACUUM")  # no copies of rows in room that is free
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return tmp_path / "l"
+    return path
+
+
+@pytest.fixture
+def path(whole: Path, tmp_path: Path) -> Path:
+    return shutil.copyfile(whole, tmp_path / "l")
 
 
 def found_in(path: Path) -> dict[bytes, Completion | None]:
@@ -71,8 +81,7 @@ def test_a_file_in_order_is_not_damaged_and_salvage_would_find_all_of_it(path: P
 
 def test_what_only_the_log_has_is_found_too(tmp_path: Path) -> None:
     opened = Ledger(tmp_path / "l")
-    for one, completion in SAID.items():
-        asyncio.run(opened.put(one, "openai/nano", completion))
+    asyncio.run(put_all(opened))
     asyncio.run(opened.put(key(0), "openai/nano", Completion(text="newer"), renewed=True))
     assert (tmp_path / "l-wal").stat().st_size > 0
     with salvaged(tmp_path / "l") as salvage:

@@ -96,7 +96,7 @@ async def test_calls_are_kept_replayed_offline_and_asked_anew_for_another_versio
     newer = settings_of(root, mine=HttpSystem(url=fake.url, contexts="$.from", version="2"))
     _, session = await made(newer)
     assert (session.kept["mine"], len(fake.asked)) == (0, 8)
-    assert session.models()["system mine"].endswith("@2")
+    assert session.roles()["system mine"].endswith("@2")
 
 
 async def test_a_failure_now_and_then_is_tried_again_and_no_failure_is_kept(fake, root):
@@ -154,10 +154,10 @@ async def test_caps_and_the_deadline_cut_questions_off(fake, root):
     settings = settings_of(root, mine=HttpSystem(url=fake.url, max_concurrency=1))
     rows, _ = await made(settings, caps=Caps(calls=1))
     assert [row.error and row.error.partition(":")[0] for row in rows] == [None] + ["over_budget"] * 3
-    fake.latency_s = 1
+    fake.latency_s = 20
     started = time.monotonic()
     rows, session = await made(settings, caps=Caps(seconds=0.1))
-    assert time.monotonic() - started < 0.9
+    assert time.monotonic() - started < 10
     assert session.calls().late == 3
     assert all(error.startswith("timeout: the deadline of the run") for error in errors(rows[1:]))
 
@@ -193,7 +193,7 @@ async def test_chat_sends_the_question_alone(fake_openai, root):
     rows, session = await made(settings)
     assert {(row.system, row.answer) for row in rows} == {("mine", "It is so.")}
     assert rows[0].usage.input > 0
-    assert session.models()["system mine"].startswith("openai/fake@")
+    assert session.roles()["system mine"].startswith("openai/fake@")
     assert {json.dumps(body["messages"][:-1]) for body in fake_openai.bodies} == {"[]"}
     assert sorted(body["messages"][-1]["content"] for body in fake_openai.bodies) == [
         question.question for question in QUESTIONS
