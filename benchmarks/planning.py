@@ -173,7 +173,7 @@ async def measured(turns: list[Labelled], model: str | None) -> tuple[list[Found
                 guard = scope_guard(DEFAULT_SCOPE, [], embedder)
                 choose = words_chooser(menu.tools, Gathered(embedder), guard)
             else:
-                ask = await session.ask(model)
+                ask = await session.models.ask(model)
                 choose = model_chooser(menu, ask, scope=DEFAULT_SCOPE, secret=b"s" * 32, budget=1500)
             await outcome(turns[0], choose, menu, known)  # the model is loaded, the examples embedded
             started = time.perf_counter()

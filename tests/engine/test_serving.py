@@ -45,7 +45,7 @@ async def test_what_is_asked_and_said_stays_on_no_disk(fake_openai: FakeOpenAI, 
     fake_openai.script = always(stream("Call ", SECRET))
     heard: list[str] = []
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
-        ask = await session.stream(MODEL)
+        ask = await session.models.stream(MODEL)
         first = await ask(asked(f"I am at {SECRET}"), heard.append)
         assert await ask(asked(f"I am at {SECRET}"), heard.append) == first
         session.embedder(MODEL)([f"I am at {SECRET}"], "query")
@@ -73,7 +73,7 @@ async def test_an_endpoint_that_was_down_is_asked_again(
     soon(monkeypatch, 0.2)
     fake_openai.script = always(fail(500, "starting"))
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
-        ask = await session.ask(MODEL)
+        ask = await session.models.ask(MODEL)
         for n in range(SERVING.lost_in_a_row):
             with pytest.raises(CallFailed, match="starting"):
                 await ask(asked(str(n)))
@@ -95,7 +95,7 @@ async def test_while_one_call_tries_the_others_fail_at_once(
     soon(monkeypatch, 0.2)
     fake_openai.script = always(fail(401, "wrong key"))
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
-        ask = await session.ask(MODEL)
+        ask = await session.models.ask(MODEL)
         with pytest.raises(ModelError, match="wrong key"):
             await ask(asked("first"))
         await asyncio.sleep(0.25)
@@ -114,7 +114,7 @@ async def test_nobody_there_is_told_at_once_and_found_when_it_comes(
     await runner.cleanup()
     settings = Settings(models={MODEL: ModelSettings(base_url=fake.base_url)}, root=str(tmp_path))
     async with open_session(settings, serving=True) as session:
-        ask = await session.ask(MODEL)
+        ask = await session.models.ask(MODEL)
         with pytest.raises(ModelError, match="cannot be reached"):
             await ask(asked("a"))
         runner = await fake.serve(port)
@@ -128,7 +128,7 @@ async def test_nobody_there_is_told_at_once_and_found_when_it_comes(
 async def test_who_must_wait_long_is_told_so_instead(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     fake_openai.script = in_turn(fail(429, "slow down", retry_after=20), "works")
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
-        ask = await session.ask(MODEL)
+        ask = await session.models.ask(MODEL)
         started = time.monotonic()
         with pytest.raises(CallFailed, match="slow down") as caught:
             await ask(asked("a"))
@@ -142,5 +142,5 @@ async def test_a_timeout_is_not_waited_for_twice(fake_openai: FakeOpenAI, tmp_pa
     fake_openai.latency_s = 1.0
     async with open_session(fake_openai.settings(root=tmp_path, timeout_s=0.05), serving=True) as session:
         with pytest.raises(CallFailed) as caught:
-            await (await session.stream(MODEL))(asked("a"), lambda _piece: None)
+            await (await session.models.stream(MODEL))(asked("a"), lambda _piece: None)
     assert (caught.value.status, fake_openai.n_requests) == ("timeout", 1)

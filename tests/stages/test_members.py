@@ -16,6 +16,7 @@ from ragstone.judging.judge import KINDS
 from ragstone.judging.variant import load_members
 from ragstone.records import Answer, Usage
 from ragstone.stages.forecasting import forecast_judging
+from ragstone.stages.judge_context import judge_context
 from ragstone.tables import write_rows
 
 ANSWERS = [
@@ -78,10 +79,12 @@ def test_a_member_without_a_model_asks_that_of_the_command(fake_openai, settings
 async def test_a_session_opens_what_members_need_and_says_which_models(settings):
     jury = whole("jury", Member(judge="relevance", model="openai/small"), Member(judge="containment"))
     async with open_session(settings) as session:
-        means = await session.means([jury])
+        means = await judge_context(session, [jury])
         assert (means.ask, means.model, set(means.others)) == (no_model, "none", {"openai/small"})
-        assert [role for role in session.models() if "member" in role] == ["judges' member 1"]
-        assert (await session.means([whole("jury", *[Member(judge="containment")] * 2)])).others == {}
+        assert [role for role in session.roles() if "member" in role] == ["judges' member 1"]
+        assert (
+            await judge_context(session, [whole("jury", *[Member(judge="containment")] * 2)])
+        ).others == {}
 
 
 def test_similarity_within_a_jury_gets_its_embedder(fake_openai, tmp_path):

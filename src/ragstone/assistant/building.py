@@ -48,7 +48,7 @@ async def opened_knowledge(
 
 async def _namer(model: str, session: Session) -> Namer:
     """Return what asks a model of this session, from the thread of a build. Raises ModelError."""
-    ask, secret, loop = await session.ask(model), session.secret(), asyncio.get_running_loop()
+    ask, secret, loop = await session.models.ask(model), session.secret(), asyncio.get_running_loop()
 
     async def name_all(topics: Sequence[tuple[list[str], list[str]]]) -> list[str | None]:
         said = await asyncio.gather(*(name_topic(terms, texts, ask, secret) for terms, texts in topics))

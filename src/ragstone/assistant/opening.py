@@ -64,14 +64,14 @@ async def open_assistant(
         if opened is None:
             opened = await stack.enter_async_context(open_session(settings, serving=True))
         knowledge = await stack.enter_async_context(opened_knowledge(settings, opened))
-        watched = _Watched(await opened.ask(model), await opened.stream(model))
+        watched = _Watched(await opened.models.ask(model), await opened.models.stream(model))
         answering = Answering(
             stream=watched.stream,
             prompt=load_answering_prompt(section.prompt),
             secret=opened.secret(),
             embed=opened.embedder(section.embedder),
-            context_tokens=opened.context_tokens(model),
-            model=(await opened.door(model)).endpoint.identity,
+            context_tokens=opened.models.context_tokens(model),
+            model=(await opened.models.door(model)).endpoint.identity,
         )
         documents = documents_tool(knowledge.search, answering, k=section.k, tags=tags)
         tools = [documents, *await _open_tools(settings, opened, stack)]
@@ -159,7 +159,7 @@ def _agent(
         guard = scope_guard(scope, topics, embedder)
         choose, write = words_chooser(menu.tools, Gathered(embedder), guard), write_by_words
     else:
-        budget = min(MOST_TURNS_TOKENS, session.context_tokens(model) // 3)
+        budget = min(MOST_TURNS_TOKENS, session.models.context_tokens(model) // 3)
         choose = model_chooser(menu, watched.ask, scope=scope, secret=secret, budget=budget)
         write = model_writer(watched.stream, scope=scope, secret=secret, budget=budget)
     return Agent(

@@ -32,7 +32,7 @@ async def _after_rounds(
             async for _row in asking():
                 pass
         try:
-            if not await session.submit():
+            if not await session.models.submit():
                 break
         except asyncio.CancelledError:
             raise Stopped(

@@ -27,7 +27,7 @@ class Given(msgspec.Struct, frozen=True, array_like=True):
 async def _built_in(
     session: Session, *, model: str, prompt: str, system: str, sampling: Sampling
 ) -> Callable[[Given], Awaitable[Answer]]:
-    ask, secret = sampled(await session.ask(model), sampling), session.secret()
+    ask, secret = sampled(await session.models.ask(model), sampling), session.secret()
     told = load_prompt(session.settings.named(prompt))
 
     async def work(given: Given) -> Answer:

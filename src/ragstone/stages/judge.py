@@ -12,6 +12,7 @@ from ragstone.errors import ConfigError
 from ragstone.judging import Judge, JudgeContext, load_judge
 from ragstone.judging.variant import load_members
 from ragstone.records import Answer, Judgement
+from ragstone.stages.judge_context import judge_context
 from ragstone.stages.judge_tasks import judge_row, plan_tasks
 
 
@@ -50,12 +51,12 @@ async def _judge_rows(
     n_answers: int | None,
     means: JudgeContext | None,
 ) -> AsyncIterator[Judgement]:
-    means = means or await session.means(judges)
+    means = means or await judge_context(session, judges)
     one_call = session.settings.judge.one_call
     for task in plan_tasks(answers, judges, means, n_answers, one_call=one_call):
         work = functools.partial(judge_row, task, call_log=session.call_log)
         with session.progress(f"judge {task.name}", task.n_rows, session.state) as advance:
-            async for judgements, heard in map_in_order(work, task.rows(), session.stop):
+            async for judgements, heard in map_in_order(work, task.rows(), session.models.stop):
                 advance()
                 session.call_log.keep_judged(heard, judgements)
                 for judgement in judgements:

@@ -10,6 +10,7 @@ from ragstone.engine.session import Session
 from ragstone.judging import Judge, JudgeContext
 from ragstone.llm.call_trace import Exchange
 from ragstone.records import Answer, Judgement
+from ragstone.stages.judge_context import judge_context
 from ragstone.stages.judge_tasks import Rows, judge_row, plan_tasks
 
 # JSON, as the file has it: what the driver writes is the same whichever way a row came.
@@ -22,7 +23,7 @@ async def build_judge(spec: StageSpec, session: Session) -> Work:
     Its rows are pairs: the number of the task in the order of plan_tasks, and an answer or a pair of them.
     """
     judges = spec.argument("judges", list[Judge])
-    means = await session.means(judges)
+    means = await judge_context(session, judges)
     tasks = plan_tasks(list, judges, means, None, one_call=spec.settings.judge.one_call)
     decode = msgspec.json.Decoder(tuple[int, Answer | list[Answer]]).decode
 

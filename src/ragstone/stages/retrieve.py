@@ -9,6 +9,7 @@ from ragstone.engine.session import Session
 from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.retrieval.rerank import asks_a_model
 from ragstone.retrieval.search import build_search
+from ragstone.stages.retriever_deps import retriever_deps
 from ragstone.stages.search_work import rank_on_cluster
 
 
@@ -28,7 +29,7 @@ async def rank_questions(
     declared = declared or session.settings.retrieve
     if on_cluster(session):
         return await rank_on_cluster(questions, chunks, session, documents, declared)
-    search = await build_search(declared.retriever, chunks, session.search_means(documents))
+    search = await build_search(declared.retriever, chunks, retriever_deps(session, documents))
     if not asks_a_model(declared.retriever, session.settings.retrievers):
         return await search(questions, declared.k)
 

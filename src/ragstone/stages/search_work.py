@@ -19,6 +19,7 @@ from ragstone.errors import ConfigError
 from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.retrieval.passages import indexed_text
 from ragstone.retrieval.search import RETRIEVERS, build_search
+from ragstone.stages.retriever_deps import retriever_deps
 
 TEXTS = 64  # that are embedded as one row
 QUESTIONS = 256  # that are searched as one row
@@ -48,7 +49,7 @@ async def _retrieving(
     texts = [indexed_text(chunk) for chunk in chunks]
     for name, packed in vectors.items():
         session.embedder(name).take(texts, "passage", _unpacked(packed))
-    search = await build_search(declared.retriever, chunks, session.search_means(documents))
+    search = await build_search(declared.retriever, chunks, retriever_deps(session, documents))
 
     async def work(questions: list[Question]) -> list[Ranking]:
         return await search(questions, declared.k)

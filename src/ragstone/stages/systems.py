@@ -41,7 +41,7 @@ async def open_system(name: str, declared: Asked, session: Session) -> System:
 
 
 async def _open_chat(name: str, declared: ChatSystem, session: Session) -> System:
-    ask = await session.ask(declared.model)
+    ask = await session.models.ask(declared.model)
     before = (Message("system", declared.instructions),) if declared.instructions else ()
 
     async def answer(question: Question) -> Answer:
@@ -55,7 +55,7 @@ async def _open_chat(name: str, declared: ChatSystem, session: Session) -> Syste
         )
         return await answer_by(ask, prompt, question, system=name, read=lambda reply: Said(answer=reply.text))
 
-    return System(answer, await session.door(declared.model))
+    return System(answer, await session.models.door(declared.model))
 
 
 async def _open_http(name: str, declared: HttpSystem, session: Session) -> System:
@@ -64,7 +64,7 @@ async def _open_http(name: str, declared: HttpSystem, session: Session) -> Syste
         requests_per_minute=declared.requests_per_minute,
         price_usd_per_million=declared.price_usd_per_million,
     )
-    ask = await session.ask_service(door_of(name), open_http_system(name, declared), limits)
+    ask = await session.models.ask_service(door_of(name), open_http_system(name, declared), limits)
 
     async def answer(question: Question) -> Answer:
         return await answer_by(
@@ -75,7 +75,7 @@ async def _open_http(name: str, declared: HttpSystem, session: Session) -> Syste
             read=lambda reply: read_said(reply, question, tells_contexts=declared.contexts is not None),
         )
 
-    return System(answer, await session.door(door_of(name)))
+    return System(answer, await session.models.door(door_of(name)))
 
 
 async def _open_python(name: str, declared: PythonSystem, session: Session) -> System:
@@ -86,7 +86,7 @@ async def _open_python(name: str, declared: PythonSystem, session: Session) -> S
     limits = ModelSettings(
         max_concurrency=declared.max_concurrency, price_usd_per_million=declared.price_usd_per_million
     )
-    ask = await session.ask_service(door_of(name), open_function(name, callee, declared), limits)
+    ask = await session.models.ask_service(door_of(name), open_function(name, callee, declared), limits)
 
     async def answer(question: Question) -> Answer:
         return await answer_by(
@@ -97,7 +97,7 @@ async def _open_python(name: str, declared: PythonSystem, session: Session) -> S
             read=lambda reply: read_said(reply, question, tells_contexts=True),
         )
 
-    return System(answer, await session.door(door_of(name)))
+    return System(answer, await session.models.door(door_of(name)))
 
 
 def door_of(name: str) -> str:

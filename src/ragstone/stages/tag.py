@@ -206,14 +206,14 @@ async def _tags_of(
         return [{} for _ in rows], none
     if wanted.model is None:
         return [match_tags(text, wanted.tags) for text in texts], none
-    ask, secret = await session.ask(wanted.model), session.secret()
+    ask, secret = await session.models.ask(wanted.model), session.secret()
 
     async def work(text: str) -> Chosen:
         return await choose_tags(text, wanted.tags, ask, secret)
 
     chosen: list[Chosen | None] = []
     with session.progress("tag", len(rows), session.state) as advance:
-        async for one in map_in_order(work, texts, session.stop):
+        async for one in map_in_order(work, texts, session.models.stop):
             advance()
             chosen.append(one)
     found = [one.value if one and isinstance(one.value, dict) else {} for one in chosen]
@@ -235,7 +235,7 @@ async def _topics_of(
     terms = topic_terms(texts, labels)
     names, named = topic_names(terms), []
     if wanted.model is not None:
-        ask, secret = await session.ask(wanted.model), session.secret()
+        ask, secret = await session.models.ask(wanted.model), session.secret()
         members = [
             [text for text, at in zip(texts, labels, strict=True) if at == n] for n in range(len(terms))
         ]
@@ -244,7 +244,7 @@ async def _topics_of(
             return await name_topic(terms[topic], members[topic], ask, secret)
 
         with session.progress("name topics", len(terms), session.state) as advance:
-            async for one in map_in_order(work, range(len(terms)), session.stop):
+            async for one in map_in_order(work, range(len(terms)), session.models.stop):
                 advance()
                 named.append(one)
         said = [

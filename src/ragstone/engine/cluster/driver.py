@@ -106,7 +106,7 @@ class Cluster:
         spent, met = cast("tuple[bytes, bytes]", await of_desk(self.desk.spent.remote()))
         session.budget.take_over(msgspec.msgpack.decode(spent, type=Spent))
         for one in msgspec.msgpack.decode(met, type=list[Met]):
-            session.met[one.model] = (one.identity, one.list_price)
+            session.models.opened_elsewhere[one.model] = (one.identity, one.list_price)
 
 
 async def cluster_of(session: "Session") -> Cluster:
@@ -307,7 +307,7 @@ class _Mapping:
         return Begin(
             spec=self._spec,
             caps=msgspec.structs.replace(caps, seconds=left),
-            offline=self._session.offline,
+            offline=self._session.models.offline,
             secret=self._session.secret(),
             environment=_keys(self._session)
             | (credentials() if self._spec.name == "ragstone.stages.ingest:READING" else {}),

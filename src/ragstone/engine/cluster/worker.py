@@ -120,7 +120,7 @@ class Worker:
 
     def count(self) -> None:
         """Tell the desk what was counted so far."""
-        for model, (identity, list_price) in self.session.opened().items():
+        for model, (identity, list_price) in self.session.models.opened().items():
             self._line.tell(Met(model, identity, list_price))
         self._line.tell(Counted(self.budget.spent()))
 
@@ -144,7 +144,7 @@ class Worker:
             await ending
 
     def _halt(self) -> None:
-        self.session.stop()
+        self.session.models.stop()
         self._halted.set()
 
 

@@ -154,8 +154,9 @@ def _counts(means: BenchMeans, given: BenchInput, rows: Mapping[str, AnswerRows]
 
 async def _identities(grid: AnswerGrid, rows: Mapping[str, AnswerRows], session: Session) -> dict[str, str]:
     """Return the models that were asked, and the judges': name or role -> model, as the ledger knows it."""
-    found = await session.identities(cell.model for cell in grid.cells if cell.model and cell.name in rows)
-    judge = session.models().get("judge")
+    asked = (cell.model for cell in grid.cells if cell.model and cell.name in rows)
+    found = await session.models.identities(asked)
+    judge = session.roles().get("judge")
     return found | ({"judge": judge} if judge else {})
 
 

@@ -14,6 +14,7 @@ from ragstone.flows.bench_retrievers.timing import Watch, is_paid
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.retrieval.rerank import asks_a_model
 from ragstone.stages.chunk import cut_documents
+from ragstone.stages.retriever_deps import retriever_deps
 
 
 def forecast_bench(settings: Settings) -> Forecast:
@@ -27,7 +28,7 @@ def forecast_bench(settings: Settings) -> Forecast:
     asking = [one for one in planned if _asks(one, settings, planned)]
 
     async def work(session: Session, forecaster: Forecaster) -> None:
-        watch = Watch(session.search_means(bench.corpus.documents), session)
+        watch = Watch(retriever_deps(session, bench.corpus.documents), session)
         for one in asking:
             forecaster.guessing = False  # the next one may search by words, or by vectors that are there
             with contextlib.suppress(RagstoneError):

@@ -37,6 +37,7 @@ from ragstone.retrieval.search import RETRIEVERS
 from ragstone.stages.chunk import cut_documents
 from ragstone.stages.corpus import read_documents
 from ragstone.stages.notes import plain_notes
+from ragstone.stages.retriever_deps import retriever_deps
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
 
@@ -97,7 +98,7 @@ async def _bench(
         write_rows(folder / "questions.jsonl", bench.questions, Question, force=True)
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
             cells, failed = await _measure_all(bench, planned, session)
-            calls, models = session.calls(), session.models()
+            calls, models = session.calls(), session.roles()
         board = make_leaderboard(cells, failed, bench.questions, measure, why=why, seed=settings.run.seed)
         summary = BenchSummary(
             name=settings.run.name,
@@ -165,7 +166,7 @@ async def _measure_all(
 ) -> tuple[list[Measured], list[Failed]]:
     cells: list[Measured] = []
     failed: list[Failed] = []
-    watch = Watch(session.search_means(bench.corpus.documents), session)
+    watch = Watch(retriever_deps(session, bench.corpus.documents), session)
     with session.progress("bench", len(planned), session.state) as advance:
         indexes: dict[ChunkSection, Indexes] = {}
         for at, one in enumerate(planned, 1):

@@ -33,6 +33,7 @@ from ragstone.retrieval.search import RETRIEVERS, build_search
 from ragstone.stages.chunk import cut_documents
 from ragstone.stages.judge import load_judges
 from ragstone.stages.notes import plain_notes
+from ragstone.stages.retriever_deps import retriever_deps
 from ragstone.systems.prompting import load_prompt
 from ragstone.tables import write_rows
 from ragstone.version import __version__
@@ -117,7 +118,7 @@ async def search_all(
     settings, lang_of = session.settings, rows.lang_of
     parts = {lang: [chunk for chunk in chunks if lang_of[chunk.document_id] == lang] for lang in rows.langs}
     parts[ALL] = list(chunks)
-    means = _without_lang(session.search_means(rows.documents))
+    means = _without_lang(retriever_deps(session, rows.documents))
     found: dict[str, Indexes] = {}
     failed: list[FailedRetriever] = []
     retrievers = list(dict.fromkeys(settings.bench.languages.retrievers))
@@ -182,7 +183,7 @@ def _summarise(
             lang: sum(q.lang == lang for q in rows.questions)
             for lang in dict.fromkeys(q.lang or "" for q in rows.questions)
         },
-        models=session.models(),
+        models=session.roles(),
         cells=[
             cell
             for name, of_name in indexes.items()

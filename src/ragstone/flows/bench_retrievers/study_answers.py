@@ -50,7 +50,7 @@ async def answer_both(
         if question.kind == "true_false" and question.reference:
             reference_truth(question)
     means = Answering(
-        ask=await session.ask(settings.model or ""),
+        ask=await session.models.ask(settings.model or ""),
         secret=session.secret(),
         statements=load_prompt(STATEMENTS),
         others=load_prompt(session.settings.named(settings.prompt)),
@@ -91,7 +91,7 @@ async def _answers(
 
     with session.progress(f"answer {system}", len(asked), session.state) as advance:
         answers = []
-        async for answer in map_in_order(work, asked, session.stop):
+        async for answer in map_in_order(work, asked, session.models.stop):
             advance()
             answers.append(answer)
     return answers

@@ -17,6 +17,7 @@ from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Context, Judgement, Question, references
 from ragstone.stages.answer import answer_given
 from ragstone.stages.judge import judge_rows
+from ragstone.stages.judge_context import judge_context
 
 CLOSED_BOOK = (
     "closed_book"  # the prompt that asks for what a model knows: the others tell it to read passages
@@ -57,7 +58,7 @@ class Desk:
         found = [known[key] for key in map(_key, answers) if key in known]
         left = [answer for answer in answers if _key(answer) not in known]
         if left and (model is not None or may_ask(self.plan, judge)):
-            means = await self.session.means([judge], model) if model else None
+            means = await judge_context(self.session, [judge], model) if model else None
             rows = judge_rows(lambda: left, [judge], self.session, len(left), means=means)
             made = [row async for row in rows if row.metric == judge.measures]
             self.judgements += made

@@ -95,14 +95,14 @@ async def open_tools(session: Session, forecasting: bool) -> Tools:
     critics = load_critics(session.settings.named(name) for name in declared.critics)
     critic_model = declared.critic_model or model
     models = {
-        role: (await session.door(name)).endpoint.identity
+        role: (await session.models.door(name)).endpoint.identity
         for role, name in (("writer", model), ("critic", critic_model))
     }
     return Tools(
         session=session,
         declared=declared,
-        write=sampled(await session.ask(model), Sampling(temperature=declared.temperature)),
-        criticise=await session.ask(critic_model),
+        write=sampled(await session.models.ask(model), Sampling(temperature=declared.temperature)),
+        criticise=await session.models.ask(critic_model),
         models=models,
         secret=session.secret(),
         critics=critics,
@@ -119,7 +119,7 @@ def longest_passage(declared: BuildSection, session: Session) -> int:
     """
     models = {name for name in (declared.model, declared.critic_model) if name is not None}
     n_at_once = 2 if declared.multi_hop else 1
-    room = min((session.context_tokens(model) - FRAME_TOKENS) // n_at_once for model in models)
+    room = min((session.models.context_tokens(model) - FRAME_TOKENS) // n_at_once for model in models)
     if room < LEAST_PASSAGE:
         raise ConfigError(
             f"{', '.join(sorted(models))}: the context leaves no room for a passage of {LEAST_PASSAGE} "

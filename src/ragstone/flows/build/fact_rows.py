@@ -57,11 +57,11 @@ async def build_fact_rows(rows: Sequence[Taggable], session: Session, *, forecas
             "a build asks a model to write facts. Name one with --model, e.g. openai/gpt-4o-mini, or as "
             "model in the table [build] of ragstone.toml."
         )
-    door = await session.door(declared.model)
+    door = await session.models.door(declared.model)
     tools = Tools(
         session=session,
         declared=declared,
-        ask=sampled(await session.ask(declared.model), Sampling(temperature=declared.temperature)),
+        ask=sampled(await session.models.ask(declared.model), Sampling(temperature=declared.temperature)),
         secret=session.secret(),
         seed=session.settings.run.seed,
         forecasting=forecasting,

@@ -74,7 +74,7 @@ def judge_sheet(
         told = fitted_notes(judges, judged.metrics) + unpaired_notes(judges, answers())
         return msgspec.structs.replace(
             judged,
-            models=session.models(),
+            models=session.roles(),
             counts={"answers": n_answers, **judged.counts},
             calls=session.calls(),
             notes=judged.notes + told,

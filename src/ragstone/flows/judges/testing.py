@@ -24,6 +24,7 @@ from ragstone.llm.madeup import made_up_reply
 from ragstone.llm.schema import schema_of
 from ragstone.records import Answer, Judgement
 from ragstone.report.summary import Calls
+from ragstone.stages.judge_context import judge_context
 from ragstone.stages.judge_tasks import plan_tasks
 
 
@@ -126,7 +127,7 @@ def try_judge(
 
     async def work() -> JudgeTest:
         async with open_session(settings, caps=caps, offline=offline, progress=progress) as session:
-            means = await session.means([judge])
+            means = await judge_context(session, [judge])
             rows = [*await _examples(judge, means, session), *await _easy(judge, means, session)]
             rows += await _sheet(judge, sheet, means, session)
             return JudgeTest(

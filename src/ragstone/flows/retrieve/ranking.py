@@ -28,6 +28,7 @@ from ragstone.stages.forecasting import sample_step
 from ragstone.stages.given import asked_questions
 from ragstone.stages.notes import duplicate_notes, plain_notes, ranking_notes, too_few_chunks
 from ragstone.stages.retrieve import rank_questions
+from ragstone.stages.retriever_deps import retriever_deps
 from ragstone.stages.search_work import rank_on_cluster
 from ragstone.tables import check_output, check_place, read_rows, write_rows
 from ragstone.tables.storage import Place, local_path
@@ -85,7 +86,7 @@ def rank_to_file(
                     questions, corpus.chunks, session, corpus.documents, declared
                 )
             else:
-                means = session.search_means(corpus.documents)
+                means = retriever_deps(session, corpus.documents)
                 search = await build_search(declared.retriever, corpus.chunks, means)
                 indexed = time.perf_counter()
                 index_s = indexed - began

@@ -102,7 +102,7 @@ async def _run(
             with open_call_log(folder) as session.call_log:
                 rows = await _make_rows(settings, folder, judges, session)
             cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
-            models = session.models()
+            models = session.roles()
         notes = system_notes(rows.answers, session.kept, settings) + notes
         summary = _summarise(settings, judges, rows, cards, models=models, calls=session.calls())
         summary = msgspec.structs.replace(summary, notes=[*summary.notes, *notes])

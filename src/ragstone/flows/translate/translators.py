@@ -42,15 +42,17 @@ async def open_translator(name: str, session: Session) -> Translate:
     """Return the translator of this name. Raises ConfigError and ModelError where it cannot be had."""
     declared = session.settings.translate
     if name == APERTIUM:
-        return by_service(await session.ask_service(name, open_apertium(), ModelSettings()), together=True)
+        return by_service(
+            await session.models.ask_service(name, open_apertium(), ModelSettings()), together=True
+        )
     if name == HTTP:
         service = _declared(session.settings)
         limits = ModelSettings(
             max_concurrency=service.max_concurrency, requests_per_minute=service.requests_per_minute
         )
-        return by_service(await session.ask_service(name, open_http(service), limits), together=False)
+        return by_service(await session.models.ask_service(name, open_http(service), limits), together=False)
     told = load_told(session.settings.path(declared.prompt) if declared.prompt else None)
-    return by_model(await session.ask(name), session.secret(), told, declared.passage)
+    return by_model(await session.models.ask(name), session.secret(), told, declared.passage)
 
 
 def check_installed(pairs: Iterable[tuple[str, str]], settings: Settings) -> None:

@@ -8,12 +8,12 @@ import msgspec
 from ragstone.config import MonitorSection
 from ragstone.engine.session import Session
 from ragstone.judging import Judge, JudgeContext, judge_answer
-from ragstone.monitor.alarm import Alarm
-from ragstone.monitor.canaries import Canaries, Judged, anew, due, freeze, judge_again
-from ragstone.monitor.canaries import Scored as CanaryScore
-from ragstone.monitor.scored import judge_of, scored_of
+from ragstone.monitor.alarms import Alarm
+from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, anew, due, freeze, judge_again
+from ragstone.monitor.judged import judge_of, scored_of
 from ragstone.monitor.store import MonitorStore
 from ragstone.records import Answer, Judgement
+from ragstone.stages.judge_context import judge_context
 
 NOTE = "canaries"  # under which the store keeps them
 SEED = 0
@@ -35,7 +35,7 @@ def freeze_canaries(
     asking = {judge.name for judge in judges if judge.needs_model}
     drawn = store.judged_answers(most=MOST_DRAWN_FROM)
     judged = [
-        Judged(answer=answer, scores=scores)
+        JudgedAnswer(answer=answer, scores=scores)
         for answer, rows in drawn
         if (
             scores := {
@@ -78,7 +78,7 @@ async def judge_canaries(
     canaries = load_canaries(store)
     if canaries is None or not canaries_wait(store, section, today, alarms):
         return False
-    means = await session.means(judges)
+    means = await judge_context(session, judges)
     asking = [judge for judge in judges if judge.needs_model]
     cut_off: list[Judgement] = []
 

@@ -21,7 +21,7 @@ from ragstone.flows.watch.outputs import (
 
 if TYPE_CHECKING:
     from ragstone.flows.watch.watching import Watcher
-    from ragstone.monitor.summary import WatchSummary
+    from ragstone.monitor.look import WatchSummary
 
 Logs = Annotated[
     list[Path] | None,
@@ -64,7 +64,7 @@ def watch(
     """Read what is new in a log, judge a sample of it once, and raise alarms. Exits with 1 if one is open."""
     from ragstone.flows.watch.looking import finish
     from ragstone.flows.watch.watching import Watcher, utc_today
-    from ragstone.monitor.given import check_given
+    from ragstone.monitor.judged import check_given
     from ragstone.monitor.reading import ReadCounts
     from ragstone.monitor.terminal import read_lines
 
@@ -104,7 +104,7 @@ def _follow(
 ) -> "WatchSummary":
     """Tell what comes until Ctrl-C, and return what there is then."""
     from ragstone.flows.watch.watching import followed, utc_today
-    from ragstone.monitor.alarm import alarm_line
+    from ragstone.monitor.alarms import alarm_line
     from ragstone.monitor.terminal import judged_line, read_lines
 
     told = {alarm_line(one) for one in summary.open_alarms}

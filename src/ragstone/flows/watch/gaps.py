@@ -14,9 +14,7 @@ from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.llm import Caps
-from ragstone.monitor.gaps import Gap, Missed, find_gaps
-from ragstone.monitor.kept_gaps import KeptGaps, keep_gaps
-from ragstone.monitor.missing import missed_in
+from ragstone.monitor.gaps import Gap, KeptGaps, Missed, find_gaps, keep_gaps, missed_in
 from ragstone.monitor.store import MonitorStore
 from ragstone.records import Question
 from ragstone.report.summary import Calls
@@ -98,7 +96,7 @@ async def _named(gaps: Sequence[Gap], model: str, session: Session) -> list[Gap]
     One whose call failed keeps its terms for a name.
     """
     several = [at for at, gap in enumerate(gaps) if len(gap.examples) > 1][:MOST_NAMED]
-    ask, secret = await session.ask(model), session.secret()
+    ask, secret = await session.models.ask(model), session.secret()
 
     async def work(at: int) -> str:
         said = await name_topic(gaps[at].terms, [one.question for one in gaps[at].examples], ask, secret)
@@ -106,7 +104,7 @@ async def _named(gaps: Sequence[Gap], model: str, session: Session) -> list[Gap]
 
     names: list[str] = []
     with session.progress("name gaps", len(several), session.state) as advance:
-        async for name in map_in_order(work, several, session.stop):
+        async for name in map_in_order(work, several, session.models.stop):
             advance()
             names.append(name)
     by_place = dict(zip(several, unique_names(names), strict=False))

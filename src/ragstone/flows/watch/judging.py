@@ -13,11 +13,11 @@ from ragstone.errors import Stopped
 from ragstone.judging import Judge, JudgeContext
 from ragstone.judging.classify import ClassifyJudge
 from ragstone.llm import Caps
-from ragstone.monitor.judged import Due
-from ragstone.monitor.scored import Scored, best_of, scored_of
+from ragstone.monitor.judged import Due, Scored, best_of, scored_of
 from ragstone.monitor.store import MonitorStore
 from ragstone.records import Answer, Judgement
 from ragstone.stages.judge import judge_rows
+from ragstone.stages.judge_context import judge_context
 
 CHUNK = 256  # exchanges that are judged and kept together, one judge after the other
 ON_WORKERS = 8192  # which are started for each chunk
@@ -50,7 +50,7 @@ async def judge_due(
     What the budget or `--offline` did not allow stays due. Cancelled, what is finished is kept, and Stopped
     is raised. Raises ModelError where no call can succeed.
     """
-    work = _Work(store, judges, session, await session.means(judges), today)
+    work = _Work(store, judges, session, await judge_context(session, judges), today)
     names = [judge.name for judge in judges]
     tried = set(leave)
     while listed := store.due(names, leave=tried):

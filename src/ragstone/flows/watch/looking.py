@@ -11,13 +11,13 @@ from ragstone.engine.progress import Progress, silent
 from ragstone.errors import DataError
 from ragstone.flows.watch.canaries import load_canaries
 from ragstone.flows.watch.gaps import look_for_gaps
-from ragstone.monitor.kept_gaps import KeptGaps, load_gaps
+from ragstone.monitor.gaps import KeptGaps, load_gaps
 from ragstone.monitor.look import Look, look_at
 from ragstone.monitor.page import write_monitor
 
 if TYPE_CHECKING:
     from ragstone.flows.watch.watching import Watcher
-    from ragstone.monitor.summary import WatchSummary
+    from ragstone.monitor.look import WatchSummary
 
 
 def finish(

@@ -11,7 +11,7 @@ from ragstone.console.printing import say
 
 if TYPE_CHECKING:
     from ragstone.flows.watch.watching import Watcher
-    from ragstone.monitor.kept_gaps import KeptGaps
+    from ragstone.monitor.gaps import KeptGaps
 
 Gaps = Annotated[
     Path | None, typer.Option("--gaps", help="Write the gaps of the documents: a .csv or .jsonl work list.")
@@ -32,7 +32,7 @@ def check_outputs(
 ) -> None:
     """Check that the files can be written, and that none is or would become the log. Raises DataError."""
     from ragstone.dataset.beside import answers_beside
-    from ragstone.monitor.gap_list import check_gap_list
+    from ragstone.monitor.gaps import check_gap_list
     from ragstone.tables import check_output
 
     if gaps is not None:
@@ -64,7 +64,7 @@ def _check_apart(written: Sequence[Path], sources: Sequence[Path]) -> None:
 
 def write_gap_list(path: Path, kept: "KeptGaps", *, force: bool) -> None:
     """Write the work list, and say where it is."""
-    from ragstone.monitor.gap_list import write_gaps
+    from ragstone.monitor.gaps import write_gaps
     from ragstone.report.wording import plural
 
     write_gaps(path, kept.gaps, force=force)

@@ -17,14 +17,12 @@ from ragstone.flows.watch.looking import finish
 from ragstone.judging import Judge
 from ragstone.llm import load_secret, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.monitor.alarm import Alarm
-from ragstone.monitor.alarms import alarms
-from ragstone.monitor.given import check_given, given_judgements
-from ragstone.monitor.masking import Masker
+from ragstone.monitor.alarms import Alarm, alarms
+from ragstone.monitor.judged import best_of, check_given, given_judgements, scored_of
+from ragstone.monitor.logged import Masker
+from ragstone.monitor.look import WatchSummary
 from ragstone.monitor.reading import ReadCounts, take_log
-from ragstone.monitor.scored import best_of, scored_of
 from ragstone.monitor.store import MonitorStore
-from ragstone.monitor.summary import WatchSummary
 from ragstone.privacy.masking import own_words
 from ragstone.report.summary import Calls
 from ragstone.stages.forecasting import SAMPLE, hear_sampled
