@@ -53,11 +53,11 @@ from .flows.build.fictional import Fiction as Fiction
 from .flows.build.fictional import fictionalise as fictionalise
 from .flows.build.questions import build_questions as build_questions
 from .flows.compare.comparing import compare as compare
-from .flows.develop.api import develop_judge as develop_judge
-from .flows.develop.api import freeze_judge as freeze_judge
-from .flows.develop.api import look_at_test as look_at_test
+from .flows.develop.developing import TestLook as TestLook
+from .flows.develop.developing import develop_judge as develop_judge
+from .flows.develop.developing import freeze_judge as freeze_judge
+from .flows.develop.developing import look_at_test as look_at_test
 from .flows.develop.judge_files import Frozen as Frozen
-from .flows.develop.running import TestLook as TestLook
 from .flows.fit.cascade_file import write_cascade as write_cascade
 from .flows.fit.fitting import fit_cascade as fit_cascade
 from .flows.review.reviewing import review_questions as review_questions
@@ -79,8 +79,8 @@ from .llm.catalogue import ProviderEntry as ProviderEntry
 from .llm.catalogue import list_models as list_models
 from .llm.probe import ModelProbe as ModelProbe
 from .monitor.gaps import Gap as Gap
+from .monitor.look import WatchSummary as WatchSummary
 from .monitor.store import MonitorStore as MonitorStore
-from .monitor.summary import WatchSummary as WatchSummary
 from .privacy.masking import Masked as Masked
 from .privacy.masking import mask_personal_data as mask_personal_data
 from .records import Answer as Answer

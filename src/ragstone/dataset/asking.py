@@ -53,11 +53,6 @@ def asks_something(text: str, lang: str | None) -> bool:
     return any(_asks(text, said, code) for code in codes)
 
 
-def asking_words() -> frozenset[str]:
-    """Return the words of all languages that ask or order, folded."""
-    return frozenset[str]().union(*(words.asking | words.first for words in _forms().values()))
-
-
 def _asks(text: str, said: list[str], code: str) -> bool:
     words = _forms()[code]
     if words.parts is not None:

@@ -41,7 +41,7 @@ ClosedBook = Annotated[
 Negatives = Annotated[int | None, typer.Option("--negatives", min=0, help="Questions nothing answers.")]
 MultiHop = Annotated[int | None, typer.Option("--multi-hop", min=0, help="Questions over two documents.")]
 Fictional = Annotated[
-    bool | None, typer.Option("--fictional", help="Write a copy with other names and numbers, too.")
+    bool | None, typer.Option("--fictional", help="Write a copy with other names and years, too.")
 ]
 
 

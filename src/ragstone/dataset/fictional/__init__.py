@@ -1,1 +1,0 @@
-"""The fictional variant: documents and questions with other names, years and numbers."""
