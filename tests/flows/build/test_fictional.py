@@ -136,7 +136,7 @@ def test_evidence_holds_the_swapped_text_and_the_answer_stays_in_it(
     changed, question = only(fictionalise([document(text)], [row], NAMES))
     (moved,) = question.evidence or ()
     assert moved.start < moved.end
-    assert str(question.reference) in changed.text[moved.start : moved.end]
+    assert str(question.reference).strip() in changed.text[moved.start : moved.end]
 
 
 def test_a_build_asks_for_the_names_of_each_document(fake_openai: FakeOpenAI, tmp_path: Path) -> None:

@@ -251,7 +251,9 @@ def _retold_question(
     return msgspec.structs.replace(
         question,
         question=change(question.question, swaps).text,
-        reference=answers[0] if isinstance(question.reference, str) and answers else answers or None,
+        reference=answers[0]
+        if answers and isinstance(question.reference, str)
+        else answers or question.reference,
         evidence=spans if question.evidence is not None else None,
         tags=tags or None,
         metadata=_swapped(metadata, changed, swaps) or None,
