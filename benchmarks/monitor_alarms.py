@@ -19,10 +19,9 @@ import numpy as np
 
 from ragstone.config import MonitorSection
 from ragstone.monitor.alarms import alarms
-from ragstone.monitor.canaries import Canaries, Judged, Scored, freeze, judge_again
-from ragstone.monitor.cell import Cell
-from ragstone.monitor.changing import EARLY, OVERALL, Change, changes_of
-from ragstone.monitor.streams import WX, N, Stream, W
+from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, freeze, judge_again
+from ragstone.monitor.cells import Cell
+from ragstone.monitor.streams import EARLY, OVERALL, WX, Change, N, Stream, W, changes_of
 from ragstone.records import Answer
 from ragstone.statistics.clusters import Codes, Floats
 from ragstone.statistics.wilson import wilson_interval
@@ -270,9 +269,9 @@ def judged_rounds(
     levels = np.array([1.0, *metric.rest])
     chances = [metric.full, *np.full(len(metric.rest), (1 - metric.full) / len(metric.rest))]
     pool = [
-        Judged(
+        JudgedAnswer(
             answer=Answer(question_id=str(at), answer="x"),
-            scores={metric.name: Scored(score=score, judge="j 1 m")},
+            scores={metric.name: CanaryScore(score=score, judge="j 1 m")},
         )
         for at, score in enumerate(rng.choice(levels, size=2000, p=chances).tolist())
     ]
@@ -285,13 +284,13 @@ def judged_rounds(
     loss = shift / touched / some if graded else 1.0
     slip = GRADED if graded else 1.0
 
-    async def judge(answer: Answer, number: int) -> dict[str, Scored]:
+    async def judge(answer: Answer, number: int) -> dict[str, CanaryScore]:
         score = first[answer.question_id]
         if 7 * number >= PLANTED and stricter[answer.question_id]:
             score -= loss
         drawn = rng.random()
         score += slip if drawn < NOISE else -slip if drawn > 1 - NOISE else 0.0
-        return {metric.name: Scored(score=min(1.0, max(0.0, score)), judge="j 1 m")}
+        return {metric.name: CanaryScore(score=min(1.0, max(0.0, score)), judge="j 1 m")}
 
     async def all_rounds() -> Canaries:
         known = canaries

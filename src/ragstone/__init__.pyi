@@ -100,8 +100,8 @@ from .report.benches.judges import JudgeBenchSummary as JudgeBenchSummary
 from .report.benches.languages import StudySummary as StudySummary
 from .report.benches.retrievers import BenchSummary as BenchSummary
 from .report.blame import BlameSummary as BlameSummary
-from .report.certified import read_certificate as read_certificate
-from .report.evaluation_set import EvaluationSet as EvaluationSet
+from .report.run import read_certificate as read_certificate
+from .report.certificate import EvaluationSet as EvaluationSet
 from .report.export import export_table as export_table
 from .report.joined import FinishedRun as FinishedRun
 from .report.joined import read_run as read_run

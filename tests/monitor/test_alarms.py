@@ -7,8 +7,7 @@ from tests.monitor.test_canaries import rounds
 from tests.support.monitor_cells import BEGIN, cell, days, dropped
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.alarm import alarm_line
-from ragstone.monitor.alarms import alarms
+from ragstone.monitor.alarms import alarm_line, alarms
 
 SECTION = MonitorSection()
 BEST = {"faithfulness": "highest", "toxicity": "lowest"}

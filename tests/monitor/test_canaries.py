@@ -8,9 +8,9 @@ from hypothesis.strategies import integers, permutations
 from ragstone.llm import Message, Prompt, Reply
 from ragstone.monitor.canaries import (
     Canaries,
-    Judged,
+    CanaryScore,
+    JudgedAnswer,
     Round,
-    Scored,
     anew,
     due,
     freeze,
@@ -25,9 +25,9 @@ BEGIN = date(2026, 1, 1)
 
 
 def judged(name, score, judge="j 1 m"):
-    return Judged(
+    return JudgedAnswer(
         answer=Answer(question_id=str(name), answer="x"),
-        scores={} if score is None else {"faithfulness": Scored(score=score, judge=judge)},
+        scores={} if score is None else {"faithfulness": CanaryScore(score=score, judge=judge)},
     )
 
 
@@ -66,7 +66,7 @@ def rounds(*scores, judges=None):
     known = [
         Round(
             day=BEGIN + timedelta(days=7 * at),
-            scores=[{} if one is None else {"faithfulness": Scored(score=one, judge=judges[at])}] * 40,
+            scores=[{} if one is None else {"faithfulness": CanaryScore(score=one, judge=judges[at])}] * 40,
         )
         for at, one in enumerate(scores)
     ]
@@ -94,7 +94,7 @@ def test_judging_again_adds_a_round_with_a_number_of_its_own():
 
     async def judge(answer, number):
         numbers.append(number)
-        return {"faithfulness": Scored(score=0.5, judge="j 1 m")} if answer.question_id != "1" else {}
+        return {"faithfulness": CanaryScore(score=0.5, judge="j 1 m")} if answer.question_id != "1" else {}
 
     once = asyncio.run(judge_again(rounds(1.0, 1.0), judge, BEGIN.replace(day=15)))
     assert len(once.rounds) == 2

@@ -1,7 +1,7 @@
 import pytest
 
-from ragstone.monitor.causes import cause_of
-from ragstone.monitor.shifts import Shift
+from ragstone.monitor.alarms import cause_of
+from ragstone.monitor.canaries import Shift
 from ragstone.monitor.streams import Level
 
 

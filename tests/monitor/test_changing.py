@@ -4,9 +4,7 @@ import msgspec
 import pytest
 from tests.support.monitor_cells import BEGIN, cell, days, dropped
 
-from ragstone.monitor import changing
-from ragstone.monitor.changing import changes_of, shares_of
-from ragstone.monitor.streams import streams_of
+from ragstone.monitor.streams import changes_of, shares_of, streams_of
 
 LATER = BEGIN.replace(month=12)
 
@@ -105,7 +103,7 @@ def test_how_many_streams_are_looked_at_together_does_not_matter(monkeypatch):
         for one in days(dropped(30 + at, days_after=20), seed=at, begin=3 * at, tag="crop", value=str(at))
     ]
     together = changes(cells, BEGIN.replace(month=3, day=10))
-    monkeypatch.setattr(changing, "AT_ONCE", 2)
+    monkeypatch.setattr("ragstone.monitor.streams.AT_ONCE", 2)
     apart = changes(cells, BEGIN.replace(month=3, day=10))
     assert [(one.at, one.raised) for one in apart] == [(one.at, one.raised) for one in together]
     assert len(apart) == 5

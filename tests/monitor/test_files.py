@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ragstone.errors import DataError
-from ragstone.monitor.files import new_rows, present_files
+from ragstone.monitor.reading import new_rows, present_files
 
 
 class Memory:

@@ -1,7 +1,6 @@
 """Nothing that is kept or shown to judges holds personal data."""
 
-from ragstone.monitor.logged import Logged, Said
-from ragstone.monitor.masking import Masker
+from ragstone.monitor.logged import Logged, Masker, Said
 from ragstone.privacy.masking import own_words
 from ragstone.records import Context
 

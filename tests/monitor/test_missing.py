@@ -7,10 +7,17 @@ import pytest
 from tests.support.monitor_store import BEGIN, fill, row
 
 from ragstone.errors import DataError
-from ragstone.monitor.gap_list import COLUMNS, write_gaps
-from ragstone.monitor.gaps import Example, Gap, NearDocument
-from ragstone.monitor.kept_gaps import MOST_KEPT, keep_gaps, load_gaps
-from ragstone.monitor.missing import missed_in
+from ragstone.monitor.gaps import (
+    COLUMNS,
+    MOST_KEPT,
+    Gap,
+    GapExample,
+    NearDocument,
+    keep_gaps,
+    load_gaps,
+    missed_in,
+    write_gaps,
+)
 
 
 def why(store, **given):
@@ -92,7 +99,7 @@ def test_who_asked_and_the_documents_of_its_contexts_are_told(tmp_path):
 
 
 def gap(name="Lime", **given):
-    example = Example(
+    example = GapExample(
         question="=HYPERLINK(1)\nsecond", n_people=2, why="unanswered", ids=("x1", "x2", "x3", "x4")
     )
     fields = {

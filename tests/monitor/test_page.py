@@ -13,11 +13,9 @@ from tests.support.browser import opened_tab
 from tests.support.monitor_store import MODEL, fill, row
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.causes import NO_DRIFT
-from ragstone.monitor.gaps import find_gaps
-from ragstone.monitor.kept_gaps import keep_gaps
+from ragstone.monitor.alarms import NO_DRIFT
+from ragstone.monitor.gaps import find_gaps, keep_gaps, missed_in
 from ragstone.monitor.look import look_at
-from ragstone.monitor.missing import missed_in
 from ragstone.monitor.page import SHOWN_CONTEXTS, TEXT_CUT, render_monitor, write_monitor
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "monitor" / "page.html"

@@ -6,7 +6,7 @@ import pytest
 
 from ragstone.config import MonitorSection
 from ragstone.errors import DataError
-from ragstone.monitor.masking import Masker
+from ragstone.monitor.logged import Masker
 from ragstone.monitor.reading import ReadCounts, take_log
 from ragstone.monitor.store import MonitorStore
 
@@ -28,7 +28,7 @@ def store(tmp_path):
 
 
 def test_interrupted_anywhere_it_goes_on_and_loses_nothing(tmp_path, store, monkeypatch):
-    monkeypatch.setattr("ragstone.monitor.files.BATCH", 10)
+    monkeypatch.setattr("ragstone.monitor.reading.BATCH", 10)
     write(tmp_path / "a.jsonl", *(row(n) for n in range(35)))
     seen = []
 

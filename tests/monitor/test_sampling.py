@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.config import MonitorSection
+from ragstone.monitor.adding import chances, draw_of
+from ragstone.monitor.cells import point_of
+from ragstone.monitor.judged import Scored
 from ragstone.monitor.logged import Reader
-from ragstone.monitor.sampling import chances, draw_of
-from ragstone.monitor.scored import Scored
 from ragstone.monitor.store import MonitorStore
-from ragstone.monitor.trends import point_of
 
 FEW, MANY = 7, 8  # numbers of two values of a tag
 

@@ -3,7 +3,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from ragstone.monitor.shifts import Rounds, evidence_of, judge_changes_along, shift_between
+from ragstone.monitor.canaries import Rounds, evidence_of, judge_changes_along, shift_between
 from ragstone.statistics.sequences import BETS
 
 DAYS = [date(2026, 1, 1) + timedelta(days=7 * at) for at in range(40)]

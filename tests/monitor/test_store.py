@@ -11,9 +11,9 @@ from tests.support.monitor_store import row as monitor_row
 from ragstone.config import MonitorSection
 from ragstone.errors import DataError
 from ragstone.llm import Caps
-from ragstone.monitor.cell import Cell
+from ragstone.monitor.cells import Cell
+from ragstone.monitor.judged import Scored
 from ragstone.monitor.logged import Reader, Said
-from ragstone.monitor.scored import Scored
 from ragstone.monitor.showing import Filter
 from ragstone.monitor.store import MonitorStore, has_store
 from ragstone.records import Context

@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from ragstone.config import MonitorSection
+from ragstone.monitor.judged import Scored
 from ragstone.monitor.logged import Reader
+from ragstone.monitor.look import WatchSummary
 from ragstone.monitor.reading import ReadCounts
-from ragstone.monitor.scored import Scored
 from ragstone.monitor.store import MonitorStore
-from ragstone.monitor.summary import WatchSummary
 from ragstone.monitor.terminal import held_lines, judged_line, read_lines, terminal_watched
 from ragstone.report.summary import Calls
 

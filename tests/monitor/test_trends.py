@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis.strategies import permutations
 from tests.support.monitor_cells import cell
 
-from ragstone.monitor.trends import trends
+from ragstone.monitor.cells import trends
 from ragstone.statistics.wilson import wilson_interval
 
 

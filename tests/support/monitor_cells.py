@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from ragstone.monitor.cell import Cell
+from ragstone.monitor.cells import Cell
 
 BEGIN = date(2026, 1, 1)
 

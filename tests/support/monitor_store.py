@@ -4,8 +4,8 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from ragstone.config import MonitorSection
+from ragstone.monitor.judged import Scored
 from ragstone.monitor.logged import Logged, Reader
-from ragstone.monitor.scored import Scored
 from ragstone.monitor.store import MonitorStore
 
 BEGIN = date(2026, 3, 1)

@@ -21,7 +21,7 @@ from ragstone.assistant.knowledge.catalogue import Catalogue
 from ragstone.embedding.cache import store_vectors
 from ragstone.llm import Ledger
 from ragstone.llm.untrusted import load_secret
-from ragstone.monitor.schema import connect
+from ragstone.monitor.store import connect
 from ragstone.records import Answer
 from ragstone.tables import write_rows
 from ragstone.web.workbench.accounts import Accounts

@@ -171,7 +171,7 @@ class Development(msgspec.Struct, frozen=True, kw_only=True):
     labels: the set's name. n_answers: labelled answers of the dev part, n_questions: questions in it; n_test:
     labelled answers of the part that stays closed; n_neither: those that are in no part, because their
     question ties both. before: None for a judge that has none. measure: what agreement is compared by,
-    see agreement.bench.footing; test: of the difference, draft minus before, over the n answers that both
+    see agreement.comparison; test: of the difference, draft minus before, over the n answers that both
     have scored; None where nothing can be compared. changes: the ones that got worse first.
     tuned_on: digests of the questions of the dev part, for the file of a version that is frozen.
     """

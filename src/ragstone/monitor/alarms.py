@@ -1,27 +1,143 @@
 """Cells and canaries -> alarms: what changed, from when on, by how much, and whether it was the judge.
 
-The chance of any false alarm, ever, over all metrics, tags and values, is at most `alpha` (see changing.py
+The chance of any false alarm, ever, over all metrics, tags and values, is at most `alpha` (see streams.py
 and statistics/changes.py for what is supposed). Only days that are over are looked at: a day that still
 fills can neither raise an alarm nor spend anything, so looking hourly is the same as looking daily.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import pairwise
+from typing import Literal
 
 import msgspec
+import numpy as np
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.alarm import Alarm, Best
-from ragstone.monitor.canaries import Canaries, judge_changes, judge_shift
-from ragstone.monitor.causes import NO_DRIFT, cause_of
-from ragstone.monitor.cell import Cell
-from ragstone.monitor.changing import Change, changes_of
-from ragstone.monitor.folding import folded
-from ragstone.monitor.scored import cannot_drift
-from ragstone.monitor.shifts import JudgeChange
-from ragstone.monitor.streams import Level, N, Stream, level_of, streams_of
+from ragstone.monitor.canaries import Canaries, JudgeChange, Shift, judge_changes, judge_shift
+from ragstone.monitor.cells import Cell
+from ragstone.monitor.judged import cannot_drift
+from ragstone.monitor.streams import Change, Level, N, Stream, StreamKey, changes_of, level_of, streams_of
+
+Cause = Literal["application", "judge", "both", "unknown"]
+
+
+class Attribution(msgspec.Struct, frozen=True, kw_only=True):
+    """A cause and why. corrected: the mean after the change as the judge before it would have it."""
+
+    cause: Cause
+    says: str
+    corrected: Level | None = None
+
+
+NO_DRIFT = Attribution(cause="application", says="the judge asks no model, so it cannot have drifted")
+"""The cause of a change that a judge without a model found: no canary need be judged to know it."""
+
+
+def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
+    """Return what caused a change, by how far the judge moved on frozen answers at the same time.
+
+    `judge`: the canaries moved the same way, beyond doubt (95 %), and what they leave is no change beyond
+    doubt. `both`: they moved, and the application did. `application`: beyond doubt the judge does not
+    account for all of it, and perhaps for none. `unknown` else: not judged since, or too few to tell.
+    """
+    if shift is None:
+        return Attribution(
+            cause="unknown", says="whether the judge changed is not known: no canaries judged since"
+        )
+    moved = after.mean - before.mean
+    words = f"{shift.mean:+.3f} [{shift.low:+.3f}, {shift.high:+.3f}]"
+    if shift.low <= 0 <= shift.high:
+        most = shift.high if moved > 0 else -shift.low
+        if most < abs(moved) - math.hypot(before.half, after.half):
+            return Attribution(
+                cause="application", says=f"the canaries agree: {shift.n} frozen answers moved {words}"
+            )
+        return Attribution(
+            cause="unknown", says=f"{shift.n} canaries are too few to tell if it is the judge: {words}"
+        )
+    corrected = _corrected(after, shift)
+    says = f"the judge changed: it scores {shift.n} frozen answers {words}"
+    left = moved - shift.mean
+    if moved * shift.mean > 0 and abs(left) <= math.hypot(before.half, corrected.half):
+        return Attribution(cause="judge", says=says, corrected=corrected)
+    return Attribution(
+        cause="both", says=f"{says}; the application did, too: {left:+.3f}", corrected=corrected
+    )
+
+
+def _corrected(after: Level, shift: Shift) -> Level:
+    """Return the mean less the judge's shift; both errors add up as independent ones do."""
+    mean = min(1.0, max(0.0, after.mean - shift.mean))
+    half = math.hypot(after.half, (shift.high - shift.low) / 2)
+    return Level(mean=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), n=after.n)
+
+
+Best = Mapping[str, Literal["highest", "middle", "lowest"]]
+"""Metric -> which of its scores are good, as judge files say; a metric that is absent has no good side."""
+
+
+class Alarm(msgspec.Struct, frozen=True, kw_only=True):
+    """One change. tag, value: both "" for all exchanges. judge: who scored, after the change.
+
+    how: found in what was `logged`, by `canaries`, or `named`, where cells name another judge and nothing
+    need be tested. compared: the first day that went into `before`. since: the estimated first day after the
+    change. raised: the day at whose end the evidence
+    sufficed; None where nothing was tested. before, after: means; of canaries, of their scores. e_value: the
+    evidence, at least 1 / alpha, where alpha is the part that this test had. over: the day since which
+    it no longer holds (most of the change was undone, or another judge scores), None while it is open.
+    worse: None where the metric has no good side. canaries: how far the judge moved by the frozen answers
+    since then; corrected: the mean after it, less that. says: why that cause, in a sentence.
+    beneath: alarms that repeat this one.
+    """
+
+    metric: str
+    tag: str
+    value: str
+    judge: str
+    how: Literal["logged", "canaries", "named"]
+    compared: date
+    since: date
+    raised: date | None
+    before: Level
+    after: Level
+    worse: bool | None
+    e_value: float | None
+    alpha: float | None
+    cause: Cause
+    says: str
+    canaries: Shift | None = None
+    corrected: Level | None = None
+    over: date | None = None
+    beneath: tuple["Alarm", ...] = ()
+
+    @property
+    def rose(self) -> bool:
+        """Whether the mean is higher than before."""
+        return self.moved > 0
+
+    @property
+    def moved(self) -> float:
+        """By how much."""
+        return self.after.mean - self.before.mean
+
+    @property
+    def unsure(self) -> float:
+        """Half the width of the 95 % interval of that."""
+        return math.hypot(self.before.half, self.after.half)
+
+
+def alarm_line(alarm: Alarm) -> str:
+    """Return the alarm as one line for people."""
+    where = f" ({alarm.tag} {alarm.value})" if alarm.tag else ""
+    moved = "rose" if alarm.rose else "fell"
+    state = f", over since {alarm.over}" if alarm.over else ""
+    return (
+        f"{alarm.metric}{where} {moved} from {alarm.before.mean:.3f} to {alarm.after.mean:.3f}"
+        f" since {alarm.since}{state}: {alarm.says}"
+    )
+
 
 ON_LOGS = 0.8
 """The part of alpha for changes of what was logged, where there are canaries; the rest is for these."""
@@ -199,3 +315,98 @@ def _is_of(alarm: Alarm, metric: str, change: JudgeChange) -> bool:
 def _is_worse(metric: str, rose: bool, best: Best) -> bool | None:
     side = best.get(metric)
     return None if side in (None, "middle") else rose == (side == "lowest")
+
+
+SAME_CHANGE_DAYS = 28
+"""Two alarms may be of one change if their estimated days lie no further apart: thin streams are vague."""
+
+
+def folded(alarms: Sequence[Alarm], streams: Sequence[Stream]) -> list[Alarm]:
+    """Return the alarms, those that repeat another one beneath it.
+
+    A value's alarm repeats that of all exchanges if it moved the same way at about the same time by no
+    other amount, as far as both are known. That of all exchanges repeats a value's if less than half of the
+    change is left without that value. Shares of a judge's labels move together: the strongest comes first.
+    Judges that got other names on the same day are one change.
+    """
+    named = _by_day([alarm for alarm in alarms if alarm.how == "named"])
+    whole = [alarm for alarm in alarms if alarm.how == "logged" and not alarm.tag]
+    parts = [alarm for alarm in alarms if alarm.how == "logged" and alarm.tag]
+    other = [alarm for alarm in alarms if alarm.how == "canaries"]
+    below: dict[int, list[Alarm]] = {at: [] for at in range(len(whole))}
+    alone: list[Alarm] = []
+    for part in parts:
+        at = next((at for at, alarm in enumerate(whole) if _repeats(part, alarm)), None)
+        (alone if at is None else below[at]).append(part)
+    by_key = {stream.key: stream for stream in streams}
+    kept = [msgspec.structs.replace(one, beneath=tuple(below[at])) for at, one in enumerate(whole)]
+    left, beneath = [], {at: list[Alarm]() for at in range(len(alone))}
+    for one in kept:
+        causes = [at for at, part in enumerate(alone) if _explains(part, one, by_key)]
+        if causes:
+            most = max(causes, key=lambda at: abs(alone[at].moved) * alone[at].after.n)
+            beneath[most] += [msgspec.structs.replace(one, beneath=()), *one.beneath]
+        else:
+            left.append(one)
+    explained = [msgspec.structs.replace(one, beneath=tuple(beneath[at])) for at, one in enumerate(alone)]
+    return [*_by_label([*left, *explained]), *named, *other]
+
+
+def _by_day(named: Sequence[Alarm]) -> list[Alarm]:
+    found: dict[date, list[Alarm]] = {}
+    for alarm in named:
+        found.setdefault(alarm.since, []).append(alarm)
+    return [msgspec.structs.replace(first, beneath=tuple(rest)) for first, *rest in found.values()]
+
+
+def _by_label(alarms: Sequence[Alarm]) -> list[Alarm]:
+    """Return alarms of `metric` and `metric=label` that are of one change as one, the rest beneath."""
+    heads: list[list[Alarm]] = []
+    for alarm in sorted(alarms, key=lambda one: -(one.e_value or 0.0)):
+        group = next((group for group in heads if _same_labels(group[0], alarm)), None)
+        if group is None:
+            heads.append([alarm])
+        else:
+            group.append(alarm)
+    return [
+        msgspec.structs.replace(
+            head,
+            beneath=(
+                *head.beneath,
+                *(low for one in rest for low in (msgspec.structs.replace(one, beneath=()), *one.beneath)),
+            ),
+        )
+        for head, *rest in heads
+    ]
+
+
+def _same_labels(one: Alarm, other: Alarm) -> bool:
+    bases = [alarm.metric.partition("=")[0] for alarm in (one, other)]
+    near = abs((one.since - other.since).days) <= SAME_CHANGE_DAYS
+    where = (one.judge, one.tag, one.value) == (other.judge, other.tag, other.value)
+    return bases[0] == bases[1] and one.metric != other.metric and near and where
+
+
+def _same_time(one: Alarm, other: Alarm) -> bool:
+    near = abs((one.since - other.since).days) <= SAME_CHANGE_DAYS
+    return near and (one.metric, one.judge, one.rose) == (other.metric, other.judge, other.rose)
+
+
+def _repeats(part: Alarm, whole: Alarm) -> bool:
+    return _same_time(part, whole) and abs(part.moved - whole.moved) <= part.unsure + whole.unsure
+
+
+def _explains(part: Alarm, whole: Alarm, streams: dict[StreamKey, Stream]) -> bool:
+    """Return whether less than half of the change of all exchanges is left without those of the part."""
+    if not _same_time(part, whole):
+        return False
+    all_of_them = streams[whole.metric, "", "", whole.judge]
+    without = all_of_them.sums.copy()
+    of_part = streams[part.metric, part.tag, part.value, part.judge]
+    without[(of_part.first - all_of_them.first).days :] -= of_part.sums
+    without = np.maximum(without, 0.0)
+    begin, at = ((day - all_of_them.first).days for day in (whole.compared, whole.since))
+    if not without[begin:at, N].any() or not without[at:, N].any():
+        return True
+    left = level_of(without[at:]).mean - level_of(without[begin:at]).mean
+    return abs(left) < abs(whole.moved) / 2

@@ -1,29 +1,124 @@
-"""The store -> all that the monitor's page shows, as values."""
+"""The store -> all that the monitor's page and `ragstone watch` show, as values."""
 
-from collections.abc import Sequence
+# ruff: noqa: S608 - statements are made of our own words and numbers; values are bound
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
 import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.config import MonitorSection
-from ragstone.monitor.alarm import Alarm
-from ragstone.monitor.alarms import alarms
+from ragstone.monitor.alarms import Alarm, alarms
 from ragstone.monitor.canaries import Canaries
-from ragstone.monitor.cell import Cell
-from ragstone.monitor.gaps import Gap
-from ragstone.monitor.kept_gaps import KeptGaps, load_gaps
-from ragstone.monitor.overview import MetricMean, Overview, together
+from ragstone.monitor.cells import Cell, MetricMean, Overview, Point, point_of, together
+from ragstone.monitor.charts import Panel, drawn_metrics, metric_charts, tag_panels
+from ragstone.monitor.gaps import Gap, KeptGaps, load_gaps
+from ragstone.monitor.judged import PEOPLE
+from ragstone.monitor.reading import ReadCounts
+from ragstone.monitor.showing import Seen, shown
 from ragstone.monitor.store import MonitorStore
-from ragstone.monitor.trend_charts import Panel, drawn_metrics, metric_charts, tag_panels
-from ragstone.monitor.trends import Point, point_of
-from ragstone.monitor.worst import Open, worst_of
 from ragstone.report.document import Chart
+from ragstone.report.summary import Calls
+
+MOST_OPENED = 200
+EACH = 40  # of a metric at least; of few metrics their parts of MOST
+OF_GAPS, OF_GAP = 20, 3
+MIDDLE = 0.5
+
+
+class Open(msgspec.Struct, frozen=True, kw_only=True):
+    """An exchange to open. low: the metrics in which it is below their middle; gaps: their ranks, from 1."""
+
+    seen: Seen
+    low: list[str]
+    gaps: list[int]
+
+
+def worst_of(db: sqlite3.Connection, since: date | None, gaps: Sequence[Gap] = ()) -> list[Open]:
+    """Return the worst exchanges since a day, the worst first: low in most metrics, then the newest.
+
+    Of each metric with a good end the worst are looked at, of people's feedback too, and OF_GAP of each
+    of the first OF_GAPS gaps; at most MOST come back.
+    """
+    measures = db.execute(
+        "SELECT n, metric, best FROM measures WHERE best IN ('highest', 'lowest')"
+    ).fetchall()
+    best = {metric: side for _, metric, side in measures}
+    day = since.toordinal() if since else 0
+    numbers: dict[int, None] = {}
+    of_gaps = _of_gaps(db, gaps)
+    each = max(EACH, MOST_OPENED // (1 + len(measures)))
+    for measure, _, side in measures:
+        numbers.update(dict.fromkeys(_worst_by(db, measure, side, day, each)))
+    numbers.update(dict.fromkeys(_disliked(db, day, each)))
+    numbers.update(dict.fromkeys(of_gaps))
+    some = list(numbers)
+    found = [
+        Open(seen=seen, low=low_in(seen, best), gaps=of_gaps.get(seen.n, []))
+        for at in range(0, len(some), MOST_OPENED)
+        for seen in shown(db, some[at : at + MOST_OPENED])
+    ]
+    found.sort(
+        key=lambda one: (-len(one.low), -(one.seen.time.timestamp() if one.seen.time else 0.0), one.seen.n)
+    )
+    return found[:MOST_OPENED]
+
+
+def low_in(seen: Seen, best: Mapping[str, str]) -> list[str]:
+    """Return the metrics in which an exchange is below the middle, people's feedback among them."""
+    low = [
+        one.metric
+        for one in seen.scores
+        if one.score is not None
+        and one.metric in best
+        and (one.score > MIDDLE if best[one.metric] == "lowest" else one.score < MIDDLE)
+    ]
+    if seen.feedback is not None and seen.feedback < MIDDLE:
+        low.append("feedback")
+    return list(dict.fromkeys(low))
+
+
+def _worst_by(db: sqlite3.Connection, measure: int, side: str, day: int, most: int) -> list[int]:
+    worse, order = (">", "DESC") if side == "lowest" else ("<", "ASC")
+    rows = db.execute(
+        "SELECT e.n FROM exchanges e CROSS JOIN scores s ON s.exchange = e.n AND s.measure = ?"
+        f" WHERE (e.day >= ? OR e.day IS NULL) AND s.score {worse} ?"
+        f" ORDER BY s.score {order}, e.time DESC, e.n LIMIT ?",
+        (measure, day, MIDDLE, most),
+    )
+    return [n for (n,) in rows]
+
+
+def _disliked(db: sqlite3.Connection, day: int, most: int) -> list[int]:
+    rows = db.execute(
+        f"SELECT e.n, coalesce(s.feedback, e.feedback) AS {PEOPLE} FROM exchanges e"
+        " LEFT JOIN said s ON s.name = e.name WHERE (e.day >= ? OR e.day IS NULL)"
+        f" AND {PEOPLE} < ? ORDER BY {PEOPLE}, e.time DESC, e.n LIMIT ?",
+        (day, MIDDLE, most),
+    )
+    return [n for n, _ in rows]
+
+
+def _of_gaps(db: sqlite3.Connection, gaps: Iterable[Gap]) -> dict[int, list[int]]:
+    """Return the numbers of some exchanges of each gap, with the ranks of their gaps."""
+    found: dict[int, list[int]] = {}
+    for rank, gap in enumerate(gaps, 1):
+        if rank > OF_GAPS:
+            break
+        names = [name for example in gap.examples for name in example.ids[:1]][:OF_GAP]
+        marks = ",".join("?" * len(names))
+        rows = db.execute(f"SELECT max(n) FROM exchanges WHERE name IN ({marks}) GROUP BY name", names)
+        for (n,) in rows:
+            found.setdefault(n, []).append(rank)
+    return found
+
 
 RECENT_DAYS = 28
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class MetricRow(msgspec.Struct, frozen=True, kw_only=True):
     """A metric by one judge: over the last days, and over all. card: what people found of this judge."""
 
     mean: MetricMean
@@ -47,7 +142,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     today: date
     overview: Overview
     since: date | None
-    rows: list[Row]
+    rows: list[MetricRow]
     alarms: list[Alarm]
     rounds: tuple[int, int] | None
     wants_canaries: bool
@@ -119,11 +214,12 @@ def store_spent(store: MonitorStore, today: date) -> tuple[int, int, float]:
 
 def _rows(
     metrics: Sequence[MetricMean], cells: Sequence[Cell], since: date | None, cards: Sequence[ReportCard]
-) -> list[Row]:
+) -> list[MetricRow]:
     late = together(cell for cell in cells if not cell.tag and since is not None and cell.day >= since)
     recent = {(cell.metric, cell.judge): point_of(cell.day, [cell]) for cell in late}
     return [
-        Row(mean=one, recent=recent.get((one.metric, one.judge)), card=_card(one, cards)) for one in metrics
+        MetricRow(mean=one, recent=recent.get((one.metric, one.judge)), card=_card(one, cards))
+        for one in metrics
     ]
 
 
@@ -141,3 +237,33 @@ def _card(one: MetricMean, cards: Sequence[ReportCard]) -> ReportCard | None:
         ),
         None,
     )
+
+
+class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read and judged now, and what the store holds.
+
+    judged: exchanges that all judges have judged now. given: judgements made elsewhere that found their
+    exchange; unplaced: those that did not. left: exchanges of the sample that are yet to be judged. cut_off:
+    the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
+    canaries: whether they were judged again now. gaps: those that were found last; page: where
+    the page is.
+    """
+
+    store: str
+    read: ReadCounts
+    judged: int
+    given: int
+    unplaced: int
+    left: int
+    cut_off: bool
+    overview: Overview
+    calls: Calls
+    alarms: list[Alarm]
+    canaries: bool = False
+    gaps: KeptGaps | None = None
+    page: str | None = None
+
+    @property
+    def open_alarms(self) -> list[Alarm]:
+        """The alarms of a change for the worse, or of no known side, that still holds."""
+        return [one for one in self.alarms if one.over is None and one.worse is not False]

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ragstone.monitor import page_words
-from ragstone.monitor.look import Look
+from ragstone.monitor.look import Look, Open
 from ragstone.monitor.showing import Filter, Page, Seen
-from ragstone.monitor.worst import Open
 from ragstone.records import Context
 from ragstone.report.fragment import harmless
 from ragstone.report.render.html import Drawn, asset, draw, environment, policy, put_page, safe

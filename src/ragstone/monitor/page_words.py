@@ -2,11 +2,11 @@
 
 from datetime import date
 
-from ragstone.monitor.alarm import Alarm
-from ragstone.monitor.look import RECENT_DAYS, Look, Row
-from ragstone.monitor.scored import PEOPLE, cannot_drift
-from ragstone.monitor.trend_charts import FIRST
-from ragstone.monitor.trends import Point
+from ragstone.monitor.alarms import Alarm
+from ragstone.monitor.cells import Point
+from ragstone.monitor.charts import FIRST
+from ragstone.monitor.judged import PEOPLE, cannot_drift
+from ragstone.monitor.look import RECENT_DAYS, Look, MetricRow
 from ragstone.records import STATUSES
 from ragstone.report.document import Figure, Finding
 from ragstone.report.wording import count, doubt, number, one_line, plural, statuses, usd
@@ -27,14 +27,14 @@ def answers(look: Look) -> list[Finding]:
     return [_good(look), _changed(look), _missing(look)]
 
 
-def lead_rows(look: Look) -> list[Row]:
+def lead_rows(look: Look) -> list[MetricRow]:
     """Return the means that lead: of faithfulness, answered, relevance; of each that of its latest judge."""
     found = {row.mean.metric: row for row in _by_last_day(look)}
     named = [found[name] for name in LEADS if name in found]
     return named or [row for row in found.values() if row.mean.best != "none"]
 
 
-def _by_last_day(look: Look) -> list[Row]:
+def _by_last_day(look: Look) -> list[MetricRow]:
     return sorted(look.rows, key=lambda row: row.mean.whole.day)
 
 
@@ -51,7 +51,7 @@ def _good(look: Look) -> Finding:
     return Finding("Is it good?", figures, [span, trust(rows)])
 
 
-def trust(rows: list[Row]) -> str:
+def trust(rows: list[MetricRow]) -> str:
     """Return what the judges behind these means are worth."""
     asked = [row for row in rows if not row.mean.judge.startswith(PEOPLE)]
     if not asked:

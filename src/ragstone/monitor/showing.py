@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.monitor.scored import Scored
+from ragstone.monitor.judged import Scored
 from ragstone.records import STATUSES, Answer, Context
 
 AT_ONCE = 500  # exchanges whose texts and scores are read together

@@ -2,6 +2,7 @@
 
 # ruff: noqa: S608 - statements are made of our own words and numbers; values are bound
 
+import contextlib
 import datetime
 import secrets
 import sqlite3
@@ -13,18 +14,137 @@ from typing import Literal, Self
 import msgspec
 
 from ragstone.config import MonitorSection
+from ragstone.errors import DataError
 from ragstone.llm import Caps
-from ragstone.monitor import overview, showing, summing
+from ragstone.monitor import showing, summing
 from ragstone.monitor.adding import Adder
-from ragstone.monitor.cell import Cell
-from ragstone.monitor.files import Mark
-from ragstone.monitor.judged import Due, Scores, count_due, due, due_numbers, left_of, spend
+from ragstone.monitor.cells import Cell, Overview, read_cells, read_last_day, read_overview
+from ragstone.monitor.judged import Due, Scored, Scores, count_due, due, due_numbers, left_of, spend
 from ragstone.monitor.logged import Logged, Said
-from ragstone.monitor.overview import Overview
-from ragstone.monitor.schema import FILE, connect, explained, hold
-from ragstone.monitor.scored import Scored
 from ragstone.monitor.showing import Filter, Page, Seen
 from ragstone.records import Answer
+from ragstone.tables.private import make_file
+
+FILE = "monitor.sqlite"
+FORMAT = 1  # PRAGMA user_version; a newer one is refused
+BUSY_S = 30.0
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
+    # How far each file was read, by its inode, see reading.py.
+    "CREATE TABLE IF NOT EXISTS files (inode TEXT PRIMARY KEY, mark BLOB NOT NULL) WITHOUT ROWID",
+    # day: of date.toordinal, UTC. draw: from 0 to 1; judged if draw < chance. done: a set of judges that
+    # have judged it.
+    "CREATE TABLE IF NOT EXISTS exchanges (n INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE,"
+    " name TEXT NOT NULL, time REAL, day INTEGER, draw REAL NOT NULL, chance REAL NOT NULL,"
+    " feedback REAL, done INTEGER NOT NULL DEFAULT 0)",
+    "CREATE INDEX IF NOT EXISTS exchanges_by_day ON exchanges (day, draw, chance, done)",
+    "CREATE INDEX IF NOT EXISTS exchanges_by_name ON exchanges (name)",
+    # contexts: JSON, a list of [passage, id, document_id, score]; null where they are unknown.
+    "CREATE TABLE IF NOT EXISTS texts (n INTEGER PRIMARY KEY, question TEXT NOT NULL, answer TEXT,"
+    " contexts TEXT, system TEXT, who TEXT, error TEXT)",
+    "CREATE TABLE IF NOT EXISTS passages (n INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text TEXT)",
+    "CREATE TABLE IF NOT EXISTS tag_values (n INTEGER PRIMARY KEY, tag TEXT NOT NULL, value TEXT NOT NULL,"
+    " UNIQUE (tag, value))",
+    "CREATE TABLE IF NOT EXISTS tags (exchange INTEGER, value INTEGER, PRIMARY KEY (exchange, value))"
+    " WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS counts (day INTEGER, value INTEGER, n INTEGER, PRIMARY KEY (day, value))"
+    " WITHOUT ROWID",
+    # What people said in rows of their own, by the name of the exchange, which may come later.
+    "CREATE TABLE IF NOT EXISTS said (name TEXT PRIMARY KEY, feedback REAL, correction TEXT) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS measures (n INTEGER PRIMARY KEY, judge TEXT, version INTEGER, model TEXT,"
+    " metric TEXT, best TEXT, UNIQUE (judge, version, model, metric))",
+    "CREATE TABLE IF NOT EXISTS labels (n INTEGER PRIMARY KEY, measure INTEGER, label TEXT,"
+    " UNIQUE (measure, label))",
+    # status: its place in records.STATUSES. tries: how often a judge was asked that could not answer.
+    "CREATE TABLE IF NOT EXISTS scores (exchange INTEGER, measure INTEGER, status INTEGER, score REAL,"
+    " label INTEGER, tries INTEGER, PRIMARY KEY (exchange, measure)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS reasons (exchange INTEGER, measure INTEGER, text TEXT,"
+    " PRIMARY KEY (exchange, measure)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS judge_sets (n INTEGER PRIMARY KEY, judges TEXT UNIQUE)",
+    # Days whose cells are no longer those of their scores.
+    "CREATE TABLE IF NOT EXISTS stale (day INTEGER PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS cells (day INTEGER, tag TEXT, value TEXT, metric TEXT, judge TEXT, n INTEGER,"
+    " w REAL, wx REAL, w2 REAL, w2x REAL, w2x2 REAL, statuses TEXT,"
+    " PRIMARY KEY (day, tag, value, metric, judge)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS spent (day INTEGER PRIMARY KEY, calls INTEGER, tokens INTEGER, usd REAL)",
+)
+
+
+def connect(folder: Path) -> sqlite3.Connection:
+    """Return a connection to the store of a folder, which is made if need be. Raises DataError."""
+    path = folder / FILE
+    with explained(path):
+        make_file(path)
+        connection = sqlite3.connect(path, timeout=BUSY_S, check_same_thread=False)
+        try:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version > FORMAT:
+                raise sqlite3.DatabaseError(f"written by a newer Ragstone (format {version})")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            if version < FORMAT:
+                with connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    for table in TABLES:
+                        connection.execute(table)
+                    connection.execute(f"PRAGMA user_version = {FORMAT}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def hold(folder: Path) -> sqlite3.Connection:
+    """Return what keeps other processes from working on the store until it is closed, or the process ends.
+
+    Raises DataError where another one does: both would pay for the same judgements.
+    """
+    path = folder / "lock.sqlite"
+    with explained(path):
+        lock = sqlite3.connect(path, timeout=0, check_same_thread=False, isolation_level=None)
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except BaseException:
+            lock.close()
+            raise
+        return lock
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the file system raise into DataError that says what to do."""
+    try:
+        yield
+    except OSError as mistake:
+        raise DataError(f"{path}: cannot be made ({mistake.strerror}). Name another store.") from None
+    except sqlite3.Error as mistake:
+        text = str(mistake)
+        remedy = "Check that its folder is writable."
+        if "newer" in text:
+            remedy = "Upgrade with: pip install -U ragstone"
+        elif "malformed" in text or "not a database" in text:
+            remedy = (
+                "It is damaged: move it aside. The log is then read anew; what judges said is in the ledger."
+            )
+        elif "locked" in text:
+            remedy = "Another `ragstone watch` writes to it: wait for it, or stop it."
+        elif "full" in text:
+            remedy = "Make room on the disk and run again; what is stored stays."
+        raise DataError(f"{path}: the store cannot be used ({text}). {remedy}") from None
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """How far a file was read. offset, line: what comes next; whole: it is read anew when it has changed."""
+
+    path: str
+    inode: str
+    size: int
+    changed: int
+    offset: int
+    line: int
+    before: str
+    whole: bool = False
+
 
 DEFAULT_TAGS = MonitorSection().tags
 
@@ -238,7 +358,7 @@ class MonitorStore:
         """
         with explained(self.path):
             summing.refresh(self._db, self.tags)
-            return overview.cells(self._db, metric=metric, tag=tag, since=since, until=until)
+            return read_cells(self._db, metric=metric, tag=tag, since=since, until=until)
 
     def exchanges(self, chosen: Filter = showing.ALL, *, page: int = 1, size: int = 50) -> Page:
         """Return a page of the exchanges that a filter lets through, the newest first. Raises DataError."""
@@ -262,9 +382,9 @@ class MonitorStore:
         return showing.each(self._db, chosen)
 
     def last_day(self, today: datetime.date | None) -> datetime.date | None:
-        """Return the last day of the log, rows with a time in the future aside, see overview.last_day."""
+        """Return the last day of the log, rows with a time in the future aside, see cells.read_last_day."""
         with explained(self.path):
-            return overview.last_day(self._db, today)
+            return read_last_day(self._db, today)
 
     def overview(self, today: datetime.date | None = None) -> Overview:
         """Return how much there is, and the mean of every metric over all days. Raises DataError.
@@ -274,7 +394,7 @@ class MonitorStore:
         last = self.last_day(today)
         cells = self.cells(tag="", until=last)
         with explained(self.path):
-            return overview.overview(self._db, cells, last)
+            return read_overview(self._db, cells, last)
 
 
 def has_store(folder: Path | str) -> bool:

@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ragstone.monitor.judged import SCORED
-from ragstone.monitor.scored import PEOPLE, THUMB, judge_of
+from ragstone.monitor.judged import PEOPLE, SCORED, THUMB, judge_of
 from ragstone.records import STATUSES
 
 MOST_VALUES = 200  # of a tag, by first appearance; the rest are one

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from ragstone.monitor.alarm import alarm_line
-from ragstone.monitor.kept_gaps import KeptGaps
-from ragstone.monitor.overview import MetricMean
+from ragstone.monitor.alarms import alarm_line
+from ragstone.monitor.cells import MetricMean
+from ragstone.monitor.gaps import KeptGaps
+from ragstone.monitor.look import WatchSummary
 from ragstone.monitor.reading import ReadCounts
-from ragstone.monitor.summary import WatchSummary
 from ragstone.records import STATUSES
 from ragstone.report.render.terminal import new_table, text
 from ragstone.report.wording import count, one_line, plural, statuses

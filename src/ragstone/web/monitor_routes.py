@@ -14,13 +14,12 @@ from ragstone.config import Settings
 from ragstone.flows.watch.canaries import load_canaries
 from ragstone.flows.watch.looking import read_cards
 from ragstone.flows.watch.watching import utc_today
-from ragstone.monitor.kept_gaps import load_gaps
-from ragstone.monitor.look import look_at
+from ragstone.monitor.charts import drawn_metrics
+from ragstone.monitor.gaps import load_gaps
+from ragstone.monitor.look import Open, look_at, low_in
 from ragstone.monitor.page import render_monitor, render_questions
 from ragstone.monitor.showing import Filter
 from ragstone.monitor.store import MonitorStore, has_store
-from ragstone.monitor.trend_charts import drawn_metrics
-from ragstone.monitor.worst import Open, low_in
 from ragstone.report.render.html import policy_in
 from ragstone.stages.judge import load_judges
 from ragstone.web.workbench.frame import query_of

@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 from rich.cells import cell_len
-from tests.agreement.bench.rows_of_cells import board_of, cell, judged, spent
 from tests.report.surfaces import page_text, shown
+from tests.support.judged_cells import board_of, cell, judged, spent
 
 from ragstone.agreement.judge_board import LeftOut
 from ragstone.errors import DataError

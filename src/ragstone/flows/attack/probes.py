@@ -289,8 +289,9 @@ PROBES = (*TRANSFORMS, POSITION, OWN_MODEL)
 
 
 class JudgedRows(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows that were judged, and all that the judge said of them. lead: of each row its judgement (of a rubric,
-    that of its score).
+    """Rows that were judged, and all that the judge said of them.
+
+    lead: the judgement of each row; of a judge that gives several, such as a rubric, that of the score.
     """
 
     rows: list[Answer]
@@ -327,7 +328,10 @@ async def probe_judge(
     session: Session,
     judge_some: JudgeSome,
 ) -> tuple[list[ProbeEffect], list[JudgedRows]]:
-    """Return the effect of each probe, and what was judged. rows, plain: the plain rows and their judgements."""
+    """Return the effect of each probe, and what was judged for it.
+
+    rows, plain: the plain rows and their judgements.
+    """
     seed = session.settings.run.seed
     effects: list[ProbeEffect] = []
     judged: list[JudgedRows] = []
@@ -347,9 +351,8 @@ async def probe_judge(
         else:
             dressed = probed_rows(name, rows)
             n = len(dressed)
-            judged.append(
-                await judge_some([*(one.plain for one in dressed), *(one.changed for one in dressed)])
-            )
+            both = [one.plain for one in dressed] + [one.changed for one in dressed]
+            judged.append(await judge_some(both))
             lead = judged[-1].lead
             pairs = zip(lead[:n], lead[n:], strict=True)
             effects.append(effect_of(name, _compared(name), pairs, seed))

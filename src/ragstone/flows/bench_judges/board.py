@@ -90,7 +90,7 @@ class Answers(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A cell that can be placed. worth: of each answer, see bench_footing."""
+    """A cell that can be placed. worth: of each answer, see agreement.comparison.worths."""
 
     cell: JudgeCell
     worth: Floats

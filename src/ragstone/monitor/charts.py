@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 
-from ragstone.monitor.alarm import Alarm
-from ragstone.monitor.cell import Cell
-from ragstone.monitor.scored import THUMB
-from ragstone.monitor.trends import Point, Trend, trends
+from ragstone.monitor.alarms import Alarm
+from ragstone.monitor.cells import Cell, Point, Trend, trends
+from ragstone.monitor.judged import THUMB
 from ragstone.records import STATUSES
 from ragstone.report.charts import Spec
 from ragstone.report.document import Chart

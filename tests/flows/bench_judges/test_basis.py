@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.agreement.bench.rows_of_cells import cell
+from tests.support.judged_cells import cell
 
 from ragstone.agreement.comparison import worths
 from ragstone.flows.bench_judges.basis import choose_basis, compare_cell

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.agreement.bench.rows_of_cells import board_of, cell, judged, spent
+from tests.support.judged_cells import board_of, cell, judged, spent
 
 from ragstone.errors import DataError
 from ragstone.flows.bench_judges.choice import choose, price_of
@@ -204,9 +204,6 @@ def test_score_that_is_missing_in_one_run_has_changed():
     human = [0, 1] * 10
     row = row_of(board_of(human, judged(A, human, [None, *human[1:]])), "a")
     assert (row.spread.changed.value, row.spread.n) == (1 / 20, 19)
-
-
-# What is recommended.
 
 
 def shifted(human, n):

@@ -1,0 +1,279 @@
+"""What is known of a day, as sums, and the means and the courses of metrics that follow from them."""
+
+# ruff: noqa: S608 - statements are made of our own words and numbers; values are bound
+
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+from datetime import date, timedelta
+from statistics import NormalDist, median
+from typing import Literal
+
+import msgspec
+
+from ragstone.statistics.wilson import wilson_interval
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """The judged exchanges of one day, one value of one tag and one metric, as sums.
+
+    tag, value: both "" for all exchanges. judge: name, version and model of who judged. n: scored exchanges;
+    each stands for 1 / (its chance to be sampled) exchanges, its weight w, and has a score x from 0 to 1: w,
+    wx: sums of w and w·x; w2, w2x, w2x2: sums of w², w²·x and w²·x². statuses: how many had another status.
+
+    The mean is wx / w; its variance is (w2x2 - 2·mean·w2x + mean²·w2) / w² (Särndal et al. 1992, ch. 5: the
+    linearised variance of a ratio).
+    """
+
+    day: date
+    tag: str
+    value: str
+    metric: str
+    judge: str
+    n: int
+    w: float
+    wx: float
+    w2: float
+    w2x: float
+    w2x2: float
+    statuses: dict[str, int] = {}
+
+
+THIN = 30
+"""Scored exchanges of a day, in the median, below which weeks are shown instead."""
+
+EXACT = 1e-9  # relative: sums of floats that would be equal
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """A day, or the week that begins with that Monday. n: scored; statuses: how many had another status.
+
+    mean: from 0 to 1. It and its ends are None where nothing was scored; the ends also where a single
+    score has a weight and no interval.
+    """
+
+    day: date
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    statuses: dict[str, int]
+
+
+class Trend(msgspec.Struct, frozen=True, kw_only=True):
+    """The course of a metric for one value of a tag (both "" for all exchanges), by one judge."""
+
+    metric: str
+    tag: str
+    value: str
+    judge: str
+    span: Literal["day", "week"]
+    points: list[Point]
+
+
+def trends(cells: Iterable[Cell], level: float = 0.95, *, most_days: int | None = None) -> list[Trend]:
+    """Return the trend of each metric, tag, value and judge, all exchanges first, points by time.
+
+    most_days: a course of more days is shown by weeks. Days without a cell are left out. The
+    order of cells does not matter, nor into how many a day is split.
+    """
+    found: dict[tuple[str, str, str, str], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.metric, cell.tag, cell.value, cell.judge), []).append(cell)
+    return [_trend(found[key], level, most_days) for key in sorted(found)]
+
+
+def _trend(cells: list[Cell], level: float, most_days: int | None) -> Trend:
+    days: Counter[date] = Counter()
+    for cell in cells:
+        days[cell.day] += cell.n
+    weekly = median(days.values()) < THIN or (most_days is not None and len(days) > most_days)
+    span: Literal["day", "week"] = "week" if weekly else "day"
+    parts: dict[date, list[Cell]] = {}
+    for cell in cells:
+        day = cell.day - timedelta(days=cell.day.weekday()) if span == "week" else cell.day
+        parts.setdefault(day, []).append(cell)
+    return Trend(
+        metric=cells[0].metric,
+        tag=cells[0].tag,
+        value=cells[0].value,
+        judge=cells[0].judge,
+        span=span,
+        points=[point_of(day, parts[day], level) for day in sorted(parts)],
+    )
+
+
+def point_of(day: date, cells: list[Cell], level: float = 0.95) -> Point:
+    """Return the mean of cells of one stream together, with its interval."""
+    statuses: Counter[str] = Counter()
+    for cell in cells:
+        statuses.update(cell.statuses)
+    n = sum(cell.n for cell in cells)
+    counted = dict(sorted(statuses.items()))
+    if not n:
+        return Point(day=day, n=0, mean=None, low=None, high=None, statuses=counted)
+    w, wx, w2, w2x, w2x2 = (
+        math.fsum(getattr(cell, name) for cell in cells) for name in ("w", "wx", "w2", "w2x", "w2x2")
+    )
+    mean = wx / w
+    low, high = _interval(n, (w, wx, w2, w2x, w2x2), level)
+    return Point(day=day, n=n, mean=mean, low=low, high=high, statuses=counted)
+
+
+def _interval(n: int, sums: tuple[float, ...], level: float) -> tuple[float | None, float | None]:
+    """Return the ends: Wilson's where weights are 1 and scores 0 or 1, else by the linearised variance.
+
+    Where all scores are equal their variance says nothing, and Wilson's interval of as many unweighted scores
+    as these are worth (Kish 1965: w² / w2) is the wide side to err on; that of a mean between, only if it
+    is that of 0 or 1.
+    """
+    w, wx, w2, w2x, w2x2 = sums
+    mean = wx / w
+    if _same(w, n) and _same(w2, n) and _same(w2x2, w2x):
+        return wilson_interval(min(max(wx, 0.0), float(n)), n, level)
+    variance = (w2x2 - 2 * mean * w2x + mean * mean * w2) / (w * w)
+    if variance > EXACT * mean * mean and n > 1:
+        half = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(variance * n / (n - 1))
+        return max(0.0, mean - half), min(1.0, mean + half)
+    if _same(mean, 1.0) or mean == 0:
+        worth = w * w / w2
+        return wilson_interval(worth if mean else 0.0, worth, level)
+    return None, None
+
+
+def _same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=EXACT, abs_tol=EXACT)
+
+
+class MetricMean(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric by one judge over all days: its mean, denominator and interval, and its other statuses.
+
+    best: the good end of its scale, `none` for the share of a label and for labels without an order.
+    """
+
+    metric: str
+    judge: str
+    whole: Point
+    best: str
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """How much there is. sampled: that are or will be judged; without_time: that are in no trend.
+
+    in_future: after `last`, see last_day; they are in no trend and no mean either.
+    """
+
+    n_exchanges: int
+    n_sampled: int
+    n_judged: int
+    n_feedback: int
+    without_time: int
+    in_future: int = 0
+    first: date | None
+    last: date | None
+    metrics: list[MetricMean]
+
+
+def read_cells(
+    db: sqlite3.Connection, *, metric: str | None, tag: str | None, since: date | None, until: date | None
+) -> list[Cell]:
+    """Return the cells of a choice, by day."""
+    chosen = {
+        "day >= ?": None if since is None else since.toordinal(),
+        "day <= ?": None if until is None else until.toordinal(),
+        "tag = ?": tag,
+        "metric = ?": metric,
+    }
+    given = {where: value for where, value in chosen.items() if value is not None}
+    where = f" WHERE {' AND '.join(given)}" if given else ""
+    rows = db.execute(
+        f"SELECT day, tag, value, metric, judge, n, w, wx, w2, w2x, w2x2, statuses FROM cells{where}"
+        " ORDER BY day, tag, value, metric, judge",
+        list(given.values()),
+    )
+    days: dict[int, date] = {}
+    decode = msgspec.json.Decoder(dict[str, int]).decode
+    found = []
+    for day, tag_, value, metric_, judge, n, w, wx, w2, w2x, w2x2, statuses in rows:
+        when = days.get(day) or days.setdefault(day, date.fromordinal(day))
+        found.append(
+            Cell(
+                day=when,
+                tag=tag_,
+                value=value,
+                metric=metric_,
+                judge=judge,
+                n=n,
+                w=w,
+                wx=wx,
+                w2=w2,
+                w2x=w2x,
+                w2x2=w2x2,
+                statuses={} if statuses == "{}" else decode(statuses),
+            )
+        )
+    return found
+
+
+def read_last_day(db: sqlite3.Connection, today: date | None) -> date | None:
+    """Return the last day of the log that is at most a day after today; None where nothing has a time.
+
+    Where all days are later, or today is not told, it is the last that there is. The one day is for clocks
+    that go ahead; a row of 2099 would otherwise be what "the last days" are counted from.
+    """
+    until = None if today is None else (today + timedelta(days=1)).toordinal()
+    (near,) = db.execute("SELECT max(day) FROM exchanges WHERE day <= ?", (until,)).fetchone()
+    last = near or db.execute("SELECT max(day) FROM exchanges").fetchone()[0]
+    return date.fromordinal(last) if last else None
+
+
+def read_overview(db: sqlite3.Connection, of_all: Iterable[Cell], last: date | None) -> Overview:
+    """Return how much there is; of_all: the cells of all exchanges, day by day, up to the day `last`."""
+    n, sampled, judged, untimed, first, late = db.execute(
+        "SELECT count(*), sum(draw < chance), sum(done > 0), sum(day IS NULL), min(day), sum(day > ?)"
+        " FROM exchanges",
+        (last.toordinal() if last else None,),
+    ).fetchone()
+    (feedback,) = db.execute(
+        "SELECT count(*) FROM exchanges e LEFT JOIN said s ON s.name = e.name"
+        " WHERE coalesce(s.feedback, e.feedback) IS NOT NULL"
+    ).fetchone()
+    best = dict(db.execute("SELECT metric, best FROM measures").fetchall())
+    return Overview(
+        n_exchanges=n,
+        n_sampled=sampled or 0,
+        n_judged=judged or 0,
+        n_feedback=feedback,
+        without_time=untimed or 0,
+        in_future=late or 0,
+        first=date.fromordinal(first) if first else None,
+        last=last,
+        metrics=[
+            MetricMean(
+                metric=cell.metric,
+                judge=cell.judge,
+                whole=point_of(cell.day, [cell]),
+                best="none" if "=" in cell.metric else best.get(cell.metric, "highest"),
+            )
+            for cell in together(of_all)
+        ],
+    )
+
+
+def together(cells: Iterable[Cell]) -> list[Cell]:
+    """Return one cell for each tag, value, metric and judge, of all days: that of the last one."""
+    found: dict[tuple[str, str, str, str], Cell] = {}
+    for cell in cells:
+        key = (cell.metric, cell.judge, cell.tag, cell.value)
+        found[key] = _sum(found[key], cell) if key in found else cell
+    return [found[key] for key in sorted(found)]
+
+
+def _sum(one: Cell, other: Cell) -> Cell:
+    sums = {name: getattr(one, name) + getattr(other, name) for name in ("n", "w", "wx", "w2", "w2x", "w2x2")}
+    statuses = {
+        name: one.statuses.get(name, 0) + other.statuses.get(name, 0)
+        for name in {**one.statuses, **other.statuses}
+    }
+    return msgspec.structs.replace(one, day=max(one.day, other.day), statuses=statuses, **sums)
