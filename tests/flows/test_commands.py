@@ -147,6 +147,7 @@ def test_report_is_written_again_from_the_rows(starter):
     assert report.read_bytes() == before
 
 
+@pytest.mark.model
 def test_doctor_names_what_is_missing_and_how_to_get_it(starter):
     ran = ragstone("doctor")
     assert ran.code == 0
@@ -155,6 +156,7 @@ def test_doctor_names_what_is_missing_and_how_to_get_it(starter):
         assert "pip install 'ragstone[hub]'" in ran.out
 
 
+@pytest.mark.model
 def test_doctor_ends_with_2_where_a_model_does_not_answer(folder):
     ran = ragstone("doctor", "--model", "openai/gpt-4o-mini", "--json")
     assert ran.code == 2

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from tests.support.command import ragstone
 
 from ragstone.records import Document, Question
@@ -29,6 +30,7 @@ def test_a_budget_that_stops_the_embedding_ends_with_4_and_the_next_run_goes_on(
     assert ragstone("retrieve", *files, "--offline", "--force").code == 0
 
 
+@pytest.mark.model
 def test_doctor_tries_the_embedders_that_are_named(project, fake_openai):
     rows(project)
     with (project / "ragstone.toml").open("a") as file:

@@ -17,6 +17,8 @@ from ragstone.engine.local import STOP_S
 from ragstone.records import Answer, Context, Judgement, Question
 from ragstone.tables import read_rows, write_rows
 
+pytestmark = pytest.mark.kill
+
 RAGSTONE = [sys.executable, "-m", "ragstone"]
 GO_ON = "Finished calls are in the ledger: run the same command again to go on."
 STARTS_S = 10.0  # the most that a process takes on a busy machine to begin and to end
@@ -190,8 +192,6 @@ def test_a_model_that_is_generating_in_this_process_is_not_waited_for(tmp_path):
 
 IN_A_NOTEBOOK = """
 import asyncio, ragstone
-
-pytestmark = pytest.mark.kill
 
 async def cell():
     ragstone.judge(ragstone.read_rows("answers.jsonl", ragstone.Answer), judges=["relevance"])

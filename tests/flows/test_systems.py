@@ -118,6 +118,7 @@ def test_a_forecast_is_shown_and_asks_nobody(project, fake):
     assert fake.asked == []
 
 
+@pytest.mark.model
 def test_doctor_looks_at_systems_and_asks_them_nothing(project, fake):
     ran = ragstone("doctor", "--json")
     found = {check["name"]: check for check in json.loads(ran.out)}
@@ -127,6 +128,7 @@ def test_doctor_looks_at_systems_and_asks_them_nothing(project, fake):
     assert fake.asked == []
 
 
+@pytest.mark.model
 def test_doctor_says_what_is_wrong_with_a_system(project, fake_openai, monkeypatch):
     with socket.socket() as taken:  # bound and not listening: nobody else gets it
         taken.bind(("127.0.0.1", 0))

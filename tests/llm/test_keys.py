@@ -120,6 +120,7 @@ def everything_written(folder: Path, but: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file() and file != but)
 
 
+@pytest.mark.model
 @pytest.mark.parametrize("echoes", ["in an error", "as a refused key", "nothing"])
 def test_nothing_that_is_written_holds_the_key(
     key_file: Path,
