@@ -12,7 +12,7 @@ from tests.support.linear import GROWTH, Found, call_of, grow, hostile, patterns
 from tests.support.outside import ATOMS, BOUNDED, BUILT, ROUTINES, built, importer_of
 
 from ragstone.corpus.reading import PACKED, READERS
-from ragstone.dataset.importing import recognise
+from ragstone.flows.import_ import recognise
 
 pytestmark = pytest.mark.simulation
 

@@ -13,7 +13,7 @@ from .assistant.conversation import Citation as Citation
 from .assistant.conversation import Passage as Passage
 from .assistant.conversation import Said as Said
 from .assistant.conversation import Turn as Turn
-from .assistant.opening import open_assistant as open_assistant
+from .assistant.assistant import open_assistant as open_assistant
 from .config import Settings as Settings
 from .config import load_settings as load_settings
 from .console.progress_line import progress_line as progress_line
@@ -26,9 +26,6 @@ from .corpus.ingest import ingest as ingest
 from .corpus.ingest import read_corpus as read_corpus
 from .dataset.candidate import Candidate as Candidate
 from .dataset.certifying.certificate import Certificate as Certificate
-from .dataset.importing import Imported as Imported
-from .dataset.importing import ImportSummary as ImportSummary
-from .dataset.importing import import_set as import_set
 from .dataset.reviewing.applying import apply_review as apply_review
 from .dataset.reviewing.decisions import Decision as Decision
 from .dataset.reviewing.decisions import read_decisions as read_decisions
@@ -60,6 +57,9 @@ from .flows.develop.developing import look_at_test as look_at_test
 from .flows.develop.judge_files import Frozen as Frozen
 from .flows.fit.cascade_file import write_cascade as write_cascade
 from .flows.fit.fitting import fit_cascade as fit_cascade
+from .flows.import_.importing import Imported as Imported
+from .flows.import_.importing import import_set as import_set
+from .flows.import_.summary import ImportSummary as ImportSummary
 from .flows.review.reviewing import review_questions as review_questions
 from .flows.run.pipeline import run as run
 from .flows.translate.translating import Translation as Translation
@@ -100,12 +100,12 @@ from .report.benches.judges import JudgeBenchSummary as JudgeBenchSummary
 from .report.benches.languages import StudySummary as StudySummary
 from .report.benches.retrievers import BenchSummary as BenchSummary
 from .report.blame import BlameSummary as BlameSummary
-from .report.run import read_certificate as read_certificate
 from .report.certificate import EvaluationSet as EvaluationSet
 from .report.export import export_table as export_table
 from .report.joined import FinishedRun as FinishedRun
 from .report.joined import read_run as read_run
 from .report.page import write_report as write_report
+from .report.run import read_certificate as read_certificate
 from .report.run import read_summary as read_summary
 from .report.summary import RunSummary as RunSummary
 from .report.tracking import log_to_mlflow as log_to_mlflow

@@ -14,17 +14,18 @@ from typing import Any
 import msgspec
 from tests.support.linear import Found
 
-from ragstone.assistant.answering import checking, marks, values
+from ragstone.assistant import guards as pesticides
+from ragstone.assistant import guards as words
+from ragstone.assistant.answering import checking
+from ragstone.assistant.answering import sentences as marks
+from ragstone.assistant.answering import support as values
 from ragstone.assistant.answering.sentences import Sentences
 from ragstone.assistant.answering.support import content_words
-from ragstone.assistant.guards import pesticides, words
-from ragstone.assistant.guards.contacts import without_contacts
-from ragstone.assistant.guards.instructions import _patterns as orders
-from ragstone.assistant.guards.instructions import speaks_to_model, without_instructions
-from ragstone.assistant.languages.detection import language_of
-from ragstone.assistant.planning.lexicon import courtesy_in, speaks_of
-from ragstone.assistant.planning.slots import place_in
-from ragstone.assistant.tools.docstrings import described_by
+from ragstone.assistant.guards import _orders as orders
+from ragstone.assistant.guards import speaks_to_model, without_contacts, without_instructions
+from ragstone.assistant.languages import language_of
+from ragstone.assistant.planning.slots import courtesy_in, place_in, speaks_of
+from ragstone.assistant.tools.functions import described_by
 from ragstone.corpus.chunking import chunk_documents
 from ragstone.corpus.decoding import decode
 from ragstone.corpus.duplicates import find_duplicates
@@ -40,10 +41,6 @@ from ragstone.corpus.tags import Tag, match_tags
 from ragstone.corpus.tokens import search_terms, tokenize
 from ragstone.dataset import answers, asking, dangling, evidence, languages, mentions, passages, wording
 from ragstone.dataset.factual import changes, falsify, numbers, pointing
-from ragstone.dataset.importing import faq, hotpotqa, squad, tables, trec
-from ragstone.dataset.importing.faq_page import _LABEL, LABELS, entries_of
-from ragstone.dataset.importing.found import ImportOptions, Source
-from ragstone.dataset.importing.recognise import EXPORTS, recognise
 from ragstone.dataset.logs.quality import as_quality
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.dataset.translation import checks, pieces
@@ -51,6 +48,10 @@ from ragstone.errors import RagstoneError
 from ragstone.experiments.truth import says_true
 from ragstone.flows.attack.probes import marked_up
 from ragstone.flows.build import fictional
+from ragstone.flows.import_ import faq, hotpotqa, squad, tables, trec
+from ragstone.flows.import_.faq import _LABEL, LABELS, entries_of
+from ragstone.flows.import_.recognise import EXPORTS, recognise
+from ragstone.flows.import_.rows import ImportOptions, Source
 from ragstone.judging import lexical, refusal
 from ragstone.llm.dialect import refused_extra
 from ragstone.llm.keys import _forms
@@ -259,22 +260,22 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "dataset.dangling:_is_name": lambda: [re.compile("maize")],
     "dataset.factual.falsify:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
     "dataset.factual.numbers:_bound": lambda: [numbers._UP, numbers._DOWN],
-    "flows.build.fictional:change": lambda: [fictional._pattern(["Ann Lee", "Bo"])],
-    "dataset.importing.faq_page:_labelled": lambda: [
+    "flows.build.fictional:_pattern": lambda: [fictional._pattern(["Ann Lee", "Bo"])],
+    "flows.import_.faq:_labelled": lambda: [
         re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
     ],
-    "privacy.phones:_patterns": lambda: [*phones._patterns()],
+    "privacy.phones:_orders": lambda: [*phones._orders()],
     "privacy.names:_compiled": lambda: [
-        one for one in masked_names._patterns() if isinstance(one, re.Pattern)
+        one for one in masked_names._orders() if isinstance(one, re.Pattern)
     ],
     "privacy.numbers:_id": lambda: [one.pattern for one in _IDS],
     "privacy.masking:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
     "privacy.masking:own_words": lambda: [own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
     "privacy.masking:_checked": list,  # the user's own expression
-    "dataset.mentions:_compiled": lambda: mentions._patterns().values(),
+    "dataset.mentions:_compiled": lambda: mentions._orders().values(),
     "dataset.wording:_any_of": lambda: [one.polite for one in wording._rules().values() if one.polite],
     "flows.develop.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
-    "judging.refusal:_patterns": refusal._patterns,
+    "judging.refusal:_orders": refusal._orders,
     "llm.dialect:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
     "llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal
     "llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],

@@ -10,7 +10,7 @@ from ragstone.console.options import AsJson, Force, Limit
 from ragstone.console.printing import UNSCORED, say, show_json
 
 if TYPE_CHECKING:
-    from ragstone.dataset.importing import ImportSummary
+    from ragstone.flows.import_.summary import ImportSummary
 
 SHOWN_TAGS = 8
 
@@ -51,7 +51,8 @@ def import_(
     json: AsJson = False,
 ) -> None:
     """Turn evaluation sets of others into questions and documents: tables, SQuAD, BEIR, TREC, FAQ."""
-    from ragstone.dataset.importing import ImportOptions, import_to_folder, parse_columns
+    from ragstone.flows.import_.importing import import_to_folder
+    from ragstone.flows.import_.rows import ImportOptions, parse_columns
 
     options = ImportOptions(columns=parse_columns(column or ()), split=split, limit=limit)
     with bars("import", limit) as advance:
@@ -74,10 +75,10 @@ def import_(
 
 
 def _told(summary: "ImportSummary") -> list[str]:
-    from ragstone.dataset.importing import told
+    from ragstone.flows.import_.summary import remark_text
 
     read = ", ".join(f"{path} ({name})" for path, name in summary.formats.items())
-    lines = [*map(told, summary.remarks), *_repeats(summary), *_missing(summary)]
+    lines = [*map(remark_text, summary.remarks), *_repeats(summary), *_missing(summary)]
     lines.append(f"{_n(summary.n_questions, 'question')} from {read}, in {', '.join(summary.output)}.")
     lines += [f"{path} was of another set: it is now {path}.old." for path in summary.set_aside]
     counts = {

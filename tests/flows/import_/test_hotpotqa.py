@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragstone.dataset.importing import import_set
+from ragstone.flows.import_.importing import import_set
 
 CONTEXT = [
     ["Oslo", ["Oslo is the capital.", " It lies in Norway."]],

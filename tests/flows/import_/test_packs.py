@@ -9,7 +9,8 @@ import pytest
 from tests.support.command import ragstone
 
 from ragstone import Document, Question, read_rows
-from ragstone.dataset.importing import ImportOptions, import_set, import_to_folder
+from ragstone.flows.import_.importing import import_set, import_to_folder
+from ragstone.flows.import_.rows import ImportOptions
 from ragstone.records import references
 
 pytestmark = pytest.mark.pack

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ragstone import ConfigError, DataError
-from ragstone.dataset.importing import import_set
+from ragstone.flows.import_.importing import import_set
 
 
 @pytest.fixture

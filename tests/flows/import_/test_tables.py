@@ -5,8 +5,9 @@ import json
 import pytest
 
 from ragstone import ConfigError, DataError
-from ragstone.dataset.importing import import_set, parse_columns
-from ragstone.dataset.importing.sheets import open_sheet
+from ragstone.flows.import_.importing import import_set
+from ragstone.flows.import_.rows import parse_columns
+from ragstone.flows.import_.sheets import open_sheet
 
 CSV = "Nr,Frage,Antwort,Thema\n1,Wann wird Weizen gesät?,Im Oktober.,Getreide\n2,Wie tief?,4 cm.,Getreide\n"
 GERMAN = {"id": "Nr", "question": "Frage", "reference": "Antwort", "tags.topic": "Thema"}

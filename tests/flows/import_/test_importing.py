@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone import DataError, Document, Question, RagstoneError, read_qrels, read_rows
-from ragstone.dataset.importing import FORMATS, ImportOptions, import_set, import_to_folder, repeating
+from ragstone.flows.import_ import summary as import_summary
+from ragstone.flows.import_.importing import import_set, import_to_folder
+from ragstone.flows.import_.recognise import FORMATS
+from ragstone.flows.import_.rows import ImportOptions
 
 ASKED = ["When is wheat sown?", "When is wheat sown", "How deep is it sown?", "When is maize sown?"]
 
@@ -100,7 +103,7 @@ def test_a_dropped_question_has_no_grades(beir, tmp_path):
 
 
 def test_of_very_many_questions_only_the_same_words_are_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(repeating, "MOST_NEAR", 2)
+    monkeypatch.setattr(import_summary, "MOST_NEAR", 2)
     asked = ["Is wheat sown?", "is wheat sown", "Is the wheat sown?", "Is maize sown?", "Is maize sown"]
     path = tmp_path / "q.jsonl"
     path.write_text(

@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone import DataError
-from ragstone.dataset.importing import import_set
+from ragstone.flows.import_.importing import import_set
 
 
 @pytest.fixture

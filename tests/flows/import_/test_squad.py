@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone import ConfigError, DataError
-from ragstone.dataset.importing import import_set
-from ragstone.dataset.importing.offsets import locate
+from ragstone.flows.import_.importing import import_set
+from ragstone.flows.import_.squad import locate
 
 TEXT = "Wheat 🌾 is sown in October. In October it rains."
 
