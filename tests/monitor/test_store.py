@@ -14,6 +14,7 @@ from ragstone.llm import Caps
 from ragstone.monitor.cells import Cell
 from ragstone.monitor.judged import Scored
 from ragstone.monitor.logged import Reader, Said
+from ragstone.monitor.look import store_spent
 from ragstone.monitor.showing import Filter
 from ragstone.monitor.store import MonitorStore, has_store
 from ragstone.records import Context
@@ -260,6 +261,16 @@ def test_the_worst_of_a_judge_whose_lowest_score_is_best_are_the_highest(tmp_pat
         store.keep(toxic, best={"toxicity": "lowest"})
         assert [seen.n for seen in store.scored("toxicity").rows] == [2, 1]
         assert store.best() == {"toxicity": "lowest"}
+
+
+def test_a_cost_that_is_unknown_is_never_0(tmp_path):
+    with MonitorStore(tmp_path) as store:
+        store.spend(FIRST, 4, 1000, 0.25)
+        store.spend(FIRST, 1, 100, None)
+        store.spend(FIRST, 1, 100, 0.25)
+        assert store_spent(store, FIRST) == (6, 1200, None)
+        assert store.left_of(Caps(calls=10, usd=1.0), FIRST) == Caps(calls=4, usd=0.0)
+        assert store_spent(store, SECOND) == (0, 0, 0.0)
 
 
 def test_the_budget_of_a_day_is_what_is_left_of_it(tmp_path):

@@ -280,19 +280,22 @@ class Scores:
 
 
 def left_of(db: sqlite3.Connection, caps: Caps, today: datetime.date) -> Caps:
-    """Return what is left of the budget of a day."""
+    """Return what is left of the budget of a day; of USD nothing where what the day has cost is not known."""
     found = db.execute("SELECT calls, tokens, usd FROM spent WHERE day = ?", (today.toordinal(),)).fetchone()
     calls, tokens, usd = found or (0, 0, 0.0)
     return msgspec.structs.replace(
         caps,
         calls=None if caps.calls is None else max(0, caps.calls - calls),
         tokens=None if caps.tokens is None else max(0, caps.tokens - tokens),
-        usd=None if caps.usd is None else max(0.0, caps.usd - usd),
+        usd=None if caps.usd is None else 0.0 if usd is None else max(0.0, caps.usd - usd),
     )
 
 
-def spend(db: sqlite3.Connection, today: datetime.date, calls: int, tokens: int, usd: float) -> None:
-    """Count what was spent to its day, within the transaction of the caller."""
+def spend(db: sqlite3.Connection, today: datetime.date, calls: int, tokens: int, usd: float | None) -> None:
+    """Count what was spent to its day, within the transaction of the caller.
+
+    usd: None where it is unknown. What is added to it, or it to, stays unknown: NULL plus anything is NULL.
+    """
     db.execute(
         "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,"
         " tokens = tokens + excluded.tokens, usd = usd + excluded.usd",

@@ -135,8 +135,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """What a look at a store shows. since: of the last days, whose means lead; it counts from the last day
     of the log, rows with a time in the future aside, not from today.
 
-    spent: calls, tokens and USD of today; cap: of a day, as the settings say it. rounds: in which the frozen
-    answers were judged, with their number; None before they are frozen.
+    spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
+    rounds: in which the frozen answers were judged, with their number; None before they are frozen.
     """
 
     today: date
@@ -147,7 +147,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     rounds: tuple[int, int] | None
     wants_canaries: bool
     baseline_days: int
-    spent: tuple[int, int, float]
+    spent: tuple[int, int, float | None]
     cap: str | None
     left: int
     gaps: KeptGaps | None
@@ -204,8 +204,8 @@ def look_at(
     )
 
 
-def store_spent(store: MonitorStore, today: date) -> tuple[int, int, float]:
-    """Return the calls, tokens and USD of a day."""
+def store_spent(store: MonitorStore, today: date) -> tuple[int, int, float | None]:
+    """Return the calls, tokens and USD of a day; None where a price is unknown."""
     found = store.connection.execute(
         "SELECT calls, tokens, usd FROM spent WHERE day = ?", (today.toordinal(),)
     ).fetchone()

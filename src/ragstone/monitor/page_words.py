@@ -208,7 +208,7 @@ def held_words(look: Look) -> list[tuple[str, str]]:
 def _spent(look: Look) -> str:
     calls, tokens, money = look.spent
     cap = f"; the cap of a day is {look.cap}" if look.cap else "; no cap"
-    paid = f", {usd(money)}" if money else ""
+    paid = ", cost unknown" if money is None else f", {usd(money)}" if money else ""
     return f"{plural(calls, 'call')}, {plural(tokens, 'token')}{paid}{cap}"
 
 

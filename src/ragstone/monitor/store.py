@@ -338,8 +338,8 @@ class MonitorStore:
         """Return what is left of the budget of a day."""
         return left_of(self._db, caps, today)
 
-    def spend(self, today: datetime.date, calls: int, tokens: int, usd: float) -> None:
-        """Count what was spent to its day."""
+    def spend(self, today: datetime.date, calls: int, tokens: int, usd: float | None) -> None:
+        """Count what was spent to its day. usd: None where a price is unknown; the day's is then, too."""
         with explained(self.path), self._db:
             spend(self._db, today, calls, tokens, usd)
 

@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Response, get
 
-from ragstone.assistant.api.desk import AnyRequest, AtDesk
 from ragstone.assistant.api.problems import Refused
+from ragstone.assistant.api.state import AnyRequest, AtDesk
 from ragstone.config import Settings
 from ragstone.flows.watch.canaries import load_canaries
-from ragstone.flows.watch.looking import read_cards
-from ragstone.flows.watch.watching import utc_today
+from ragstone.flows.watch.watching import read_cards, utc_today
 from ragstone.monitor.charts import drawn_metrics
 from ragstone.monitor.gaps import load_gaps
 from ragstone.monitor.look import Open, look_at, low_in

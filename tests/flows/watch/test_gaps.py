@@ -88,7 +88,7 @@ def test_watch_tells_the_gaps_and_looks_again_only_where_something_changed(tmp_p
     fill(tmp_path / "store", ROWS).close()
     first = watch(settings=settings(tmp_path), today=TODAY)
     assert first.gaps.gaps[0].n_people == 3
-    monkeypatch.setattr("ragstone.flows.watch.looking.look_for_gaps", None)
+    monkeypatch.setattr("ragstone.flows.watch.watching.look_for_gaps", None)
     assert watch(settings=settings(tmp_path), today=TODAY).gaps == first.gaps
     with pytest.raises(TypeError):
         watch(settings=settings(tmp_path, unfaithful_below=0.9), today=TODAY)

@@ -62,8 +62,7 @@ def watch(
     json: AsJson = False,
 ) -> None:
     """Read what is new in a log, judge a sample of it once, and raise alarms. Exits with 1 if one is open."""
-    from ragstone.flows.watch.looking import finish
-    from ragstone.flows.watch.watching import Watcher, utc_today
+    from ragstone.flows.watch.watching import Watcher, finish, utc_today
     from ragstone.monitor.judged import check_given
     from ragstone.monitor.reading import ReadCounts
     from ragstone.monitor.terminal import read_lines

@@ -92,7 +92,7 @@ class _Work:
         self._store, self._session, self._means, self._today = store, session, means, today
         self._judges = {judge.name: judge for judge in judges}
         self._best = best_of(list(judges))
-        self._counted = (0, 0, 0.0)
+        self._counted: tuple[int, int, float | None] = (0, 0, 0.0)
         self._declared: set[tuple[str, str]] = set()
 
     async def judge(self, some: Sequence[Due]) -> set[int]:
@@ -140,8 +140,10 @@ class _Work:
     def spend(self) -> None:
         """Count to the day what was spent since the last time, in all of the session."""
         budget = self._session.budget
-        now = (budget.made, budget.spent_tokens, budget.spent_usd or 0.0)
-        more = [new - old for new, old in zip(now, self._counted, strict=True)]
-        if any(more):
-            self._store.spend(self._today, int(more[0]), int(more[1]), more[2])
+        calls, tokens, usd = self._counted
+        now = (budget.made, budget.spent_tokens, budget.spent_usd)
+        if now[:2] != (calls, tokens) or (now[2] is not None and now[2] != usd):
+            # Once a call has no price, what was spent since is not known, whatever the others cost.
+            more = None if now[2] is None or usd is None else now[2] - usd
+            self._store.spend(self._today, now[0] - calls, now[1] - tokens, more)
             self._counted = now

@@ -1,4 +1,4 @@
-"""A log of an application in production -> the monitor's store: read on, sampled, judged once."""
+"""A log of an application in production -> the monitor's store: read on, sampled, judged once, and shown."""
 
 import datetime
 import time
@@ -6,21 +6,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+import msgspec
+
+from ragstone.agreement.card import ReportCard
 from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, State, silent
 from ragstone.engine.session import Session, forecast_of, open_session
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, DataError
 from ragstone.flows.watch.canaries import canaries_wait, freeze_canaries, judge_canaries, load_canaries
+from ragstone.flows.watch.gaps import look_for_gaps
 from ragstone.flows.watch.judging import Judging, judge_due
-from ragstone.flows.watch.looking import finish
 from ragstone.judging import Judge
 from ragstone.llm import load_secret, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.monitor.alarms import Alarm, alarms
+from ragstone.monitor.gaps import KeptGaps, load_gaps
 from ragstone.monitor.judged import best_of, check_given, given_judgements, scored_of
 from ragstone.monitor.logged import Masker
-from ragstone.monitor.look import WatchSummary
+from ragstone.monitor.look import Look, WatchSummary, look_at
+from ragstone.monitor.page import write_monitor
 from ragstone.monitor.reading import ReadCounts, take_log
 from ragstone.monitor.store import MonitorStore
 from ragstone.privacy.masking import own_words
@@ -30,7 +35,6 @@ from ragstone.stages.judge import load_judges
 
 POLL_S = 2.0
 GIVEN = 5000  # judgements that are kept together
-
 Logs = Path | str | Sequence[Path | str]
 
 
@@ -263,3 +267,73 @@ def check_single(judges: Iterable[Judge]) -> None:
                 f"judge {judge.name!r} needs {lacking}, which a log does not have. Choose others with "
                 "--judge, or as judges in the table [monitor] of ragstone.toml."
             )
+
+
+def finish(
+    watcher: Watcher,
+    summary: WatchSummary,
+    *,
+    today: datetime.date,
+    offline: bool = False,
+    progress: Progress = silent,
+) -> WatchSummary:
+    """Return the summary with the gaps and the page, which is written beside the store.
+
+    Gaps are looked for again only where something has changed. Raises DataError.
+    """
+    kept = load_gaps(watcher.store)
+    changed = summary.read.new or summary.read.feedback or summary.judged or summary.given
+    if kept is None or changed or kept.found != today or kept.way != _way_of(watcher):
+        kept = _gaps_now(watcher, today, offline=offline, progress=progress)
+    summary = msgspec.structs.replace(summary, gaps=kept)
+    page = write_monitor(watcher.store.path.parent, _look_of(watcher, today))
+    return msgspec.structs.replace(summary, page=str(page))
+
+
+def _look_of(watcher: Watcher, today: datetime.date) -> Look:
+    """Return what there is to see of a watcher's store. Raises DataError."""
+    return look_at(
+        watcher.store,
+        watcher.section,
+        today=today,
+        judges=[judge.name for judge in watcher.judges],
+        canaries=load_canaries(watcher.store),
+        cards=read_cards(watcher.settings),
+    )
+
+
+def read_cards(settings: Settings) -> list[ReportCard]:
+    """Return the report cards that `cards` of `[monitor]` names. Raises DataError."""
+    if settings.monitor.cards is None:
+        return []
+    path = settings.path(settings.monitor.cards)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[ReportCard])
+    except (OSError, msgspec.MsgspecError) as mistake:
+        raise DataError(
+            f"{path}: holds no report cards ({mistake}). Make it with: ragstone agree … --json > {path}"
+        ) from None
+
+
+def _way_of(watcher: Watcher) -> str:
+    """Return the settings that decide what the gaps are, as text."""
+    section = watcher.section
+    told = [section.gap_days, section.unfaithful_below, section.embedder, section.gap_model]
+    return msgspec.json.encode(told).decode()
+
+
+def _gaps_now(watcher: Watcher, today: datetime.date, *, offline: bool, progress: Progress) -> KeptGaps:
+    caps = watcher.store.left_of(watcher.caps, today)
+    found = look_for_gaps(
+        watcher.store,
+        watcher.settings,
+        today=today,
+        way=_way_of(watcher),
+        caps=caps,
+        offline=offline,
+        progress=progress,
+    )
+    if found.calls.made:
+        usage = found.calls.usage
+        watcher.store.spend(today, found.calls.made, usage.input + usage.output, found.calls.cost_usd)
+    return found.kept
