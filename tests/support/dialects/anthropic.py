@@ -23,7 +23,6 @@ ANTHROPIC = (
         "anthropic/claude-sonnet-4-5",
         "https://docs.claude.com/en/api/messages",
         healthy,
-        base="",
     ),
     Dialect(
         "anthropic-no-forced-tool",
@@ -39,7 +38,6 @@ ANTHROPIC = (
                 'tool_choice: type "tool" and "any" are not supported for this model.',
             ),
         ),
-        base="",
     ),
     Dialect(
         "anthropic-grammar-too-large",
@@ -56,7 +54,6 @@ ANTHROPIC = (
             if request.body.get("tool_choice", {}).get("type") == "tool"
             else healthy(request)
         ),
-        base="",
     ),
     Dialect(
         "anthropic-no-temperature",
@@ -67,7 +64,6 @@ ANTHROPIC = (
             "top_p",
             refusal=claude_error(400, "invalid_request_error", "`temperature` is deprecated for this model."),
         ),
-        base="",
     ),
     Dialect(
         "anthropic-temperature-or-top-p",
@@ -82,7 +78,6 @@ ANTHROPIC = (
             ),
         ),
         ask={"top_p": 0.9, "temperature": 0.5},
-        base="",
     ),
     Dialect(
         "anthropic-thinking",
@@ -113,7 +108,6 @@ ANTHROPIC = (
             )
         ),
         settings={"extra": {"thinking": {"type": "enabled", "budget_tokens": 2000}}},
-        base="",
     ),
     Dialect(
         "anthropic-thinking-budget-too-small",
@@ -134,7 +128,6 @@ ANTHROPIC = (
         ),
         n_calls=0,
         settings={"extra": {"thinking": {"type": "enabled", "budget_tokens": 512}}},
-        base="",
     ),
     Dialect(  # the words are ours
         "anthropic-unknown-field",
@@ -148,7 +141,6 @@ ANTHROPIC = (
         says="refused 'verbosity' of extra: verbosity: Extra inputs are not permitted.",
         n_calls=0,
         settings={"extra": {"verbosity": "low"}},
-        base="",
     ),
     Dialect(
         "anthropic-limit-of-the-model",
@@ -166,7 +158,6 @@ ANTHROPIC = (
             ),
         ),
         settings={"reasoning_tokens": 65_000},
-        base="",
     ),
     Dialect(
         "anthropic-window-full",
@@ -185,7 +176,6 @@ ANTHROPIC = (
         ),
         n_calls=4,  # 4,100 tokens: 2,050, 1,025, and 512, which fit
         settings=LONG,
-        base="",
     ),
     Dialect(
         "anthropic-overloaded",
@@ -193,7 +183,6 @@ ANTHROPIC = (
         "https://docs.claude.com/en/api/errors",
         once(claude_error(529, "overloaded_error", "Overloaded")),
         n_calls=2,
-        base="",
     ),
     Dialect(
         "anthropic-overloaded-for-good",
@@ -203,7 +192,6 @@ ANTHROPIC = (
         status="error",
         says="HTTP 529: Overloaded",
         n_calls=6,
-        base="",
     ),
     Dialect(
         "anthropic-rate-limit",
@@ -218,7 +206,6 @@ ANTHROPIC = (
             )
         ),
         n_calls=2,
-        base="",
     ),
     Dialect(
         "anthropic-no-credit",
@@ -239,7 +226,6 @@ ANTHROPIC = (
             "no quota left: Your credit balance is too low to access the Anthropic API. "
             "Please go to Plans & Billing"
         ),
-        base="",
     ),
     Dialect(
         "anthropic-wrong-key",
@@ -248,7 +234,6 @@ ANTHROPIC = (
         always(claude_error(401, "authentication_error", "invalid x-api-key")),
         status="stops",
         says="refused the key (HTTP 401): invalid x-api-key. Check ANTHROPIC_API_KEY.",
-        base="",
     ),
     Dialect(
         "anthropic-unknown-model",
@@ -257,7 +242,6 @@ ANTHROPIC = (
         always(claude_error(404, "not_found_error", "model: claude-9")),
         status="stops",
         says="HTTP 404: model: claude-9. Check the model's name",
-        base="",
     ),
     Dialect(
         "anthropic-request-too-large",
@@ -266,7 +250,6 @@ ANTHROPIC = (
         always(page(413, "413 Request Entity Too Large")),  # Cloudflare says it, and in no JSON
         status="error",
         says="refused the request: a web page, '413 Request Entity Too Large'",
-        base="",
     ),
     Dialect(
         "anthropic-refusal",
@@ -275,7 +258,6 @@ ANTHROPIC = (
         always(lambda request: message(request, {"type": "text", "text": ""}, stop_reason="refusal")),
         status="refused",
         says="the model refused: it ended its turn with `refusal`",
-        base="",
     ),
     Dialect(
         "anthropic-cut-off",
@@ -292,7 +274,6 @@ ANTHROPIC = (
         status="unparsable",
         says="cut off at 400 tokens. Raise max_tokens in the file of the judge or prompt.",  # 4 times 100
         n_calls=2,
-        base="",
     ),
     Dialect(
         "anthropic-end-of-the-window",
@@ -304,7 +285,6 @@ ANTHROPIC = (
             )
         ),
         n_calls=2,
-        base="",
     ),
     Dialect(
         "anthropic-empty-turn",
@@ -321,7 +301,6 @@ ANTHROPIC = (
             )
         ),
         n_calls=2,
-        base="",
     ),
     Dialect(
         "anthropic-cut-json",
@@ -329,7 +308,6 @@ ANTHROPIC = (
         "https://github.com/BerriAI/litellm/issues/9551",
         once(lambda request: Response(message(request).content[:-40])),
         n_calls=2,
-        base="",
     ),
     Dialect(
         "anthropic-stream",
@@ -343,7 +321,6 @@ ANTHROPIC = (
             )
         ),
         ask=STREAM,
-        base="",
     ),
     Dialect(
         "anthropic-stream-overloaded",
@@ -358,7 +335,6 @@ ANTHROPIC = (
         status="error",
         says="HTTP 529: Overloaded",
         ask=STREAM,
-        base="",
     ),
     Dialect(
         "anthropic-stream-overloaded-before-it-began",
@@ -369,7 +345,6 @@ ANTHROPIC = (
         ),
         n_calls=2,
         ask=STREAM,
-        base="",
     ),
     Dialect(
         "anthropic-stream-broken-off",
@@ -379,6 +354,5 @@ ANTHROPIC = (
         status="error",
         says="the reply broke off",
         ask=STREAM,
-        base="",
     ),
 )

@@ -21,7 +21,6 @@ AZURE = (
         lambda request: chat(
             request, form={"prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}]}
         ),
-        base="",
     ),
     Dialect(
         "azure-v1",
@@ -35,7 +34,6 @@ AZURE = (
         "azure/my-deployment",
         "https://github.com/anomalyco/opencode/issues/37964",
         openai_reasoner,
-        base="",
     ),
     Dialect(
         "azure-no-such-deployment",
@@ -57,7 +55,6 @@ AZURE = (
         ),
         status="stops",
         says="Check the model's name and base_url (azure/DEPLOYMENT and the resource's address)",
-        base="",
     ),
     Dialect(
         "azure-prompt-filtered",
@@ -80,7 +77,6 @@ AZURE = (
         ),
         status="refused",
         says="content filter refused the text: The response was filtered due to the prompt triggering",
-        base="",
     ),
     Dialect(
         "azure-answer-filtered",
@@ -89,7 +85,6 @@ AZURE = (
         always(lambda request: chat(request, "", finish_reason="content_filter")),
         status="refused",
         says="cut off by the provider's content filter",
-        base="",
     ),
     Dialect(
         "azure-rate-limit-in-milliseconds",
@@ -105,7 +100,6 @@ AZURE = (
             )
         ),
         n_calls=2,
-        base="",
     ),
     Dialect(
         "azure-rate-limit-until-tomorrow",
@@ -124,7 +118,6 @@ AZURE = (
         ),
         status="rate_limited",
         says="(wait 86400 s)",
-        base="",
     ),
     Dialect(
         "azure-stream",
@@ -137,6 +130,5 @@ AZURE = (
             {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
         ),
         ask=STREAM,
-        base="",
     ),
 )

@@ -22,7 +22,6 @@ GEMINI = (
         "gemini/gemini-3.8-flash",
         "https://github.com/router-for-me/CLIProxyAPI/pull/5743",
         thinks(700, counted="total"),
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-thought-took-all",
@@ -38,7 +37,6 @@ GEMINI = (
             )
         ),
         n_calls=2,
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-no-message",
@@ -53,7 +51,6 @@ GEMINI = (
             )
         ),
         n_calls=2,
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-null-choices",
@@ -61,7 +58,6 @@ GEMINI = (
         "https://github.com/maximhq/bifrost/pull/2630",
         once(reply({"choices": None, "usage": {"prompt_tokens": 50, "total_tokens": 70}})),
         n_calls=2,
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-rate-limit",
@@ -76,7 +72,6 @@ GEMINI = (
             )
         ),
         n_calls=2,
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-rate-limit-for-good",
@@ -86,7 +81,6 @@ GEMINI = (
         status="rate_limited",
         says="HTTP 429: Resource has been exhausted (e.g. check quota). (429)",
         n_calls=6,
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-wrong-key",
@@ -98,7 +92,6 @@ GEMINI = (
             "refused the key (HTTP 400): API key not valid. Please pass a valid API key. "
             "(400). Check GEMINI_API_KEY."
         ),
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-no-logprobs",
@@ -111,7 +104,6 @@ GEMINI = (
             ),
         ),
         ask={"top_logprobs": 5},
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-unknown-field",
@@ -132,7 +124,6 @@ GEMINI = (
         ),
         n_calls=0,
         settings={"extra": {"reasoning": {"effort": "low"}}},
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-prompt-too-long",
@@ -149,7 +140,6 @@ GEMINI = (
         says=(
             "refused the request: The input token count exceeds the maximum number of tokens allowed 1048576."
         ),
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-unsafe",
@@ -158,7 +148,6 @@ GEMINI = (
         always(lambda request: chat(request, "", finish_reason="PROHIBITED_CONTENT")),
         status="refused",
         says="cut off by the provider's content filter",
-        base="/v1beta/openai",
     ),
     Dialect(
         "gemini-unsafe-stream",
@@ -168,6 +157,5 @@ GEMINI = (
         status="refused",
         says="cut off by the provider's content filter",
         ask=STREAM,
-        base="/v1beta/openai",
     ),
 )

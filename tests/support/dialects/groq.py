@@ -16,14 +16,12 @@ GROQ = (
         "groq/openai/gpt-oss-120b",
         "https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_message.py",
         thinks(700, where="reasoning"),
-        base="/openai/v1",
     ),
     Dialect(
         "groq-raw-thought",
         "groq/qwen3.6-27b",
         "https://console.groq.com/docs/reasoning",
         thinks(3000, where="think", counted="nowhere"),
-        base="/openai/v1",
     ),
     Dialect(
         "groq-json-failed",
@@ -31,7 +29,6 @@ GROQ = (
         "https://github.com/build-with-groq/g1/pull/23",
         once(error(400, JSON_FAILED, code="json_validate_failed", failed_generation=CUT)),
         n_calls=2,
-        base="/openai/v1",
     ),
     Dialect(
         "groq-json-failed-for-good",
@@ -41,7 +38,6 @@ GROQ = (
         status="unparsable",
         says="no JSON object in the reply 'It is blue.'",
         n_calls=2,
-        base="/openai/v1",
     ),
     Dialect(
         "groq-tool-failed",
@@ -61,7 +57,6 @@ GROQ = (
         status="unparsable",
         says="the reply is empty",
         n_calls=2,
-        base="/openai/v1",
     ),
     Dialect(  # the words are ours
         "groq-no-schema",
@@ -89,7 +84,6 @@ GROQ = (
                 ),
             },
         ),
-        base="/openai/v1",
     ),
     Dialect(
         "groq-no-logprobs",
@@ -97,7 +91,6 @@ GROQ = (
         "https://github.com/groq/groq-python/issues/25",
         without("logprobs", refusal=error(400, "`logprobs` is not supported with this model")),
         ask={"top_logprobs": 5},
-        base="/openai/v1",
     ),
     Dialect(  # the words are ours
         "groq-unknown-field",
@@ -108,7 +101,6 @@ GROQ = (
         says="refused 'verbosity' of extra: property 'verbosity' is unsupported.",
         n_calls=0,
         settings={"extra": {"verbosity": "low"}},
-        base="/openai/v1",
     ),
     Dialect(
         "groq-limit-of-the-model",
@@ -116,7 +108,6 @@ GROQ = (
         "https://github.com/skapadia3214/groq-moa/issues/8",
         capped(8000, error(400, "max_tokens for `llama-3.1-8b-instant` must be less than or equal to 8000")),
         settings={"reasoning_tokens": 9000},
-        base="/openai/v1",
     ),
     Dialect(
         "groq-model-withdrawn",
@@ -134,7 +125,6 @@ GROQ = (
         ),
         status="stops",
         says="has been decommissioned and is no longer supported",
-        base="/openai/v1",
     ),
     Dialect(
         "groq-more-than-a-minute-gives",
@@ -154,7 +144,6 @@ GROQ = (
         ),
         status="error",
         says="Limit 6000, Requested 10338, please reduce your message size and try again.",
-        base="/openai/v1",
     ),
     Dialect(
         "groq-day-is-used-up",
@@ -173,7 +162,6 @@ GROQ = (
         ),
         status="rate_limited",
         says="(wait 4178 s)",  # 3600 + 9 * 60 + 38.016
-        base="/openai/v1",
     ),
     Dialect(
         "groq-rate-limit",
@@ -191,7 +179,6 @@ GROQ = (
             )
         ),
         n_calls=2,
-        base="/openai/v1",
     ),
     Dialect(  # the words are ours
         "groq-flex-is-full",
@@ -200,7 +187,6 @@ GROQ = (
         once(error(498, "Flex tier capacity exceeded", code="capacity_exceeded")),
         n_calls=2,
         settings={"extra": {"service_tier": "flex"}},
-        base="/openai/v1",
     ),
     Dialect(  # the words are ours
         "groq-flex-is-full-for-good",
@@ -210,7 +196,6 @@ GROQ = (
         status="rate_limited",
         says="HTTP 498: Flex tier capacity exceeded (capacity_exceeded)",
         n_calls=6,
-        base="/openai/v1",
     ),
     Dialect(  # the words are ours
         "groq-cancelled-on-its-way",
@@ -218,6 +203,5 @@ GROQ = (
         "https://www.developersdigest.tech/errors/api/groq-api",
         once(error(499, "Request Cancelled")),
         n_calls=2,
-        base="/openai/v1",
     ),
 )

@@ -35,7 +35,6 @@ OPENROUTER = (
         "openrouter/deepseek/deepseek-r1",
         "https://openrouter.ai/docs/use-cases/reasoning-tokens",
         thinks(700, where="reasoning"),
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-no-credits",
@@ -51,7 +50,6 @@ OPENROUTER = (
         ),
         status="stops",
         says="no quota left: Insufficient credits. Add more using https://openrouter.ai/settings/credits",
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-moderation",
@@ -72,7 +70,6 @@ OPENROUTER = (
         ),
         status="refused",
         says="content filter refused the text: Input was flagged",
-        base="/api/v1",
     ),
     Dialect(  # the words are ours
         "openrouter-no-endpoint-with-tools",
@@ -88,7 +85,6 @@ OPENROUTER = (
                 "tool": reply(router_error(404, NO_ENDPOINT), status=404),
             },
         ),
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-unknown-model",
@@ -97,7 +93,6 @@ OPENROUTER = (
         always(reply(router_error(404, "No endpoints found for meta/llama-y."), status=404)),
         status="stops",
         says="HTTP 404: No endpoints found for meta/llama-y. (404). Check the model's name",
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-error-in-a-reply",
@@ -111,7 +106,6 @@ OPENROUTER = (
             )
         ),
         n_calls=2,
-        base="/api/v1",
     ),
     Dialect(  # the words are ours
         "openrouter-error-in-a-choice",
@@ -134,7 +128,6 @@ OPENROUTER = (
         status="error",
         says="HTTP 502: Upstream error from Chutes (502)",
         n_calls=6,
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-rate-limit-upstream",
@@ -160,7 +153,6 @@ OPENROUTER = (
             "upstream. Please retry shortly, or add your own key"
         ),
         n_calls=6,
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-refusal-upstream",
@@ -172,7 +164,6 @@ OPENROUTER = (
                 router_error(400, "Provider returned error", raw=UPSTREAM, provider_name="OpenAI"), status=400
             ),
         ),
-        base="/api/v1",
     ),
     Dialect(  # the words are ours
         "openrouter-overloaded",
@@ -180,7 +171,6 @@ OPENROUTER = (
         ROUTER_ERRORS,
         once(reply(router_error(529, "Provider overloaded"), status=529, headers={"Retry-After": "0.05"})),
         n_calls=2,
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-edge-timeout",
@@ -188,14 +178,12 @@ OPENROUTER = (
         ROUTER_ERRORS,
         once(page(524, "openrouter.ai | 524: A timeout occurred")),
         n_calls=2,
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-blank-lines-first",
         "openrouter/meta/llama-x",
         "https://github.com/BerriAI/litellm/issues/9551",
         lambda request: Response(b"\n         \n\n         \n" + chat(request).content),
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-stream-with-comments",
@@ -211,7 +199,6 @@ OPENROUTER = (
             {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
         ),
         ask=STREAM,
-        base="/api/v1",
     ),
     Dialect(
         "openrouter-error-in-a-stream",
@@ -227,6 +214,5 @@ OPENROUTER = (
         status="error",
         says="Provider disconnected unexpectedly (502)",
         ask=STREAM,
-        base="/api/v1",
     ),
 )

@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp import web
@@ -83,7 +84,7 @@ class Dialect:
     model: as ragstone.toml names it. source: where it is documented or was seen. status: what becomes of the
     odd row; `stops`: no call can succeed, and the run is stopped. says: words of the message. n_calls: how
     many requests that row takes. settings: of the model's table. ask: what the prompt differs in. base: the
-    path of base_url below the dialect's own.
+    path of base_url below the dialect's own; None: that of the provider's.
     """
 
     name: str
@@ -95,7 +96,7 @@ class Dialect:
     n_calls: int = 1
     settings: dict[str, Any] = field(default_factory=dict)
     ask: dict[str, Any] = field(default_factory=dict)
-    base: str = "/v1"
+    base: str | None = None
 
     @property
     def provider(self) -> Provider:
@@ -103,13 +104,18 @@ class Dialect:
         return provider_of(self.model)[0]
 
     @property
+    def base_path(self) -> str:
+        """The path of base_url below the dialect's own."""
+        return urlsplit(self.provider.base_url).path if self.base is None else self.base
+
+    @property
     def path(self) -> str:
         """The path of every call below the dialect's own."""
         if self.provider.dialect == "anthropic":
             return "/v1/messages"
-        if self.provider.dialect == "azure" and self.base == "":
+        if self.provider.dialect == "azure" and self.base is None:
             return f"/openai/deployments/{self.model.partition('/')[2]}/chat/completions"
-        return f"{self.base}/chat/completions"
+        return f"{self.base_path}/chat/completions"
 
 
 class Bench:
@@ -130,7 +136,7 @@ class Bench:
 
     def model(self, dialect: Dialect, **further: object) -> ModelSettings:
         """Return the table of the dialect's model."""
-        base_url = f"{self.address}/{dialect.name}{dialect.base}"
+        base_url = f"{self.address}/{dialect.name}{dialect.base_path}"
         return msgspec.convert({"base_url": base_url, **dialect.settings, **further}, ModelSettings)
 
     def settings(self, dialect: Dialect, **further: object) -> Settings:
