@@ -44,6 +44,7 @@ def test_two_processes_give_the_bytes_of_one(folder):
     assert (len(one.documents), len(one.skipped)) == (14, 1)
 
 
+@pytest.mark.kill
 def test_a_process_that_dies_costs_its_file_and_the_rest_goes_on(folder, monkeypatch):
     (folder / "deadly.txt").write_text("Text.")
     monkeypatch.setattr(parallel, "BEFORE", DEADLY)
@@ -134,6 +135,7 @@ def of(name):
     return File(Path("rice.txt"), name, b"Rice stands in water.")
 
 
+@pytest.mark.kill
 def test_a_file_that_takes_too_much_is_skipped_and_the_next_one_is_read(process, monkeypatch):
     limits = Limits(cpu_s=1, n_bytes=1_000_000_000)
     [skipped] = process.read(of("busy"), limits)
@@ -147,6 +149,7 @@ def test_a_file_that_takes_too_much_is_skipped_and_the_next_one_is_read(process,
     assert "more than 1 s" in skipped.reason
 
 
+@pytest.mark.kill
 def test_each_file_has_limits_of_its_own(process):
     for _ in range(4):
         [document] = process.read(of("slow"), Limits(cpu_s=3))

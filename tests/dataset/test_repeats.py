@@ -149,6 +149,7 @@ def test_marking_twice_changes_nothing():
     assert mark_repeats(once) == once
 
 
+@pytest.mark.simulation
 def test_time_grows_with_the_number_of_questions_not_with_its_square():
     texts = [f"What does number {n} of family {n % 7} cost?" for n in range(4000)]
 

@@ -195,6 +195,7 @@ def test_a_text_made_to_slow_it_down_takes_no_second(unit: str) -> None:
     assert time.process_time() - begin < 1
 
 
+@pytest.mark.simulation
 @pytest.mark.pack
 def test_of_the_lines_of_the_data_packs_five_change(shared_data: Path) -> None:
     """The word `<header_tag>` of WiCE's pages, `<s>` of two pages in HTML, `[MASK]` of a text on BERT."""

@@ -2,9 +2,11 @@
 
 import sys
 
+import pytest
 from benchmarks import monitor_alarms
 
 
+@pytest.mark.simulation
 def test_the_figures_of_the_docs_can_be_printed(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["monitor_alarms", "--quick"])
     monitor_alarms.main()

@@ -209,6 +209,7 @@ def test_long_texts_are_cut_and_the_page_stays_small(tmp_path):
     assert len(render_monitor(look, served="/monitor")) > len(html)
 
 
+@pytest.mark.simulation
 def test_a_year_of_all_tags_stays_below_five_megabytes(tmp_path):
     rows = [
         row(

@@ -3,6 +3,7 @@
 from math import sqrt
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ def judged_mean(tmp_path, key, *, left=None, **section):
     return point_of(cells[0].day, cells).mean if cells else None
 
 
+@pytest.mark.simulation
 def test_means_of_a_stratified_sample_are_those_of_the_whole(tmp_path):
     # 60 of 66 are good: 0.909. At rate 0.25 with 3 of each value at least, maize has the chance 1/4 and
     # rice 3/6: unweighted the mean would be (60/4) / (60/4 + 3) = 0.833.
@@ -81,6 +83,7 @@ def test_means_of_a_stratified_sample_are_those_of_the_whole(tmp_path):
     assert means.mean() - 60 / 70 > 4 * error
 
 
+@pytest.mark.simulation
 def test_means_of_a_sample_that_the_budget_cut_off_are_those_of_the_whole(tmp_path):
     found = [judged_mean(tmp_path, f"k{n}".encode(), rate=0.5, at_least=5, left=15) for n in range(120)]
     means = np.array(found)

@@ -159,6 +159,7 @@ def test_a_question_too_short_to_tell_has_the_language_of_its_document(tmp_path)
     assert [question.lang for question in found.questions] == ["de", "zh", None]
 
 
+@pytest.mark.simulation
 def test_a_large_file_is_not_held(tmp_path):
     # 40 MB of rows, of which the 1,024 are held whose languages are detected together: 10 MB.
     note = "x" * 10_000
