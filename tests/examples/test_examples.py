@@ -151,6 +151,8 @@ def test_any_endpoint_does_with_one_line_changed(
 
 
 @pytest.mark.model
+@pytest.mark.browser
+@pytest.mark.timeout(MOST_S + 60)
 @each_example
 def test_it_runs_with_the_packaged_model_and_its_pages_open(folder: Path, tmp_path: Path, tab: Tab) -> None:
     copy = shutil.copytree(folder, tmp_path / folder.name, ignore=shutil.ignore_patterns("runs", ".ragstone"))

@@ -56,6 +56,7 @@ def test_a_notebook_names_files_that_are_there(path: Path) -> None:
 
 
 @pytest.mark.docs
+@pytest.mark.model
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 @each_notebook
 def test_a_notebook_runs_and_shows_no_traceback_and_no_warning(path: Path, tmp_path: Path) -> None:
