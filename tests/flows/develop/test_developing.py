@@ -8,7 +8,7 @@ from tests.support.judged_drafts import judge_text, project, verdict_of
 from tests.support.scripts import always, fit_schema, prompt_of
 
 from ragstone.errors import ConfigError, DataError, ModelError
-from ragstone.flows.develop.api import Run, develop_judge, forecast_run, freeze_judge, look_at_test
+from ragstone.flows.develop.developing import Run, develop_judge, forecast_run, freeze_judge, look_at_test
 from ragstone.flows.develop.judge_files import digest_of, freeze
 from ragstone.flows.develop.labelled import read_labelled
 from ragstone.flows.develop.store import DevelopmentStore

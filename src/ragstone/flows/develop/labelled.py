@@ -37,8 +37,9 @@ class LabelledSet(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def questions(self) -> list[Node]:
-        """The nodes of its questions, each once."""
-        return sorted({nodes[0] for nodes in self.nodes.values()})
+        """Its questions, each once; an id alone is a name within its own set only, and has its name."""
+        nodes = {nodes[0] for nodes in self.nodes.values()}
+        return sorted(f"{self.name} {node}" if node.startswith("id ") else node for node in nodes)
 
 
 def read_labelled(

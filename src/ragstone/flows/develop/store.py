@@ -1,27 +1,32 @@
 """What developing leaves in the project: split, looks, and every draft. Nothing here is taken back."""
 
 import contextlib
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import msgspec
 
-from ragstone.agreement.developing import Development, Look, Node, Part, Scale, place_questions
+from ragstone.agreement.developing import Development, Look, Node, Part, Scale, looks_at, place_questions
 from ragstone.config import Settings
 from ragstone.errors import DataError
 from ragstone.flows.develop.judge_files import digest_of
 from ragstone.flows.develop.labelled import LabelledSet
-from ragstone.tables import held, partial_path
+from ragstone.tables import held
+from ragstone.tables.journal import Journal, replace_whole
 from ragstone.tables.private import make_folder
 
 State = Literal["saved", "running", "done", "failed", "stopped"]
 WAIT_S = 10.0
 
 ValueT = TypeVar("ValueT")
+
+
+def now() -> str:
+    """Return date and time, UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class Split(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,10 +58,10 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     file: digest of that file at the time. outcome: of its last run. frozen: the version that it became.
     """
 
-    number: int
+    number: int = 0
     judge: str
     who: str
-    at: str
+    at: str = msgspec.field(default_factory=now)
     digest: str
     text: str
     base: int = 0
@@ -124,29 +129,29 @@ class DevelopmentStore:
 
     def looks(self) -> list[Look]:
         """Return every look there ever was, in order. Raises DataError for a log that was tampered with."""
-        file = self.folder / "looks.jsonl"
-        if not file.exists():
-            return []
         try:
-            lines = file.read_bytes().splitlines()
-            return [msgspec.json.decode(line, type=Look) for line in lines if line.strip()]
-        except (OSError, msgspec.DecodeError) as mistake:
-            raise DataError(
-                f"{file}: cannot be read ({mistake}). It counts the looks at the test part; mend it."
-            ) from None
+            return self._looks().read()
+        except DataError as mistake:
+            raise DataError(f"{mistake}. It counts the looks at the test part; mend it.") from None
+
+    def _looks(self) -> Journal[Look]:
+        return Journal(self.folder / "looks.jsonl", Look)
+
+    def looks_at(self, labelled: LabelledSet, parts: Mapping[Node, Part]) -> list[Look]:
+        """Return the looks at the test part of a set so far."""
+        return looks_at(self.looks(), labelled.of(parts, "test").questions)
 
     def add_look(self, look: Look) -> list[Look]:
         """Write a look down, on the disk before it returns, and return all looks, this one last."""
-        with self._held("looks"):
-            with (self.folder / "looks.jsonl").open("ab") as file:
-                file.write(msgspec.json.encode(look) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            return self.looks()
+        log = self._looks()
+        with _written(log.path):
+            log.append_if(lambda _: look)
+        return log.rows
 
     def put_card(self, number: int, shown: bytes) -> None:
         """Keep what a look showed, under its place in the log."""
-        _put_bytes(self._card(number), shown)
+        with _written(self._card(number)):
+            replace_whole(self._card(number), shown)
 
     def card(self, number: int) -> bytes:
         """Return what a look showed. Raises DataError if there is none of that place."""
@@ -180,12 +185,16 @@ class DevelopmentStore:
             _put(self._file(draft.judge, kept.number), kept)
         return kept
 
-    def put_draft(self, draft: Draft, development: Development | None = None) -> Draft:
-        """Write a draft again, with its outcome, and what was found."""
+    def put_draft(
+        self, draft: Draft, outcome: Outcome | None = None, development: Development | None = None
+    ) -> None:
+        """Write a draft again, with what became of its run, and what was found."""
         if development is not None:
             _put(self._result(draft), development)
-        _put(self._file(draft.judge, draft.number), draft)
-        return draft
+        _put(
+            self._file(draft.judge, draft.number),
+            msgspec.structs.replace(draft, outcome=outcome or draft.outcome),
+        )
 
     def development(self, draft: Draft) -> Development | None:
         """Return what the run of a draft found; None where it has not been run to its end."""
@@ -206,11 +215,6 @@ class DevelopmentStore:
             yield
 
 
-def now() -> str:
-    """Return date and time, UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def safe_name(name: str) -> str:
     """Return a name that is one of a file."""
     return re.sub(r"[^\w.-]+", "_", name).strip(".") or "labels"
@@ -224,19 +228,14 @@ def _read(file: Path, kind: type[ValueT]) -> ValueT:
 
 
 def _put(file: Path, value: object) -> None:
-    _put_bytes(file, msgspec.json.encode(value))
+    with _written(file):
+        replace_whole(file, msgspec.json.encode(value))
 
 
-def _put_bytes(file: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
+@contextlib.contextmanager
+def _written(file: Path) -> Iterator[None]:
     try:
-        make_folder(file.parent)
-        partial = partial_path(file)
-        with partial.open("wb") as out:
-            out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
-        partial.replace(file)
+        yield
     except OSError as mistake:
         raise DataError(
             f"{file}: could not be written ({mistake.strerror}). Make room, or make the folder writable."

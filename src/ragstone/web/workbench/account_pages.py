@@ -96,7 +96,7 @@ def _enter(
     accounts = accounts_of(bench)
     if before := request.scope["state"].get("session"):
         accounts.sessions.end(before)
-    cookie = Cookies("", secure=bench.is_https).logged_in(accounts.sessions.begin(account.id))
+    cookie = Cookies({}, secure=bench.is_https).logged_in(accounts.sessions.begin(account.id))
     bench.log.note(account.name, action, address_of(request), {"role": account.role})
     return see_other(to, cookie)
 
@@ -188,7 +188,7 @@ async def log_out_everywhere(request: AnyRequest, bench: AtWorkbench) -> Respons
 
 def _left(request: AnyRequest, bench: Workbench, action: str) -> Response[str]:
     bench.audit(request, action)
-    return see_other(f"{ROOT}/login", Cookies("", secure=bench.is_https).logged_out())
+    return see_other(f"{ROOT}/login", Cookies({}, secure=bench.is_https).logged_out())
 
 
 def accounts_of(bench: Workbench) -> Accounts:

@@ -8,12 +8,13 @@ from litestar import Litestar, Response, Router
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 
-from ragstone.assistant.api.body import JsonRequest
+from ragstone.assistant.api.app import JsonRequest
 from ragstone.assistant.api.gate import methods_of
 from ragstone.config import Settings
 from ragstone.errors import RagstoneError
 from ragstone.web.workbench import (
     account_pages,
+    develop_pages,
     frame,
     guard,
     item_pages,
@@ -22,15 +23,12 @@ from ragstone.web.workbench import (
     review_pages,
     run_pages,
 )
-from ragstone.web.workbench.desk import Workbench, opened_queue, opened_review, run_folder
-from ragstone.web.workbench.developing import actions as developing_actions
-from ragstone.web.workbench.developing import pages as developing
+from ragstone.web.workbench.desk import Workbench, judge_developed, opened_queue, opened_review, run_folder
 from ragstone.web.workbench.frame import AnyRequest, who_asks
 
 ROUTES = (
     frame.asset,
     *(*run_pages.ROUTES, *library_pages.ROUTES, *account_pages.ROUTES),
-    *(*developing.ROUTES, *developing_actions.ROUTES),
 )
 OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
 NO_PAGE = "There is no such page in the workbench. The places above lead to those there are."
@@ -44,6 +42,7 @@ def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -
             Router(frame.ROOT, route_handlers=handlers, dependencies=needed)
             for handlers, needed in (
                 (ROUTES, {"folder": Provide(run_folder, sync_to_thread=True)}),
+                (develop_pages.ROUTES, {"file": Provide(judge_developed, sync_to_thread=True)}),
                 (OF_QUEUES, {"opened": Provide(opened_queue, sync_to_thread=True)}),
                 (review_pages.ROUTES, {"opened": Provide(opened_review, sync_to_thread=True)}),
             )

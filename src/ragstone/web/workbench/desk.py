@@ -5,14 +5,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from litestar.di import NamedDependency
+from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from ragstone.config import Settings
+from ragstone.errors import ConfigError
+from ragstone.flows.develop.judge_files import JudgeFile, judge_file
+from ragstone.flows.develop.store import DevelopmentStore
 from ragstone.web.monitor_routes import MonitorPages
 from ragstone.web.workbench.accounts import Accounts, needs_accounts
 from ragstone.web.workbench.audit import AuditLog, Fact
-from ragstone.web.workbench.developing.jobs import Jobs
 from ragstone.web.workbench.frame import AnyRequest
+from ragstone.web.workbench.jobs import Jobs
 from ragstone.web.workbench.passwords import Attempts
 from ragstone.web.workbench.queues import OpenQueue, Queues
 from ragstone.web.workbench.reviews import OpenReview, Reviews
@@ -25,7 +29,8 @@ class Workbench:
     """The project that is shown; one for each app.
 
     indexes: of the rows of runs. monitor: its pages. accounts: None where only this machine reaches it.
-    attempts: to log in. log: who did what. most_bytes: of a request. now: seconds since 1970.
+    attempts: to log in. log: who did what. jobs: of judges in
+    development. most_bytes: of a request. now: seconds since 1970.
     """
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
@@ -43,6 +48,7 @@ class Workbench:
         self.accounts = Accounts(store, section.session_hours, now) if needs_accounts(settings) else None
         self.attempts = Attempts(now)
         self.log = AuditLog(store, now)
+        self.development = DevelopmentStore(settings)
         self.jobs = Jobs()
 
     def close(self) -> None:
@@ -82,7 +88,16 @@ def opened_review(bench: AtWorkbench, set_id: FromPath[str]) -> OpenReview:
     return bench.reviews.open(bench.sets.find(set_id))
 
 
+def judge_developed(bench: AtWorkbench, name: FromPath[str]) -> JudgeFile:
+    """Return the file of the judge that an address names. Raises NotFoundException."""
+    try:
+        return judge_file(bench.settings, name)
+    except ConfigError as mistake:
+        raise NotFoundException(str(mistake)) from None
+
+
 RunFolder = NamedDependency[Path]
 AtQueue = NamedDependency[OpenQueue]
 AtReview = NamedDependency[OpenReview]
-"""The parameters are named `folder`, and `opened` for a queue and for a review."""
+AtJudge = NamedDependency[JudgeFile]
+"""The parameters are named `folder`, `opened` for a queue and for a review, and `file`."""

@@ -11,13 +11,12 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import msgspec
 from litestar import Request, Response
-from litestar.enums import ScopeType
+from litestar.enums import RequestEncodingType, ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from litestar.types.asgi_types import HTTPRequestEvent, ReceiveMessage
 
@@ -34,9 +33,8 @@ VISIT_S = 400 * 86_400  # as long as browsers keep one
 class Cookies:
     """The cookies of a request. secure: they go over https alone, and are of this host alone."""
 
-    def __init__(self, header: str, *, secure: bool) -> None:
+    def __init__(self, found: Mapping[str, str], *, secure: bool) -> None:
         self._secure = secure
-        found = _read(header)
         self.session: str | None = found.get(self._name(SESSION))
         self._visit: str | None = found.get(self._name(VISIT))
         self._is_new = False
@@ -68,13 +66,6 @@ class Cookies:
         return f"{self._name(name)}={value}; Path=/; HttpOnly; SameSite=Lax{age}{secure}"
 
 
-def _read(header: str) -> dict[str, str]:
-    try:
-        return {name: one.value for name, one in SimpleCookie(header).items()}
-    except CookieError:
-        return {}
-
-
 def token_of(visit: str) -> str:
     """Return what forms carry of a browser in which nobody has logged in: its cookie must be known."""
     return hashlib.sha256(b"csrf " + visit.encode("utf-8", "surrogateescape")).hexdigest()
@@ -86,38 +77,17 @@ def matches(token: str, given: str | None) -> bool:
 
 
 FORM_BYTES = 1 << 20
-FIRST_PART = re.compile(
-    rb'\A--[^\r\n]+\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n([\w-]+)\r\n', re.IGNORECASE
-)
-FIRST_BYTES = 4096
 MOST_FIELDS = 1000
 
 
-async def form_token(content_type: str, receive: Receive) -> tuple[str | None, Receive]:
-    """Return the field `csrf` of a form, None for what has none; and what receives the whole request still.
+async def form_token(receive: Receive) -> tuple[str | None, Receive]:
+    """Return the field `csrf` of a form, None where there is none; and what receives the whole form still.
 
-    In a form with files it must be the first field. Of another kind of request nothing is read.
+    Litestar reads a form once it has found its route, which is later than this must be known.
     """
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind == "application/x-www-form-urlencoded":
-        body, receive = await _begun(receive, FORM_BYTES)
-        try:
-            fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=MOST_FIELDS)
-        except ValueError:
-            return None, receive
-        return next(iter(fields.get("csrf", [])), None), receive
-    if kind == "multipart/form-data":
-        body, receive = await _begun(receive, FIRST_BYTES)
-        found = FIRST_PART.match(body)
-        return (found[1].decode() if found else None), receive
-    return None, receive
-
-
-async def _begun(receive: Receive, n_bytes: int) -> tuple[bytes, Receive]:
-    """Return the first bytes of a body, all if there are no more, and what receives it from its beginning."""
     messages: list[ReceiveMessage] = []
     body, more = b"", True
-    while more and len(body) < n_bytes:
+    while more and len(body) < FORM_BYTES:
         message = await receive()
         messages.append(message)
         if message["type"] != "http.request":
@@ -128,7 +98,11 @@ async def _begun(receive: Receive, n_bytes: int) -> tuple[bytes, Receive]:
     async def again() -> HTTPRequestEvent | ReceiveMessage:
         return messages.pop(0) if messages else await receive()
 
-    return body, again
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return None, again
+    return next(iter(fields.get("csrf", [])), None), again
 
 
 HOME = f"{ROOT}/"
@@ -137,62 +111,44 @@ PROXIED = (
     "This came through a proxy, and here is a workbench for this machine alone. Set public_url in the table "
     "[serve] of ragstone.toml to the address that people open; they then log in."
 )
-OF_PROXIES = frozenset(
-    {
-        *(
-            "forwarded",
-            "via",
-            "x-real-ip",
-            "x-client-ip",
-            "x-cluster-client-ip",
-            "client-ip",
-            "true-client-ip",
-        ),
-        *("cf-connecting-ip", "cf-ray", "fastly-client-ip", "fly-client-ip", "x-envoy-external-address"),
-        *("x-original-host", "x-original-forwarded-for", "x-azure-clientip", "x-appengine-user-ip"),
-        *("tailscale-user-login", "x-proxyuser-ip", "x-original-url"),
-    }
-)
+OF_PROXIES = {
+    *("forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "client-ip", "true-client-ip"),
+    *("cf-connecting-ip", "cf-ray", "fastly-client-ip", "fly-client-ip", "x-envoy-external-address"),
+    *("x-original-host", "x-original-forwarded-for", "x-azure-clientip", "x-appengine-user-ip"),
+    *("tailscale-user-login", "x-proxyuser-ip", "x-original-url"),
+}
 """What proxies and tunnels add, beside all that begins with x-forwarded-; a browser sends none of them."""
 OTHER_SITE = "A page of another site sent this, and that is not taken."
 
 
 class Turned(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a request does not get in. login: where to go first; as_json: a script asked."""
+    """Why a request does not get in. login: where to go first."""
 
-    status: int
+    status: int = 403
     detail: str
     login: str | None = None
-    as_json: bool = False
 
 
-def foreign(scope: HTTPScope, headers: dict[str, str], bench: Workbench) -> Turned | None:
+def foreign(request: AnyRequest, bench: Workbench) -> Turned | None:
     """Turn away what a page of another site has a browser send, and names that are none of ours."""
-    host = headers.get("host", "")
-    script = asks_json(headers)
-    public = bench.settings.serve.public_url
+    host, public = request.headers.get("host", ""), bench.settings.serve.public_url
     name = _hostname(host)
     if bench.accounts is None:
-        if OF_PROXIES & headers.keys() or any(one.startswith("x-forwarded-") for one in headers):
-            return Turned(status=403, detail=PROXIED, as_json=script)
+        if any(one in OF_PROXIES or one.startswith("x-forwarded-") for one in request.headers):
+            return Turned(detail=PROXIED)
         if not is_loopback(name):
-            return Turned(status=403, detail=f"{name!r} is no name of this machine.", as_json=script)
+            return Turned(detail=f"{name!r} is no name of this machine.")
     elif public is not None and name != urlsplit(public).hostname and not is_loopback(name):
-        detail = f"{name!r} is not the address of this workbench: it is {public}."
-        return Turned(status=403, detail=detail, as_json=script)
-    if _is_of_another_site(scope, headers, _origins(host, public)):
-        return Turned(status=403, detail=OTHER_SITE, as_json=script)
-    return None
+        return Turned(detail=f"{name!r} is not the address of this workbench: it is {public}.")
+    ours = {host.lower()} | ({urlsplit(public).netloc.lower()} if public else set())
+    return Turned(detail=OTHER_SITE) if _is_of_another_site(request, ours) else None
 
 
-def _origins(host: str, public: str | None) -> set[str]:
-    """Return what stands behind the scheme of the origins that are ours."""
-    return {host.lower()} | ({urlsplit(public).netloc.lower()} if public else set())
-
-
-def _is_of_another_site(scope: HTTPScope, headers: dict[str, str], ours: set[str]) -> bool:
+def _is_of_another_site(request: AnyRequest, ours: set[str]) -> bool:
+    """Return whether another site had this sent. ours: what stands behind the scheme of our origins."""
+    headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if scope["method"] in ("GET", "HEAD"):
+    if request.method in ("GET", "HEAD"):
         # A link may lead here; an image, a script or a frame of another site may not.
         return site in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate"
     if site is not None and site != "same-origin":
@@ -209,24 +165,25 @@ def _hostname(host: str) -> str:
         return ""
 
 
-def asks_json(headers: dict[str, str]) -> bool:
+def asks_json(request: AnyRequest) -> bool:
     """Return whether a script asks, not somebody who opens a page or sends a form."""
+    headers = request.headers
     kinds = headers.get("accept", ""), headers.get("content-type", "")
     return any("application/json" in kind for kind in kinds) or "x-csrf-token" in headers
 
 
-def to_login(scope: HTTPScope, headers: dict[str, str]) -> Turned:
+def to_login(request: AnyRequest) -> Turned:
     """Return where to log in, and back from there to the page that was asked for, or that a form is on."""
-    if scope["method"] in ("GET", "HEAD") and not asks_json(headers):
-        query = scope["query_string"].decode("latin-1")
-        back = scope["path"] + (f"?{query}" if query else "")
+    if request.method in ("GET", "HEAD") and not asks_json(request):
+        query = request.scope["query_string"].decode("latin-1")
+        back = request.scope["path"] + (f"?{query}" if query else "")
     else:
-        referrer = urlsplit(headers.get("referer", ""))
-        same = referrer.netloc == headers.get("host", "")
+        referrer = urlsplit(request.headers.get("referer", ""))
+        same = referrer.netloc == request.headers.get("host", "")
         back = f"{referrer.path}?{referrer.query}" if same and referrer.query else referrer.path * same
     back = own_path(back)
     login = f"{ROOT}/login" + (f"?next={quote(back, safe='/')}" if back != HOME else "")
-    return Turned(status=401, detail=ENDED, login=login, as_json=asks_json(headers))
+    return Turned(status=401, detail=ENDED, login=login)
 
 
 def own_path(path: str) -> str:
@@ -260,30 +217,24 @@ def guarded(app: ASGIApp, bench: Workbench, methods: Mapping[str, Sequence[str]]
         if scope["type"] != ScopeType.HTTP:
             await send({"type": "websocket.close", "code": 1008, "reason": "there are none here"})
             return
-        headers = _headers_of(scope)
-        cookies = Cookies(headers.get("cookie", ""), secure=bench.is_https)
+        request: AnyRequest = Request(scope)
+        cookies = Cookies(request.cookies, secure=bench.is_https)
         state = scope.setdefault("state", {})
         state["accounts"] = bench.accounts is not None
         _identify(scope, cookies, bench.accounts, user)
         answering = _headed(scope, send, cookies, methods)
-        turned = foreign(scope, headers, bench) or _unknown(scope, headers) or _too_large(headers, bench)
+        turned = foreign(request, bench) or _unknown(request) or _too_large(request, bench)
         if turned is None and scope["method"] not in SAFE:
-            turned, receive = await _forged(scope, headers, receive)
+            given: str | None = request.headers.get("x-csrf-token")
+            if given is None and request.content_type[0] == RequestEncodingType.URL_ENCODED:
+                given, receive = await form_token(receive)
+            turned = None if matches(state["csrf"], given) else Turned(detail=FORGED)
         if turned is None:
             await app(scope, receive, answering)
         else:
-            await _told(scope, turned)(scope, receive, answering)
+            await _told(request, turned)(scope, receive, answering)
 
     return guard
-
-
-def _headers_of(scope: HTTPScope) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for raw, value in scope["headers"]:
-        name = raw.decode("latin-1").lower()
-        joint = f"{headers[name]}; " if name == "cookie" and name in headers else ""
-        headers[name] = joint + value.decode("latin-1")
-    return headers
 
 
 def _identify(scope: HTTPScope, cookies: Cookies, accounts: Accounts | None, user: Person) -> None:
@@ -301,34 +252,24 @@ def _identify(scope: HTTPScope, cookies: Cookies, accounts: Accounts | None, use
     state["account"], state["session"] = account, cookies.session
 
 
-def _unknown(scope: HTTPScope, headers: dict[str, str]) -> Turned | None:
+def _unknown(request: AnyRequest) -> Turned | None:
     """Turn away who is not logged in, and a reader who sends anything."""
-    person: Person | None = scope["state"].get("person")
+    person: Person | None = request.scope["state"].get("person")
+    path = request.scope["path"]
     if person is None:
-        return None if FREE.fullmatch(scope["path"]) else to_login(scope, headers)
-    if scope["method"] in SAFE or person.may("annotator") or scope["path"] in OWN:
+        return None if FREE.fullmatch(path) else to_login(request)
+    if request.method in SAFE or person.may("annotator") or path in OWN:
         return None
-    return Turned(status=403, detail=READS.format(name=person.name), as_json=asks_json(headers))
+    return Turned(detail=READS.format(name=person.name))
 
 
-def _too_large(headers: dict[str, str], bench: Workbench) -> Turned | None:
+def _too_large(request: AnyRequest, bench: Workbench) -> Turned | None:
     """Turn away what says itself that it is too large; the application stops reading what does not say so."""
-    length = headers.get("content-length", "0")
+    length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length) > bench.most_bytes:
         detail = f"This has {int(length):,} bytes, and {bench.most_bytes:,} are taken."
-        return Turned(status=413, detail=detail, as_json=asks_json(headers))
+        return Turned(status=413, detail=detail)
     return None
-
-
-async def _forged(
-    scope: HTTPScope, headers: dict[str, str], receive: Receive
-) -> tuple[Turned | None, Receive]:
-    """Turn away what does not carry the token of our pages; return what receives the request from here on."""
-    given: str | None = headers.get("x-csrf-token")
-    if given is None:
-        given, receive = await form_token(headers.get("content-type", ""), receive)
-    right = matches(scope["state"]["csrf"], given)
-    return (None if right else Turned(status=403, detail=FORGED, as_json=asks_json(headers))), receive
 
 
 def _headed(scope: HTTPScope, send: Send, cookies: Cookies, methods: Mapping[str, Sequence[str]]) -> Send:
@@ -349,11 +290,10 @@ def _headed(scope: HTTPScope, send: Send, cookies: Cookies, methods: Mapping[str
     return sent
 
 
-def _told(scope: HTTPScope, turned: Turned) -> ASGIApp:
+def _told(request: AnyRequest, turned: Turned) -> ASGIApp:
     """Return what answers a request that is turned away: as JSON to a script, as a page to a browser."""
-    request: AnyRequest = Request(scope)
     response: Response[Any]
-    if turned.as_json:
+    if asks_json(request):
         said = {"detail": turned.detail} | ({"login": turned.login} if turned.login else {})
         response = Response(said, status_code=turned.status)
     elif turned.login:

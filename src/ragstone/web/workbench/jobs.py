@@ -18,18 +18,16 @@ Life = Literal["running", "done", "failed", "stopped"]
 UNFORESEEN = (
     "An unforeseen error ended the run; the server's log has its traceback. Finished calls are in the ledger."
 )
-
-
 Ended = Callable[[Life, str | None], None]
 """Is told how a job ended, and why it failed."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class JobState(msgspec.Struct, kw_only=True):
     """How far a job is. calls: made so far. words: why it failed. number: of the draft, or of the look."""
 
     what: str
     who: str
-    life: Life
+    life: Life = "running"
     number: int
     stage: str = ""
     done: int = 0
@@ -40,47 +38,57 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job:
-    """One run. work: gets a session, and gives the number under which what it found is kept."""
+    """One run, in a thread. number: of the draft that it is of; of a look it is known at the end."""
 
     def __init__(self, what: str, who: str, number: int) -> None:
-        self.what, self.who, self.number = what, who, number
-        self.life: Life = "running"
-        self.words: str | None = None
-        self._stage, self._done = "", 0
-        self._total: int | None = None
-        self._state: Callable[[], State] = State
+        self._state = JobState(what=what, who=who, number=number)
+        self._spent: Callable[[], State] = State
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
         self._thread: threading.Thread | None = None
 
-    def told(self) -> Told:
+    def state(self) -> JobState:
         """Return how far it is."""
-        state = self._state()
-        return Told(
-            what=self.what,
-            who=self.who,
-            life=self.life,
-            number=self.number,
-            stage=self._stage,
-            done=self._done,
-            total=self._total,
-            calls=state.made,
-            spent_usd=state.spent_usd,
-            words=self.words,
-        )
+        spent = self._spent()
+        return msgspec.structs.replace(self._state, calls=spent.made, spent_usd=spent.spent_usd)
 
     def start(
         self,
         settings: Settings,
         caps: Caps,
         work: Callable[[Session], Awaitable[int]],
-        ended: Ended,
+        ended: Ended = lambda _life, _words: None,
     ) -> None:
-        """Begin. ended: is called in the job's thread when it is over, whichever way."""
-        self._thread = threading.Thread(
-            target=self._run, args=(settings, caps, work, ended), name=f"ragstone-{self.what}", daemon=True
-        )
+        """Begin. work: gets a session, and gives the number under which what it found is kept.
+
+        ended: is called in the job's thread when it is over, whichever way.
+        """
+
+        async def within_session() -> None:
+            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+            if self._stopped:
+                raise asyncio.CancelledError
+            async with open_session(settings, caps=caps, progress=self._progress) as session:
+                self._spent = session.state
+                self._state.number = await work(session)
+
+        def run() -> None:
+            life: Life = "failed"
+            words: str | None = UNFORESEEN
+            try:
+                asyncio.run(within_session())
+                life, words = "done", None
+            except (asyncio.CancelledError, KeyboardInterrupt):
+                life, words = "stopped", None
+            except RagstoneError as mistake:
+                words = str(mistake)
+            finally:
+                self._state.words = words
+                ended(life, words)
+                self._state.life = life  # last: who sees that it is over finds what it left
+
+        self._thread = threading.Thread(target=run, name=f"ragstone-{self._state.what}", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -95,41 +103,13 @@ class Job:
         if self._thread is not None:
             self._thread.join(seconds)
 
-    def _run(
-        self,
-        settings: Settings,
-        caps: Caps,
-        work: Callable[[Session], Awaitable[int]],
-        ended: Ended,
-    ) -> None:
-        life: Life = "failed"
-        words: str | None = UNFORESEEN
-        try:
-            asyncio.run(self._work(settings, caps, work))
-            life, words = "done", None
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            life, words = "stopped", None
-        except RagstoneError as mistake:
-            words = str(mistake)
-        finally:
-            self.words = words
-            ended(life, words)
-            self.life = life  # last: who sees that it is over finds what it left
-
-    async def _work(self, settings: Settings, caps: Caps, work: Callable[[Session], Awaitable[int]]) -> None:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-        if self._stopped:
-            raise asyncio.CancelledError
-        async with open_session(settings, caps=caps, progress=self._progress) as session:
-            self._state = session.state
-            self.number = await work(session)
-
     @contextlib.contextmanager
     def _progress(self, stage: str, total: int | None, _state: Callable[[], State]) -> Iterator[Advance]:
-        self._stage, self._total, self._done = stage, total, 0
+        now = self._state
+        now.stage, now.total, now.done = stage, total, 0
 
         def advance() -> None:
-            self._done += 1
+            now.done += 1
 
         yield advance
 
@@ -145,13 +125,17 @@ class Jobs:
         """Return the last job of a judge, None where there was none since the server started."""
         return self._jobs.get(judge)
 
+    def running(self, judge: str) -> bool:
+        """Return whether a job of this judge goes on."""
+        job = self._jobs.get(judge)
+        return job is not None and job.state().life == "running"
+
     def check_free(self, judge: str) -> None:
         """Raise ConfigError while a job of this judge goes on."""
-        job = self._jobs.get(judge)
-        if job is not None and job.life == "running":
+        if self.running(judge):
             raise ConfigError(
-                f"a run of {judge} goes on, started by {job.who}. Wait for it, or stop it, then run again: "
-                "your text is kept on this page."
+                f"a run of {judge} goes on, started by {self._jobs[judge].state().who}. Wait for it, or stop "
+                "it, then run again: your text is kept on this page."
             )
 
     def begin(self, judge: str, job: Job) -> None:
@@ -162,8 +146,8 @@ class Jobs:
 
     def close(self) -> None:
         """Stop all jobs, and wait a moment for what they have in flight."""
-        for job in self._jobs.values():
-            if job.life == "running":
+        for judge, job in self._jobs.items():
+            if self.running(judge):
                 job.stop()
         for job in self._jobs.values():
             job.wait(6.0)
