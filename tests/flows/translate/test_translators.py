@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.dataset.translation.model import MOST_TEXTS, by_model, load_told, translation_prompt
 from ragstone.errors import ConfigError
+from ragstone.flows.translate.translators import MOST_TEXTS, by_model, load_prompt, translation_prompt
 from ragstone.llm.madeup import made_up_reply
 
 SECRET = b"0" * 32
@@ -21,7 +21,7 @@ class Asked(list):
 
 
 def prompt(*texts, about=None, source="en", target="hi"):
-    return translation_prompt(texts, source, target, about=about, told=load_told(), secret=SECRET)
+    return translation_prompt(texts, source, target, about=about, wording=load_prompt(), secret=SECRET)
 
 
 def test_the_prompt_reads_as_it_did():
@@ -54,7 +54,7 @@ def test_another_language_is_another_call():
 
 async def test_texts_that_belong_together_are_one_call_within_its_limits():
     asked = Asked()
-    translate = by_model(asked, SECRET, load_told(), 100)
+    translate = by_model(asked, SECRET, load_prompt(), 100)
     assert len(await translate(["question", "answer"], "en", "hi")) == 2
     assert len(asked) == 1
     await translate(["x" * 60, "y" * 60, "z" * 30], "en", "hi")  # 60; 60 + 30
@@ -70,12 +70,12 @@ def test_a_longer_text_has_more_room():
 def test_a_prompt_of_ones_own_must_name_both_languages(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('name = "mine"\nversion = 1\nsource = "me"\nprompt = "Put {source} into {target}."\n')
-    assert load_told(file).name == "mine"
+    assert load_prompt(file).name == "mine"
     file.write_text('name = "mine"\nversion = 1\nsource = "me"\nprompt = "Put it into {target}."\n')
     with pytest.raises(ConfigError, match=r"put \{source\} into `prompt`"):
-        load_told(file)
+        load_prompt(file)
     with pytest.raises(ConfigError, match="no such prompt file"):
-        load_told(tmp_path / "none.toml")
+        load_prompt(tmp_path / "none.toml")
     file.write_text('name = "mine"\nversion = 1\nprompt = "x"\n')
     with pytest.raises(ConfigError, match=r"mine\.toml:1: .*source"):
-        load_told(file)
+        load_prompt(file)

@@ -1,7 +1,8 @@
-"""Apertium, the translator by rules: a program of its own (GPL), started as one; nothing of it is imported.
+"""Translators that are no language models, behind the door: a service over HTTP, and Apertium.
 
-The texts of a row go into one process. Its tagger carries something over from text to text, so a process for
-many rows would make a row's translation depend on the others (26 of 400 questions did).
+Apertium translates by rules: a program of its own (GPL), started as one; nothing of it is imported. The texts
+of a row go into one process. Its tagger carries something over from text to text, so a process for many rows
+would make a row's translation depend on the others (26 of 400 questions did).
 """
 
 import asyncio
@@ -12,18 +13,126 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Protocol
 
 import msgspec
 
-from ragstone.config import Price
-from ragstone.dataset.translation.pieces import masked, unmasked
-from ragstone.dataset.translation.service import called
+from ragstone.config import HttpTranslator, Price
 from ragstone.errors import ModelError
-from ragstone.llm import CallFailed
-from ragstone.llm.prompt import Completion, Prompt
+from ragstone.flows.translate.checks import masked, unmasked
+from ragstone.llm import Ask, CallFailed, Message, Prompt, Reply
+from ragstone.llm.json_form import Json, Pick, compile_path, described
+from ragstone.llm.json_service import check_places, open_json_service, service_identity
+from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Endpoint
 from ragstone.records import Usage
+
+
+class Translate(Protocol):
+    """Returns the texts in the target language, one for each, in their order.
+
+    about: the title of what the texts are from, for a translator that can use it. Raises CallFailed, with the
+    status that the row gets, where one of the texts has no translation; ModelError where none ever will.
+    """
+
+    async def __call__(
+        self, texts: Sequence[str], source: str, target: str, about: str | None = None
+    ) -> list[str]:
+        """Translate the texts of one row."""
+        ...
+
+
+TO = " -> "
+
+
+def by_service(ask: Ask, *, together: bool) -> Translate:
+    """Return the translator that asks an endpoint of ours (open_apertium, open_http).
+
+    together: whether the texts of a row are one call, or each is one.
+    """
+
+    async def translate(
+        texts: Sequence[str],
+        source: str,
+        target: str,
+        about: str | None = None,  # noqa: ARG001
+    ) -> list[str]:
+        groups = [list(texts)] if together else [[text] for text in texts]
+        replies = await asyncio.gather(*(ask(call(group, source, target)) for group in groups))
+        return [
+            text for reply, group in zip(replies, groups, strict=True) for text in _texts_of(reply, group)
+        ]
+
+    return translate
+
+
+def call(texts: Sequence[str], source: str, target: str) -> Prompt:
+    """Return the call that translates these texts."""
+    pair = Message("system", f"{source}{TO}{target}")
+    return Prompt(messages=(pair, Message("user", msgspec.json.encode(texts).decode())), max_tokens=1)
+
+
+def called(prompt: Prompt) -> tuple[list[str], str, str]:
+    """Return what a call asks: the texts, their language, and the one wanted."""
+    source, _, target = prompt.messages[0].content.partition(TO)
+    return msgspec.json.decode(prompt.messages[1].content, type=list[str]), source, target
+
+
+def _texts_of(reply: Reply, texts: list[str]) -> list[str]:
+    """Return the texts of a reply; where nobody gave one, in a forecast, those that were given."""
+    return msgspec.json.decode(reply.text, type=list[str]) if reply.usage.calls else texts
+
+
+HTTP = "http"
+PLACES = ("text", "source", "target")
+WHERE = "[translate.http]"
+
+
+@asynccontextmanager
+async def open_http(declared: HttpTranslator) -> AsyncIterator[Endpoint]:
+    """Give the endpoint that posts a text a call.
+
+    Raises ConfigError for a template or a path that cannot be. A call raises ModelError without the key, and
+    where the address or the key is refused.
+    """
+    check_places(declared, WHERE, PLACES, ("text", "target"))
+    pick = compile_path(declared.text, f"{WHERE} text")
+    async with open_json_service(declared, WHERE) as post:
+
+        async def send(prompt: Prompt) -> Completion:
+            texts, source, target = called(prompt)
+            values = {
+                "text": texts[0],
+                "source": declared.codes.get(source, source),
+                "target": declared.codes.get(target, target),
+            }
+            started = time.perf_counter()
+            reply = await post(values)
+            return Completion(
+                text=msgspec.json.encode([_text_at(reply, pick)]).decode(),
+                usage=Usage(calls=1),
+                latency_s=round(time.perf_counter() - started, 4),
+            )
+
+        yield Endpoint(
+            identity=_identity(declared), send=send, concurrency=declared.max_concurrency, price=None
+        )
+
+
+def _identity(declared: HttpTranslator) -> str:
+    """Return what the ledger knows the service by: another request may give other translations."""
+    form = (declared.request, declared.text, sorted(declared.headers.items()), sorted(declared.codes.items()))
+    return service_identity(declared.url, form)
+
+
+def _text_at(reply: Json, pick: Pick) -> str:
+    found = next(iter(pick(reply)), None)
+    if not isinstance(found, str) or not found.strip():
+        raise CallFailed("unparsable", f"{WHERE} the reply has no text at `text`; it is {described(reply)}")
+    return found
+
 
 APERTIUM = "apertium"
 TIMEOUT_S = 120.0
@@ -45,7 +154,7 @@ mkd-bul mkd-eng nno-nob oc-ca oc-es oci-fra pol-szl por-cat pt-gl rus-ukr spa-ar
 srd-ita swe-dan swe-nor urd-hin"""
 
 
-@contextlib.asynccontextmanager
+@asynccontextmanager
 async def open_apertium() -> AsyncIterator[Endpoint]:
     """Give the endpoint that runs `apertium` for each call, as many at once as there are cores."""
     yield Endpoint(

@@ -2,9 +2,14 @@ import msgspec
 import pytest
 from tests.support.phrase_book import by_heart, translated
 
-from ragstone.dataset.translation import Task, translate_document, translate_question
-from ragstone.dataset.translation.made import with_loss
-from ragstone.dataset.translation.rows import Pair, mean_chrf
+from ragstone.flows.translate.rows import (
+    Pair,
+    Task,
+    mean_chrf,
+    translate_document,
+    translate_question,
+    with_loss,
+)
 from ragstone.llm import CallFailed
 from ragstone.records import Document, Evidence, Question
 
