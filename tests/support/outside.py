@@ -43,7 +43,6 @@ from ragstone.dataset import answers, asking, dangling, evidence, languages, men
 from ragstone.dataset.factual import changes, falsify, numbers, pointing
 from ragstone.dataset.logs.quality import as_quality
 from ragstone.dataset.logs.standing import why_left_out
-from ragstone.dataset.translation import checks, pieces
 from ragstone.errors import RagstoneError
 from ragstone.experiments.truth import says_true
 from ragstone.flows.attack.probes import marked_up
@@ -52,6 +51,7 @@ from ragstone.flows.import_ import faq, hotpotqa, squad, tables, trec
 from ragstone.flows.import_.faq import _LABEL, LABELS, entries_of
 from ragstone.flows.import_.recognise import EXPORTS, recognise
 from ragstone.flows.import_.rows import ImportOptions, Source
+from ragstone.flows.translate import checks
 from ragstone.judging import lexical, refusal
 from ragstone.llm.dialect import refused_extra
 from ragstone.llm.keys import _forms
@@ -199,9 +199,9 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.mentions": mentions.mention_of_context,
     "dataset.passages": passages.has_substance,
     "dataset.passages.cut": lambda text: passages.cut_passages([document(text)], 2000),
-    "dataset.translation.cut": lambda text: pieces.cut(document(text).text, 1000),
-    "dataset.translation.masked": lambda text: pieces.unmasked(*pieces.masked(text)),
-    "dataset.translation.checks": lambda text: checks.find_fault(text, text, "de"),
+    "flows.translate.cut": lambda text: checks.cut(document(text).text, 1000),
+    "flows.translate.masked": lambda text: checks.unmasked(*checks.masked(text)),
+    "flows.translate.checks": lambda text: checks.find_fault(text, text, "de"),
     "dataset.wording": wording.content_of,
     "dataset.wording.exact": wording.exact_form,
     "judging.no_refusal": refusal.no_refusal,
@@ -264,18 +264,16 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "flows.import_.faq:_labelled": lambda: [
         re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
     ],
-    "privacy.phones:_orders": lambda: [*phones._orders()],
-    "privacy.names:_compiled": lambda: [
-        one for one in masked_names._orders() if isinstance(one, re.Pattern)
-    ],
+    "privacy.phones:_patterns": lambda: [*phones._patterns()],
+    "privacy.names:_compiled": lambda: [one for one in masked_names._patterns() if isinstance(one, re.Pattern)],
     "privacy.numbers:_id": lambda: [one.pattern for one in _IDS],
     "privacy.masking:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
     "privacy.masking:own_words": lambda: [own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
     "privacy.masking:_checked": list,  # the user's own expression
-    "dataset.mentions:_compiled": lambda: mentions._orders().values(),
+    "dataset.mentions:_compiled": lambda: mentions._patterns().values(),
     "dataset.wording:_any_of": lambda: [one.polite for one in wording._rules().values() if one.polite],
     "flows.develop.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
-    "judging.refusal:_orders": refusal._orders,
+    "judging.refusal:_patterns": refusal._patterns,
     "llm.dialect:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
     "llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal
     "llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],
