@@ -20,9 +20,9 @@ from pathlib import Path
 import msgspec
 
 import ragstone
+from ragstone.assistant.assistant import open_assistant
 from ragstone.assistant.conversation import silent
-from ragstone.assistant.knowledge import KnowledgeBase
-from ragstone.assistant.opening import open_assistant
+from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
 from ragstone.config import Settings, choose, load_settings
 from ragstone.engine.session import open_session
 from ragstone.experiments.blame import is_right

@@ -18,14 +18,15 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.assistant.knowledge import Built, KnowledgeBase, open_knowledge
 from ragstone.assistant.knowledge.catalogue import Catalogue
+from ragstone.assistant.knowledge.entry import Built
+from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge
 from ragstone.config import AssistantSection
 from ragstone.corpus.tags import load_tags
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.records import Chunk, Question
-from ragstone.retrieval.means import Search, SearchMeans
+from ragstone.retrieval.deps import RetrieverDeps, Search
 from ragstone.retrieval.search import build_search
 from ragstone.statistics import mean_estimate
 
@@ -81,7 +82,7 @@ async def finders(knowledge: KnowledgeBase, chunks: Sequence[Chunk], embed: Embe
 
     found: dict[str, Find] = {"knowledge base": by_knowledge}
     for name in ("bm25", "dense"):
-        search = await build_search(name, chunks, SearchMeans(open_embedder=lambda _name: embed))
+        search = await build_search(name, chunks, RetrieverDeps(open_embedder=lambda _name: embed))
 
         found[name] = alone(search)
     return found

@@ -62,7 +62,7 @@ def served(folder: Path) -> object:
 
     import uvicorn
 
-    from ragstone.assistant.api import create_app
+    from ragstone.assistant.api.app import create_app
     from ragstone.config import MonitorSection, Settings
     from ragstone.config.serve import ServeSection
     from ragstone.web.monitor_routes import monitor_routes

@@ -29,15 +29,15 @@ from farm_tools.crops import crops_tool  # noqa: E402
 from farm_tools.open_meteo import WeatherOptions  # noqa: E402
 from farm_tools.videos import videos_tool  # noqa: E402
 from farm_tools.weather import weather_tool  # noqa: E402
-from ragstone.assistant.answering import Answering, documents_tool, load_answering_prompt  # noqa: E402
+from ragstone.assistant.answering.answering import Answering  # noqa: E402
+from ragstone.assistant.answering.documents import documents_tool  # noqa: E402
+from ragstone.assistant.answering.prompting import load_answering_prompt  # noqa: E402
 from ragstone.assistant.conversation import Asked, Passage, Turn  # noqa: E402
-from ragstone.assistant.guards.scope import scope_guard  # noqa: E402
+from ragstone.assistant.guards import scope_guard  # noqa: E402
 from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments  # noqa: E402
-from ragstone.assistant.planning.lexicon import courtesy_in  # noqa: E402
-from ragstone.assistant.planning.loop import MOST_ASKED, n_asked  # noqa: E402
+from ragstone.assistant.planning.loop import MOST_ASKED, conversation_language, n_asked  # noqa: E402
 from ragstone.assistant.planning.model import model_chooser  # noqa: E402
-from ragstone.assistant.planning.responding import conversation_language  # noqa: E402
-from ragstone.assistant.planning.slots import know_by_words  # noqa: E402
+from ragstone.assistant.planning.slots import courtesy_in, know_by_words  # noqa: E402
 from ragstone.assistant.planning.state import Choose, Chosen, State  # noqa: E402
 from ragstone.assistant.planning.words import words_chooser  # noqa: E402
 from ragstone.assistant.tool import Tool  # noqa: E402

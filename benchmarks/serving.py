@@ -37,8 +37,8 @@ from aiohttp import web
 
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.conversation import Asked, Emit, Said, Step, Text
-from ragstone.assistant.knowledge import KnowledgeBase
-from ragstone.assistant.log import open_log
+from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
+from ragstone.assistant.log.exchange_log import open_log
 from ragstone.config import Settings
 from ragstone.config.assistant import LogSection
 from ragstone.config.serve import ServeSection

@@ -13,10 +13,9 @@ from tests.support import open_meteo
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import Body, fail, prompt_of, schema_in
 
-from ragstone.assistant.assistant import Assistant
+from ragstone.assistant.assistant import Assistant, open_assistant
 from ragstone.assistant.conversation import Asked, Said, Text, Turn, silent
 from ragstone.assistant.languages import phrase
-from ragstone.assistant.opening import open_assistant
 from ragstone.config import McpServer, Settings
 from ragstone.engine.session import open_session
 from ragstone.errors import ConfigError, ModelError

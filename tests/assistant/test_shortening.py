@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.assistant.shortening import shortened
+from ragstone.assistant.tools.plain_text import shortened
 
 
 def test_a_long_text_ends_with_a_whole_word_and_an_ellipsis():

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ragstone.assistant.knowledge import Advance, Built, KnowledgeBase, open_knowledge
+from ragstone.assistant.knowledge.entry import Advance, Built
 from ragstone.assistant.knowledge.grouping import Namer
-from ragstone.assistant.knowledge.knowledge_base import silent
+from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
 from ragstone.config import AssistantSection
 from ragstone.corpus.tags import Tag
 from ragstone.embedding.model import Role, Vectors

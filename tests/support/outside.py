@@ -41,7 +41,7 @@ from ragstone.corpus.tags import Tag, match_tags
 from ragstone.corpus.tokens import search_terms, tokenize
 from ragstone.dataset import answers, asking, dangling, evidence, languages, mentions, passages, wording
 from ragstone.dataset.factual import changes, falsify, numbers, pointing
-from ragstone.dataset.logs.quality import as_quality
+from ragstone.dataset.logs.exchange import as_quality
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.errors import RagstoneError
 from ragstone.experiments.truth import says_true
@@ -66,7 +66,7 @@ from ragstone.privacy.masking import mask_personal_data, own_words
 from ragstone.privacy.numbers import _IDS
 from ragstone.records import Document
 from ragstone.report.render.markdown import escape, plain
-from ragstone.retrieval.placing import _spaced, locate
+from ragstone.retrieval.remote import _spaced, locate
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="ragstone-linear-")  # goes with the process
 SHORT = "Maize is sown in March, 30 days before beans (see 2.5)."
@@ -265,7 +265,9 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
         re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
     ],
     "privacy.phones:_patterns": lambda: [*phones._patterns()],
-    "privacy.names:_compiled": lambda: [one for one in masked_names._patterns() if isinstance(one, re.Pattern)],
+    "privacy.names:_compiled": lambda: [
+        one for one in masked_names._patterns() if isinstance(one, re.Pattern)
+    ],
     "privacy.numbers:_id": lambda: [one.pattern for one in _IDS],
     "privacy.masking:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
     "privacy.masking:own_words": lambda: [own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],

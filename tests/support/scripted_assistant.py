@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ragstone.assistant.answering import Answering, load_answering_prompt
+from ragstone.assistant.answering.answering import Answering
+from ragstone.assistant.answering.prompting import load_answering_prompt
 from ragstone.assistant.conversation import Doing, Passage, Text
 from ragstone.corpus.tokens import tokenize
 from ragstone.embedding.model import Role, Vectors

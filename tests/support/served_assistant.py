@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 from tests.support.reading_here import ReadHere
 
-from ragstone.assistant.api import Clocks, create_app
+from ragstone.assistant.api.app import create_app
+from ragstone.assistant.api.state import Clocks
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.conversation import Asked, Citation, Doing, Emit, Passage, Said, Step, Text, Turn
 from ragstone.assistant.knowledge.entry import Advance, Entry, KnowledgeDown, Placed

@@ -8,7 +8,7 @@ from litestar.testing import TestClient
 from tests.support.monitor_store import fill, row
 from tests.support.served_assistant import KEYS, URL, Scripted, Time, key
 
-from ragstone.assistant.api import create_app
+from ragstone.assistant.api.app import create_app
 from ragstone.config import MonitorSection, Settings
 from ragstone.config.serve import ServeSection
 from ragstone.flows.watch.watching import watch

@@ -6,7 +6,7 @@ from litestar.testing import TestClient
 from tests.support.served_assistant import KEYS, Scripted, key
 from tests.support.workbench import ADDRESS
 
-from ragstone.assistant.api import create_app
+from ragstone.assistant.api.app import create_app
 from ragstone.config import Settings
 from ragstone.config.serve import ServeSection
 from ragstone.web.side_by_side import side_by_side

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.assistant.tools.telling import line
+from ragstone.assistant.tools.plain_text import line
 from ragstone.corpus.tokens import tokenize, word_terms
 from ragstone.errors import ConfigError, DataError, MissingExtra
 

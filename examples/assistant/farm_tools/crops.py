@@ -22,7 +22,7 @@ from farm_tools.crop_file import (
 from farm_tools.crops_told import UNITS, column_told, columns_asked, crops_told, unit_of
 from farm_tools.words import figures_asked, say
 from ragstone.assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
-from ragstone.assistant.tools.telling import bounded, failed, line
+from ragstone.assistant.tools.plain_text import bounded, failed, line
 from ragstone.config.section import Section
 from ragstone.errors import DataError
 

@@ -15,13 +15,13 @@ from farm_tools.words import say, speaks_of
 from ragstone.assistant.conversation import Passage
 from ragstone.assistant.languages import LANGUAGES, language
 from ragstone.assistant.tool import Hint, Observation, Situation, Tool, ToolSetup
-from ragstone.assistant.tools.telling import bounded, failed, line
+from ragstone.assistant.tools.plain_text import bounded, failed, line
 from ragstone.config.section import Section
 from ragstone.corpus.chunking import chunk_documents
 from ragstone.embedding.model import Embed
 from ragstone.errors import ConfigError, ModelError, RagstoneError
 from ragstone.records import Chunk, Document, Question, RankingItem
-from ragstone.retrieval.means import Search, SearchMeans
+from ragstone.retrieval.deps import RetrieverDeps, Search
 from ragstone.retrieval.search import build_search
 
 SHOWN_ERRORS = 10
@@ -143,7 +143,7 @@ class _Catalogue:
     def __init__(self, videos: Sequence[Video], embed: Embed) -> None:
         self._videos = videos
         self._chunks = list(chunk_documents(_document_of(at, video) for at, video in enumerate(videos)))
-        self._means = SearchMeans(open_embedder=lambda _name: embed)
+        self._means = RetrieverDeps(open_embedder=lambda _name: embed)
         self._searches: dict[str, Search] = {}
         self._opening = asyncio.Lock()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.assistant.guards.words import any_of, said
+from ragstone.assistant.guards import any_of, said
 from ragstone.assistant.languages import LANGUAGES
 from ragstone.config.section import Section
 

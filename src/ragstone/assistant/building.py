@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from ragstone.assistant.knowledge import Advance, Built, Entry, KnowledgeBase, open_knowledge
+from ragstone.assistant.knowledge.entry import Advance, Built, Entry
 from ragstone.assistant.knowledge.grouping import Namer
-from ragstone.assistant.knowledge.knowledge_base import silent
+from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
 from ragstone.config import Settings, load_settings
 from ragstone.corpus.model_tags import name_topic
 from ragstone.corpus.tags import load_tags

@@ -1,6 +1,6 @@
 """What the assistant is asked, what it says, and what it does in between: plain values."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 import msgspec
@@ -105,6 +105,13 @@ class Text(msgspec.Struct, frozen=True):
 
 Emit = Callable[[Doing | Text], None]
 """Hears of a reply while it is made: the pieces of its text are, put together, `Said.text`."""
+
+
+Respond = Callable[[Asked, Emit], Awaitable[Said]]
+"""A conversation -> the next reply. Raises nothing but CancelledError: whatever fails, the reply says so."""
+
+AnswerFrom = Callable[[str, Mapping[str, str], str | None, Emit], Awaitable[Said]]
+"""(question, filters, lang, emit) -> the answer from the documents, without the agent. lang: see Asked."""
 
 
 def silent(_event: Doing | Text) -> None:

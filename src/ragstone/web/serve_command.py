@@ -82,7 +82,7 @@ async def _alone(settings: "Settings", bound: "socket.socket") -> None:
 
 
 async def _with_assistant(settings: "Settings", bound: "socket.socket") -> None:
-    from ragstone.assistant.opening import open_assistant
+    from ragstone.assistant.assistant import open_assistant
     from ragstone.web.monitor_routes import monitor_routes
     from ragstone.web.serving import serve_project
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.assistant.api import create_app, read_keys
+from ragstone.assistant.api.app import create_app
+from ragstone.assistant.api.gate import read_keys
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.knowledge.knowledge_base import CATALOGUE
 from ragstone.config import Settings, declared_tables, load_settings

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.support.scripted_assistant import MAIZE, Heard, Scripted, answering
 
-from ragstone.assistant.answering import answer_from
+from ragstone.assistant.answering.answering import answer_from
 from ragstone.assistant.languages import LANGUAGES, phrase
 
 QUESTION = "When do I sow maize?"

@@ -8,7 +8,7 @@ import pytest
 from tests.assistant.attacks import load_attacks
 from tests.support.scripted_assistant import MAIZE, Heard, Scripted, answering
 
-from ragstone.assistant.answering import answer_from
+from ragstone.assistant.answering.answering import answer_from
 from ragstone.assistant.guards import without_instructions
 from ragstone.assistant.languages import LANGUAGES
 

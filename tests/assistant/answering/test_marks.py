@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.assistant.answering.marks import marks_before_ends, marks_in, with_marks, without_marks
+from ragstone.assistant.answering.sentences import marks_before_ends, marks_in, with_marks, without_marks
 
 
 @pytest.mark.parametrize(

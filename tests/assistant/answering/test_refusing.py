@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 from tests.support.scripted_assistant import MAIZE
 
-from ragstone.assistant.answering import refusal_words
+from ragstone.assistant.answering.prompting import refusal_words
 
 
 def test_titles_are_named_once_with_their_page_and_at_most_three():

@@ -8,7 +8,7 @@ import pytest
 from litestar.testing import TestClient
 from tests.support.served_assistant import URL, Scripted, Time
 
-from ragstone.assistant.api import create_app
+from ragstone.assistant.api.app import create_app
 from ragstone.config.serve import ServeSection
 
 

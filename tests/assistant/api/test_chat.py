@@ -7,7 +7,9 @@ import pytest
 from litestar.exceptions import LitestarException
 from tests.support.served_assistant import ask, said
 
-from ragstone.assistant.api import chat, create_app, streaming
+from ragstone.assistant.api import chat
+from ragstone.assistant.api import replying as streaming
+from ragstone.assistant.api.app import create_app
 from ragstone.assistant.conversation import Doing, Text
 from ragstone.config.serve import ServeSection
 

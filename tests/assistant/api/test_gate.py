@@ -7,9 +7,9 @@ import pytest
 from litestar import get
 from tests.support.served_assistant import KEYS, ask, key
 
-from ragstone.assistant.api.desk import Clocks, Desk
 from ragstone.assistant.api.gate import gated, is_loopback
 from ragstone.assistant.api.history import Conversations
+from ragstone.assistant.api.state import Clocks, Desk
 from ragstone.config.serve import ServeSection
 from ragstone.errors import ConfigError
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.assistant.api.keys import digests, name_of, read_keys
+from ragstone.assistant.api.gate import digests, name_of, read_keys
 from ragstone.errors import ConfigError
 
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from tests.support.scripted_assistant import MAIZE, Scripted, answering
 
-from ragstone.assistant.answering import answer_from
+from ragstone.assistant.answering.answering import answer_from
 from ragstone.assistant.guards import ingredients_in, names_pesticide
 from ragstone.assistant.languages import LANGUAGES, phrase
 

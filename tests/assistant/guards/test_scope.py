@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragstone.assistant.guards.scope import scope_guard
+from ragstone.assistant.guards import scope_guard
 from ragstone.config.assistant import DEFAULT_SCOPE
 from ragstone.embedding.opening import open_embedder
 

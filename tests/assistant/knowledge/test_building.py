@@ -12,7 +12,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.support.knowledge import CROP, Words, knowledge_in, write
 
-from ragstone.assistant.knowledge import KnowledgeDown, building, cutting
+from ragstone.assistant.knowledge import building, cutting
+from ragstone.assistant.knowledge.entry import KnowledgeDown
 from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.errors import ConfigError, DataError
 

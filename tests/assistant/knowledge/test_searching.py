@@ -10,9 +10,10 @@ from tests.conftest import ROOT
 from tests.support.knowledge import CROP, REGION, Words, knowledge_in, write
 from tests.support.qdrant_server import QdrantServer
 
-from ragstone.assistant.knowledge import KnowledgeDown, knowledge_base
+from ragstone.assistant.knowledge import knowledge_base
 from ragstone.assistant.knowledge.building import finish
 from ragstone.assistant.knowledge.catalogue import Catalogue
+from ragstone.assistant.knowledge.entry import KnowledgeDown
 from ragstone.assistant.knowledge.points import Points
 from ragstone.assistant.knowledge.snapshot import among
 from ragstone.errors import ConfigError, DataError, MissingExtra
@@ -300,6 +301,7 @@ async def test_an_embedder_that_fails_makes_it_unavailable_not_wrong(tmp_path):
         assert await knowledge.search("maize", 1)
 
 
+@pytest.mark.kill
 def test_a_folder_that_another_process_has_open_says_what_to_do(tmp_path):
     docs = write(tmp_path / "docs", **TEXTS)
     script = (

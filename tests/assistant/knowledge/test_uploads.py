@@ -12,7 +12,8 @@ from tests.support.knowledge import Words, add, knowledge_in, write
 from tests.support.pdf import At, write_pdf
 from tests.support.reading_here import ReadHere
 
-from ragstone.assistant.knowledge import BadUpload, uploads
+from ragstone.assistant.knowledge import uploads
+from ragstone.assistant.knowledge.entry import BadUpload
 from ragstone.assistant.knowledge.uploads import safe_name
 from ragstone.corpus import parallel
 from ragstone.corpus.file import IngestOptions, Limits
@@ -133,7 +134,7 @@ async def test_a_real_pdf_is_taken_in_with_its_page(tmp_path):
 
 
 async def test_too_large_is_an_error_of_its_own(tmp_path):
-    from ragstone.assistant.knowledge import open_knowledge
+    from ragstone.assistant.knowledge.knowledge_base import open_knowledge
     from ragstone.config import AssistantSection
 
     options = IngestOptions(max_file_mb=1)
@@ -205,6 +206,7 @@ def hostile(monkeypatch, processes):
     monkeypatch.setattr(parallel, "limits_of", lambda *_: Limits(cpu_s=3))
 
 
+@pytest.mark.kill
 async def test_an_upload_that_crashes_its_reader_or_never_ends_costs_nothing_but_itself(tmp_path, hostile):
     async with knowledge_in(tmp_path) as knowledge:
         with pytest.raises(
@@ -217,6 +219,7 @@ async def test_an_upload_that_crashes_its_reader_or_never_ends_costs_nothing_but
         assert ids(knowledge) == ["uploads/maize.md"]
 
 
+@pytest.mark.kill
 async def test_a_file_of_a_folder_that_never_ends_costs_nothing_but_itself(tmp_path, hostile):
     docs = write(tmp_path / "docs", maize="# Maize")
     (docs / "busy.txt").write_text("Text")
@@ -246,6 +249,7 @@ async def test_who_hangs_up_while_an_upload_is_read_ends_the_reading(tmp_path, h
             assert (await knowledge.check("maize.md", MAIZE)).name == "maize.md"
 
 
+@pytest.mark.kill
 async def test_the_process_that_reads_ends_when_it_is_idle(tmp_path, processes, monkeypatch):
     monkeypatch.setattr(uploads, "IDLE_S", 0.01)
     async with knowledge_in(tmp_path) as knowledge:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tests.assistant.log.exchanges import ASKED, NOW, SAID, SECRET
 
-from ragstone.assistant.log import ExchangeLog, read_exchanges, read_feedback
 from ragstone.assistant.log.appending import Appender, mend
+from ragstone.assistant.log.exchange_log import ExchangeLog, read_exchanges, read_feedback
 from ragstone.errors import DataError
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ import pytest
 from tests.assistant.log.exchanges import ASKED, NOW, SAID, SECRET
 from tests.support.command import ragstone
 
-from ragstone.assistant.log import ExchangeLog, read_exchanges, read_feedback
+from ragstone.assistant.log.exchange_log import ExchangeLog, read_exchanges, read_feedback
 from ragstone.records import Answer, Question
 from ragstone.tables import read_rows
 

@@ -7,7 +7,7 @@ import pytest
 from tests.assistant.log.exchanges import ASKED, NOW, PASSAGE, PHONE, SAID, SECRET
 
 from ragstone.assistant.conversation import Asked, Said, Turn
-from ragstone.assistant.log.row import answer_row, digest_of, label_rows
+from ragstone.assistant.log.exchange_log import answer_row, digest_of, label_rows
 from ragstone.privacy.masking import own_words
 from ragstone.records import Answer, Context, Label, Usage
 

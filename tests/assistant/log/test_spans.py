@@ -14,7 +14,7 @@ from tests.assistant.log.exchanges import ASKED, NOW, SAID, SECRET
 from tests.support.otlp import Collector, collecting
 
 from ragstone.assistant.conversation import Said
-from ragstone.assistant.log import ExchangeLog, open_log, read_exchanges
+from ragstone.assistant.log.exchange_log import ExchangeLog, open_log, read_exchanges
 from ragstone.config.assistant import LogSection
 from ragstone.errors import ConfigError, MissingExtra
 from ragstone.records import Answer

@@ -6,8 +6,7 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 
-from ragstone.assistant.page import POLICY, assets, chat_page, language_wanted, texts
-from ragstone.assistant.page.page import Texts
+from ragstone.assistant.page.page import POLICY, Texts, assets, chat_page, language_wanted, texts
 
 LANGUAGES = ["en", "ar", "es", "fr", "hi", "sw"]
 

@@ -12,7 +12,7 @@ from tests.support.scripted_planner import ScriptedPlanner
 from ragstone.assistant.conversation import Asked, Doing, Said, Text, silent
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.loop import n_asked, reply_to, standing_question
-from ragstone.assistant.planning.prompts import VERSION
+from ragstone.assistant.planning.model import VERSION
 from ragstone.assistant.planning.state import Chosen
 from ragstone.assistant.tool import Observation, Situation, Tool
 from ragstone.errors import DataError

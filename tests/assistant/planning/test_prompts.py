@@ -8,7 +8,7 @@ from tests.assistant.planning.conftest import SECRET, asked, tools
 
 from ragstone.assistant.conversation import Step, Turn
 from ragstone.assistant.planning.actions import menu_of, read_arguments
-from ragstone.assistant.planning.prompts import MOST_TURN, action_prompt, condensed, reply_prompt
+from ragstone.assistant.planning.model import MOST_TURN, action_prompt, condensed, reply_prompt
 from ragstone.assistant.planning.state import State, Taken
 from ragstone.assistant.tool import Observation
 from ragstone.errors import ConfigError

@@ -10,7 +10,7 @@ from tests.support.scripted_planner import ScriptedPlanner
 
 from ragstone.assistant.conversation import Asked, Said
 from ragstone.assistant.languages import phrase
-from ragstone.assistant.planning.responding import conversation_language, respond_with
+from ragstone.assistant.planning.loop import conversation_language, respond_with
 from ragstone.assistant.planning.slots import know_by_words
 from ragstone.corpus.tags import Tag
 

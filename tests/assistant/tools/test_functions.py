@@ -10,7 +10,7 @@ from tests.support.situations import observe
 
 from ragstone.assistant.tool import Tool, ToolSetup
 from ragstone.assistant.tools.functions import function_tool, open_tool
-from ragstone.assistant.tools.telling import MOST
+from ragstone.assistant.tools.plain_text import MOST
 from ragstone.config import AssistantSection, Settings
 from ragstone.errors import ConfigError
 

@@ -13,15 +13,15 @@ import msgspec
 import pytest
 from tests.support.situations import observe
 
-from ragstone.assistant.tools import mcp_link
-from ragstone.assistant.tools.mcp import open_mcp_tools
-from ragstone.assistant.tools.mcp_link import McpLink
-from ragstone.assistant.tools.telling import MOST
+from ragstone.assistant.tools import mcp as mcp_link
+from ragstone.assistant.tools.mcp import McpLink, open_mcp_tools
+from ragstone.assistant.tools.plain_text import MOST
 from ragstone.config import McpServer
 from ragstone.errors import ConfigError, MissingExtra
 
 # A server that was killed leaves its process object, transports and pipes to the collector.
 pytestmark = [
+    pytest.mark.server,
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning"),
 ]

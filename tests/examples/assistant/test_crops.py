@@ -12,7 +12,7 @@ from tests.support.situations import observe
 
 from farm_tools.crops import MOST_ROWS, crops_tool
 from ragstone.assistant.tool import Tool
-from ragstone.assistant.tools.telling import MOST
+from ragstone.assistant.tools.plain_text import MOST
 from ragstone.errors import ConfigError, MissingExtra
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant" / "crops.csv"

@@ -7,7 +7,7 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.monitor_store import fill, row
 
-from ragstone.assistant.api.keys import as_bearer
+from ragstone.assistant.api.gate import as_bearer
 from ragstone.records import Answer, Question
 from ragstone.tables import read_rows
 

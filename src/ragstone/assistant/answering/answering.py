@@ -7,12 +7,11 @@ from contextlib import aclosing, suppress
 import msgspec
 
 from ragstone.assistant.answering.checking import Checker
-from ragstone.assistant.answering.prompting import render
-from ragstone.assistant.answering.refusing import refusal_words
+from ragstone.assistant.answering.prompting import refusal_words, render
 from ragstone.assistant.answering.sentences import Sentence, Sentences
 from ragstone.assistant.answering.support import Support
 from ragstone.assistant.conversation import Emit, Passage, Said, Text, silent
-from ragstone.assistant.guards.instructions import without_instructions
+from ragstone.assistant.guards import without_instructions
 from ragstone.assistant.languages import phrase
 from ragstone.embedding.model import Embed
 from ragstone.errors import RagstoneError

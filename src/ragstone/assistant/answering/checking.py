@@ -3,15 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from ragstone.assistant.answering.marks import marks_in, with_marks, without_marks
 from ragstone.assistant.answering.prompting import NO_ANSWER, Rendered
-from ragstone.assistant.answering.sentences import Sentence
-from ragstone.assistant.answering.support import Support, content_words
-from ragstone.assistant.answering.values import stated_values
+from ragstone.assistant.answering.sentences import Sentence, marks_in, with_marks, without_marks
+from ragstone.assistant.answering.support import Support, content_words, stated_values
 from ragstone.assistant.conversation import Citation
-from ragstone.assistant.guards.contacts import without_contacts
-from ragstone.assistant.guards.instructions import speaks_to_model
-from ragstone.assistant.guards.pesticides import names_pesticide
+from ragstone.assistant.guards import names_pesticide, speaks_to_model, without_contacts
 from ragstone.assistant.languages import phrase
 from ragstone.judging.refusal import no_refusal
 

@@ -3,22 +3,22 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
-from litestar import Litestar, Router
+from litestar import Litestar, Request, Router
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.types import ControllerRouterHandler
 
-from ragstone.assistant.api import chat, conversations, documents, page_routes, retrieving, status
-from ragstone.assistant.api.body import JsonRequest
-from ragstone.assistant.api.desk import Clocks, Desk
-from ragstone.assistant.api.gate import UPLOADS, body_limit, gated, methods_of
+from ragstone.assistant.api import chat, documents, status
+from ragstone.assistant.api.gate import UPLOADS, body_limit, check_admins, digests, gated, methods_of
 from ragstone.assistant.api.history import Conversations
-from ragstone.assistant.api.keys import check_admins, digests
-from ragstone.assistant.api.problems import problem_response
+from ragstone.assistant.api.problems import Refused, problem_response
+from ragstone.assistant.api.state import Clocks, Desk
 from ragstone.assistant.assistant import Assistant
+from ragstone.assistant.page import page
 from ragstone.config.serve import ServeSection
 from ragstone.version import __version__
 
@@ -26,14 +26,14 @@ ROUTES: tuple[ControllerRouterHandler, ...] = (
     chat.chat_completions,
     chat.models,
     chat.model_card,
-    conversations.begin_conversation,
-    conversations.list_conversations,
-    conversations.read_conversation,
-    conversations.delete_conversation,
-    conversations.give_feedback,
-    retrieving.retrieve,
-    retrieving.answer,
-    retrieving.passage,
+    chat.begin_conversation,
+    chat.list_conversations,
+    chat.read_conversation,
+    chat.delete_conversation,
+    chat.give_feedback,
+    documents.retrieve,
+    documents.answer,
+    documents.passage,
     documents.remove_document,
     documents.rebuild,
     documents.read_job,
@@ -41,9 +41,22 @@ ROUTES: tuple[ControllerRouterHandler, ...] = (
     status.health,
     status.metrics,
     status.settings,
-    page_routes.page,
-    page_routes.asset,
+    page.page,
+    page.asset,
 )
+
+
+class JsonRequest(Request[Any, Any, Any]):
+    """A request whose body may be anything."""
+
+    async def json(self) -> Any:  # noqa: ANN401
+        """Return what the body holds. Raises Refused where it cannot be read."""
+        try:
+            return await super().json()
+        except UnicodeDecodeError:
+            raise Refused(400, "the body is no UTF-8: encode it so") from None
+        except RecursionError:
+            raise Refused(400, "the body is nested too deeply to be read") from None
 
 
 def create_app(

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.assistant.answering import nearest_of
+from ragstone.assistant.answering.prompting import nearest_of
 from ragstone.assistant.conversation import Citation, Kind, Passage, Said, Step
 from ragstone.records import Context, Usage
 

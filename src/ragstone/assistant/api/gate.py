@@ -1,10 +1,17 @@
-"""What stands before every route: who may ask, how often, how much; and the headers of every response."""
+"""What stands before every route: whose key it is, how often and how much may be asked; and the headers."""
 
 import asyncio
+import base64
 import contextlib
+import hashlib
+import hmac
 import ipaddress
+import math
+import tomllib
+from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
@@ -13,12 +20,126 @@ from litestar.enums import ScopeType
 from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from ragstone.assistant.api.desk import NEEDS_KEY, Desk
-from ragstone.assistant.api.keys import as_bearer, name_of
-from ragstone.assistant.api.limits import Limits
 from ragstone.assistant.api.problems import MEDIA_TYPE, problem
+from ragstone.assistant.api.state import Desk
+from ragstone.errors import ConfigError, nearest
+
+SHORTEST = 16
+MAKE_ONE = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
+
+Keys = dict[str, bytes]
+"""Name -> SHA-256 of the key."""
+
+
+def read_keys(path: Path) -> dict[str, str]:
+    """Return name -> key, of a file of `name = "key"` lines.
+
+    Raises ConfigError for a file that cannot be read or holds no key, for a key that is no text, shorter than
+    16 characters.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as mistake:
+        raise ConfigError(f"keys_file {path}: cannot be read ({mistake}).") from None
+    except tomllib.TOMLDecodeError as mistake:
+        raise ConfigError(f'keys_file {path}: {mistake}. Its lines are name = "key".') from None
+    if not table:
+        raise ConfigError(f'keys_file {path}: holds no key. Write a line name = "key". {MAKE_ONE}')
+    for name, key in table.items():
+        if not isinstance(key, str) or len(key) < SHORTEST:
+            raise ConfigError(f"keys_file {path}: {name} is no text of {SHORTEST} characters. {MAKE_ONE}")
+    return table
+
+
+def digests(keys: Mapping[str, str]) -> Keys:
+    """Return the keys as they are held in memory. Raises ConfigError where two are the same."""
+    held = {name: _digest(key) for name, key in keys.items()}
+    for name, digest in held.items():
+        twins = [other for other in held if other != name and held[other] == digest]
+        if twins:
+            raise ConfigError(f"the keys of {name} and {twins[0]} are the same: give each its own.")
+    return held
+
+
+def name_of(keys: Keys, header: str | None) -> str | None:
+    """Return whose key an `Authorization` header carries; None for no key and for a wrong one.
+
+    All keys are compared, each in constant time, so that the time taken tells nothing.
+    """
+    scheme, _, given = (header or "").partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    digest = _digest(given.strip())
+    found = [name for name, known in keys.items() if hmac.compare_digest(known, digest)]
+    return found[0] if found else None
+
+
+def as_bearer(header: str | None) -> str | None:
+    """Return a header by which a browser gives a password as one that gives it as a key; others unchanged.
+
+    The user name is not looked at. Raises nothing: what cannot be read is no key.
+    """
+    scheme, _, given = (header or "").partition(" ")
+    if scheme.lower() != "basic":
+        return header
+    try:
+        decoded = base64.b64decode(given.strip(), validate=True).decode("utf-8", "surrogateescape")
+    except ValueError:
+        return None
+    return f"Bearer {decoded.partition(':')[2]}"
+
+
+def check_admins(admins: list[str], keys: Keys) -> None:
+    """Check that the administrators have keys. Raises ConfigError."""
+    for name in admins:
+        if name not in keys:
+            hint = nearest(name, keys) if keys else "There is no keys_file."
+            raise ConfigError(f"[serve] admin_keys: {name!r} has no key. {hint}")
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
+MINUTE_S = 60.0
+
+
+class Limits:
+    """Knows when each caller asked of late: never more than `most` times in any `within_s` seconds."""
+
+    def __init__(self, most: int, within_s: float = MINUTE_S) -> None:
+        self._most, self._within_s = most, within_s
+        self._asked: dict[str, deque[float]] = {}
+        self._swept = 0.0
+
+    def wait_s(self, caller: str, now: float) -> int | None:
+        """Count a request; return the whole seconds to wait where it is one too many, which counts not."""
+        self._sweep(now)
+        times = self._asked.setdefault(caller, deque())
+        while times and now - times[0] >= self._within_s:
+            times.popleft()
+        if len(times) >= self._most:
+            wait_s = max(1, math.ceil(times[0] + self._within_s - now))
+            return wait_s + (now + wait_s - times[0] < self._within_s)  # sums of floats may fall short
+        times.append(now)
+        return None
+
+    def take_back(self, caller: str) -> None:
+        """Count the last request of a caller no more."""
+        if times := self._asked.get(caller):
+            times.pop()
+
+    def _sweep(self, now: float) -> None:
+        """Forget, once in that time, who has not asked within it."""
+        if now - self._swept >= self._within_s:
+            self._swept = now
+            self._asked = {
+                who: times for who, times in self._asked.items() if times and times[-1] > now - self._within_s
+            }
+
 
 HEALTH = "/health"
+NEEDS_KEY = "a key is needed: send the header Authorization: Bearer KEY"
 FREE = ("/", HEALTH, "/openapi.json", "/v1/settings")
 FREE_UNDER = "/assets/"
 UPLOADS = "/v1/documents"

@@ -1,17 +1,18 @@
-"""One exchange: it is asked, answered, written to the log and kept, before its end is told to the client."""
+"""One exchange: asked, answered whole or streamed, written to the log and kept before its end is told."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 
-from ragstone.assistant.api.bodies import replied
-from ragstone.assistant.api.desk import AnyRequest, Desk
-from ragstone.assistant.api.problems import Refused
-from ragstone.assistant.conversation import Asked, Said, Turn
+from ragstone.assistant.api.bodies import MODEL, Replied, Tokens, replied, tokens
+from ragstone.assistant.api.problems import CHAT_PATH, Refused, problem
+from ragstone.assistant.api.state import AnyRequest, Desk
+from ragstone.assistant.conversation import Asked, Doing, Said, Text, Turn
 from ragstone.errors import RagstoneError
 
 logger = logging.getLogger("ragstone.serve")
@@ -109,3 +110,149 @@ async def unless_gone(request: AnyRequest, work: Coroutine[Any, Any, T]) -> T | 
 async def _hung_up(request: AnyRequest) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+QUIET_S = 15.0
+"""After so long without a word a comment is sent, lest a proxy take the stream for dead."""
+DONE = b"data: [DONE]\n\n"
+
+Event = Doing | Text | None
+
+
+class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a chunk adds."""
+
+    role: str | None = None
+    content: str | None = None
+
+
+class ChunkChoice(msgspec.Struct, frozen=True):
+    """The one choice of a chunk."""
+
+    delta: Delta
+    finish_reason: str | None = None
+    index: int = 0
+    logprobs: None = None
+
+
+class Working(msgspec.Struct, frozen=True):
+    """A tool works. words: what is shown meanwhile."""
+
+    doing: str
+    words: str
+
+
+class Chunk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """OpenAI's chunk."""
+
+    id: str
+    created: int
+    choices: list[ChunkChoice]
+    object: str = msgspec.field(default_factory=lambda: "chat.completion.chunk")
+    model: str = msgspec.field(default_factory=lambda: MODEL)
+    usage: Tokens | None = None
+    ragstone: Working | Replied | None = None
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A reply that is being worked on. events: what is heard of it, None at its end."""
+
+    exchange: Exchange
+    working: asyncio.Task[Said]
+    events: asyncio.Queue[Event]
+
+
+def begin(desk: Desk, exchange: Exchange) -> Begun:
+    """Begin to work on a reply. Its conversation is busy until the work has ended or is cancelled."""
+    events: asyncio.Queue[Event] = asyncio.Queue()
+
+    async def respond() -> Said:
+        return await desk.assistant.respond(exchange.asked, events.put_nowait)
+
+    working = asyncio.ensure_future(reply(desk, exchange, respond))
+    desk.in_flight.add(working)
+    working.add_done_callback(lambda task: _let_go_on(desk, exchange, task))
+    working.add_done_callback(lambda _: events.put_nowait(None))
+    return Begun(exchange, working, events)
+
+
+async def sse(begun: Begun, *, include_usage: bool) -> AsyncGenerator[bytes, None]:
+    """Yield the events of a reply; the last one but `[DONE]` comes once the exchange is in the log.
+
+    A failure is an event with `error`, and no `[DONE]` comes. Whoever stops to listen ends the work; where
+    nobody began to listen, the gate does.
+    """
+    exchange, working, events = begun.exchange, begun.working, begun.events
+    chunks = _Chunks(exchange)
+    try:
+        yield chunks.encode(Delta(role="assistant", content=""))
+        async for event in _heard(events):
+            yield chunks.of(event) if event is not None else b": still at it\n\n"
+        if failure := working.exception():
+            error = problem(CHAT_PATH, 500, getattr(failure, "detail", "the server failed")).error
+            yield b"data: " + msgspec.json.encode({"error": error}) + b"\n\n"
+            return
+        said = working.result()
+        whole = replied(said, exchange.id, exchange.conversation_id)
+        yield chunks.encode(Delta(), finish_reason="stop", ragstone=whole)
+        if include_usage:
+            yield chunks.encode(None, usage=tokens(said.usage))
+        yield DONE
+    finally:
+        working.cancel()
+
+
+def _let_go_on(desk: Desk, exchange: Exchange, task: asyncio.Task[Said]) -> None:
+    """Let the conversation go on. Whatever the task raised has been logged; asyncio need not tell again."""
+    desk.in_flight.discard(task)
+    desk.busy.discard(exchange.conversation_id or "")
+    if not task.cancelled():
+        task.exception()
+
+
+async def _heard(events: asyncio.Queue[Event]) -> AsyncGenerator[Event, None]:
+    """Yield what is heard until the end, pieces that have piled up as one; None when it is quiet for long."""
+    while True:
+        try:
+            event = events.get_nowait() if not events.empty() else await _next(events)
+        except TimeoutError:
+            yield None
+            continue
+        if event is None:
+            return
+        pieces = []
+        while isinstance(event, Text):
+            pieces.append(event.piece)
+            if events.empty():
+                break
+            event = events.get_nowait()
+        if pieces:
+            yield Text("".join(pieces))
+        if event is None:
+            return
+        if isinstance(event, Doing):
+            yield event
+
+
+async def _next(events: asyncio.Queue[Event]) -> Event:
+    async with asyncio.timeout(QUIET_S):
+        return await events.get()
+
+
+class _Chunks:
+    """Makes the chunks of one reply."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._id = f"chatcmpl-{exchange.id}"
+        self._created = int(exchange.received.timestamp())
+
+    def of(self, event: Doing | Text) -> bytes:
+        if isinstance(event, Text):
+            return self.encode(Delta(content=event.piece))
+        return self.encode(Delta(), ragstone=Working(event.action, event.words))
+
+    def encode(self, delta: Delta | None, *, finish_reason: str | None = None, **more: Any) -> bytes:  # noqa: ANN401
+        choices = [] if delta is None else [ChunkChoice(delta, finish_reason)]
+        chunk = Chunk(id=self._id, created=self._created, choices=choices, **more)
+        return b"data: " + msgspec.json.encode(chunk) + b"\n\n"

@@ -6,8 +6,8 @@ import msgspec
 from litestar import Response, get
 from litestar.openapi.datastructures import ResponseSpec
 
-from ragstone.assistant.api.desk import AnyRequest, AtDesk, owner_of
 from ragstone.assistant.api.problems import fails
+from ragstone.assistant.api.state import AnyRequest, AtDesk, owner_of
 
 WITHHELD = "it does not work: ask with a key to read why"
 

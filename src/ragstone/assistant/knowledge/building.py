@@ -10,9 +10,18 @@ import msgspec
 import numpy as np
 
 from ragstone.assistant.knowledge.catalogue import Catalogue, FileRow, Stored
-from ragstone.assistant.knowledge.cutting import Embedding, Halted, embedded, prepared, tags_of, way_of
+from ragstone.assistant.knowledge.cutting import (
+    Embedding,
+    Halted,
+    Sighted,
+    embedded,
+    found_under,
+    prepared,
+    sight,
+    tags_of,
+    way_of,
+)
 from ragstone.assistant.knowledge.entry import Advance, Built
-from ragstone.assistant.knowledge.finding import Sighted, found_under, sight
 from ragstone.assistant.knowledge.grouping import Namer, group
 from ragstone.assistant.knowledge.points import Points
 from ragstone.assistant.knowledge.uploads import NICE

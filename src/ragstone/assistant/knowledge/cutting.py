@@ -1,26 +1,85 @@
-"""A file -> its documents with tags, cut into passages, each with the vector that it is found by."""
+"""A source -> its files; a file -> its documents with tags, cut into passages, each with its vector."""
 
+import os
 import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from hashlib import blake2b
+from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from ragstone.assistant.knowledge.catalogue import Stored
 from ragstone.assistant.knowledge.entry import Advance
-from ragstone.assistant.knowledge.finding import Sighted
 from ragstone.corpus.chunking import chunk_documents
-from ragstone.corpus.file import PASSAGE, IngestOptions, Unreadable, too_many
+from ragstone.corpus.file import PASSAGE, File, IngestOptions, Skipped, Unreadable, too_many
+from ragstone.corpus.sources import Found, files_of, loaded
 from ragstone.corpus.tags import Tag, match_tags, with_tags
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.model import Embed, Role, Vectors
+from ragstone.errors import DataError
 from ragstone.records import Chunk, Document
-from ragstone.retrieval.filters import OWN_KEYS
+from ragstone.retrieval.deps import OWN_KEYS
 from ragstone.retrieval.passages import indexed_text
 from ragstone.version import __version__
+
+
+class Sighted(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was found, with its bytes: what is read is what the digest is of.
+
+    path: absolute; of a file in an archive the archive's and the name there. named: the source is the file
+    itself.
+    """
+
+    file: File
+    path: str
+    digest: str
+    named: bool
+
+
+def root_of(source: Path | str) -> str:
+    """Return a source as it is remembered: absolute, so that it means the same wherever a build runs."""
+    return os.path.abspath(Path(source).expanduser())  # noqa: PTH100 - resolve() would follow links
+
+
+def found_under(root: str, options: IngestOptions) -> list[Found]:
+    """Return what a source stands for; the files are not opened yet, but for the lists of archives.
+
+    Raises DataError for a source that does not exist, has an ending that cannot be read, matches nothing or
+    is a folder without a file.
+    """
+    found = files_of([root], options)
+    if not found:
+        raise DataError(
+            f"{root}: holds no file. Check the spelling; hidden files and folders are passed over."
+        )
+    return found
+
+
+def sight(root: str, found: Sequence[Found], options: IngestOptions) -> Iterator[Sighted | Skipped]:
+    """Yield the files in their order, each with its content, or why it has none."""
+    with closing(loaded(found, options)) as files:
+        for file in files:
+            yield file if isinstance(file, Skipped) else _sighted(root, file, options.max_file_mb)
+
+
+def _sighted(root: str, file: File, max_file_mb: int) -> Sighted | Skipped:
+    try:
+        if file.content is None and file.path.stat().st_size > max_file_mb * 1_000_000:
+            return Skipped(str(file.path), f"it is larger than {max_file_mb} MB: split it")
+        content = file.read_bytes()
+    except OSError as mistake:
+        return Skipped(str(file.path), str(mistake))
+    return Sighted(
+        file=msgspec.structs.replace(file, content=content),
+        path=str(file.path),
+        digest=blake2b(content, digest_size=16).hexdigest(),
+        named=str(file.path) == root,
+    )
+
 
 SIZE = PASSAGE
 PERCENTILE = 20.0

@@ -11,13 +11,18 @@ from typing import TypeVar
 from ragstone.assistant.conversation import Passage
 from ragstone.assistant.knowledge.building import Kept, build, finish
 from ragstone.assistant.knowledge.catalogue import Catalogue
-from ragstone.assistant.knowledge.cutting import Halted
+from ragstone.assistant.knowledge.cutting import Halted, root_of
 from ragstone.assistant.knowledge.entry import Advance, BadUpload, Built, Entry, KnowledgeDown, Placed
-from ragstone.assistant.knowledge.finding import root_of
 from ragstone.assistant.knowledge.grouping import Namer
-from ragstone.assistant.knowledge.nearest import Nearest
 from ragstone.assistant.knowledge.points import ASKER, Points
-from ragstone.assistant.knowledge.snapshot import Snapshot, among, passage_of, place_of, take_snapshot
+from ragstone.assistant.knowledge.snapshot import (
+    Nearest,
+    Snapshot,
+    among,
+    passage_of,
+    place_of,
+    take_snapshot,
+)
 from ragstone.assistant.knowledge.uploads import FOLDER, Upload, UploadReader, keeping
 from ragstone.config import AssistantSection
 from ragstone.corpus.file import IngestOptions

@@ -17,12 +17,12 @@ from ragstone.config import AssistantSection
 from ragstone.embedding.model import Vectors
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk
-from ragstone.retrieval.filters import OWN_KEYS
-from ragstone.retrieval.qdrant_place import (
-    Asker,
+from ragstone.retrieval.deps import OWN_KEYS
+from ragstone.retrieval.qdrant import (
     OpenQdrant,
     QdrantDamaged,
     QdrantDown,
+    QdrantUser,
     field_of,
     open_qdrant,
     payload_of,
@@ -34,7 +34,7 @@ PAGE = 1000  # ids of one request
 TIMEOUT_S = 10  # a user waits for it
 REBUILD = "Fill it with: ragstone assistant build"
 
-ASKER = Asker(
+ASKER = QdrantUser(
     what="the assistant's knowledge base",
     extra="assistant",
     owner="[assistant]",

@@ -1,6 +1,5 @@
 """What the assistant was asked and what it said: masked, on disk before the reply ends, and as spans."""
 
-from ragstone.assistant.log.exchange_log import ExchangeLog, open_log
-from ragstone.assistant.log.reading import read_exchanges, read_feedback
+from ragstone.assistant.log.exchange_log import ExchangeLog, read_exchanges, read_feedback
 
-__all__ = ["ExchangeLog", "open_log", "read_exchanges", "read_feedback"]
+__all__ = ["ExchangeLog", "read_exchanges", "read_feedback"]

@@ -1,4 +1,4 @@
-"""The loop: choose an action, take it, look at what came of it, until there is a reply.
+"""A conversation -> the next reply: choose an action, take it, look at what came of it, until there is one.
 
 ReAct (Yao et al. 2023, ICLR). The function that chooses is a parameter: a model
 (model.py) or words and vectors (words.py).
@@ -6,11 +6,13 @@ ReAct (Yao et al. 2023, ICLR). The function that chooses is a parameter: a model
 
 import asyncio
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import msgspec
 
-from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Said, Turn
+from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Passage, Respond, Said, Text, Turn
 from ragstone.assistant.guards import names_pesticide, without_contacts, without_instructions
 from ragstone.assistant.languages import language_of, phrase, scope_words
 from ragstone.assistant.planning.actions import (
@@ -21,16 +23,36 @@ from ragstone.assistant.planning.actions import (
     Menu,
     read_arguments,
 )
-from ragstone.assistant.planning.asking import LISTED, asking
-from ragstone.assistant.planning.prompts import VERSION
-from ragstone.assistant.planning.slots import ASKABLE
-from ragstone.assistant.planning.state import Choose, Chosen, State, Write
-from ragstone.assistant.planning.trace import Trace
+from ragstone.assistant.planning.model import VERSION
+from ragstone.assistant.planning.slots import ASKABLE, Know, courtesy_in, turn_language
+from ragstone.assistant.planning.state import Choose, Chosen, State, Trace, Write
 from ragstone.assistant.planning.trust import own_text, plain, trusted
 from ragstone.assistant.tool import Observation, Situation
 from ragstone.corpus.tokens import tokenize
 from ragstone.errors import RagstoneError
 from ragstone.llm import CallFailed
+
+LISTED = "- "  # before each of several places that the user chooses from
+MOST_LISTED, MOST_ASKING = 4, 300  # lines and characters of a question back
+
+
+def asking(state: State) -> str:
+    """Return what the last tool tells the user is missing, and behind it the question; "" for nothing.
+
+    Of a list of places, as many as have room.
+    """
+    called = [taken.observation for taken in state.taken if taken.observation is not None]
+    missing = called[-1].missing if called else None
+    if missing not in ASKABLE:
+        return ""
+    lines = [line for line in called[-1].told.splitlines() if line]
+    listed = [line for line in lines if line.startswith(LISTED)]
+    question = phrase("which_place" if listed and missing == "place" else f"ask_{missing}", state.lang)
+    kept = [line for line in lines if line not in listed] + listed[:MOST_LISTED]
+    while kept and len("\n".join([*kept, question])) > MOST_ASKING:
+        kept.pop()
+    return "\n".join([*kept, question])
+
 
 MOST_ASKED = 2  # questions back in a row; then it helps as well as it can
 MOST_QUESTION = 320  # characters of a question back
@@ -348,3 +370,73 @@ def _n_before(chosen: Chosen, trace: Trace) -> int:
 def _twice_unusable(trace: Trace) -> bool:
     """Say whether the model failed twice in a row to say anything that can be read."""
     return len(trace.steps) > 1 and not any(step.action for step in trace.steps[-2:])
+
+
+LONG = 4000  # characters; more are not read in the loop that answers everybody
+_READER = ThreadPoolExecutor(1, "ragstone-long")
+LOOKED_BACK = 3  # earlier turns of the user by which the language of a turn that tells nothing is known
+
+
+def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Callable[[], date]) -> Respond:
+    """Return the function that replies to conversations.
+
+    know: reads what a conversation holds; what it says of tag_keys are tags of the question. today: read for
+    each reply.
+    """
+
+    def read(asked: Asked) -> tuple[str, Said | None, dict[str, str]]:
+        lang = conversation_language(asked)
+        return lang, _courtesy(asked, lang, agent.scope), know(asked)
+
+    async def respond(asked: Asked, emit: Emit) -> Said:
+        if sum(len(turn.text) for turn in asked.turns) > LONG:
+            lang, said, known = await asyncio.get_running_loop().run_in_executor(_READER, read, asked)
+        else:
+            lang, said, known = read(asked)
+        if said is None:
+            said = await reply_to(agent, asked, lang, today(), emit, known=known)
+        else:
+            emit(Text(said.text))
+        tags = {key: known[key] for key in tag_keys if key in known}
+        tags |= question_tags(said.lang, said.passages) | said.tags
+        return msgspec.structs.replace(said, tags=tags)
+
+    return respond
+
+
+def conversation_language(asked: Asked) -> str:
+    """Return the language to answer in: the user's choice, else that of the last turn that tells."""
+    texts = [turn.text for turn in asked.turns if turn.role == "user"][-LOOKED_BACK:]
+    before = None
+    for text in texts[:-1]:
+        before = turn_language(text, None, before)
+    return turn_language(texts[-1], asked.lang, before)
+
+
+def question_tags(lang: str, passages: Sequence[Passage]) -> dict[str, str]:
+    """Return the tags that every question has: its language, and the topic of the nearest passage, if any."""
+    topic = passages[0].tags.get("topic") if passages else None
+    return {"lang": lang} | ({"topic": topic} if topic else {})
+
+
+def _courtesy(asked: Asked, lang: str, scope: str) -> Said | None:
+    """Return the reply to a greeting or to thanks; None for any other turn.
+
+    "OK" in reply to a question of the assistant is none: it says yes.
+    """
+    started = time.perf_counter()
+    courtesy = courtesy_in(asked.question, lang)
+    earlier = [turn for turn in asked.turns[:-1] if turn.role == "assistant"]
+    if courtesy is None or (courtesy[0] == "thanks" and earlier and is_question(earlier[-1])):
+        return None
+    kind, spoken = courtesy
+    if asked.lang is None and not earlier:
+        lang = spoken
+    text = phrase(kind, lang, scope=scope_words(scope, lang))
+    return Said(
+        text=text,
+        kind="greeting",
+        lang=lang,
+        cost_usd=0.0,
+        latency_s=round(time.perf_counter() - started, 4),
+    )

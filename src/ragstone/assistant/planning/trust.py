@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from ragstone.assistant.answering.marks import without_marks
-from ragstone.assistant.answering.sentences import Sentences
-from ragstone.assistant.answering.values import held_values, stated_values
+from ragstone.assistant.answering.sentences import Sentences, without_marks
+from ragstone.assistant.answering.support import held_values, stated_values
 from ragstone.assistant.conversation import Emit, Text
 from ragstone.assistant.guards import (
     ingredients_in,

@@ -11,13 +11,11 @@ import msgspec
 import numpy as np
 
 from ragstone.assistant.conversation import Emit, Text
-from ragstone.assistant.guards.scope import InScope
+from ragstone.assistant.guards import InScope
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.actions import ANSWER, ASK_USER, DECLINE, SEARCH, arguments_of
-from ragstone.assistant.planning.asking import asking
-from ragstone.assistant.planning.lexicon import Topic, speaks_of
-from ragstone.assistant.planning.loop import standing_question
-from ragstone.assistant.planning.slots import ASKABLE, place_in
+from ragstone.assistant.planning.loop import asking, standing_question
+from ragstone.assistant.planning.slots import ASKABLE, Topic, place_in, speaks_of
 from ragstone.assistant.planning.state import Choose, Chosen, State, Written
 from ragstone.assistant.planning.trust import own_text
 from ragstone.assistant.tool import Tool

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Union
 
 import msgspec
 
-from ragstone.assistant.tools.telling import bounded, line
+from ragstone.assistant.tools.plain_text import bounded, line
 
 MOST_FIELDS = 40
 DEEPEST = 6  # objects within objects; below it, and where a schema refers to itself, any object will do

@@ -12,7 +12,7 @@ from ragstone.console.options import AsJson, Config
 from ragstone.console.printing import say, show, show_json, told_plainly
 
 if TYPE_CHECKING:
-    from ragstone.assistant.knowledge import Advance, Built, Entry
+    from ragstone.assistant.knowledge.entry import Advance, Built, Entry
 
 SHOWN_VALUES = 10
 NAMED = 5  # files of a kind that are named; of more, their number

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ragstone.assistant.api.limits import Limits
+from ragstone.assistant.api.gate import Limits
 from ragstone.errors import DataError, MissingExtra
 from ragstone.web.workbench.names import name_key
 

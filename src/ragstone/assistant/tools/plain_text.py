@@ -1,10 +1,26 @@
-"""What a tool tells the agent: text from elsewhere, made plain and short; failures in words."""
+"""Text from elsewhere, made plain and short, as tools and prompts show it; failures in words."""
 
 import unicodedata
 
-from ragstone.assistant.shortening import shortened
 from ragstone.assistant.tool import Observation
 from ragstone.llm.untrusted import defuse
+
+MARK = "…"
+
+
+def shortened(text: str, most: int, mark: str = MARK) -> str:
+    """Return a text of at most `most` characters; a longer one ends with a whole word and the mark.
+
+    A text whose last third has no space, as in scripts that write none, is cut where it must be.
+    """
+    if len(text) <= most:
+        return text
+    room = most - len(mark)
+    begun = text[: room + 1]
+    whole = begun[: max(begun.rfind(space) for space in " \n\t")] if any(map(str.isspace, begun)) else ""
+    kept = whole if len(whole) > room * 2 // 3 else text[:room]
+    return kept.rstrip(" \n\t,;:-–—(") + mark
+
 
 MOST = 4000  # characters of an observation: some 1,000 tokens, which a small model's context has room for
 CUT = " […]"
