@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.records import Chunk
-from ragstone.retrieval.exact import search_exactly
-from ragstone.retrieval.faiss_index import search_by_faiss
-from ragstone.retrieval.qdrant_index import QdrantPlace, search_by_qdrant
-from ragstone.retrieval.ranks import Hit, Subset
+from ragstone.retrieval.dense import search_by_faiss
+from ragstone.retrieval.qdrant import QdrantPlace, search_by_qdrant
+from ragstone.retrieval.ranks import Hit, Subset, search_exactly
 
 N_NUMBERS = 384
 K = 5

@@ -24,9 +24,9 @@ from ragstone.corpus.chunking import chunk_documents
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.records import Chunk, Document, Question
-from ragstone.retrieval.evaluate import missing_documents
-from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.deps import RetrieverDeps
 from ragstone.retrieval.measures import Grades
+from ragstone.retrieval.relevance import missing_documents
 from ragstone.retrieval.search import build_search
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 from ragstone.tables import read_rows
@@ -114,7 +114,7 @@ async def measure(
     """Return the summary, the seconds to index and the seconds to search."""
     questions = pack.questions[1::2] if held_out else pack.questions
     started = time.perf_counter()
-    means = SearchMeans(retrievers=DECLARED)
+    means = RetrieverDeps(retrievers=DECLARED)
     if embed:
         means = msgspec.structs.replace(means, open_embedder=lambda _name: embed)
     search = await build_search(retriever, pack.chunks, means)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ragstone.records import Chunk, Question
 from ragstone.retrieval.bm25 import rank_by_bm25
-from ragstone.retrieval.exact import search_exactly
+from ragstone.retrieval.ranks import search_exactly
 from ragstone.retrieval.search import build_search
 
 PACKS = Path(__file__).parents[2] / "shared" / "data"

@@ -7,13 +7,13 @@ from .agreement.developing import Development as Development
 from .agreement.grading import report_cards as report_cards
 from .agreement.labelling import next_to_label as next_to_label
 from .assistant.assistant import Assistant as Assistant
+from .assistant.assistant import open_assistant as open_assistant
 from .assistant.building import build_knowledge as build_knowledge
 from .assistant.conversation import Asked as Asked
 from .assistant.conversation import Citation as Citation
 from .assistant.conversation import Passage as Passage
 from .assistant.conversation import Said as Said
 from .assistant.conversation import Turn as Turn
-from .assistant.assistant import open_assistant as open_assistant
 from .config import Settings as Settings
 from .config import load_settings as load_settings
 from .console.progress_line import progress_line as progress_line
@@ -110,7 +110,7 @@ from .report.run import read_summary as read_summary
 from .report.summary import RunSummary as RunSummary
 from .report.tracking import log_to_mlflow as log_to_mlflow
 from .retrieval.evaluate import measure_queries as measure_queries
-from .retrieval.sameness import same_documents as same_documents
+from .retrieval.relevance import same_documents as same_documents
 from .retrieval.summary import RetrievalSummary as RetrievalSummary
 from .retrieval.summary import evaluate_rankings as evaluate_rankings
 from .retrieval.trec import read_qrels as read_qrels

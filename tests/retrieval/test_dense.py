@@ -8,8 +8,7 @@ from ragstone.config import DenseSettings
 from ragstone.embedding.model import NotEmbedded, TextRefused
 from ragstone.errors import ConfigError, ModelError
 from ragstone.records import Chunk, Question
-from ragstone.retrieval.filters import Filter
-from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.deps import Filter, RetrieverDeps
 from ragstone.retrieval.search import build_search
 
 TEXTS = ["maize needs water", "wheat needs sun", "cats sleep", "maize and wheat", "cats sleep"]
@@ -39,7 +38,7 @@ def embed(texts, role):
 
 
 def means(declared, embed=embed, **given):
-    return SearchMeans(retrievers={"mine": declared}, open_embedder=lambda _name: embed, **given)
+    return RetrieverDeps(retrievers={"mine": declared}, open_embedder=lambda _name: embed, **given)
 
 
 async def rankings(declared, k=3, chunks=None, **given):

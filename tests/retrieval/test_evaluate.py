@@ -5,7 +5,8 @@ import pytest
 
 from ragstone.errors import DataError
 from ragstone.records import Document, Evidence, Question, Ranking, RankingItem
-from ragstone.retrieval.evaluate import measure_queries, missing_documents, ranked_documents
+from ragstone.retrieval.evaluate import measure_queries, ranked_documents
+from ragstone.retrieval.relevance import missing_documents
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings, summarise_queries
 
 

@@ -3,9 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.retrieval import exact
-from ragstone.retrieval.exact import search_exactly
-from ragstone.retrieval.ranks import Subset
+from ragstone.retrieval.ranks import Subset, search_exactly
 
 
 def unit_vectors(n: int, length: int, seed: int) -> np.ndarray:
@@ -41,5 +39,5 @@ def test_scores_are_inner_products():
 def test_blocks_change_nothing(monkeypatch):
     passages, queries = unit_vectors(50, 4, 0), unit_vectors(20, 4, 1)
     at_once = search_exactly(passages, queries, 7)
-    monkeypatch.setattr(exact, "BLOCK_CELLS", 150)
+    monkeypatch.setattr("ragstone.retrieval.ranks.BLOCK_CELLS", 150)
     assert search_exactly(passages, queries, 7) == at_once

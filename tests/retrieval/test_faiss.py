@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.retrieval.vectors import random_vectors, same_hits, subsets, tagged_chunks, tied_vectors
 
 from ragstone.errors import MissingExtra
-from ragstone.retrieval.exact import search_exactly
-from ragstone.retrieval.faiss_index import search_by_faiss
+from ragstone.retrieval.dense import search_by_faiss
+from ragstone.retrieval.ranks import search_exactly
 
 pytestmark = pytest.mark.simulation
 

@@ -2,8 +2,7 @@ import pytest
 
 from ragstone.errors import ConfigError
 from ragstone.records import Chunk, Question
-from ragstone.retrieval.filters import Filter, index_tags, subset_of
-from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.deps import Filter, RetrieverDeps, index_tags, subset_of
 from ragstone.retrieval.search import build_search
 
 METADATA = [
@@ -19,7 +18,7 @@ CHUNKS = [
 
 
 async def found(question: Question, among: Filter) -> tuple[list[str], dict[str, object] | None]:
-    search = await build_search("bm25", CHUNKS, SearchMeans(filter=among))
+    search = await build_search("bm25", CHUNKS, RetrieverDeps(filter=among))
     (ranking,) = await search([question], 9)
     return [item.document_id for item in ranking.items], ranking.metadata
 
@@ -78,7 +77,7 @@ async def test_a_question_whose_tags_no_chunk_has_finds_nothing_and_says_why():
 )
 async def test_tags_that_no_chunk_has_are_met_with_those_that_there_are(among, says):
     with pytest.raises(ConfigError, match=says):
-        await build_search("bm25", CHUNKS, SearchMeans(filter=among))
+        await build_search("bm25", CHUNKS, RetrieverDeps(filter=among))
 
 
 def test_chunks_without_tags_are_told_so():

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from ragstone.config import HybridSettings
 from ragstone.errors import ConfigError
 from ragstone.records import Chunk, Question, Ranking, RankingItem
+from ragstone.retrieval.deps import RetrieverDeps
 from ragstone.retrieval.fusion import fuse, reciprocal_rank_fusion, score_fusion
-from ragstone.retrieval.means import SearchMeans
 from ragstone.retrieval.search import build_search
 
 CHUNKS = [Chunk(id="d#0", document_id="d", text="maize", start=0, end=5)]
@@ -101,7 +101,7 @@ async def test_how_retrievers_are_fused_and_what_each_weighs_is_declared():
         (HybridSettings(of=["x", "y"]), "e"),
         (HybridSettings(of=["x", "y"], weights=[1.0, 0.0]), "d"),
     ):
-        search = await build_search("both", CHUNKS, SearchMeans(retrievers={"both": declared}, built=built))
+        search = await build_search("both", CHUNKS, RetrieverDeps(retrievers={"both": declared}, built=built))
         (ranking,) = await search([Question(id="q", question="?")], 3)
         assert ranking.items[0].document_id == first
 
@@ -299,4 +299,4 @@ async def test_chunks_fused_with_other_pieces_find_more_than_the_worse_of_both(w
 )
 async def test_a_fusion_that_cannot_be_meant_is_named(declared, says):
     with pytest.raises(ConfigError, match=says):
-        await build_search("both", CHUNKS, SearchMeans(retrievers={"both": declared}))
+        await build_search("both", CHUNKS, RetrieverDeps(retrievers={"both": declared}))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.corpus.tokens import search_terms, word_terms
-from ragstone.retrieval.pieces import number_pieces
+from ragstone.retrieval.bm25 import number_pieces
 
 # What could be cut wrongly: numbers, marks, joiners, dotted capitals, spaces of every kind, several scripts.
 TRAPS = (

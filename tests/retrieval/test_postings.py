@@ -5,13 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.corpus.tokens import search_terms
-from ragstone.retrieval import postings
-from ragstone.retrieval.postings import post
+from ragstone.retrieval import bm25
+from ragstone.retrieval.bm25 import post
 
 texts = st.lists(st.text(st.sampled_from("ab ,1東京é'\n")) | st.text(), max_size=12)
 
 
-def as_dict(posted: postings.Postings) -> dict[str, dict[int, float]]:
+def as_dict(posted: bm25.Postings) -> dict[str, dict[int, float]]:
     """Return term -> text -> count, checking that the texts of a term ascend."""
     found = {}
     for term, number in posted.vocabulary.items():
@@ -35,8 +35,8 @@ def counted(texts: list[str]) -> dict[str, dict[int, float]]:
 @settings(deadline=None)
 def test_every_term_is_counted_in_every_text(characters, pieces, texts):
     with pytest.MonkeyPatch.context() as patch:  # blocks of a text, and pieces that are soon forgotten
-        patch.setattr(postings, "BLOCK_CHARACTERS", characters)
-        patch.setattr(postings, "KNOWN_PIECES", pieces)
+        patch.setattr(bm25, "BLOCK_CHARACTERS", characters)
+        patch.setattr(bm25, "KNOWN_PIECES", pieces)
         posted = post(texts)
     assert as_dict(posted) == counted(texts)
     assert posted.lengths.tolist() == [len(search_terms(text)) for text in texts]

@@ -13,8 +13,8 @@ from tests.retrieval.vectors import random_vectors, same_hits, subsets, tagged_c
 from tests.support.fake_openai import ROOT
 
 from ragstone.errors import ConfigError, DataError, MissingExtra
-from ragstone.retrieval.exact import search_exactly
-from ragstone.retrieval.qdrant_index import QdrantPlace, search_by_qdrant
+from ragstone.retrieval.qdrant import QdrantPlace, search_by_qdrant
+from ragstone.retrieval.ranks import search_exactly
 
 pytestmark = pytest.mark.server
 URL = os.environ.get("RAGSTONE_QDRANT_URL")
@@ -113,10 +113,8 @@ def test_a_collection_is_built_once(tmp_path, monkeypatch):
 def test_a_collection_whose_building_was_cut_short_is_completed(place, monkeypatch):
     if place.folder is None and place.url is None:
         pytest.skip("memory is gone with its search")
-    from ragstone.retrieval import qdrant_index
-
     passages, chunks = random_vectors(N, 3, 0), tagged_chunks(N)
-    monkeypatch.setattr(qdrant_index, "BATCH", 25)
+    monkeypatch.setattr("ragstone.retrieval.qdrant.BATCH", 25)
     from qdrant_client import QdrantClient
 
     upsert, calls = QdrantClient.upsert, []

@@ -8,8 +8,7 @@ from ragstone.config import HttpSettings, HybridSettings
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.records import Chunk, Document, Question
 from ragstone.retrieval import remote as remote_module
-from ragstone.retrieval.filters import Filter
-from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.deps import Filter, RetrieverDeps
 from ragstone.retrieval.search import build_search
 
 DOCUMENTS = {
@@ -36,7 +35,7 @@ async def concurrently(_name, work, questions):
 async def ask(fake, questions=ASKED, k=3, *, chunks=CHUNKS, url=None, name="mine", retrievers=None, **given):
     of_means = {key: given.pop(key) for key in ("filter", "offline", "documents", "each") if key in given}
     declared = HttpSettings(url=url or fake.url, **given)
-    means = SearchMeans(
+    means = RetrieverDeps(
         retrievers={"mine": declared, **(retrievers or {})}, **{"documents": DOCUMENTS, **of_means}
     )
     search = await build_search(name, chunks, means)

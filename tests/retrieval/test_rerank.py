@@ -14,9 +14,9 @@ from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
 from ragstone.llm import CallFailed
 from ragstone.llm.schema import schema_of
 from ragstone.records import Chunk, Question, Ranking, RankingItem
-from ragstone.retrieval import crossencoder as crossencoder_module
-from ragstone.retrieval.listwise import _load_prompt, cut_alike, render, windows
-from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval import rerank as rerank_module
+from ragstone.retrieval.deps import RetrieverDeps
+from ragstone.retrieval.rerank import _load_prompt, cut_alike, render, windows
 from ragstone.retrieval.search import build_search
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "prompts" / "rerank.txt"
@@ -62,7 +62,7 @@ async def reranked(tmp_path, *rankings, first=None, k=4, questions=ASKED, chunks
         async def open_door(_name):
             return door.ask
 
-        means = SearchMeans(
+        means = RetrieverDeps(
             retrievers={"mine": RerankSettings(of="first", by="function/model", **declared)},
             built={"first": first or first_of("d0", "d1", "d2", "d3")},
             open_door=open_door,
@@ -236,13 +236,13 @@ def sentence_transformers(monkeypatch):
     module = types.ModuleType("sentence_transformers")
     module.CrossEncoder = FakeEncoder
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    crossencoder_module._load.cache_clear()
+    rerank_module._load.cache_clear()
     yield module
-    crossencoder_module._load.cache_clear()
+    rerank_module._load.cache_clear()
 
 
 async def cross_encoded(by, **given):
-    means = SearchMeans(
+    means = RetrieverDeps(
         retrievers={"mine": RerankSettings(of="first", by=by)},
         built={"first": first_of("d2", "d0", "d1", "d3")},
         **given,
@@ -276,13 +276,13 @@ async def test_a_cross_encoder_of_several_labels_is_none(sentence_transformers, 
 
 async def test_without_the_package_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    crossencoder_module._load.cache_clear()
+    rerank_module._load.cache_clear()
     with pytest.raises(MissingExtra, match=r"ragstone\[sentence-transformers\]"):
         await cross_encoded("cross-encoder/some/model")
 
 
 async def test_a_reranker_is_a_part_of_other_retrievers(sentence_transformers):
-    means = SearchMeans(
+    means = RetrieverDeps(
         retrievers={
             "ordered": RerankSettings(of="bm25", by="cross-encoder/x"),
             "both": HybridSettings(of=["bm25", "ordered"]),
@@ -304,7 +304,7 @@ async def test_a_cross_encoder_from_a_folder_agrees_with_the_package_itself(tmp_
     BertForSequenceClassification(
         BertConfig(vocab_size=len(words), num_labels=1, max_position_embeddings=64, **sizes)
     ).save_pretrained(tmp_path)
-    crossencoder_module._load.cache_clear()
+    rerank_module._load.cache_clear()
     order = await cross_encoded(f"cross-encoder/{tmp_path}", offline=True)
     texts = [TEXTS[n] for n in (2, 0, 1, 3)]
     scores = sentence_transformers.CrossEncoder(str(tmp_path)).predict([("maize?", text) for text in texts])
@@ -317,6 +317,6 @@ async def opened(_name):
 
 @pytest.mark.parametrize("given", [{}, {"open_door": opened}, {"secret": lambda: b"s"}])
 async def test_a_model_that_nobody_can_open_or_ask_in_secret_is_named(given):
-    means = SearchMeans(retrievers={"mine": RerankSettings(by="openai/x")}, **given)
+    means = RetrieverDeps(retrievers={"mine": RerankSettings(by="openai/x")}, **given)
     with pytest.raises(ConfigError, match="asks the model 'openai/x': rerank through the engine"):
         await build_search("mine", CHUNKS, means)

@@ -2,8 +2,8 @@ import pytest
 
 from ragstone.errors import DataError
 from ragstone.records import Document, Evidence, Question, Ranking, RankingItem
-from ragstone.retrieval.evaluate import measure_queries, missing_documents
-from ragstone.retrieval.sameness import copies_of, same_documents
+from ragstone.retrieval.evaluate import measure_queries
+from ragstone.retrieval.relevance import copies_of, missing_documents, same_documents
 
 DOCUMENTS = [
     Document(id=f"{lang}:{name}", text="x", metadata={"parallel_id": name})

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from ragstone.config import HybridSettings
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk, Question
-from ragstone.retrieval.filters import Filter
-from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.deps import Filter, RetrieverDeps
 from ragstone.retrieval.ranks import top_hits_of_rows
 from ragstone.retrieval.search import RETRIEVERS, build_search, indexed_text
 
@@ -33,8 +32,8 @@ def embed(texts, role):
     return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
 
-def means(embed=embed, **given) -> SearchMeans:
-    return SearchMeans(open_embedder=lambda _name: embed, **given)
+def means(embed=embed, **given) -> RetrieverDeps:
+    return RetrieverDeps(open_embedder=lambda _name: embed, **given)
 
 
 async def rankings_of(name, chunks, questions, k, given=None):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ragstone.records import Chunk
-from ragstone.retrieval.filters import chunk_tags
+from ragstone.retrieval.deps import chunk_tags
 from ragstone.retrieval.ranks import Subset
 
 CROPS = ("maize", "wheat", "black gram", 'a"b.c')

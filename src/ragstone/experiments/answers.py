@@ -6,17 +6,10 @@ from typing import Literal
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.experiments.languages import (
-    ALL,
-    OWN,
-    LanguageVerdict,
-    compare_values,
-    corrected,
-    groups,
-    relevant_documents,
-)
+from ragstone.experiments.languages import ALL, OWN, LanguageVerdict, compare_values, corrected, groups
 from ragstone.experiments.truth import says_true
 from ragstone.records import Answer, Judgement, Question
+from ragstone.retrieval.relevance import relevant_documents
 
 ACCURACY = "accuracy"
 HALF = 0.5  # containment is 1 or 0

@@ -9,9 +9,8 @@ from typing import Literal
 import msgspec
 
 from ragstone.config import Condition
-from ragstone.experiments.languages import relevant_documents
 from ragstone.records import Chunk, Context, Document, Question, Ranking
-from ragstone.retrieval.sameness import Same
+from ragstone.retrieval.relevance import Same, relevant_documents
 from ragstone.systems.rag import contexts_of
 
 NO_COPIES: Same = MappingProxyType({})

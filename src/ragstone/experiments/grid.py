@@ -1,22 +1,17 @@
 """`[bench.retrievers]` -> the configurations to measure, each once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
 
 from ragstone.config import (
     ChunkSection,
-    DenseSettings,
-    HttpSettings,
-    HybridSettings,
-    RerankSettings,
-    RetrieverSettings,
     Settings,
 )
 from ragstone.errors import ConfigError, nearest
 from ragstone.retrieval.measures import MEASURES
-from ragstone.retrieval.search import RETRIEVERS
+from ragstone.retrieval.search import RETRIEVERS, embeds_by_default, searches_chunks
 
 NO_RERANKER = "none"
 SPAN_MEASURES = ("span_recall", "span_precision")
@@ -77,45 +72,6 @@ def plan_grid(settings: Settings) -> list[Configuration]:
         )
         for cell in planned
     ]
-
-
-def searches_chunks(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
-    """Return whether any part of a retriever searches our chunks; one behind HTTP has texts of its own."""
-    return any(not isinstance(leaf, HttpSettings) for leaf in leaves_of(name, known))
-
-
-def embeds_by_default(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
-    """Return whether any part of a retriever embeds, by the embedder that is the default."""
-    return any(isinstance(leaf, DenseSettings) and leaf.embedder is None for leaf in leaves_of(name, known))
-
-
-def leaves_of(
-    name: str, known: Mapping[str, RetrieverSettings], within: tuple[str, ...] = ()
-) -> list[RetrieverSettings]:
-    """Return the retrievers that one is made from, down to those that are made from no other.
-
-    Raises ConfigError for an unknown name, and for a retriever that is made from itself.
-    """
-    if name not in known:
-        raise ConfigError(f"unknown retriever {name!r}. {nearest(name, known)}")
-    if name in within:
-        raise ConfigError(
-            f"[retrievers] {' > '.join([*within, name])}: a retriever cannot be made from itself."
-        )
-    return [leaf for part in parts_of(known[name]) for leaf in leaves_of(part, known, (*within, name))] or [
-        known[name]
-    ]
-
-
-def parts_of(declared: RetrieverSettings) -> Sequence[str]:
-    """Return the names of the retrievers that one is made from."""
-    match declared:
-        case HybridSettings():
-            return declared.of
-        case RerankSettings():
-            return [declared.of]
-        case _:
-            return []
 
 
 def chunker_label(chunker: ChunkSection) -> str:

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from ragstone.experiments.cut import measure_cut
 from ragstone.experiments.paired import ALPHA, PairedComparison, compare_rankings
 from ragstone.records import Question, Ranking
-from ragstone.retrieval.evaluate import QueryMeasures
-from ragstone.retrieval.grouping import mean_measures
+from ragstone.retrieval.evaluate import QueryMeasures, measure_cut
+from ragstone.retrieval.relevance import relevant_documents
+from ragstone.retrieval.summary import mean_measures
 from ragstone.statistics import Estimate, holm
 
 OWN, ALL = "own language", "all languages"
 MEASURE = "mrr"  # what the verdict is by: unlike recall it sees every place
-
 Indexes = Mapping[str, Sequence[Ranking]]
 """Language of an index, or ALL -> the rankings of all questions from it."""
 
@@ -215,8 +214,3 @@ def _n_absent(
         and there.isdisjoint(same.get(name, name) for name in relevant_documents(question))
         for question in questions
     )
-
-
-def relevant_documents(question: Question) -> list[str]:
-    """Return the documents that a question names, or that its evidence stands in."""
-    return question.document_ids or [span.document_id for span in question.evidence or ()]

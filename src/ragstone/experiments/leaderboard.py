@@ -11,7 +11,8 @@ from ragstone.experiments.grid import Configuration
 from ragstone.experiments.paired import PairedComparison, best_and_indistinguishable
 from ragstone.records import Question, Ranking
 from ragstone.retrieval.evaluate import QueryMeasures
-from ragstone.retrieval.grouping import groups_by_lang, groups_by_tag, mean_measures
+from ragstone.retrieval.relevance import relevant_documents
+from ragstone.retrieval.summary import groups_by_lang, groups_by_tag, mean_measures
 from ragstone.statistics import Estimate
 
 Place = Literal["best", "not distinguishable", "worse"]
@@ -245,9 +246,7 @@ def _differing_question(
         question_id=question.id,
         question=question.question,
         lang=question.lang,
-        relevant=list(
-            dict.fromkeys(question.document_ids or [span.document_id for span in question.evidence or ()])
-        ),
+        relevant=relevant_documents(question),
         spread=spread,
         found=[
             Found(

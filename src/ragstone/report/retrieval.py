@@ -1,13 +1,105 @@
-"""What a retriever's summary says beside its means, the same on the page and in the terminal."""
+"""A retriever on a set of questions: what the terminal, the page of a run and a notebook show of it."""
 
 import msgspec
 
-from ragstone.report.wording import count, number, plural
-from ragstone.retrieval.grouping import GroupMeasures
-from ragstone.retrieval.summary import RetrievalSummary
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Dots,
+    Heading,
+    Made,
+    Paragraph,
+    Part,
+    Table,
+    dot,
+    table_of,
+)
+from ragstone.report.run import SHOWN_RANKS
+from ragstone.report.wording import count, interval, measured, number, plural
+from ragstone.retrieval.summary import GroupMeasures, RetrievalSummary
+from ragstone.statistics import Estimate
+from ragstone.version import __version__
 
 HEADLINES = ("hit@1", "recall@5", "mrr")  # shown of groups and batches
+DOTS = ("hit@1", "hit@5", "mrr", "ndcg@10")  # that say most, in the chart of a notebook
 SHOWN_VALUES = 20
+
+
+def retrieval_document(row: RetrievalSummary) -> Document:
+    """Return what `ragstone retrieve` and a notebook show of one retriever."""
+    return Document(
+        title=f"{row.retriever}, measured on {measured(row)}",
+        kind="retriever",
+        about="",
+        version=__version__,
+        blocks=[*retrieval_blocks(row, "Interval"), *retrieval_dots([row])],
+        skip=("", ""),
+        made=[],
+        source="",
+    )
+
+
+def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
+    """Return the rank measures, first ranks and groups of a retriever, and what to know of them."""
+    rests_on = f"Measured on {measured(row)}. The longest ranking has {row.depth} places."
+    places = ", ".join(f"{place}: {count(n)}" for place, n in rank_bars(row) if n)
+    found = Paragraph(f"First relevant document at rank {places}.", where="terminal")
+    tables = [measures_table(row, list(row.measures), interval_head), _ranks(row)]
+    return [
+        Heading(f"Retriever {row.retriever}", level=3, where="page"),
+        Paragraph(rests_on, tone="muted", where="page"),
+        *([Part(tables, kind="split"), found] if row.measures else [Paragraph(_unmeasured(row))]),
+        *(block for grouping in groupings(row) for block in _grouping(row, grouping)),
+        *(Paragraph(remark) for remark in remarks(row)),
+    ]
+
+
+def measures_table(row: RetrievalSummary, names: list[str], interval_head: str) -> Table:
+    """Return a table of these measures, each with its interval."""
+
+    def fewer(name: str) -> str:
+        n = row.measures[name].n
+        return f"of {plural(n, 'question')}" if n != row.n_questions else ""
+
+    columns: list[Made[str]] = [
+        (Column("Measure", text=True, short=""), lambda name: Cell(name, fewer(name), short=f"  {name}")),
+        (Column("Mean", short="mean"), lambda name: Cell(number(row.measures[name].value), tone="strong")),
+        (
+            Column(interval_head, short="interval", ends=(0, 1)),
+            lambda name: Cell(interval(row.measures[name]), at=row.measures[name]),
+        ),
+        (Column("", text=True, where="terminal"), lambda name: Cell(fewer(name), tone="muted")),
+    ]
+    return table_of(f"Measures of {row.retriever}", names, columns, kind="")
+
+
+def _ranks(row: RetrievalSummary) -> Table:
+    bars = rank_bars(row)
+    most = max(n for _, n in bars) or 1
+    columns: list[Made[tuple[str, int]]] = [
+        (Column("Rank", text=True), lambda bar: bar[0]),
+        (Column("Questions", bars=True), lambda bar: Cell(count(bar[1]), share=bar[1] / most)),
+    ]
+    caption = "Where the first relevant document stands"
+    return table_of(caption, bars, columns, caption=caption, kind="bars", where="page")
+
+
+def _unmeasured(row: RetrievalSummary) -> str:
+    if row.n_questions:
+        return "Nothing to measure: the rankings are empty, so nothing was found for any question."
+    return "Nothing to measure: no question names its documents."
+
+
+def rank_bars(row: RetrievalSummary) -> list[tuple[str, int]]:
+    """Return (place of the first relevant document, questions): ten places, the rest together, and absent."""
+    ranks = [(int(rank), n) for rank, n in row.rank_histogram.items() if rank.isdecimal()]
+    bars = [(str(rank), n) for rank, n in ranks if rank <= SHOWN_RANKS]
+    deeper = [n for rank, n in ranks if rank > SHOWN_RANKS]
+    if deeper:
+        bars.append((f"{SHOWN_RANKS + 1} to {row.depth}", sum(deeper)))
+    return [*bars, ("absent", row.rank_histogram.get("absent", 0))]
 
 
 class Grouping(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +123,31 @@ def groupings(row: RetrievalSummary) -> list[Grouping]:
         kept = {value: group for value, group in groups.items() if value in largest}
         shown.append(Grouping(by=by, groups=kept, n_more=len(groups) - len(kept)))
     return shown
+
+
+def _grouping(row: RetrievalSummary, grouping: Grouping) -> list[Block]:
+    """Return a line for each value: its questions, and a few measures with their intervals."""
+
+    def measure(name: str) -> Made[tuple[str, GroupMeasures]]:
+        return name, lambda group: _brief(group[1].measures[name])
+
+    columns: list[Made[tuple[str, GroupMeasures]]] = [
+        (Column("", text=True), lambda group: Cell(group[0], short=f"  {group[0]}")),
+        (Column("Questions", short="n"), lambda group: count(group[1].n_questions)),
+        *map(measure, headline_measures(row)),
+    ]
+    by = f"By {grouping.by}"
+    label = f"{row.retriever} by {grouping.by}"
+    more = f"And {plural(grouping.n_more, 'value')} more."
+    return [
+        table_of(label, grouping.groups.items(), columns, caption=by, kind=""),
+        *([Paragraph(more, tone="muted")] if grouping.n_more else []),
+    ]
+
+
+def _brief(estimate: Estimate) -> Cell:
+    value, ends = number(estimate.value), interval(estimate)
+    return Cell(value, ends, "strong", short=f"{value} {ends:>12}")
 
 
 def headline_measures(row: RetrievalSummary) -> list[str]:
@@ -79,3 +196,14 @@ def _times(row: RetrievalSummary) -> str:
     times = {"Indexed": row.index_s, "searched": row.search_s}
     told = ", ".join(f"{what} in {number(taken)} s" for what, taken in times.items() if taken is not None)
     return f"{told[0].upper()}{told[1:]}." if told else ""
+
+
+def retrieval_dots(rows: list[RetrievalSummary]) -> list[Block]:
+    """Return a few rank measures of each retriever as the chart of a notebook."""
+    dots = [
+        dot(name, row.measures[name], row.retriever)
+        for row in rows
+        for name in (*DOTS, *row.measures)[: len(DOTS)]
+        if name in row.measures
+    ]
+    return [Dots(title="Rank measures", dots=dots)] if dots else []

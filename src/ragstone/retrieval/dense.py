@@ -4,23 +4,26 @@ import asyncio
 import contextlib
 import functools
 import os
+import warnings
 from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragstone.config import DenseSettings
 from ragstone.embedding.model import Embed, NotEmbedded, TextRefused, Vectors
-from ragstone.errors import ConfigError, ModelError
+from ragstone.errors import ConfigError, MissingExtra, ModelError
 from ragstone.records import Chunk
 from ragstone.retrieval.bm25 import rank_by_bm25
-from ragstone.retrieval.exact import search_exactly
-from ragstone.retrieval.means import SearchMeans
-from ragstone.retrieval.ranks import Hit, Rank, Subset
+from ragstone.retrieval.deps import RetrieverDeps
+from ragstone.retrieval.ranks import Hit, Rank, Subset, hits_among, search_exactly
 
 Nearest = Callable[[Vectors, int, Subset | None], list[list[Hit]]]
 """Queries, k, the chunks that may be found -> for each query at most k hits, best first."""
 
 
 async def rank_by_vectors(
-    chunks: Sequence[Chunk], texts: Sequence[str], declared: DenseSettings, means: SearchMeans
+    chunks: Sequence[Chunk], texts: Sequence[str], declared: DenseSettings, deps: RetrieverDeps
 ) -> Rank:
     """Return a function that ranks chunks by the cosine of their texts' vectors with the question's.
 
@@ -31,11 +34,11 @@ async def rank_by_vectors(
     or a server would be asked offline, MissingExtra without the index's package, DataError for an index that
     cannot be used.
     """
-    _check(declared, means)
-    embed = means.open_embedder(declared.embedder or means.embedder)
+    _check(declared, deps)
+    embed = deps.open_embedder(declared.embedder or deps.embedder)
     try:
         passages = await asyncio.to_thread(embed, texts, "passage")
-        nearest = await asyncio.to_thread(_index, passages, chunks, declared, means)
+        nearest = await asyncio.to_thread(_index, passages, chunks, declared, deps)
     except NotEmbedded:
         return _forecast(texts, embed)
     except TextRefused as refusal:
@@ -66,28 +69,26 @@ def _forecast(texts: Sequence[str], embed: Embed) -> Rank:
 
 
 def _index(
-    passages: Vectors, chunks: Sequence[Chunk], declared: DenseSettings, means: SearchMeans
+    passages: Vectors, chunks: Sequence[Chunk], declared: DenseSettings, deps: RetrieverDeps
 ) -> Nearest:
     match declared.index:
         case "exact":
             return functools.partial(search_exactly, passages)
         case "faiss":
-            from ragstone.retrieval.faiss_index import search_by_faiss
-
             return search_by_faiss(passages)
         case "qdrant":
-            from ragstone.retrieval.qdrant_index import QdrantPlace, search_by_qdrant
+            from ragstone.retrieval.qdrant import QdrantPlace, search_by_qdrant
 
             place = QdrantPlace(
                 url=declared.url,
                 api_key=None if declared.api_key_env is None else os.environ.get(declared.api_key_env),
-                folder=means.store and means.store / "qdrant",
+                folder=deps.store and deps.store / "qdrant",
                 collection=declared.collection,
             )
             return search_by_qdrant(passages, chunks, place)
 
 
-def _check(declared: DenseSettings, means: SearchMeans) -> None:
+def _check(declared: DenseSettings, deps: RetrieverDeps) -> None:
     of_qdrant = {"url": declared.url, "collection": declared.collection, "api_key_env": declared.api_key_env}
     given = [key for key, value in of_qdrant.items() if value is not None]
     if declared.index != "qdrant" and given:
@@ -96,7 +97,7 @@ def _check(declared: DenseSettings, means: SearchMeans) -> None:
         raise ConfigError(
             f"[retrievers] api_key_env: the environment variable {declared.api_key_env} is not set."
         )
-    if declared.url is not None and means.offline:
+    if declared.url is not None and deps.offline:
         raise ModelError(f"--offline, and a retriever asks the Qdrant server {declared.url}.")
 
 
@@ -107,3 +108,31 @@ def _with_its_document(refusal: TextRefused, chunks: Sequence[Chunk], texts: Seq
     )
     where = "" if chunk is None else f"document {chunk.document_id!r}, chunk {chunk.id!r}: "
     return ModelError(f"{where}{refusal} Cut the documents smaller: [chunk] size, or --size.")
+
+
+def search_by_faiss(passages: Vectors) -> Callable[[Vectors, int, Subset | None], list[list[Hit]]]:
+    """Return a function that finds for each query its k nearest passages, as search_exactly does.
+
+    Raises MissingExtra without the package faiss-cpu.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # its bindings cause some in newer Pythons
+            import faiss
+    except ImportError:
+        raise MissingExtra("a dense retriever with index = 'faiss'", "faiss") from None
+    index = faiss.IndexFlatIP(passages.shape[1])
+    index.add(np.ascontiguousarray(passages))
+
+    def search(queries: Vectors, k: int, among: Subset | None) -> list[list[Hit]]:
+        chosen = None if among is None else faiss.IDSelectorBatch(among.positions)
+        parameters = None if chosen is None else faiss.SearchParameters(sel=chosen)  # type: ignore[call-arg]
+
+        def find(some: Vectors, depth: int) -> NDArray[np.int64]:
+            found: NDArray[np.int64] = index.search(np.ascontiguousarray(some), depth, params=parameters)[1]
+            return found
+
+        n = len(passages) if among is None else len(among.positions)
+        return hits_among(find, passages, queries, k, n)
+
+    return search

@@ -1,16 +1,27 @@
 """Rankings and the documents that hold the answers -> measures of each question."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from ragstone.errors import DataError
-from ragstone.records import Document, Question, Ranking
-from ragstone.retrieval.measures import MEASURES, Grades, Hit, Hits, first_ranks, gather_hits, hits_in
-from ragstone.retrieval.sameness import Same, distinct_documents, dropped_duplicates
-from ragstone.retrieval.spans import evidence_spans, lay_out, retrieved_spans, span_measures
+from ragstone.records import Question, Ranking
+from ragstone.retrieval.measures import (
+    MEASURES,
+    Grades,
+    Hits,
+    RankedHit,
+    evidence_spans,
+    first_ranks,
+    gather_hits,
+    hits_in,
+    lay_out,
+    retrieved_spans,
+    span_measures,
+)
+from ragstone.retrieval.relevance import Same, distinct_documents, relevant_documents
 
 RANK_SCORE_K = 5
 SHOWN = 5
@@ -104,42 +115,10 @@ def ranked_documents(ranking: Ranking) -> list[str]:
     return list(distinct_documents(ranking)[0])
 
 
-def missing_documents(questions: Iterable[Question], documents: Iterable[Document]) -> dict[str, list[str]]:
-    """Return question id -> those of its relevant documents that the corpus lacks; complete ones left out.
-
-    Such documents can never be found, so every measure of these questions is too low. A document that was
-    dropped as a duplicate is not missing: the one that was kept stands for it.
-    """
-    known = {name for document in documents for name in (document.id, *dropped_duplicates(document))}
-    missing = {q.id: [name for name in _named(q) if name not in known] for q in questions}
-    return {question_id: names for question_id, names in missing.items() if names}
-
-
-def check_ids_meet(questions: Iterable[Question], documents: Iterable[Document]) -> None:
-    """Raise DataError where questions name documents and the corpus has not a single one of them.
-
-    Every measure would be 0, which says nothing of a retriever: the ids are of another corpus, or of another
-    way of reading it.
-    """
-    asked, there = list(questions), list(documents)
-    named = [name for question in asked for name in _named(question)]
-    lacking = missing_documents(asked, there)
-    if there and named and len(named) == sum(map(len, lacking.values())):
-        raise DataError(
-            f"none of the documents that questions name is in the corpus: they name {named[0]!r}, its ids "
-            f"are like {there[0].id!r}. Give the documents that the questions were made from."
-        )
-
-
-def _named(question: Question) -> list[str]:
-    """Return the documents that the question names as relevant, or that its evidence stands in."""
-    return question.document_ids or list(dict.fromkeys(span.document_id for span in question.evidence or ()))
-
-
 def _relevant(question: Question, qrels: Mapping[str, Grades] | None, same: Same | None) -> Grades:
     """Return the relevant documents with their grades, copies as one with the highest grade of them."""
     if qrels is None:
-        named = _named(question)
+        named = relevant_documents(question)
         return dict.fromkeys([same.get(name, name) for name in named] if same else named, 1)
     grades: dict[str, int] = {}
     for document, grade in qrels.get(question.id, {}).items():
@@ -192,7 +171,7 @@ def _by_id(ids: Sequence[str], values: Sequence[float]) -> dict[str, float]:
     return dict(zip(ids, values, strict=True))
 
 
-def _found(ranking: Ranking, grades: Grades, same: Same | None) -> tuple[list[Hit], bool]:
+def _found(ranking: Ranking, grades: Grades, same: Same | None) -> tuple[list[RankedHit], bool]:
     """Return where the relevant documents stand, and whether one ties with one of another grade."""
     places, items = distinct_documents(ranking, same)
     hits = hits_in(places, grades)
@@ -228,3 +207,21 @@ def _rankings_by_question(
 def _shown(names: Sequence[str]) -> str:
     rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(map(repr, names[:SHOWN])) + rest
+
+
+def measure_cut(
+    rankings: Sequence[Ranking],
+    questions: Sequence[Question],
+    k: int,
+    same: Mapping[str, str],
+    lengths: Mapping[str, int],
+    *,
+    ks: Sequence[int] = (),
+) -> QueryMeasures:
+    """Return the measures at k (and at smaller `ks`) of the first k items: what an application gets.
+
+    k counts items, chunks as they are, so that a document that fills several places takes them from others.
+    same, lengths: see measure_queries.
+    """
+    cut = [msgspec.structs.replace(ranking, items=ranking.items[:k]) for ranking in rankings]
+    return measure_queries(cut, questions, ks=(*ks, k), rank_score_k=k, same=same, lengths=lengths, depth=k)

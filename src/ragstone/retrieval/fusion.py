@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from ragstone.records import Chunk, Question, Ranking, RankingItem
-from ragstone.retrieval.means import Search
+from ragstone.retrieval.deps import Search
 
 RRF_K = 60
 FUSED_DEPTH = 100  # each retriever's places that a fusion sees, if more than k are not asked for

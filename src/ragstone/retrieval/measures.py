@@ -7,17 +7,20 @@ relevant document is in the first k.
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from operator import le
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.records import Question, Ranking, RankingItem
 from ragstone.statistics import Codes, Floats
 
 Grades = Mapping[str, int]
 """Document id -> grade of one question: relevant if above 0, and worth that much to nDCG."""
 
-Hit = tuple[int, int]
+RankedHit = tuple[int, int]
 """The place of a relevant document, counted from 1, and its grade."""
 
 
@@ -41,7 +44,7 @@ class Hits(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 Measure = Callable[[Hits, int], Floats]
 
 
-def hits_in(places: Mapping[str, int], grades: Grades) -> list[Hit]:
+def hits_in(places: Mapping[str, int], grades: Grades) -> list[RankedHit]:
     """Return the place and the grade of each relevant document in one ranking, best place first.
 
     places: document id -> its place, counted from 1.
@@ -49,7 +52,7 @@ def hits_in(places: Mapping[str, int], grades: Grades) -> list[Hit]:
     return sorted((places[name], grade) for name, grade in grades.items() if grade > 0 and name in places)
 
 
-def gather_hits(hits: Sequence[Sequence[Hit]], relevant: Sequence[Grades]) -> Hits:
+def gather_hits(hits: Sequence[Sequence[RankedHit]], relevant: Sequence[Grades]) -> Hits:
     """Return the hits of n questions together.
 
     hits: of each question, see hits_in. relevant: the grades of each question's documents, at least one
@@ -81,17 +84,17 @@ def first_ranks(hits: Hits) -> Floats:
 
 def recall_at_k(hits: Hits, k: int) -> Floats:
     """Return the share of the relevant documents that is in the first k places."""
-    return np.asarray(_found(hits, k) / hits.n_relevant)
+    return np.asarray(_n_found(hits, k) / hits.n_relevant)
 
 
 def precision_at_k(hits: Hits, k: int) -> Floats:
     """Return the share of the first k places that holds relevant documents. An empty place holds none."""
-    return np.asarray(_found(hits, k) / k)
+    return np.asarray(_n_found(hits, k) / k)
 
 
 def hit_at_k(hits: Hits, k: int) -> Floats:
     """Return 1 if any relevant document is in the first k places, else 0. With one relevant, recall."""
-    return (_found(hits, k) > 0).astype(np.float64)
+    return (_n_found(hits, k) > 0).astype(np.float64)
 
 
 def ndcg_at_k(hits: Hits, k: int) -> Floats:
@@ -132,7 +135,7 @@ def rank_score(hits: Hits, k: int) -> Floats:
     return np.where(ranks <= _checked(k), 1 - (ranks - 1) / k, 0.0)
 
 
-def _found(hits: Hits, k: int) -> Floats:
+def _n_found(hits: Hits, k: int) -> Floats:
     return _sums(hits.question, np.ones_like(hits.rank), hits.rank <= _checked(k), hits)
 
 
@@ -157,3 +160,109 @@ MEASURES: dict[str, Measure] = {
     "map": average_precision,
     "rank_score": rank_score,
 }
+
+
+class Columns(NamedTuple):
+    """Spans of one question, best first: the characters [start, end) of each document."""
+
+    documents: Sequence[str]
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+
+class Spans(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The evidence and the retrieved spans of n questions, one entry a span in flat arrays, by start.
+
+    question, start, end, rank: (s,). start and end count along all documents of all questions laid end to
+    end, so that spans of two of them never overlap. rank: the item's place, from 1; 0 for evidence.
+    """
+
+    n: int
+    question: Codes
+    start: Codes
+    end: Codes
+    rank: Codes
+
+
+def evidence_spans(question: Question, lengths: Mapping[str, int] | None) -> Columns | None:
+    """Return where the question's evidence stands; None if it has none, or some that cannot be.
+
+    lengths: characters of each document, where they are known: evidence must then lie inside them.
+    """
+    spans = question.evidence or []
+    good = all(
+        0 <= span.start < span.end <= (lengths or {}).get(span.document_id, span.end) for span in spans
+    )
+    if not spans or not good:
+        return None
+    return Columns([s.document_id for s in spans], [s.start for s in spans], [s.end for s in spans])
+
+
+def retrieved_spans(ranking: Ranking, depth: int, lengths: Mapping[str, int] | None) -> Columns | None:
+    """Return where the first `depth` items stand, best first; None if some item does not say.
+
+    An item without start and end is its whole document, if its length is known.
+    """
+    items = ranking.items[:depth]
+    documents = [item.document_id for item in items]
+    starts = [item.start for item in items if item.start is not None]
+    ends = [item.end for item in items if item.end is not None]
+    if len(starts) < len(items) or len(ends) < len(items):
+        places = [_place_of(item, lengths or {}) for item in items]
+        starts, ends = [start for start, _ in places], [end for _, end in places]
+    if min(starts, default=0) < 0 or not all(map(le, starts, ends)):
+        return None
+    return Columns(documents, starts, ends)
+
+
+def _place_of(item: RankingItem, lengths: Mapping[str, int]) -> tuple[int, int]:
+    """Return the item's start and end; the end is -1, before any start, if they are not known."""
+    if item.start is not None and item.end is not None:
+        return item.start, item.end
+    return 0, lengths.get(item.document_id, -1)
+
+
+def lay_out(evidence: Sequence[Columns], retrieved: Sequence[Columns]) -> Spans:
+    """Return the spans of n questions as arrays; at least one question."""
+    both = [*evidence, *retrieved]
+    names = list(chain.from_iterable(of.documents for of in both))
+    number = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    start = np.fromiter(chain.from_iterable(of.starts for of in both), dtype=np.intp, count=len(names))
+    end = np.fromiter(chain.from_iterable(of.ends for of in both), dtype=np.intp, count=len(names))
+    question = np.repeat(np.tile(np.arange(len(evidence)), 2), [len(of.documents) for of in both])
+    document = np.fromiter(map(number.__getitem__, names), dtype=np.intp, count=len(names))
+    # Gaps of one keep the end of a document from the start of the next.
+    offset = (question * len(number) + document) * (int(end.max(initial=0)) + 1)
+    n_wanted = sum(len(of.documents) for of in evidence)
+    ranks = [np.arange(1, len(of.documents) + 1) for of in retrieved]
+    rank = np.concatenate([np.zeros(n_wanted, dtype=np.intp), *ranks])
+    order = np.argsort(start + offset, kind="stable")
+    return Spans(
+        n=len(evidence),
+        question=question[order],
+        start=(start + offset)[order],
+        end=(end + offset)[order],
+        rank=rank[order],
+    )
+
+
+def span_measures(spans: Spans, k: int) -> tuple[Floats, Floats]:
+    """Return span recall and span precision of the first k items, one value a question: (n,), (n,).
+
+    Recall is the share of the evidence's characters that the items hold, precision the share of the items'
+    characters that is evidence; 0 where nothing was retrieved. A character that several items hold counts
+    once. k counts items, chunks as they are, unlike the measures by document.
+    """
+    wanted, found = spans.rank == 0, (spans.rank > 0) & (spans.rank <= k)
+    n_wanted, n_found = _characters(spans, wanted), _characters(spans, found)
+    both = n_wanted + n_found - _characters(spans, wanted | found)
+    return both / n_wanted, both / np.maximum(n_found, 1)
+
+
+def _characters(spans: Spans, counts: NDArray[np.bool_]) -> Floats:
+    """Return how many characters the spans that count hold, each once, for every question: (n,)."""
+    start, end = spans.start[counts], spans.end[counts]
+    reached = np.maximum.accumulate(end)
+    before = np.concatenate([[0], reached[:-1]]) if reached.size else reached
+    new = np.maximum(0, end - np.maximum(start, before))
+    return np.bincount(spans.question[counts], weights=new, minlength=spans.n).astype(np.float64)

@@ -1,10 +1,12 @@
 """Scores -> the best places, ties settled the same way everywhere: the earlier chunk first."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from ragstone.embedding.model import Vectors
 
 Hit = tuple[int, float]
 """A chunk's position in the corpus and its score."""
@@ -19,7 +21,6 @@ class Subset(msgspec.Struct, frozen=True):
 
 Rank = Callable[[Sequence[str], int, Subset | None], Awaitable[list[list[Hit]]]]
 """Question texts, k, the chunks that may be found (None: all) -> for each text at most k hits, best first."""
-
 
 DECIMALS = 6  # what float32 holds of a score near 1; the digits after depend on the processor
 _TIE = 2 * 10**-DECIMALS  # more than any two scores differ that are rounded to the same
@@ -75,3 +76,56 @@ def _candidates(
         np.concatenate([places * n_groups + groups[at], rest_columns + n_groups * width]),
         np.concatenate([values[at, places], rest[rest_rows, rest_columns]]),
     )
+
+
+BLOCK_CELLS = 2**24  # similarities held at once: 64 MB of float32
+
+
+def search_exactly(
+    passages: NDArray[np.float32], queries: NDArray[np.float32], k: int, among: Subset | None = None
+) -> list[list[Hit]]:
+    """Return for each query its k nearest passages by inner product, best first, equal ones in order.
+
+    passages and queries: one vector a row, of the same length; with unit vectors the score is the cosine.
+    All passages come back if k is larger than their number. among: only these positions count.
+    """
+    if among is not None:
+        passages = passages[among.positions]
+    block = max(1, BLOCK_CELLS // max(1, len(passages)))
+    held = np.empty((min(block, len(queries)), len(passages)), dtype=np.float32)
+    hits: list[list[Hit]] = []
+    for start in range(0, len(queries), block):
+        part = queries[start : start + block]
+        hits += top_hits_of_rows(np.matmul(part, passages.T, out=held[: len(part)]), k)
+    if among is None:
+        return hits
+    positions = among.positions.tolist()
+    return [[(positions[at], score) for at, score in found] for found in hits]
+
+
+MORE = 16  # places beyond k that are looked at first: equal scores must not be cut apart
+Find = Callable[[Vectors, int], Iterable[NDArray[np.int64]]]
+"""Queries and a depth -> the positions of each one's nearest passages, in any order, at most so many."""
+
+
+def hits_among(find: Find, passages: Vectors, queries: Vectors, k: int, n: int) -> list[list[Hit]]:
+    """Return for each query its k nearest passages, best first, equal ones in order of position.
+
+    n: how many passages may be found. Similarities are computed anew: those of an index differ in their last
+    digits with the number of queries. Where those at the end of what was found may tie with the next, more
+    are found.
+    """
+    hits: list[list[Hit]] = [[] for _ in queries]
+    left, depth = list(range(len(queries))), min(n, k + MORE)
+    while left and depth:
+        tied = []
+        for at, positions in zip(left, find(queries[left], depth), strict=True):
+            scores = np.round(
+                passages[positions].astype(np.float64) @ queries[at].astype(np.float64), DECIMALS
+            )
+            order = np.lexsort((positions, -scores))[:k]
+            hits[at] = list(zip(positions[order].tolist(), scores[order].tolist(), strict=True))
+            if len(positions) == depth < n and scores.min() >= hits[at][-1][1]:
+                tied.append(at)
+        left, depth = tied, min(n, 4 * depth)
+    return hits

@@ -5,8 +5,11 @@ What becomes of a question whose call fails after all its attempts: an empty ran
 """
 
 import asyncio
+import math
 import random
+import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -17,10 +20,81 @@ from ragstone.llm.json_form import Json, Pick, Values, compile_path, described, 
 from ragstone.llm.json_service import Post, check_key, check_places, open_json_service
 from ragstone.llm.keys import without_password
 from ragstone.llm.limits import backoff_s
-from ragstone.records import Chunk, Question, Ranking
-from ragstone.retrieval.filters import Filter, question_tags
-from ragstone.retrieval.means import Search, SearchMeans
-from ragstone.retrieval.placing import Corpus, Found, place_items
+from ragstone.records import Chunk, Document, Question, Ranking, RankingItem
+from ragstone.retrieval.deps import Filter, RetrieverDeps, Search, question_tags
+
+
+class RemoteResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One result as a retriever elsewhere returned it."""
+
+    document_id: str
+    chunk_id: str | None = None
+    text: str | None = None
+    score: float | None = None
+
+
+class PlacedCorpus:
+    """What the results are placed in: ids of documents, their texts where there are any, chunks by id."""
+
+    def __init__(self, chunks: Sequence[Chunk], documents: Mapping[str, Document]) -> None:
+        self.chunks = {chunk.id: chunk for chunk in chunks}
+        self.documents = documents
+        self.ids = {chunk.document_id for chunk in chunks} | set(documents)
+
+
+def place_items(found: Sequence[RemoteResult], corpus: PlacedCorpus) -> list[RankingItem]:
+    """Return the results as items, in their order, each of them once.
+
+    A text that stands in its document gets `start` and `end`: it is looked for as it is, then with any white
+    space for each gap. Any other text is kept in the item. Scores are the retriever's where each result has
+    one and they do not rise (distances do), else 1 / place.
+    """
+    items: list[RankingItem] = []
+    seen: set[RankingItem] = set()
+    for one in found:
+        item = _placed(one, corpus)
+        if (place := msgspec.structs.replace(item, score=0.0)) not in seen:
+            seen.add(place)
+            items.append(item)
+    scores = [item.score for item in items]
+    falling = all(math.isfinite(score) for score in scores) and scores == sorted(scores, reverse=True)
+    if falling and all(one.score is not None for one in found):
+        return items
+    return [msgspec.structs.replace(item, score=1 / place) for place, item in enumerate(items, 1)]
+
+
+def _placed(found: RemoteResult, corpus: PlacedCorpus) -> RankingItem:
+    item = RankingItem(
+        document_id=found.document_id,
+        chunk_id=found.chunk_id,
+        score=0.0 if found.score is None else found.score,
+    )
+    if found.text is None:
+        chunk = corpus.chunks.get(found.chunk_id or "")
+        if chunk is None or chunk.document_id != found.document_id:
+            return item
+        return msgspec.structs.replace(item, start=chunk.start, end=chunk.end)
+    document = corpus.documents.get(found.document_id)
+    span = None if document is None else locate(found.text, document.text)
+    if span is None:
+        return msgspec.structs.replace(item, text=found.text)
+    return msgspec.structs.replace(item, start=span[0], end=span[1])
+
+
+def locate(text: str, within: str) -> tuple[int, int] | None:
+    """Return where a text stands in another, the first time; None where it does not."""
+    text = text.strip()
+    start = within.find(text)
+    if start >= 0:
+        return start, start + len(text)
+    found = _spaced(text).search(within)
+    return found.span() if found else None
+
+
+@lru_cache(maxsize=4096)
+def _spaced(text: str) -> re.Pattern[str]:
+    return re.compile(r"\s+".join(map(re.escape, text.split())))
+
 
 ATTEMPTS = 4
 LOST_IN_A_ROW = 20  # calls given up, and none answered between them: nothing more will come
@@ -37,7 +111,7 @@ class _Form(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def search_elsewhere(
-    name: str, declared: HttpSettings, chunks: Sequence[Chunk], means: SearchMeans
+    name: str, declared: HttpSettings, chunks: Sequence[Chunk], deps: RetrieverDeps
 ) -> Search:
     """Return the search that asks the endpoint for each question, some of them at a time.
 
@@ -45,24 +119,24 @@ def search_elsewhere(
     path that cannot be, and for a filter that the request does not pass on; ModelError offline, without the
     key, and where no question is answered; DataError where not one id of all results is in the corpus.
     """
-    _check_places(name, declared, means.filter)
+    _check_places(name, declared, deps.filter)
     form = _form(name, declared)
-    corpus = Corpus(chunks, means.documents)
+    corpus = PlacedCorpus(chunks, deps.documents)
 
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
-        if means.offline:
+        if deps.offline:
             shown = without_password(declared.url)
             raise ModelError(f"--offline, and the retriever {name!r} is asked at {shown}.")
         where = f"[retrievers] {name}"
         check_key(declared, where)
         async with open_json_service(declared, where) as post:
-            line = _Line(name, declared.max_concurrency, post)
+            line = _Endpoint(name, declared.max_concurrency, post)
 
             async def work(question: Question) -> Ranking:
                 if not question.question.strip():
                     return Ranking(question_id=question.id, retriever="", items=[])
                 try:
-                    reply = await line.ask(_values(question, k, means.filter))
+                    reply = await line.ask(_values(question, k, deps.filter))
                     items = place_items(_read(reply, form)[:k], corpus)
                 except CallFailed as failure:
                     line.lose(failure)
@@ -71,14 +145,14 @@ def search_elsewhere(
                 line.n_lost = 0
                 return Ranking(question_id=question.id, retriever="", items=items)
 
-            rankings = await means.each(f"retrieve {name}", work, questions)
+            rankings = await deps.each(f"retrieve {name}", work, questions)
         _check_rankings(name, rankings, corpus)
         return rankings
 
     return search
 
 
-class _Line:
+class _Endpoint:
     """A connection to the endpoint, some calls at once, and how many in a row came to nothing."""
 
     def __init__(self, name: str, max_concurrency: int, post: Post) -> None:
@@ -135,7 +209,7 @@ def _form(name: str, declared: HttpSettings) -> _Form:
     )
 
 
-def _read(reply: Json, form: _Form) -> list[Found]:
+def _read(reply: Json, form: _Form) -> list[RemoteResult]:
     """Return the results of a reply, best first. Raises CallFailed where it has another form."""
     found = form.items(reply)
     if not found and not form.list_of_items(reply):
@@ -145,7 +219,7 @@ def _read(reply: Json, form: _Form) -> list[Found]:
     return [_result(item, form) for item in found]
 
 
-def _result(item: Json, form: _Form) -> Found:
+def _result(item: Json, form: _Form) -> RemoteResult:
     values: dict[str, Json] = {}
     for field, (_, pick) in form.fields.items():
         values[field] = next(iter(pick(item)), None)
@@ -156,7 +230,7 @@ def _result(item: Json, form: _Form) -> Found:
             "unparsable", f"a result has no id at document_id = {path!r}; it is {described(item)}"
         )
     chunk_id = values.get("chunk_id")
-    return Found(
+    return RemoteResult(
         document_id=str(document_id),
         chunk_id=str(chunk_id) if isinstance(chunk_id, str | int) else None,
         text=text if isinstance(text, str) and text.strip() else None,
@@ -186,9 +260,9 @@ def _check_places(name: str, declared: HttpSettings, among: Filter) -> None:
             )
 
 
-def _check_rankings(name: str, rankings: Sequence[Ranking], corpus: Corpus) -> None:
+def _check_rankings(name: str, rankings: Sequence[Ranking], corpus: PlacedCorpus) -> None:
     """Raise ModelError where no question was answered, DataError where no id is one of the corpus."""
-    errors = [metadata["error"] for metadata in _metadata(rankings) if "error" in metadata]
+    errors = [metadata["error"] for metadata in _metadata_of(rankings) if "error" in metadata]
     if errors and len(errors) == len(rankings):
         raise ModelError(f"[retrievers] {name}: no question was answered: {errors[0]}")
     named = [item.document_id for ranking in rankings for item in ranking.items]
@@ -199,5 +273,5 @@ def _check_rankings(name: str, rankings: Sequence[Ranking], corpus: Corpus) -> N
         )
 
 
-def _metadata(rankings: Sequence[Ranking]) -> list[Mapping[str, object]]:
+def _metadata_of(rankings: Sequence[Ranking]) -> list[Mapping[str, object]]:
     return [ranking.metadata or {} for ranking in rankings]

@@ -17,9 +17,8 @@ from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.records import Chunk, Metadata, Question, Ranking, RankingItem
 from ragstone.retrieval.bm25 import rank_by_bm25
 from ragstone.retrieval.dense import rank_by_vectors
-from ragstone.retrieval.filters import Filter, TagIndex, index_tags, subset_of
+from ragstone.retrieval.deps import Filter, RetrieverDeps, Search, TagIndex, index_tags, subset_of
 from ragstone.retrieval.fusion import fuse
-from ragstone.retrieval.means import Search, SearchMeans
 from ragstone.retrieval.passages import indexed_text
 from ragstone.retrieval.ranks import Hit, Rank
 from ragstone.retrieval.remote import search_elsewhere
@@ -52,10 +51,10 @@ with the packaged embedder; the figures are of the others. hit@1, of cranfield n
 """
 
 
-async def build_search(name: str, chunks: Sequence[Chunk], means: SearchMeans | None = None) -> Search:
+async def build_search(name: str, chunks: Sequence[Chunk], deps: RetrieverDeps | None = None) -> Search:
     """Return a search by the retriever of that name over the chunks.
 
-    name: a key of RETRIEVERS or of `means.retrievers`. A chunk is searched by its document's title
+    name: a key of RETRIEVERS or of `deps.retrievers`. A chunk is searched by its document's title
     (`metadata["title"]`, see corpus) and its text. Equal scores are in the order of `chunks`. A blank
     question gets an empty ranking; questions with the same text are searched once. What went wrong with a
     single question stands in its ranking's `metadata` (see remote.py, rerank.py, fusion.py; `no_chunk_has`:
@@ -65,14 +64,15 @@ async def build_search(name: str, chunks: Sequence[Chunk], means: SearchMeans | 
     missing embedder or k < 1; DataError without chunks (only a retriever elsewhere needs none), and for two
     chunks of one id.
     """
-    means = means or SearchMeans()
-    taken = sorted(means.retrievers.keys() & RETRIEVERS.keys())
+    deps = deps or RetrieverDeps()
+    taken = sorted(deps.retrievers.keys() & RETRIEVERS.keys())
     if taken:
         raise ConfigError(f"[retrievers] {taken[0]}: a retriever of that name ships. Choose another name.")
     twice = [name for name, n in Counter(chunk.id for chunk in chunks).items() if n > 1]
     if twice:
         raise DataError(f"{len(twice)} chunk ids stand for several chunks, e.g. {twice[0]!r}. Chunk again.")
-    search = await _build(name, chunks, means, ())
+    leaves_of(name, {**RETRIEVERS, **deps.retrievers})  # refuses unknown names, and circles
+    search = await _build(name, chunks, deps)
 
     async def checked(questions: Sequence[Question], k: int) -> list[Ranking]:
         if k < 1:
@@ -83,44 +83,64 @@ async def build_search(name: str, chunks: Sequence[Chunk], means: SearchMeans | 
     return checked
 
 
-async def _build(name: str, chunks: Sequence[Chunk], means: SearchMeans, within: tuple[str, ...]) -> Search:
-    """Return the search of a retriever and of those that it is made from; `within` are those around it."""
-    if name in means.built:
-        return means.built[name]
-    known = {**RETRIEVERS, **means.retrievers}
+async def _build(name: str, chunks: Sequence[Chunk], deps: RetrieverDeps) -> Search:
+    """Return the search of a retriever and of those that it is made from."""
+    if name in deps.built:
+        return deps.built[name]
+    known = {**RETRIEVERS, **deps.retrievers}
+    match known[name]:
+        case HttpSettings() as declared:
+            return search_elsewhere(name, declared, chunks, deps)
+        case HybridSettings() as declared:
+            _check_parts(name, declared)
+            parts = [await _build(part, chunks, deps) for part in declared.of]
+            elsewhere = any(isinstance(leaf, HttpSettings) for leaf in leaves_of(name, known))
+            weights = declared.weights or [1.0] * len(parts)
+            return fuse(parts, weights, declared.fusion, chunks if elsewhere else None)
+        case RerankSettings() as declared:
+            first = await _build(declared.of, chunks, deps)
+            return await rerank(name, declared, first, chunks, deps)
+        case Bm25Settings() | DenseSettings() as declared:
+            return await _search_chunks(declared, chunks, deps)
+
+
+def searches_chunks(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
+    """Return whether any part of a retriever searches our chunks; one behind HTTP has texts of its own."""
+    return any(not isinstance(leaf, HttpSettings) for leaf in leaves_of(name, known))
+
+
+def embeds_by_default(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
+    """Return whether any part of a retriever embeds, by the embedder that is the default."""
+    return any(isinstance(leaf, DenseSettings) and leaf.embedder is None for leaf in leaves_of(name, known))
+
+
+def leaves_of(
+    name: str, known: Mapping[str, RetrieverSettings], within: tuple[str, ...] = ()
+) -> list[RetrieverSettings]:
+    """Return the retrievers that one is made from, down to those that are made from no other.
+
+    Raises ConfigError for an unknown name, and for a retriever that is made from itself.
+    """
     if name not in known:
         raise ConfigError(f"unknown retriever {name!r}. {nearest(name, known)}")
     if name in within:
         raise ConfigError(
             f"[retrievers] {' > '.join([*within, name])}: a retriever cannot be made from itself."
         )
-    within = (*within, name)
-    match known[name]:
-        case HttpSettings() as declared:
-            return search_elsewhere(name, declared, chunks, means)
-        case HybridSettings() as declared:
-            _check_parts(name, declared)
-            parts = [await _build(part, chunks, means, within) for part in declared.of]
-            otherwise = None if all(_finds_chunks(part, known) for part in declared.of) else chunks
-            return fuse(parts, declared.weights or [1.0] * len(parts), declared.fusion, otherwise)
-        case RerankSettings() as declared:
-            first = await _build(declared.of, chunks, means, within)
-            return await rerank(name, declared, first, chunks, means)
-        case Bm25Settings() | DenseSettings() as declared:
-            return await _search_chunks(declared, chunks, means)
+    return [leaf for part in parts_of(known[name]) for leaf in leaves_of(part, known, (*within, name))] or [
+        known[name]
+    ]
 
 
-def _finds_chunks(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
-    """Return whether all that a retriever finds are chunks of the corpus: none of its parts is elsewhere."""
-    match known.get(name):
-        case Bm25Settings() | DenseSettings():
-            return True
-        case HybridSettings() as declared:
-            return all(_finds_chunks(part, known) for part in declared.of)
-        case RerankSettings() as declared:
-            return _finds_chunks(declared.of, known)
+def parts_of(declared: RetrieverSettings) -> Sequence[str]:
+    """Return the names of the retrievers that one is made from."""
+    match declared:
+        case HybridSettings():
+            return declared.of
+        case RerankSettings():
+            return [declared.of]
         case _:
-            return False
+            return []
 
 
 def _check_parts(name: str, declared: HybridSettings) -> None:
@@ -138,20 +158,20 @@ def _check_parts(name: str, declared: HybridSettings) -> None:
 
 
 async def _search_chunks(
-    declared: Bm25Settings | DenseSettings, chunks: Sequence[Chunk], means: SearchMeans
+    declared: Bm25Settings | DenseSettings, chunks: Sequence[Chunk], deps: RetrieverDeps
 ) -> Search:
     if not chunks:
         raise DataError(
             "there are no chunks to search. Name documents with --documents or as paths in [documents] of "
             "ragstone.toml, and check that they hold text."
         )
-    tags = index_tags(chunks, means.filter)
+    tags = index_tags(chunks, deps.filter)
     texts = [indexed_text(chunk) for chunk in chunks]
     if isinstance(declared, DenseSettings):
-        rank = await rank_by_vectors(chunks, texts, declared, means)
+        rank = await rank_by_vectors(chunks, texts, declared, deps)
     else:
         rank = rank_by_bm25(texts)
-    return _search(rank, chunks, means.filter, tags)
+    return _search(rank, chunks, deps.filter, tags)
 
 
 def _search(rank: Rank, chunks: Sequence[Chunk], among: Filter, tags: TagIndex) -> Search:

@@ -13,7 +13,7 @@ from ragstone.judging import Judge, MetricSummary
 from ragstone.judging.finding import lacks
 from ragstone.judging.leaves import identities
 from ragstone.records import NO_MODEL, Question, Ranking
-from ragstone.retrieval.filters import question_tags
+from ragstone.retrieval.deps import question_tags
 
 SHOWN = 3
 NO_FAILURE_OF_JUDGES = ("scored", "not_applicable", "app_error")

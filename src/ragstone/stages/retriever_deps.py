@@ -4,14 +4,13 @@ from collections.abc import Iterable
 
 from ragstone.engine.session import Session
 from ragstone.records import Document
-from ragstone.retrieval.filters import Filter
-from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.deps import Filter, RetrieverDeps
 
 
-def retriever_deps(session: Session, documents: Iterable[Document] = ()) -> SearchMeans:
+def retriever_deps(session: Session, documents: Iterable[Document] = ()) -> RetrieverDeps:
     """Return what retrievers need, as `[retrieve]` and `[retrievers]` declare."""
     declared = session.settings.retrieve
-    return SearchMeans(
+    return RetrieverDeps(
         retrievers=session.settings.retrievers,
         filter=Filter(where=declared.where, match=tuple(declared.match)),
         embedder=declared.embedder,

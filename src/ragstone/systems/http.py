@@ -14,7 +14,7 @@ from ragstone.llm.json_service import Post, check_places, open_json_service, ser
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import AppFailed, Endpoint, Unreachable
 from ragstone.records import Answer, Context, Question, Usage
-from ragstone.retrieval.filters import question_tags
+from ragstone.retrieval.deps import question_tags
 from ragstone.systems.said import Said, completion_of
 from ragstone.tables.reading import parse_row
 

@@ -13,12 +13,12 @@ from ragstone.config import (
     load_settings,
 )
 from ragstone.errors import ConfigError, DataError
-from ragstone.experiments.cut import measure_cut
 from ragstone.flows.bench_retrievers.forecast import forecast_bench
 from ragstone.flows.bench_retrievers.timing import Indexes, Watch, search_timed
 from ragstone.records import Chunk, Document, Evidence, Question, Ranking, RankingItem
 from ragstone.report.benches.retrievers import read_leaderboard
-from ragstone.retrieval.means import SearchMeans
+from ragstone.retrieval.deps import RetrieverDeps
+from ragstone.retrieval.evaluate import measure_cut
 from ragstone.retrieval.search import RETRIEVERS, build_search
 from ragstone.tables import read_rows, write_rows
 
@@ -280,7 +280,7 @@ async def test_an_index_is_built_once_and_counts_for_each_retriever_that_is_made
         "both": ragstone.config.HybridSettings(of=["bm25", "again"]),
         "again": ragstone.config.Bm25Settings(),
     }
-    indexes = Indexes(chunks(), {**RETRIEVERS, **declared}, Watch(SearchMeans()))
+    indexes = Indexes(chunks(), {**RETRIEVERS, **declared}, Watch(RetrieverDeps()))
     alone = await indexes.build("bm25", None, declared)
     both = await indexes.build("both", None, declared)
     assert built[1:] == ["bm25", "again", "both"]  # the first of all is to warm up
@@ -297,7 +297,7 @@ async def test_questions_are_timed_one_by_one_with_their_embedding():
         fresh.append((len(asked), watch.fresh))
         return [Ranking(question_id=q.id, retriever="x", items=[]) for q in asked]
 
-    watch = Watch(SearchMeans())
+    watch = Watch(RetrieverDeps())
     found = await search_timed(search, questions(), 3, watch, [])
     assert fresh[0] == (8, False)
     assert fresh[1:] == [(1, True)] * 8

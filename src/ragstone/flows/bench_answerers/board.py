@@ -35,7 +35,7 @@ from ragstone.flows.bench_answerers.values import (
 )
 from ragstone.judging.judging import CUT_OFF
 from ragstone.records import Question
-from ragstone.retrieval.grouping import MOST_VALUES
+from ragstone.retrieval.summary import MOST_VALUES
 from ragstone.statistics import Estimate, holm
 from ragstone.statistics.paired import PairedTest, Verdict, paired_tests
 

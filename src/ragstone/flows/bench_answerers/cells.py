@@ -15,7 +15,7 @@ from ragstone.flows.bench_answerers.board import chosen_tags
 from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows, NextRound, needs_passages
 from ragstone.judging import Judge
 from ragstone.records import Answer, Chunk, Context, Judgement, Question, Ranking
-from ragstone.retrieval.sameness import same_documents
+from ragstone.retrieval.relevance import same_documents
 from ragstone.retrieval.search import build_search
 from ragstone.stages.answer import answer_given, system_rows
 from ragstone.stages.corpus import ChunkedCorpus, load_corpus

@@ -29,7 +29,7 @@ from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_d
 from ragstone.report.benches.judges import BENCH
 from ragstone.report.render.html import write_page
 from ragstone.report.wording import plural
-from ragstone.retrieval.evaluate import missing_documents
+from ragstone.retrieval.relevance import missing_documents
 from ragstone.stages.calibrate import cards_of_sheet
 from ragstone.tables import write_rows
 from ragstone.version import __version__

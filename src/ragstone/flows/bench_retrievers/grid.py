@@ -23,7 +23,6 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
-from ragstone.experiments.cut import measure_cut
 from ragstone.experiments.grid import SPAN_MEASURES, Configuration, plan_grid
 from ragstone.experiments.leaderboard import Failed, Leaderboard, Measured, Timing, make_leaderboard
 from ragstone.flows.bench_retrievers.timing import Indexes, Watch, embedders_of, search_timed
@@ -31,8 +30,8 @@ from ragstone.llm import Caps, parse_caps
 from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.report.benches.retrievers import LEADERBOARD, BenchSummary, bench_document
 from ragstone.report.render.html import write_page
-from ragstone.retrieval.evaluate import check_ids_meet, missing_documents
-from ragstone.retrieval.sameness import same_documents
+from ragstone.retrieval.evaluate import measure_cut
+from ragstone.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.retrieval.search import RETRIEVERS
 from ragstone.stages.chunk import cut_documents
 from ragstone.stages.corpus import read_documents

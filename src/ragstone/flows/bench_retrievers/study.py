@@ -19,7 +19,6 @@ from ragstone.experiments.answers import (
     answering_cost,
     wrong_answers,
 )
-from ragstone.experiments.grid import searches_chunks
 from ragstone.experiments.languages import ALL, Indexes, language_cells, language_verdicts
 from ragstone.flows.bench_retrievers.study_answers import JUDGES, answer_both
 from ragstone.flows.bench_retrievers.study_rows import StudyRows, read_study_rows
@@ -27,9 +26,8 @@ from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.report.benches.languages import STUDY, FailedRetriever, StudySummary, study_document
 from ragstone.report.render.html import write_page
-from ragstone.retrieval.filters import Filter
-from ragstone.retrieval.means import SearchMeans
-from ragstone.retrieval.search import RETRIEVERS, build_search
+from ragstone.retrieval.deps import Filter, RetrieverDeps
+from ragstone.retrieval.search import RETRIEVERS, build_search, searches_chunks
 from ragstone.stages.chunk import cut_documents
 from ragstone.stages.judge import load_judges
 from ragstone.stages.notes import plain_notes
@@ -150,7 +148,7 @@ def _write_rankings(folder: Path, indexes_of: Mapping[str, Indexes]) -> None:
             write_rows(path, rankings, Ranking, force=True)
 
 
-def _without_lang(means: SearchMeans) -> SearchMeans:
+def _without_lang(means: RetrieverDeps) -> RetrieverDeps:
     """Return means whose filter lets every language through: which index has it is what is studied."""
     kept = means.filter
     return msgspec.structs.replace(

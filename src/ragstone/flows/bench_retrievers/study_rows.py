@@ -9,9 +9,8 @@ from ragstone.config import Settings
 from ragstone.corpus.file import Skipped
 from ragstone.corpus.language import detect_language
 from ragstone.errors import ConfigError, DataError, nearest
-from ragstone.experiments.languages import relevant_documents
 from ragstone.records import Document, Question
-from ragstone.retrieval.sameness import same_documents
+from ragstone.retrieval.relevance import relevant_documents, same_documents
 from ragstone.stages.corpus import read_documents
 from ragstone.tables import read_rows
 

@@ -12,11 +12,10 @@ from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.model import Embed, Role, Vectors
 from ragstone.embedding.opening import open_embedder
 from ragstone.engine.session import Session
-from ragstone.experiments.grid import embeds_by_default, leaves_of, parts_of
 from ragstone.llm import Ask, Prompt, Reply
 from ragstone.records import Chunk, Question, Ranking
-from ragstone.retrieval.means import Out, Search, SearchMeans, one_by_one
-from ragstone.retrieval.search import build_search
+from ragstone.retrieval.deps import Out, RetrieverDeps, Search, one_by_one
+from ragstone.retrieval.search import build_search, embeds_by_default, leaves_of, parts_of
 
 N_TIMED = 20  # questions that are asked one by one
 UNPAID = ("packaged", "sentence-transformers/")  # what the names of embedders begin with that cost nothing
@@ -43,7 +42,7 @@ class Watch:
     the first time. Only embedders of this process are: others cost money each time.
     """
 
-    def __init__(self, means: SearchMeans, session: Session | None = None) -> None:
+    def __init__(self, means: RetrieverDeps, session: Session | None = None) -> None:
         self.fresh = False
         self.recorded_s = 0.0
         self.n_asked = 0
@@ -52,7 +51,7 @@ class Watch:
         self._opened: dict[str, Embedder] = {}
         self._warm: set[str] = set()
 
-    def means(self) -> SearchMeans:
+    def means(self) -> RetrieverDeps:
         """Return the means, watched."""
         return msgspec.structs.replace(
             self._means,

@@ -8,13 +8,13 @@ import msgspec
 from ragstone.engine.session import Session
 from ragstone.experiments.blame import found_relevant, is_right
 from ragstone.experiments.conditions import gold_contexts
-from ragstone.experiments.languages import relevant_documents
 from ragstone.flows.blame.causes import Facts, Given, needs_memory, observed
 from ragstone.flows.blame.plan import BlamePlan, may_ask
 from ragstone.flows.blame.points import Point, Points
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Context, Judgement, Question, references
+from ragstone.retrieval.relevance import relevant_documents
 from ragstone.stages.answer import answer_given
 from ragstone.stages.judge import judge_rows
 from ragstone.stages.judge_context import judge_context

@@ -17,7 +17,7 @@ from ragstone.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label
 from ragstone.report.findings import headlines
 from ragstone.report.run import read_summary
 from ragstone.report.summary import RunSummary
-from ragstone.retrieval.sameness import same_documents
+from ragstone.retrieval.relevance import same_documents
 from ragstone.systems.prompting import load_prompt
 from ragstone.tables import read_rows
 

@@ -17,9 +17,8 @@ from ragstone.llm import Caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document, Question, Ranking
 from ragstone.report.summary import Calls
-from ragstone.retrieval.evaluate import check_ids_meet, missing_documents
 from ragstone.retrieval.measures import Grades
-from ragstone.retrieval.sameness import same_documents
+from ragstone.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.retrieval.search import build_search
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_trec_run

@@ -26,11 +26,9 @@ from ragstone.judging.pairwise import unpaired_notes
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.findings import common_headline, headlines
-from ragstone.report.markdown import write_markdown
-from ragstone.report.page import write_report
+from ragstone.report.page import write_markdown, write_report
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.retrieval.evaluate import missing_documents
-from ragstone.retrieval.sameness import same_documents
+from ragstone.retrieval.relevance import missing_documents, same_documents
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run

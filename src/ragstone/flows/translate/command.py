@@ -113,7 +113,7 @@ def _first(wanted: "Translating", limit: int | None) -> "Translating":
     """Return the first rows of the file, and of further documents those that these questions name."""
     import msgspec
 
-    from ragstone.experiments.languages import relevant_documents
+    from ragstone.retrieval.relevance import relevant_documents
 
     if limit is None:
         return wanted

@@ -1,9 +1,15 @@
-"""Copies of one document, as translations are: which documents are the same."""
+"""Which documents hold the answer to a question, and which of them count as the same, as translations do."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from ragstone.errors import DataError
-from ragstone.records import Document, Ranking, RankingItem
+from ragstone.records import Document, Question, Ranking, RankingItem
+
+
+def relevant_documents(question: Question) -> list[str]:
+    """Return the documents that a question names, or else that its evidence stands in, each once."""
+    return question.document_ids or list(dict.fromkeys(span.document_id for span in question.evidence or ()))
+
 
 Same = Mapping[str, str]
 """Document id -> id of the document that it is a copy of. A document that is not in it is its own."""
@@ -67,3 +73,30 @@ def distinct_documents(
     first = dict(zip(reversed(names), reversed(ranking.items), strict=True))
     distinct = list(dict.fromkeys(names))
     return {name: place for place, name in enumerate(distinct, 1)}, [first[name] for name in distinct]
+
+
+def missing_documents(questions: Iterable[Question], documents: Iterable[Document]) -> dict[str, list[str]]:
+    """Return question id -> those of its relevant documents that the corpus lacks; complete ones left out.
+
+    Such documents can never be found, so every measure of these questions is too low. A document that was
+    dropped as a duplicate is not missing: the one that was kept stands for it.
+    """
+    known = {name for document in documents for name in (document.id, *dropped_duplicates(document))}
+    missing = {q.id: [name for name in relevant_documents(q) if name not in known] for q in questions}
+    return {question_id: names for question_id, names in missing.items() if names}
+
+
+def check_ids_meet(questions: Iterable[Question], documents: Iterable[Document]) -> None:
+    """Raise DataError where questions name documents and the corpus has not a single one of them.
+
+    Every measure would be 0, which says nothing of a retriever: the ids are of another corpus, or of another
+    way of reading it.
+    """
+    asked, there = list(questions), list(documents)
+    named = [name for question in asked for name in relevant_documents(question)]
+    lacking = missing_documents(asked, there)
+    if there and named and len(named) == sum(map(len, lacking.values())):
+        raise DataError(
+            f"none of the documents that questions name is in the corpus: they name {named[0]!r}, its ids "
+            f"are like {there[0].id!r}. Give the documents that the questions were made from."
+        )
