@@ -1,0 +1,240 @@
+"""Texts and tables in any encoding and form -> rows as they stand, streamed, told apart by their content."""
+
+import codecs
+import csv
+import io
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+import msgspec
+
+from ragstone.corpus.decoding import decode
+from ragstone.corpus.file import Unreadable
+from ragstone.corpus.readers.table import names_of
+from ragstone.errors import DataError
+from ragstone.tables.cells import csv_reader, unguarded
+from ragstone.tables.reading import READERS
+
+_BLOCK = 1 << 20
+PACKED = {b"PK\x03\x04": "a ZIP archive or an Office file", b"\x1f\x8b": "packed by gzip", b"BZh": "packed"}
+
+
+def open_text(path: Path) -> TextIO:
+    """Return the open text of a file, lines ending in "\\n" or "\\r\\n"; the caller closes it.
+
+    Other encodings than UTF-8 are found as `ragstone ingest` finds them. Raises DataError for a file that is
+    missing, empty, packed or no text.
+    """
+    _check(path)
+    try:
+        if _is_utf8(path):
+            return path.open(encoding="utf-8-sig", newline="")
+        text, _ = decode(path.read_bytes())
+    except (OSError, Unreadable) as mistake:
+        raise DataError(f"{path}: cannot be read ({mistake}).") from None
+    return io.StringIO(text, newline="")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, every line end as "\\n". Raises DataError as `open_text` does."""
+    with open_text(path) as file:
+        return file.read().replace("\r\n", "\n").replace("\r", "\n")
+
+
+def line_of(text: str, at: int) -> int:
+    """Return the number of the line, from 1, in which a place of a text stands."""
+    return bisect_left(_line_ends(text), at) + 1
+
+
+@lru_cache(maxsize=1)  # the lines of one text are asked for one after the other
+def _line_ends(text: str) -> list[int]:
+    return [place for place, sign in enumerate(text) if sign == "\n"]
+
+
+def _check(path: Path) -> None:
+    if not path.is_file():
+        raise DataError(f"{path}: no such file. Check the spelling and the folder that you are in.")
+    if not path.stat().st_size:
+        raise DataError(f"{path}: the file is empty. Check that the step that wrote it has finished.")
+    with path.open("rb") as file:
+        head = file.read(4)
+    for mark, what in PACKED.items():
+        if head.startswith(mark):
+            raise DataError(f"{path}: it is {what}. Unpack it, or save the table as CSV, and import that.")
+
+
+def _is_utf8(path: Path) -> bool:
+    """Say whether a file is UTF-8 throughout, and holds no NUL."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        try:
+            while block := file.read(_BLOCK):
+                if b"\0" in block or b"\x1b$" in block:  # UTF-16 without a mark, ISO-2022-JP
+                    return False
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+Cells = dict[str, Any]
+NO_OBJECT = "it is no JSON object"
+MORE_CELLS = "it has more cells than the header: quote cells that hold the separator"
+
+_PARQUET = b"PAR1"
+_HEAD = 1 << 16
+
+
+class Sheet(NamedTuple):
+    """The rows of a file, each with its number; in place of a row, the reason that it cannot be read.
+
+    columns: of a header; None where each row names its own. where: what stands between the name of the file
+    and a row's number.
+    """
+
+    path: Path
+    columns: list[str] | None
+    rows: Iterator[tuple[int, Cells | str]]
+    where: str = ":"
+
+    def place(self, number: int) -> str:
+        """Return what a person finds a row by."""
+        return f"{self.path}{self.where}{number}"
+
+
+def open_sheet(path: Path) -> Sheet:
+    """Return the rows of a file. Raises DataError where it is none of the kinds, or broken as a whole."""
+    if _begins(path, _PARQUET):
+        return _parquet(path)
+    with open_text(path) as file:
+        head = file.read(_HEAD).lstrip()
+    if head.startswith("[") or (head.startswith("{") and not _is_jsonl(path, head)):
+        return _json(path)
+    return Sheet(path, None, _jsonl_rows(path)) if head.startswith("{") else _csv(path)
+
+
+def first_row(path: Path) -> Cells:
+    """Return the first row that can be read; empty where there is none."""
+    sheet = open_sheet(path)
+    found = next((row for _, row in sheet.rows if isinstance(row, dict)), {})
+    return {**dict.fromkeys(sheet.columns or ()), **found}
+
+
+def _begins(path: Path, mark: bytes) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(mark)) == mark
+
+
+def _is_jsonl(path: Path, head: str) -> bool:
+    """Say whether a text that begins with a brace is one object a line."""
+    lines = [line for line in head.splitlines() if line.strip()]
+    if len(lines) == 1:
+        return path.suffix.lower() in (".jsonl", ".ndjson")
+    try:
+        return isinstance(msgspec.json.decode(lines[0]), dict)
+    except (
+        msgspec.DecodeError,
+        RecursionError,
+    ):  # a broken line, or the first of an object that stands on several
+        return not lines[0].rstrip().endswith(("{", "[", ",", ":"))
+
+
+def _jsonl_rows(path: Path) -> Iterator[tuple[int, Cells | str]]:
+    decode = msgspec.json.Decoder(Cells).decode
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.isspace():
+                continue
+            try:
+                yield number, decode(line)
+            except (msgspec.DecodeError, RecursionError):  # a ValidationError is one
+                yield number, NO_OBJECT
+
+
+def _json(path: Path) -> Sheet:
+    return Sheet(path, None, _objects(json_list(path)), ", item ")
+
+
+def json_list(path: Path) -> list[msgspec.Raw]:
+    """Return the items of a JSON list, not yet decoded, or of the one list that an object holds.
+
+    Raises DataError for broken JSON, and for an object that holds no list or several.
+    """
+    with open_text(path) as file:
+        content = file.read()
+    try:
+        found: object = msgspec.json.decode(content, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
+        if isinstance(found, dict):
+            inner = found
+            for _ in range(2):  # {"data": [...]} and {"data": {"examples": [...]}}
+                lists = [raw for raw in inner.values() if bytes(raw).lstrip()[:1] == b"["]
+                objects = [raw for raw in inner.values() if bytes(raw).lstrip()[:1] == b"{"]
+                if len(lists) == 1:
+                    return msgspec.json.decode(lists[0], type=list[msgspec.Raw])
+                if lists or len(objects) != 1:
+                    break
+                inner = msgspec.json.decode(objects[0], type=dict[str, msgspec.Raw])
+            raise DataError(
+                f"{path}: an object without one list of rows in it. Give a list of objects, or one object a "
+                "line."
+            )
+    except (msgspec.DecodeError, RecursionError) as mistake:
+        raise DataError(f"{path}: not valid JSON ({mistake}). Export it again, or mend it there.") from None
+    return found if isinstance(found, list) else []
+
+
+def _objects(items: list[msgspec.Raw]) -> Iterator[tuple[int, Cells | str]]:
+    decode = msgspec.json.Decoder(Cells).decode
+    for number, item in enumerate(items, 1):
+        try:
+            yield number, decode(item)
+        except (msgspec.DecodeError, RecursionError):
+            yield number, NO_OBJECT
+
+
+def _parquet(path: Path) -> Sheet:
+    rows = iter(READERS[".parquet"](path))
+    first = next(rows, None)
+    if first is None:
+        return Sheet(path, [], iter(()), ", row ")
+    return Sheet(path, list(first[1]), chain([first], rows), ", row ")
+
+
+def _csv(path: Path) -> Sheet:
+    lines = _csv_lines(path)
+    _, header = next(lines, (0, []))
+    names = names_of(dict(enumerate(header, 1)))
+    return Sheet(path, [name for name in names if name], _csv_rows(names, lines))
+
+
+def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file that hold something, each with the number of its last line."""
+    with open_text(path) as file:
+        head = file.read(_HEAD)
+        file.seek(0)
+        reader = csv_reader(file, head)
+        try:
+            for cells in reader:
+                if any(cell.strip() for cell in cells):
+                    yield reader.line_num, cells
+        except csv.Error as mistake:
+            raise DataError(
+                f"{path}:{reader.line_num}: cannot be read as CSV ({mistake}). Look for a quote that is not "
+                "closed, or not doubled inside a cell."
+            ) from None
+
+
+def _csv_rows(names: list[str], lines: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, Cells | str]]:
+    for number, cells in lines:
+        if any(cell.strip() for cell in cells[len(names) :]):
+            yield number, MORE_CELLS
+            continue
+        row = unguarded(dict(zip(names, cells, strict=False)))
+        yield number, {name: cell for name, cell in row.items() if name and cell.strip()}

@@ -1,0 +1,240 @@
+"""Tables of questions: our own, those of spreadsheets, and what other evaluation tools export.
+
+ragas: `Testset.to_csv`, `to_jsonl` (and the columns of its version 0.1). deepeval: `save_as` of an
+`EvaluationDataset`, JSON and CSV, where contexts are joined by `|`. Phoenix: examples of its REST interface,
+and its CSV, whose columns begin with `input_`, `output_` and `metadata_`. Langfuse: dataset items of its
+interface and export.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Set
+
+import msgspec
+
+from ragstone.flows.import_.rows import (
+    Cells,
+    Found,
+    ImportOptions,
+    LeftOut,
+    RowQuestion,
+    Source,
+    changed,
+    check_columns,
+    document_from_context,
+    document_of,
+    left_out,
+    question_of,
+    skipped,
+    value_at,
+)
+from ragstone.flows.import_.sheets import open_sheet
+from ragstone.records import Document, Question
+from ragstone.tables.columns import accepted_names
+
+Prepare = Callable[[Cells], Cells]
+
+
+def read_table(source: Source, options: ImportOptions) -> Iterator[Found]:
+    """Yield the questions of a CSV, TSV, JSONL, JSON or Parquet file; its contexts as documents."""
+    yield from read_prepared(source, options, {})
+
+
+def read_prepared(
+    source: Source,
+    options: ImportOptions,
+    columns: Mapping[str, str],
+    prepare: Prepare = lambda row: row,
+) -> Iterator[Found]:
+    """Yield the questions of a table in a tool's columns, and their contexts as documents, each once.
+
+    columns: field -> column, unless the options name another for the field. prepare: gives a row its usual
+    shape. A question that names its documents has a corpus already: its contexts stay in `metadata`.
+    """
+    known: set[str] = set()
+    for place, row in asked_rows(source, options, columns, prepare):
+        if not isinstance(row, RowQuestion):
+            yield row
+            continue
+        question, contexts, misfits = row
+        for misfit in misfits:
+            yield changed(place, misfit)
+        if contexts and question.document_ids:
+            notes = {**(question.metadata or {}), "contexts": contexts}
+            question = msgspec.structs.replace(question, metadata=notes)
+        elif contexts:
+            documents = [document_from_context(text) for text in contexts]
+            ids = list(dict.fromkeys(document.id for document in documents))
+            yield from _new(documents, known)
+            question = msgspec.structs.replace(question, document_ids=ids)
+        yield question
+
+
+def asked_rows(
+    source: Source,
+    options: ImportOptions,
+    columns: Mapping[str, str],
+    prepare: Prepare = lambda row: row,
+) -> Iterator[tuple[str, RowQuestion | Found]]:
+    """Yield what each row of a table asks, or the remark on why it asks nothing, with the row's place.
+
+    Raises DataError where a column that the options name is in no row.
+    """
+    sheet = open_sheet(source.path)
+    seen = dict.fromkeys(sheet.columns or ())
+    if sheet.columns is not None:
+        check_columns(options.columns, seen, source.path)
+    usual = {field: column for field, column in columns.items() if field not in options.columns}
+    for number, row in sheet.rows:
+        place = sheet.place(number)
+        if isinstance(row, str):
+            yield place, skipped(place, row)
+            continue
+        if sheet.columns is None:
+            seen.update(dict.fromkeys(row))
+        try:
+            given = {column: value_at(row, column) for column in options.columns.values()}
+            prepared = {**prepare(row), **given}
+            wanted = {field: column for field, column in usual.items() if column in prepared}
+            yield place, question_of(prepared, {**wanted, **options.columns})
+        except LeftOut as reason:
+            yield place, left_out(place, str(reason))
+        except ValueError as mistake:
+            yield place, skipped(place, str(mistake))
+    check_columns(options.columns, seen, source.path)
+
+
+def _new(documents: list[Document], known: set[str]) -> Iterator[Document]:
+    for document in documents:
+        if document.id not in known:
+            known.add(document.id)
+            yield document
+
+
+def read_documents(source: Source, _options: ImportOptions) -> Iterator[Found]:
+    """Yield the documents of a table, as `ragstone ingest` writes them or in the names of other tools."""
+    sheet = open_sheet(source.path)
+    for number, row in sheet.rows:
+        try:
+            yield (document_of(row) if isinstance(row, dict) else skipped(sheet.place(number), row))
+        except ValueError as mistake:
+            yield skipped(sheet.place(number), str(mistake))
+
+
+_QUESTION = accepted_names(Question, "question")
+_REFERENCE = (*accepted_names(Question, "reference"), "output", "response")
+ARCHIVED = "it is archived"
+
+
+def is_ragas(names: Set[str]) -> bool:
+    """Say whether columns are those of a test set of ragas."""
+    new = "user_input" in names and bool(names & {"reference_contexts", "synthesizer_name"})
+    return new or {"question", "evolution_type"} <= names
+
+
+def read_ragas(source: Source, options: ImportOptions) -> Iterator[Found]:
+    """Yield the questions of a test set of ragas; its reference contexts are documents."""
+
+    def prepare(row: Cells) -> Cells:
+        old = "reference_contexts" not in row and "contexts" in row
+        return {("reference_contexts" if old and name == "contexts" else name): row[name] for name in row}
+
+    columns = {
+        "contexts": "reference_contexts",
+        "tags.synthesizer": "synthesizer_name",
+        "tags.evolution": "evolution_type",
+    }
+    yield from read_prepared(source, options, columns, prepare)
+
+
+def is_deepeval(names: Set[str]) -> bool:
+    """Say whether columns are those of deepeval's goldens."""
+    return {"input", "expected_output"} <= names and bool(
+        names & {"actual_output", "retrieval_context", "source_file", "context"}
+    )
+
+
+def read_deepeval(source: Source, options: ImportOptions) -> Iterator[Found]:
+    """Yield deepeval's goldens as questions; their contexts are documents."""
+
+    def prepare(row: Cells) -> Cells:
+        context = row.get("context")
+        if isinstance(context, str) and not context.lstrip().startswith("["):
+            return {**row, "context": context.split("|")}
+        return row
+
+    yield from read_prepared(source, options, {"contexts": "context"}, prepare)
+
+
+def is_phoenix(names: Set[str]) -> bool:
+    """Say whether columns are those of a data set of Phoenix."""
+    flat = "example_id" in names and any(name.startswith("input_") for name in names)
+    return flat or {"input", "output", "metadata"} <= names
+
+
+def read_phoenix(source: Source, options: ImportOptions) -> Iterator[Found]:
+    """Yield the examples of a data set of Phoenix as questions; `output` is the reference."""
+
+    def prepare(row: Cells) -> Cells:
+        row = _nested(row)
+        return {
+            **row,
+            "input": _text(row.get("input"), _QUESTION),
+            "output": _text(row.get("output"), _REFERENCE),
+        }
+
+    yield from read_prepared(source, options, {"question": "input", "reference": "output"}, prepare)
+
+
+def _nested(row: Cells) -> Cells:
+    """Return a row of Phoenix's CSV as its interface gives it: `input_question` in the object `input`."""
+    found: Cells = {}
+    for name, value in row.items():
+        part, underscore, key = name.partition("_")
+        if underscore and part in ("input", "output", "metadata") and part not in row:
+            found.setdefault(part, {})[key] = value
+        else:
+            found[name] = value
+    return found
+
+
+def is_langfuse(names: Set[str]) -> bool:
+    """Say whether columns are those of the items of a data set of Langfuse."""
+    return (
+        "input" in names
+        and bool(names & {"expectedOutput", "expected_output"})
+        and bool(names & {"sourceTraceId", "source_trace_id", "datasetId", "dataset_id", "datasetName"})
+    )
+
+
+def read_langfuse(source: Source, options: ImportOptions) -> Iterator[Found]:
+    """Yield the items of a data set of Langfuse as questions; archived ones are passed over."""
+
+    def prepare(row: Cells) -> Cells:
+        if str(row.get("status")).upper() == "ARCHIVED":
+            raise LeftOut(ARCHIVED)
+        name = "expectedOutput" if "expectedOutput" in row else "expected_output"
+        return {**row, "input": _text(row.get("input"), _QUESTION), name: _text(row.get(name), _REFERENCE)}
+
+    yield from read_prepared(source, options, {"question": "input", "reference": "expectedOutput"}, prepare)
+
+
+def _text(value: object, names: tuple[str, ...]) -> object:
+    """Return the text of a value that tools keep as an object; the value itself where none stands out.
+
+    It is the one under the first name that is known, else the only one; of a conversation the one message
+    of the user.
+    """
+    if isinstance(value, str) and value.lstrip()[:1] in ('"', "{", "["):
+        try:
+            value = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            return value
+    if isinstance(value, Mapping) and isinstance(value.get("messages"), list):
+        value = value["messages"]
+    if isinstance(value, list):
+        said = [one.get("content") for one in value if isinstance(one, Mapping) and one.get("role") == "user"]
+        return said[0] if len(said) == 1 else value
+    if not isinstance(value, Mapping):
+        return value
+    known = [value[name] for name in names if isinstance(value.get(name), str)]
+    texts = known or [one for one in value.values() if isinstance(one, str)]
+    return texts[0] if known or len(texts) == 1 else value
