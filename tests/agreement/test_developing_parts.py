@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis.strategies import integers, lists, sampled_from, sets, tuples
 
-from ragstone.agreement.developing import CAUTION, Look, look_notes, looks_at, nodes_of, place_questions
+from ragstone.agreement.developing import CAUTION, LookRecord, look_notes, looks_at, nodes_of, place_questions
 
 QUESTIONS = lists(
     tuples(integers(0, 30), sets(sampled_from("abcdefgh"), max_size=3)), max_size=25, unique_by=lambda q: q[0]
@@ -16,7 +16,7 @@ def nodes(question):
 
 
 def looked(digest="d1", questions=("a",), judge="mine"):
-    return Look(
+    return LookRecord(
         at="2026-11-22T10:00:00+00:00",
         who="anna",
         labels="mixed",

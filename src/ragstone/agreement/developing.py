@@ -125,7 +125,7 @@ Move = Literal["worse", "lost", "better", "gained", "neither"]
 """Nearer to people's label or farther from it; scored by one of the two only; as near as before."""
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictChange(msgspec.Struct, frozen=True, kw_only=True):
     """An answer of which draft and version before do not say the same.
 
     before, after: their scores as they gave them, None where there is none and the status says why. human:
@@ -186,7 +186,7 @@ class Development(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     measure: AgreementMeasure | None
     test: PairedTest | None
-    changes: list[Change]
+    changes: list[VerdictChange]
     notes: list[str]
     tuned_on: list[str] = []
 
@@ -209,7 +209,7 @@ CAUTION = (
 )
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
+class LookRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One look: who saw how well which judge does on which questions.
 
     at: date and time, UTC, ISO 8601. digest: of the judge. questions: digests of the questions of the test
@@ -226,13 +226,13 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     questions: list[str]
 
 
-def looks_at(looks: Iterable[Look], questions: Iterable[str]) -> list[Look]:
+def looks_at(looks: Iterable[LookRecord], questions: Iterable[str]) -> list[LookRecord]:
     """Return the looks, in their order, at a test part that shares a question with these."""
     wanted = set(questions)
     return [look for look in looks if wanted.intersection(look.questions)]
 
 
-def look_notes(number: int, looks: Sequence[Look], n_answers: int) -> list[str]:
+def look_notes(number: int, looks: Sequence[LookRecord], n_answers: int) -> list[str]:
     """Return what stands with every card of the test part; number: of this look, from 1."""
     look = looks[number - 1]
     judges = len({(one.judge, one.digest) for one in looks[:number]})
@@ -255,7 +255,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     mapping: dict[float, float] | None = None
 
 
-class Judged(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class JudgedVersion(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A version's judgements of the labelled answers in the metric of its score, measured, and its card."""
 
     rows: dict[Key, Judgement]
@@ -287,17 +287,17 @@ def humans_of(labels: Sequence[Label], metric: str, scale: Scale) -> dict[Key, H
 
 def judged_version(
     rows: Sequence[Judgement], metric: str, humans: Mapping[Key, Human], scale: Scale, *, seed: int
-) -> Judged:
+) -> JudgedVersion:
     """Return one version's judgements, measured on people's grades. metric: of its score."""
     mine = [row for row in rows if row.metric == metric]
     first = mine[0]
     one = JudgeId(first.judge, metric, first.model, first.prompt_version)
     found = measure(one, mine, humans, mapped=scale.mapping is not None, threshold=scale.threshold)
     card = report_card(found, [], None, seed=seed, resamples=RESAMPLES)
-    return Judged(rows={(row.question_id, row.system): row for row in mine}, measured=found, card=card)
+    return JudgedVersion(rows={(row.question_id, row.system): row for row in mine}, measured=found, card=card)
 
 
-def compare_versions(before: Judged, after: Judged, *, seed: int) -> Moved:
+def compare_versions(before: JudgedVersion, after: JudgedVersion, *, seed: int) -> Moved:
     """Return whether agreement moved, by the first measure that means something for both."""
     places = [{key: at for at, key in enumerate(one.measured.pairs.keys)} for one in (before, after)]
     keys = [key for key in after.measured.pairs.keys if key in places[0]]
@@ -340,8 +340,8 @@ def _at(comparison: Comparison | None, places: list[int]) -> Comparison:
 
 
 def changes_between(
-    before: Judged, after: Judged, humans: Mapping[Key, Human], answers: Mapping[Key, Answer]
-) -> list[Change]:
+    before: JudgedVersion, after: JudgedVersion, humans: Mapping[Key, Human], answers: Mapping[Key, Answer]
+) -> list[VerdictChange]:
     """Return the labelled answers of which the two do not say the same, those that got worse first.
 
     With a threshold, or grades, two scores are the same if they are cut, or graded, the same. Answers on
@@ -363,7 +363,7 @@ def changes_between(
     return sorted(found, key=lambda change: ORDER.index(change.move))
 
 
-def _graded(one: Judged) -> dict[Key, float]:
+def _graded(one: JudgedVersion) -> dict[Key, float]:
     """Return the scores as they are compared: cut where there is a threshold."""
     comparison = one.measured.comparison
     if comparison is None:
@@ -384,9 +384,9 @@ def _move(before: float | None, after: float | None, human: float | None) -> Mov
 
 def _change(
     key: Key, old: Judgement, new: Judgement, human: Human, move: Move, *, answer: Answer | None
-) -> Change:
+) -> VerdictChange:
     reference = None if answer is None else answer.reference
-    return Change(
+    return VerdictChange(
         question_id=key[0],
         system=key[1],
         human=float(human.score or 0.0),

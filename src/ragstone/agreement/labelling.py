@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ragstone.agreement.queueing.choosing import EQUAL, SPREAD_EVENLY, Choice, Chosen, Way, choose
+from ragstone.agreement.queueing.choosing import EQUAL, SPREAD_EVENLY, AnswerDraw, DrawnAnswer, Way, choose
 from ragstone.records import Answer, Judgement, Label, Row
 
 
@@ -50,20 +50,20 @@ def next_to_label(
     have labels, and where nothing tells the answers apart in the way asked for.
     """
     texts = {(row.question_id, row.system): row for row in answers}
-    choice = Choice(by=by, n=n, strata=tuple(strata), seed=seed)
+    choice = AnswerDraw(by=by, n=n, strata=tuple(strata), seed=seed)
     tags = {key: row.tags for key, row in texts.items() if row.tags}
     chosen = choose(judgements, labels, choice, tags)
     draw = None if by in EQUAL else _name(choice, chosen)
     return [_to_label(one, texts.get((one.row.question_id, one.row.system)), draw) for one in chosen]
 
 
-def _name(choice: Choice, chosen: Sequence[Chosen]) -> str:
+def _name(choice: AnswerDraw, chosen: Sequence[DrawnAnswer]) -> str:
     """Return a name for a draw, the same for the same draw."""
     keys = [(one.row.question_id, one.row.system, one.inclusion) for one in chosen]
     return f"{choice.by}-{hashlib.sha256(msgspec.json.encode([choice, keys])).hexdigest()[:8]}"
 
 
-def _to_label(one: Chosen, answer: Answer | None, draw: str | None) -> ToLabel:
+def _to_label(one: DrawnAnswer, answer: Answer | None, draw: str | None) -> ToLabel:
     return ToLabel(
         question_id=one.row.question_id,
         system=one.row.system,

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ragstone.agreement.developing import Change, Development
+from ragstone.agreement.developing import Development, VerdictChange
 from ragstone.report.developing_words import (
     MEASURED,
     MOVES,
@@ -56,7 +56,7 @@ def _versions(found: Development) -> "Table":
     return table
 
 
-def _change(found: Development, change: Change) -> "list[RenderableType]":
+def _change(found: Development, change: VerdictChange) -> "list[RenderableType]":
     old = score_told(found, change.before, change.before_status)
     new = score_told(found, change.after, change.after_status)
     system = "" if change.system == "default" else f", {change.system}"

@@ -1,6 +1,6 @@
 """What developing a judge found, in words: the same in the terminal and in the workbench."""
 
-from ragstone.agreement.developing import Change, Development, Move, Version
+from ragstone.agreement.developing import Development, Move, VerdictChange, Version
 from ragstone.records import Status
 from ragstone.report.card import names
 from ragstone.report.compare import signed, signed_interval
@@ -104,7 +104,7 @@ def grade_told(found: Development, score: float) -> str:
     return f"{score:.4g}".replace("-", "−")
 
 
-def human_told(found: Development, change: Change) -> str:
+def human_told(found: Development, change: VerdictChange) -> str:
     """Return people's grade, and each of them where they differ."""
     said = grade_told(found, change.human)
     differ = len(set(change.grades)) > 1

@@ -10,7 +10,7 @@ from tests.agreement.rows import judgement, label
 
 from ragstone.agreement.pairing import human_scores
 from ragstone.agreement.queueing.choosing import (
-    Choice,
+    AnswerDraw,
     chances_of,
     choose,
     draw,
@@ -92,7 +92,7 @@ def test_uncertainty_by_hand():
 
 def test_uncertain_ones_are_drawn_mostly_and_the_sure_ones_still_have_a_chance():
     rows = judged([0.5] * 20 + [0.98] * 180)
-    chosen = choose(rows, [], Choice(by="uncertain", n=25))
+    chosen = choose(rows, [], AnswerDraw(by="uncertain", n=25))
     unsure = [one for one in chosen if one.row.score == 0.5]
     assert len(unsure) >= 18
     chances = {one.row.score: one.inclusion for one in chosen}
@@ -105,7 +105,7 @@ def test_disagreement_of_judges_is_looked_for_on_one_scale():
     first = judged([1, 1, 0, 0] * 20)
     second = judged([100, 0, 0, 100] * 20, judge="other", scale=(0, 100))
     third = judged([0] * 80, judge="tone", metric="tone")
-    chosen = choose([*first, *second, *third], [], Choice(by="disagreement", n=20))
+    chosen = choose([*first, *second, *third], [], AnswerDraw(by="disagreement", n=20))
     differing = [int(name[1:]) % 4 in (1, 3) for name in ids(chosen)]
     # A fifth of 20 for all 80, 0.05 each; 16 for the 40 on which they differ, 0.4 each: 18 of 20.
     assert sum(differing) >= 16
@@ -122,7 +122,7 @@ def test_ppi_goes_by_the_residuals_of_labels_where_there_are_some():
     # beside each stratum: 5/8 / 25 = 0.025, and (5 + 5/8) / 25 = 0.225; their roots are as 1 to 3.
     assert sizes[0] == pytest.approx(0.025**0.5)
     assert sizes[-1] == pytest.approx(0.225**0.5)
-    chosen = choose(rows, labels, Choice(by="ppi", n=40))
+    chosen = choose(rows, labels, AnswerDraw(by="ppi", n=40))
     harder = sum(one.row.score == 0 for one in chosen)
     # Half of 40 evenly, the other half as 1 to 3: 10 + 15 = 25.
     assert 24 <= harder <= 26
@@ -130,7 +130,7 @@ def test_ppi_goes_by_the_residuals_of_labels_where_there_are_some():
 
 def test_ppi_without_labels_goes_by_the_judges_own_doubt():
     probabilities = [{"probabilities": {"true": p, "false": 1 - p}} for p in [0.5] * 50 + [0.99] * 50]
-    chosen = choose(judged([1.0] * 100, metadata=probabilities), [], Choice(by="ppi", n=30))
+    chosen = choose(judged([1.0] * 100, metadata=probabilities), [], AnswerDraw(by="ppi", n=30))
     assert sum(int(name[1:]) < 50 for name in ids(chosen)) > 15  # 7.5 + 15 * 1 / 1.2 = 20 are expected
 
 
@@ -140,13 +140,13 @@ def test_ppi_without_labels_goes_by_the_judges_own_doubt():
 )
 def test_where_nothing_tells_answers_apart_it_says_what_to_do(by, words):
     with pytest.raises(DataError, match=words):
-        choose(judged([1.0, 0.0] * 20), [], Choice(by=by, n=5))
+        choose(judged([1.0, 0.0] * 20), [], AnswerDraw(by=by, n=5))
 
 
 def test_judges_that_never_differ_are_told():
     rows = judged([1.0, 0.0]) + judged([1.0, 0.0], judge="other")
     with pytest.raises(DataError, match="same score to every answer"):
-        choose(rows, [], Choice(by="disagreement", n=1))
+        choose(rows, [], AnswerDraw(by="disagreement", n=1))
 
 
 def test_equal_draws_leave_out_what_equal_draws_have_labelled_and_unequal_ones_nothing():
@@ -156,38 +156,39 @@ def test_equal_draws_leave_out_what_equal_draws_have_labelled_and_unequal_ones_n
         msgspec.structs.replace(label(f"q{i}", 1), metadata={"inclusion": 0.3, "queue": "x"})
         for i in range(10, 20)
     ]
-    assert set(ids(choose(rows, [*equal, *unequal], Choice(by="random", n=99)))) == {
+    assert set(ids(choose(rows, [*equal, *unequal], AnswerDraw(by="random", n=99)))) == {
         f"q{i}" for i in range(10, 40)
     }
-    assert len(choose(rows, [*equal, *unequal], Choice(by="uncertain", n=99))) == 40
-    assert all(one.inclusion is None for one in choose(rows, equal, Choice(by="random", n=5)))
+    assert len(choose(rows, [*equal, *unequal], AnswerDraw(by="uncertain", n=99))) == 40
+    assert all(one.inclusion is None for one in choose(rows, equal, AnswerDraw(by="random", n=5)))
 
 
 def test_the_same_seed_draws_the_same_and_a_tag_can_be_spread_over():
     rows = judged([0.5] * 90)
     tags = {(f"q{i}", "default"): {"crop": "maize" if i < 30 else "tea"} for i in range(90)}
     for seed in range(10):
-        choice = Choice(strata=("crop",), n=9, seed=seed)
+        choice = AnswerDraw(strata=("crop",), n=9, seed=seed)
         chosen = choose(rows, [], choice, tags)
         assert ids(chosen) == ids(choose(rows, [], choice, tags))
         assert Counter(tags[name, "default"]["crop"] for name in ids(chosen)) == {"maize": 3, "tea": 6}
     with pytest.raises(DataError, match="no answer has a tag 'field'"):
-        choose(rows, [], Choice(strata=("field",), n=9), tags)
+        choose(rows, [], AnswerDraw(strata=("field",), n=9), tags)
 
 
 def test_random_spreads_over_nothing():
     rows = judged([0.0] * 50 + [1.0] * 50)
     drawn = {
-        sum(one.row.score for one in choose(rows, [], Choice(by="random", n=20, seed=s))) for s in range(30)
+        sum(one.row.score for one in choose(rows, [], AnswerDraw(by="random", n=20, seed=s)))
+        for s in range(30)
     }
     assert len(drawn) > 3  # stratified: always 10
 
 
 def test_a_judge_that_is_not_there_and_a_way_that_is_none_are_told():
     with pytest.raises(DataError, match="'nobody': there are rubric"):
-        choose(judged([1.0]), [], Choice(judge="nobody"))
+        choose(judged([1.0]), [], AnswerDraw(judge="nobody"))
     with pytest.raises(DataError, match="no judgements of 'tone'"):
-        choose(judged([1.0]), [], Choice(metric="tone"))
+        choose(judged([1.0]), [], AnswerDraw(metric="tone"))
     with pytest.raises(DataError, match="Did you mean 'uncertain'"):
         way_of("uncertainty")
     assert way_of("ppi") == "ppi"

@@ -2,12 +2,12 @@ import msgspec
 import pytest
 from tests.agreement.rows import judgement, label
 
-from ragstone.agreement.queueing.choosing import Choice
+from ragstone.agreement.queueing.choosing import AnswerDraw
 from ragstone.agreement.queueing.marking import Skip, fitted, progress_of
 from ragstone.agreement.queueing.queue import (
-    Item,
     Material,
     Plan,
+    QueueItem,
     deal,
     judges_in,
     make_queue,
@@ -42,7 +42,7 @@ def material(n=10, **given):
 
 
 def plan(**given):
-    return Plan(**({"name": "first", "choice": Choice(n=4)} | given))
+    return Plan(**({"name": "first", "choice": AnswerDraw(n=4)} | given))
 
 
 def test_a_queue_has_all_that_its_annotators_read_and_nothing_of_the_judge():
@@ -161,7 +161,7 @@ def test_what_can_be_labelled_is_each_judge_and_metric():
 
 
 def items(n):
-    return [Item(f"q{i}", "A") for i in range(n)]
+    return [QueueItem(f"q{i}", "A") for i in range(n)]
 
 
 def test_shared_items_are_spread_and_pairs_take_turns():

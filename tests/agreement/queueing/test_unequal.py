@@ -8,7 +8,7 @@ from tests.agreement.rows import judgement, label, sheets
 from ragstone.agreement.corrected import corrected_means, shares_of
 from ragstone.agreement.grading import report_cards
 from ragstone.agreement.pairing import human_scores
-from ragstone.agreement.queueing.choosing import Choice, choose
+from ragstone.agreement.queueing.choosing import AnswerDraw, choose
 from ragstone.errors import DataError
 from ragstone.statistics import prediction_powered_mean
 
@@ -80,7 +80,7 @@ def test_labels_of_hard_answers_do_not_pull_the_mean():
     scores = rng.choice([0.0, 0.5, 1.0], 2000, p=[0.2, 0.2, 0.6])
     truth = np.where(scores == 0.5, rng.random(2000) < 0.5, scores).astype(float)
     rows = [judgement(f"q{i}", float(score)) for i, score in enumerate(scores)]
-    chosen = choose(rows, [], Choice(by="uncertain", n=300))
+    chosen = choose(rows, [], AnswerDraw(by="uncertain", n=300))
     labels = [drawn_label(c.row.question_id, truth[int(c.row.question_id[1:])], c.inclusion) for c in chosen]
     unweighted = np.mean([one.score for one in labels])
     assert unweighted < 0.62
@@ -125,7 +125,7 @@ def test_intervals_hold_and_a_ppi_queue_narrows_them(kind):
         truth, p = world(kind, rng)
         rows = [judgement(f"q{i}", float(score)) for i, score in enumerate(p)]
         for by in held:
-            chosen = choose(rows, [], Choice(by=by, n=80, seed=seed))
+            chosen = choose(rows, [], AnswerDraw(by=by, n=80, seed=seed))
             at = np.array([int(one.row.question_id[1:]) for one in chosen])
             shares = [1 / (one.inclusion or 1) for one in chosen]
             rest = np.setdiff1d(np.arange(len(p)), at)

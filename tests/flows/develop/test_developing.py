@@ -8,7 +8,13 @@ from tests.support.judged_drafts import judge_text, project, verdict_of
 from tests.support.scripts import always, fit_schema, prompt_of
 
 from ragstone.errors import ConfigError, DataError, ModelError
-from ragstone.flows.develop.developing import Run, develop_judge, forecast_run, freeze_judge, look_at_test
+from ragstone.flows.develop.developing import (
+    DevelopmentRun,
+    develop_judge,
+    forecast_run,
+    freeze_judge,
+    look_at_test,
+)
 from ragstone.flows.develop.judge_files import digest_of, freeze
 from ragstone.flows.develop.labelled import read_labelled
 from ragstone.flows.develop.store import DevelopmentStore
@@ -81,7 +87,7 @@ def test_no_call_is_paid_twice_not_even_after_freezing(settings, files, fake_ope
     develop_judge(**files, settings=settings)  # the draft is version 1 itself still
     assert fake_openai.n_requests == n_dev
     files["judge"].write_text(judge_text("careful"))
-    forecast = forecast_run(Run(**files, settings=settings))
+    forecast = forecast_run(DevelopmentRun(**files, settings=settings))
     assert (forecast.calls, forecast.from_ledger) == (n_dev, n_dev)
     found = develop_judge(**files, settings=settings)
     frozen = freeze_judge(files["judge"], "careful", development=found, settings=settings)

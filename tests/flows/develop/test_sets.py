@@ -2,9 +2,9 @@
 
 import pytest
 
-from ragstone.agreement.queueing.choosing import Choice
+from ragstone.agreement.queueing.choosing import AnswerDraw
 from ragstone.agreement.queueing.marking import Marks
-from ragstone.agreement.queueing.queue import Item, Queue, write_queue
+from ragstone.agreement.queueing.queue import Queue, QueueItem, write_queue
 from ragstone.config import load_settings
 from ragstone.errors import ConfigError, DataError
 from ragstone.flows.develop.judge_files import judge_file
@@ -40,8 +40,8 @@ def test_labels_of_a_queue_have_the_texts_of_the_queue(settings, tmp_path):
         judge="j",
         metric="correctness",
         scale=(0.0, 1.0),
-        choice=Choice(),
-        items=[Item(question_id=row.question_id, system=row.system) for row in texts],
+        choice=AnswerDraw(),
+        items=[QueueItem(question_id=row.question_id, system=row.system) for row in texts],
     )
     folder = tmp_path / ".ragstone" / "workbench" / "queues"
     write_queue(folder, queue, texts)

@@ -12,7 +12,7 @@ from ragstone.errors import DataError
 from ragstone.flows.review.reviewing import review_questions
 from ragstone.records import Document, Question
 from ragstone.report.certificate import write_certificate
-from ragstone.report.certified import read_certificate
+from ragstone.report.run import read_certificate
 from ragstone.tables import read_rows, write_rows
 
 

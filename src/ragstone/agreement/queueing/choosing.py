@@ -200,7 +200,7 @@ SPREAD: dict[Way, float] = {"uncertain": 0.2, "disagreement": 0.2, "ppi": 0.5}
 Tags = Mapping[Key, Mapping[str, str]]
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerDraw(msgspec.Struct, frozen=True, kw_only=True):
     """How answers are chosen. Everything that decides which they are, beside the rows themselves.
 
     by: `random`; `stratified`, spread evenly over strata (`system`, `score`, or the name of a tag);
@@ -218,7 +218,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class DrawnAnswer(msgspec.Struct, frozen=True):
     """A judgement whose answer is to be labelled. inclusion: its chance; None where all had the same."""
 
     row: Judgement
@@ -226,8 +226,8 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 def choose(
-    judgements: Iterable[Judgement], labels: Iterable[Label], choice: Choice, tags: Tags | None = None
-) -> list[Chosen]:
+    judgements: Iterable[Judgement], labels: Iterable[Label], choice: AnswerDraw, tags: Tags | None = None
+) -> list[DrawnAnswer]:
     """Return the answers to label, in random order; fewer than asked for if there are not so many.
 
     The judge is the one named, else the first that asks a model, else the first; its metric is the one to
@@ -249,12 +249,12 @@ def choose(
     n = min(choice.n, len(rows))
     if choice.by in EQUAL:
         chances = np.full(len(rows), n / len(rows))
-        return [Chosen(rows[at]) for at in draw(chances, order, rng)]
+        return [DrawnAnswer(rows[at]) for at in draw(chances, order, rng)]
     chances = chances_of(_sizes(rows, rows_of, humans, choice), n, SPREAD[choice.by])
-    return [Chosen(rows[at], round(float(chances[at]), 9)) for at in draw(chances, order, rng)]
+    return [DrawnAnswer(rows[at], round(float(chances[at]), 9)) for at in draw(chances, order, rng)]
 
 
-def _judge(rows_of: Mapping[JudgeId, Sequence[Judgement]], choice: Choice) -> JudgeId:
+def _judge(rows_of: Mapping[JudgeId, Sequence[Judgement]], choice: AnswerDraw) -> JudgeId:
     if not rows_of:
         of = f" of {choice.metric!r}" if choice.metric else ""
         raise DataError(f"no judgements{of} to choose answers from: is this the right file?")
@@ -276,7 +276,7 @@ def _left(
     return left
 
 
-def _order(rows: Sequence[Judgement], choice: Choice, tags: Tags, rng: np.random.Generator) -> Codes:
+def _order(rows: Sequence[Judgement], choice: AnswerDraw, tags: Tags, rng: np.random.Generator) -> Codes:
     """Return the order that the draw goes through: neighbours are alike in the strata, and random else."""
     ties = rng.random(len(rows))
     if choice.by == "random":
@@ -307,7 +307,7 @@ def _sizes(
     rows: Sequence[Judgement],
     rows_of: Mapping[JudgeId, Sequence[Judgement]],
     humans: Mapping[Key, Human],
-    choice: Choice,
+    choice: AnswerDraw,
 ) -> Floats:
     ways: dict[str, Callable[[], Floats]] = {
         "uncertain": lambda: uncertain_sizes(rows, choice.cut),

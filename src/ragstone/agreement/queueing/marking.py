@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.agreement.corrected import CorrectedMean, corrected_means, labels_for
 from ragstone.agreement.pairing import ADJUDICATOR, UNNAMED, is_adjudicated
-from ragstone.agreement.queueing.queue import Item, Queue
+from ragstone.agreement.queueing.queue import Queue, QueueItem
 from ragstone.agreement.queueing.rowfile import RowFile
 from ragstone.errors import DataError
 from ragstone.records import Answer, Judgement, Label, Metadata, Row
@@ -99,7 +99,7 @@ def carried(queue: Queue, text: Answer, inclusion: float | None) -> Metadata:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def item_for(queue: Queue, person: str, place: int) -> Item:
+def item_for(queue: Queue, person: str, place: int) -> QueueItem:
     """Return the item at a place, if this person is to label it. Raises DataError."""
     item = _item(queue, place)
     if person.startswith(ADJUDICATOR):
@@ -112,7 +112,7 @@ def item_for(queue: Queue, person: str, place: int) -> Item:
     return item
 
 
-def _item(queue: Queue, place: int) -> Item:
+def _item(queue: Queue, place: int) -> QueueItem:
     if not 0 <= place < len(queue.items):
         raise DataError(
             f"queue {queue.name!r} has no item {place + 1}, it has {len(queue.items)}: nothing was saved. "
@@ -221,7 +221,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return sum(share.n_labelled for share in self.shares)
 
 
-class Reach(msgspec.Struct, frozen=True, kw_only=True):
+class MeanReach(msgspec.Struct, frozen=True, kw_only=True):
     """A system's mean so far. margin: half its interval; to_reach: labels in all for ± target, if any do."""
 
     mean: CorrectedMean
@@ -267,7 +267,7 @@ def _is_done(annotators: Sequence[str], by: set[str]) -> bool:
 
 def reach_of(
     queue: Queue, judgements: Iterable[Judgement], labels: Sequence[Label], target: float, seed: int = 0
-) -> list[Reach]:
+) -> list[MeanReach]:
     """Return for each system what people would give so far, and what it takes to know it to ± target.
 
     judgements: of the run that the queue was made from. Raises DataError as corrected_means does.
@@ -275,7 +275,7 @@ def reach_of(
     ours = [row for row in judgements if (row.judge, row.metric) == (queue.judge, queue.metric)]
     means = corrected_means(ours, labels, seed=seed, resamples=RESAMPLES)
     return [
-        Reach(mean=mean, margin=_margin(mean), target=target, to_reach=labels_for(mean, target))
+        MeanReach(mean=mean, margin=_margin(mean), target=target, to_reach=labels_for(mean, target))
         for mean in means
     ]
 

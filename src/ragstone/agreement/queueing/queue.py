@@ -11,12 +11,12 @@ import msgspec
 from ragstone.agreement.card import grade_name
 from ragstone.agreement.comparison import by_judge
 from ragstone.agreement.pairing import ADJUDICATOR
-from ragstone.agreement.queueing.choosing import Choice, Chosen, choose
+from ragstone.agreement.queueing.choosing import AnswerDraw, DrawnAnswer, choose
 from ragstone.errors import DataError, nearest
 from ragstone.judging.classify import ClassifyJudge
 from ragstone.judging.examples import of_criterion
-from ragstone.judging.fields import Example as JudgeExample
 from ragstone.judging.fields import PromptedJudge
+from ragstone.judging.fields import Example as JudgeExample
 from ragstone.judging.judge import Judge
 from ragstone.judging.rubric import Criterion, RubricJudge
 from ragstone.records import Answer, Judgement, Label, Question, references
@@ -29,7 +29,7 @@ MOST_KEYS = 10  # whole grades from 0 to 9 have a key each; on other scales a nu
 Reference = Literal["shown", "folded", "hidden"]
 
 
-class Item(msgspec.Struct, frozen=True, omit_defaults=True):
+class QueueItem(msgspec.Struct, frozen=True, omit_defaults=True):
     """An answer of a queue. inclusion: its chance, where not all had the same. annotators: [] for anybody."""
 
     question_id: str
@@ -38,7 +38,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     annotators: list[str] = []
 
 
-class Example(msgspec.Struct, frozen=True, omit_defaults=True):
+class RubricExample(msgspec.Struct, frozen=True, omit_defaults=True):
     """A row with the grade that it should get, as the judge's file has it, in words."""
 
     texts: dict[str, str]
@@ -51,7 +51,7 @@ class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
 
     text: str | None = None
     grades: dict[str, str] = {}
-    examples: list[Example] = []
+    examples: list[RubricExample] = []
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,14 +68,14 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     judge: str
     metric: str
     scale: tuple[float, float]
-    choice: Choice
+    choice: AnswerDraw
     annotators: list[str] = []
     overlap: float = 0.0
     each: int = 2
     reference: Reference = "folded"
     instructions: str | None = None
     rubric: Rubric | None = None
-    items: list[Item]
+    items: list[QueueItem]
 
     @property
     def grades(self) -> list[float]:
@@ -99,7 +99,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
         return [at for at, item in enumerate(self.items) if not item.annotators or person in item.annotators]
 
 
-def deal(keys: Sequence[Item], annotators: Sequence[str], overlap: float, each: int) -> list[Item]:
+def deal(keys: Sequence[QueueItem], annotators: Sequence[str], overlap: float, each: int) -> list[QueueItem]:
     """Return the items with who gets which: a share of them `each` annotators, in turn, the others one.
 
     The items that several get are spread evenly over the queue, so agreement shows from its beginning.
@@ -210,7 +210,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    choice: Choice
+    choice: AnswerDraw
     scale: tuple[float, float] | None = None
     annotators: list[str] = []
     overlap: float = 0.0
@@ -317,7 +317,7 @@ def _grades(judge: Judge, criteria: Sequence[Criterion]) -> dict[str, str]:
     return {f"{low + step * place:g}": word for place, word in enumerate(words)}
 
 
-def _example(example: JudgeExample, criterion: Criterion | None) -> Example:
+def _example(example: JudgeExample, criterion: Criterion | None) -> RubricExample:
     expected: object = example.expected
     reason: object = example.reason
     if criterion:
@@ -328,7 +328,7 @@ def _example(example: JudgeExample, criterion: Criterion | None) -> Example:
         "answer": example.answer,
         "contexts": "\n\n".join(example.contexts or []),
     }
-    return Example(
+    return RubricExample(
         texts={name: text for name, text in given.items() if text},
         expected=_said(expected),
         reason=_said(reason),
@@ -362,8 +362,8 @@ def _tags(row: Answer, questions: Mapping[str, Question]) -> dict[str, str] | No
     return row.tags or (question.tags if question else None)
 
 
-def _item(one: Chosen) -> Item:
-    return Item(one.row.question_id, one.row.system, one.inclusion)
+def _item(one: DrawnAnswer) -> QueueItem:
+    return QueueItem(one.row.question_id, one.row.system, one.inclusion)
 
 
 def _text(row: Answer, material: Material) -> Answer:

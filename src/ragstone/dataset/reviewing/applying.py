@@ -98,7 +98,7 @@ REVIEW, LOST = "review", "lost"  # in a question's metadata
 SHOWN = 10
 
 
-class Item(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question of a review, as it stands after it.
 
     given: as it was before anybody decided. question: with edits, and metadata `review`; of a rejected one
@@ -151,7 +151,7 @@ def apply_review(
 
 def review_items(
     questions: Iterable[Question], decisions: Iterable[Decision], text_of: TextOf | None = None
-) -> list[Item]:
+) -> list[ReviewedQuestion]:
     """Return every question with what became of it, in the order given. See `apply_review`."""
     rows = list(questions)
     stacks = standing(decisions)
@@ -159,11 +159,11 @@ def review_items(
     return [review_item(row, stacks.get(row.id, ()), text_of) for row in rows]
 
 
-def review_item(question: Question, stack: Stack, text_of: TextOf | None = None) -> Item:
+def review_item(question: Question, stack: Stack, text_of: TextOf | None = None) -> ReviewedQuestion:
     """Return what these decisions make of a question."""
     given, lost = unreviewed(question)
     if not stack:
-        return Item(given=given, question=given, stack=stack, outcome=None, lost=lost)
+        return ReviewedQuestion(given=given, question=given, stack=stack, outcome=None, lost=lost)
     edited = _edited(given, stack)
     if isinstance(edited, str):
         anchored = _Anchored(question=given, look=edited)
@@ -176,7 +176,7 @@ def review_item(question: Question, stack: Stack, text_of: TextOf | None = None)
     metadata = {**(now.metadata or {}), **_noted(stack, outcome, lost, look, moved)}
     if outcome is not None and outcome != "rejected":
         metadata.pop(LOST, None)
-    return Item(
+    return ReviewedQuestion(
         given=given,
         question=msgspec.structs.replace(now, metadata=metadata),
         stack=stack,
@@ -187,7 +187,7 @@ def review_item(question: Question, stack: Stack, text_of: TextOf | None = None)
     )
 
 
-def left_out(item: Item) -> Item:
+def left_out(item: ReviewedQuestion) -> ReviewedQuestion:
     """Return an undecided question as one that is not in the set, and says so."""
     lost = {"step": REVIEW, "reason": "undecided"}
     metadata = {**(item.question.metadata or {}), LOST: lost}

@@ -13,14 +13,14 @@ from ragstone.dataset.certifying.coverage import coverage_of
 from ragstone.dataset.certifying.critic_verdicts import FILTER, share_of
 from ragstone.dataset.certifying.funnel import Funnel, losses_of, n_of, n_short
 from ragstone.dataset.certifying.review_numbers import CriticAgreement, ReviewNumbers
-from ragstone.dataset.reviewing.applying import LOST, Item, TextOf
+from ragstone.dataset.reviewing.applying import LOST, ReviewedQuestion, TextOf
 from ragstone.dataset.reviewing.decisions import OF_THE_TEXT, REJECTIONS, Reason, changed_fields
 from ragstone.records import Evidence, Question
 
 CRITICISED = "criticise"  # the step at which critics reject; other losses are none of theirs
 
 
-class _Judged(msgspec.Struct, frozen=True):
+class _DecidedQuestion(msgspec.Struct, frozen=True):
     """A decided question: whether critics let it pass, whether people kept it, and as it was."""
 
     passed: bool
@@ -28,7 +28,7 @@ class _Judged(msgspec.Struct, frozen=True):
     as_it_was: bool
 
 
-def review_numbers(items: Sequence[Item], threshold: int) -> ReviewNumbers:
+def review_numbers(items: Sequence[ReviewedQuestion], threshold: int) -> ReviewNumbers:
     """Return the numbers of a review. threshold: the lowest score with which a question passes a critic."""
     decided = [item for item in items if item.outcome is not None]
     outcomes = Counter(item.outcome for item in decided)
@@ -52,28 +52,28 @@ def review_numbers(items: Sequence[Item], threshold: int) -> ReviewNumbers:
     )
 
 
-def as_it_was(item: Item) -> bool:
+def as_it_was(item: ReviewedQuestion) -> bool:
     """Say whether people kept a question as the build had made it; tags may have been changed."""
     return item.outcome in ("accepted", "edited") and not set(OF_THE_TEXT) & set(changed_fields(item.stack))
 
 
-def _people(items: Iterable[Item]) -> dict[str, int]:
+def _people(items: Iterable[ReviewedQuestion]) -> dict[str, int]:
     """Return how many questions each person had the last word on, most first."""
     found = Counter(item.stack[-1].person for item in items if item.stack)
     return {name: found[name] for name in sorted(found, key=lambda name: (-found[name], name))}
 
 
-def _critics(decided: Sequence[Item], threshold: int) -> list[CriticAgreement]:
+def _critics(decided: Sequence[ReviewedQuestion], threshold: int) -> list[CriticAgreement]:
     """Return the agreement of all critics together, then of each; none where no critic was asked."""
     together = [
-        _Judged(item.lost is None, bool(item.in_set), as_it_was(item))
+        _DecidedQuestion(item.lost is None, bool(item.in_set), as_it_was(item))
         for item in decided
         if item.given.scores and (item.lost is None or item.lost.get("step") == CRITICISED)
     ]
     names = list(dict.fromkeys(name for item in decided for name in item.given.scores or {}))
     each = {
         name: [
-            _Judged((item.given.scores or {})[name] >= threshold, bool(item.in_set), as_it_was(item))
+            _DecidedQuestion((item.given.scores or {})[name] >= threshold, bool(item.in_set), as_it_was(item))
             for item in decided
             if name in (item.given.scores or {})
         ]
@@ -82,7 +82,7 @@ def _critics(decided: Sequence[Item], threshold: int) -> list[CriticAgreement]:
     return [_agreement(name, judged) for name, judged in {FILTER: together, **each}.items() if judged]
 
 
-def _agreement(critic: str, judged: Sequence[_Judged]) -> CriticAgreement:
+def _agreement(critic: str, judged: Sequence[_DecidedQuestion]) -> CriticAgreement:
     passed = [one for one in judged if one.passed]
     failed = [one for one in judged if not one.passed]
     right = sum(one.as_it_was for one in passed)
@@ -104,7 +104,9 @@ def _agreement(critic: str, judged: Sequence[_Judged]) -> CriticAgreement:
 AROUND = 800  # characters shown before and after the evidence
 
 
-def recertify(certificate: Certificate, items: Sequence[Item], text_of: TextOf | None = None) -> Certificate:
+def recertify(
+    certificate: Certificate, items: Sequence[ReviewedQuestion], text_of: TextOf | None = None
+) -> Certificate:
     """Return the certificate of a reviewed set.
 
     certificate: of the set as it was built. The steps, what is covered, the cautions and the digests are
@@ -133,7 +135,7 @@ def recertify(certificate: Certificate, items: Sequence[Item], text_of: TextOf |
     )
 
 
-def candidates_of(items: Sequence[Item], text_of: TextOf | None = None) -> list[Candidate]:
+def candidates_of(items: Sequence[ReviewedQuestion], text_of: TextOf | None = None) -> list[Candidate]:
     """Return the questions of a review as candidates, those that people rejected lost."""
     return [
         Candidate(question=item.question, passages=_passages(item.question, text_of), loss=_loss(item))
@@ -153,7 +155,7 @@ def _funnel(built: Funnel, candidates: Sequence[Candidate]) -> Funnel:
     )
 
 
-def _loss(item: Item) -> Loss | None:
+def _loss(item: ReviewedQuestion) -> Loss | None:
     lost = (item.question.metadata or {}).get(LOST)
     if item.in_set or not isinstance(lost, dict):
         return None

@@ -22,7 +22,7 @@ from ragstone.console.printing import OVER_BUDGET, say, show, show_json
 
 if TYPE_CHECKING:
     from ragstone.agreement.developing import Development
-    from ragstone.flows.develop.developing import Run, TestLook
+    from ragstone.flows.develop.developing import DevelopmentRun, TestLook
 
 
 Draft = Annotated[Path, typer.Argument(help="The judge's file, as it is now: the draft.")]
@@ -75,11 +75,11 @@ def develop(
     """
     from ragstone.config import choose, load_settings
     from ragstone.errors import ConfigError
-    from ragstone.flows.develop.developing import Run, forecast_run, take_look
+    from ragstone.flows.develop.developing import DevelopmentRun, forecast_run, take_look
 
     if test and (freeze is not None or against is not None):
         raise ConfigError("--test looks at the judge as it is: leave out --freeze and --against.")
-    run = Run(
+    run = DevelopmentRun(
         judge=judge,
         labels=labels,
         answers=answers,
@@ -99,7 +99,7 @@ def develop(
     _run(run, judge, freeze, json=json)
 
 
-def _run(run: "Run", judge: Path, freeze: str | None, *, json: bool) -> None:
+def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) -> None:
     """Run the draft, tell, and freeze it where that is asked for and the budget has sufficed."""
     from ragstone.flows.develop.developing import freeze_judge, run_draft
 

@@ -10,8 +10,8 @@ import msgspec
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.developing import (
     Development,
-    Judged,
-    Look,
+    JudgedVersion,
+    LookRecord,
     Moved,
     Node,
     Part,
@@ -41,7 +41,7 @@ from ragstone.flows.develop.judge_files import (
     run_version,
 )
 from ragstone.flows.develop.labelled import LabelledSet, read_labelled
-from ragstone.flows.develop.store import DevelopmentStore, Draft, Outcome, now
+from ragstone.flows.develop.store import DevelopmentStore, JudgeDraft, Outcome, now
 from ragstone.judging import Judge, load_judge, question_digest
 from ragstone.judging.judge import every_key
 from ragstone.llm import parse_caps
@@ -62,7 +62,7 @@ DEV_NOTE = (
 CLOSED = "{labels}: no question of it is in the {part} part yet. Label answers to more questions."
 
 
-class Task(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class DevelopmentTask(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What is to be developed: the draft, the version before if there is one, the set, how scores meet it."""
 
     draft: Judge
@@ -102,7 +102,7 @@ class TestLook(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     place: int
     card: ReportCard
-    looks: list[Look]
+    looks: list[LookRecord]
     __test__ = False  # no test of pytest's
 
 
@@ -112,7 +112,7 @@ def digest_of_judge(judge: Judge) -> str:
     return digest_of(msgspec.json.encode(every_key(same)).decode())
 
 
-async def develop(task: Task, session: Session) -> Development:
+async def develop(task: DevelopmentTask, session: Session) -> Development:
     """Return what the draft changes against the version before, on the dev part.
 
     Calls that are in the ledger are not made again. Raises DataError for labels that do not speak of the
@@ -136,7 +136,7 @@ async def _judged(
     return found
 
 
-def developed(task: Task, rows: Sequence[Sequence[Judgement]], seed: int) -> Development:
+def developed(task: DevelopmentTask, rows: Sequence[Sequence[Judgement]], seed: int) -> Development:
     """Return the development from the judgements of the draft and, if there is one, the version before."""
     dev, test = task.part("dev"), task.labelled.of(task.parts, "test")
     humans = humans_of(dev.labels, task.draft.measures, task.scale)
@@ -173,7 +173,7 @@ def developed(task: Task, rows: Sequence[Sequence[Judgement]], seed: int) -> Dev
     )
 
 
-def _notes(judged: Sequence[Judged], humans: Mapping[Key, Human]) -> list[str]:
+def _notes(judged: Sequence[JudgedVersion], humans: Mapping[Key, Human]) -> list[str]:
     """Return what keeps answers out of the comparison."""
     notes = []
     if not any(one.measured.pairs.keys for one in judged):
@@ -191,7 +191,9 @@ def _notes(judged: Sequence[Judged], humans: Mapping[Key, Human]) -> list[str]:
     return notes
 
 
-async def look_at_part(task: Task, session: Session, store: DevelopmentStore, who: str) -> TestLook:
+async def look_at_part(
+    task: DevelopmentTask, session: Session, store: DevelopmentStore, who: str
+) -> TestLook:
     """Return the report card of the draft on the test part, with the number of this look.
 
     The judge that asks no model and measures the same, where there is one, stands beside it. The card shows
@@ -207,7 +209,7 @@ async def look_at_part(task: Task, session: Session, store: DevelopmentStore, wh
     rows = [row for each in await _judged(judges, test.answers, session, tuned=True) for row in each]
     _check_whole(rows, judge)
     card = _card(judge, rows, test, task.scale, session.settings.run.seed)
-    look = Look(
+    look = LookRecord(
         at=now(),
         who=who,
         labels=test.name,
@@ -244,7 +246,7 @@ def _card(judge: Judge, rows: Sequence[Judgement], test: LabelledSet, scale: Sca
     return next(card for card in cards if (card.judge, card.metric) == (judge.name, judge.measures))
 
 
-def forecast_development(task: Task, settings: Settings, part: Part = "dev") -> Forecast:
+def forecast_development(task: DevelopmentTask, settings: Settings, part: Part = "dev") -> Forecast:
     """Return what a run on one part would ask; nobody is asked. Raises what the run raises before it asks."""
     answers = task.part(part).answers
     step = max(1, -(-len(answers) // SAMPLE))
@@ -262,7 +264,7 @@ def forecast_development(task: Task, settings: Settings, part: Part = "dev") -> 
 Place = Path | str
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class DevelopmentRun(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked for: a judge, the labelled set, how scores meet labels, and what may be spent.
 
     See develop_judge.
@@ -309,7 +311,7 @@ def develop_judge(
     as of report_cards. Calls in the ledger are not made again. Raises ConfigError for a draft that is no
     judge, DataError for labels that do not fit it, ModelError when no call can succeed.
     """
-    run = Run(
+    run = DevelopmentRun(
         judge=judge,
         labels=labels,
         answers=answers,
@@ -343,7 +345,7 @@ def look_at_test(
     Arguments as of develop_judge. The look is written to the project's log before its card is returned.
     Raises what develop_judge raises, and DataError where the budget is spent before the end: that is no look.
     """
-    run = Run(
+    run = DevelopmentRun(
         judge=judge,
         labels=labels,
         answers=answers,
@@ -369,14 +371,14 @@ def freeze_judge(
     return freeze(path, read_text(path), change, who=user_of(chosen), development=development)
 
 
-def run_draft(run: Run, progress: Progress) -> Development:
+def run_draft(run: DevelopmentRun, progress: Progress) -> Development:
     """Return what develop_judge returns; a file is kept as a draft, also where its run fails."""
     task, store = _task(run), DevelopmentStore(run.settings)
     draft = None
     if not isinstance(run.judge, Judge):
         text = read_text(Path(run.judge).expanduser())
         draft = store.add_draft(
-            Draft(
+            JudgeDraft(
                 judge=task.draft.name,
                 who=user_of(run.settings),
                 digest=digest_of(text),
@@ -399,24 +401,26 @@ def run_draft(run: Run, progress: Progress) -> Development:
     return found
 
 
-def take_look(run: Run, progress: Progress) -> TestLook:
+def take_look(run: DevelopmentRun, progress: Progress) -> TestLook:
     """Return what look_at_test returns."""
     task, store, who = _task(run, as_is=True), DevelopmentStore(run.settings), user_of(run.settings)
     return run_sync(_in_session(run, progress, lambda session: look_at_part(task, session, store, who)))
 
 
-async def _in_session(run: Run, progress: Progress, work: Callable[[Session], Awaitable[FoundT]]) -> FoundT:
+async def _in_session(
+    run: DevelopmentRun, progress: Progress, work: Callable[[Session], Awaitable[FoundT]]
+) -> FoundT:
     caps = parse_caps(run.budget)
     async with open_session(run.settings, caps=caps, offline=run.offline, progress=progress) as session:
         return await work(session)
 
 
-def forecast_run(run: Run, *, test: bool = False) -> Forecast:
+def forecast_run(run: DevelopmentRun, *, test: bool = False) -> Forecast:
     """Return what a run, or with `test` a look, would ask; nobody is asked."""
     return forecast_development(_task(run, as_is=test), run.settings, "test" if test else "dev")
 
 
-def _task(run: Run, *, as_is: bool = False) -> Task:
+def _task(run: DevelopmentRun, *, as_is: bool = False) -> DevelopmentTask:
     """Return what is to be run. as_is: a file under the version that it states, beside no other."""
     labelled = read_labelled(run.labels, run.answers, run.questions)
     before = load_judge(run.against) if isinstance(run.against, Path | str) else run.against
@@ -430,7 +434,7 @@ def _task(run: Run, *, as_is: bool = False) -> Task:
         draft = draft_as_run(text, path)
         before = before or before_of(path, text)
     parts = DevelopmentStore(run.settings).split(labelled)
-    return Task(draft=draft, before=before, labelled=labelled, parts=parts, scale=run.scale)
+    return DevelopmentTask(draft=draft, before=before, labelled=labelled, parts=parts, scale=run.scale)
 
 
 def outcome_of(found: Development) -> Outcome:

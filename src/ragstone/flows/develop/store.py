@@ -9,7 +9,15 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from ragstone.agreement.developing import Development, Look, Node, Part, Scale, looks_at, place_questions
+from ragstone.agreement.developing import (
+    Development,
+    LookRecord,
+    Node,
+    Part,
+    Scale,
+    looks_at,
+    place_questions,
+)
 from ragstone.config import Settings
 from ragstone.errors import DataError
 from ragstone.flows.develop.judge_files import digest_of
@@ -52,7 +60,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     n_changed: int = 0
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeDraft(msgspec.Struct, frozen=True, kw_only=True):
     """A draft as it was saved. base: the number of the draft that it was made from, 0 for the judge's file.
 
     file: digest of that file at the time. outcome: of its last run. frozen: the version that it became.
@@ -127,21 +135,21 @@ class DevelopmentStore:
                 known = {node: part for node, part in placed if not node.startswith("id ")} | known
         return known
 
-    def looks(self) -> list[Look]:
+    def looks(self) -> list[LookRecord]:
         """Return every look there ever was, in order. Raises DataError for a log that was tampered with."""
         try:
             return self._looks().read()
         except DataError as mistake:
             raise DataError(f"{mistake}. It counts the looks at the test part; mend it.") from None
 
-    def _looks(self) -> Journal[Look]:
-        return Journal(self.folder / "looks.jsonl", Look)
+    def _looks(self) -> Journal[LookRecord]:
+        return Journal(self.folder / "looks.jsonl", LookRecord)
 
-    def looks_at(self, labelled: LabelledSet, parts: Mapping[Node, Part]) -> list[Look]:
+    def looks_at(self, labelled: LabelledSet, parts: Mapping[Node, Part]) -> list[LookRecord]:
         """Return the looks at the test part of a set so far."""
         return looks_at(self.looks(), labelled.of(parts, "test").questions)
 
-    def add_look(self, look: Look) -> list[Look]:
+    def add_look(self, look: LookRecord) -> list[LookRecord]:
         """Write a look down, on the disk before it returns, and return all looks, this one last."""
         log = self._looks()
         with _written(log.path):
@@ -163,21 +171,21 @@ class DevelopmentStore:
     def _card(self, number: int) -> Path:
         return self.folder / "looks" / f"{number:04}.json"
 
-    def drafts(self, judge: str) -> list[Draft]:
+    def drafts(self, judge: str) -> list[JudgeDraft]:
         """Return the drafts of a judge, the last one first."""
         files = sorted((self.folder / "drafts" / judge).glob("[0-9]*.json"), reverse=True)
-        return [_read(file, Draft) for file in files]
+        return [_read(file, JudgeDraft) for file in files]
 
-    def draft(self, judge: str, number: int) -> Draft:
+    def draft(self, judge: str, number: int) -> JudgeDraft:
         """Return one draft. Raises DataError if there is none of that number."""
         file = self._file(judge, number)
         if not file.exists():
             raise DataError(
                 f"{judge} has no draft {number}. The page of the judge lists those that there are."
             )
-        return _read(file, Draft)
+        return _read(file, JudgeDraft)
 
-    def add_draft(self, draft: Draft) -> Draft:
+    def add_draft(self, draft: JudgeDraft) -> JudgeDraft:
         """Keep a draft under the next number, which it returns with it."""
         with self._held("drafts"):
             numbers = [int(file.stem) for file in self._file(draft.judge, 0).parent.glob("[0-9]*.json")]
@@ -186,7 +194,7 @@ class DevelopmentStore:
         return kept
 
     def put_draft(
-        self, draft: Draft, outcome: Outcome | None = None, development: Development | None = None
+        self, draft: JudgeDraft, outcome: Outcome | None = None, development: Development | None = None
     ) -> None:
         """Write a draft again, with what became of its run, and what was found."""
         if development is not None:
@@ -196,7 +204,7 @@ class DevelopmentStore:
             msgspec.structs.replace(draft, outcome=outcome or draft.outcome),
         )
 
-    def development(self, draft: Draft) -> Development | None:
+    def development(self, draft: JudgeDraft) -> Development | None:
         """Return what the run of a draft found; None where it has not been run to its end."""
         file = self._result(draft)
         return _read(file, Development) if file.exists() else None
@@ -204,7 +212,7 @@ class DevelopmentStore:
     def _file(self, judge: str, number: int) -> Path:
         return self.folder / "drafts" / judge / f"{number:04}.json"
 
-    def _result(self, draft: Draft) -> Path:
+    def _result(self, draft: JudgeDraft) -> Path:
         return self.folder / "drafts" / draft.judge / f"result-{draft.number:04}.json"
 
     @contextlib.contextmanager

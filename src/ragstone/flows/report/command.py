@@ -10,7 +10,7 @@ from ragstone.console.printing import say
 
 def report(run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")]) -> None:
     """Write report.html into a run folder, which needs no network, and report.md, for a pull request."""
-    from ragstone.report.markdown import write_markdown
+    from ragstone.report.page import write_markdown
     from ragstone.report.page import write_report
 
     say(f"Report: {write_report(run)}")

@@ -55,15 +55,16 @@ def review(
 
 
 def _tell(made: "ReviewedSet", output: Path, *, json: bool) -> None:
-    from ragstone.report.certificate_terminal import terminal_certificate
-    from ragstone.report.review_words import review_sentences
+    from ragstone.report.certificate import certificate_document
+    from ragstone.report.render.terminal import render_terminal
+    from ragstone.report.certificate_words import review_sentences
     from ragstone.report.wording import plural
 
     if json:
         files = [str(path) for path in made.files]
         show_json({"review": made.numbers, "certificate": made.certificate, "files": files})
     elif made.certificate is not None:
-        show(terminal_certificate(made.certificate))
+        show(render_terminal(certificate_document(made.certificate)))
     else:
         show(*review_sentences(made.numbers))
         say("There is no certificate of this set, so none is renewed.")

@@ -12,14 +12,14 @@ from ragstone.config import BuildSection, Settings, load_settings
 from ragstone.dataset.build_files import CERTIFICATE, CERTIFICATE_PAGE, SIDES, part_path
 from ragstone.dataset.certifying.certificate import Certificate, fit
 from ragstone.dataset.certifying.review_numbers import ReviewNumbers
-from ragstone.dataset.reviewing.applying import Item, TextOf, left_out, read_whole, review_items
+from ragstone.dataset.reviewing.applying import ReviewedQuestion, TextOf, left_out, read_whole, review_items
 from ragstone.dataset.reviewing.certified import candidates_of, recertify, review_numbers
 from ragstone.dataset.reviewing.decisions import log_path, read_decisions
 from ragstone.dataset.split import Side
 from ragstone.errors import DataError
 from ragstone.records import Document, Question
 from ragstone.report.certificate import write_certificate
-from ragstone.report.certified import read_certificate
+from ragstone.report.run import read_certificate
 from ragstone.tables import check_output, check_place, open_rows, parse_row, read_rows
 
 NAMES = ("documents.jsonl", "documents.parquet", "documents.csv")
@@ -40,11 +40,11 @@ def find_documents(questions: Path, settings: Settings) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-class _Named(msgspec.Struct):
+class _DocumentId(msgspec.Struct):
     id: str | None = None
 
 
-class Texts:
+class DocumentTexts:
     """The texts of a file of documents. Of JSONL only the places of the rows are kept in memory.
 
     n: how many there are.
@@ -67,7 +67,7 @@ class Texts:
 
     def _index(self) -> bool:
         """Note where the rows are; say no where one has no `id`, as in files of other tools."""
-        decoder = msgspec.json.Decoder(_Named)
+        decoder = msgspec.json.Decoder(_DocumentId)
         at = 0
         with self.path.open("rb") as file:
             for line in file:
@@ -105,7 +105,7 @@ class ReviewedSet(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     questions: list[Question]
-    items: list[Item]
+    items: list[ReviewedQuestion]
     numbers: ReviewNumbers
     certificate: Certificate | None
     documents: Path | None
@@ -137,7 +137,7 @@ def review_questions(
     found = Path(documents) if documents else find_documents(questions, settings or load_settings())
     if output is not None:
         _check_outputs(questions, decisions, Path(output), force)
-    texts = Texts(found) if found else None
+    texts = DocumentTexts(found) if found else None
     certificate = _certificate_of(questions)
     items = review_items(read_whole(questions), read_decisions(decisions), texts.text_of if texts else None)
     if only_decided:

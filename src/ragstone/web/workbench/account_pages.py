@@ -12,7 +12,7 @@ from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
 
 from ragstone.config.workbench import Role
 from ragstone.errors import DataError
-from ragstone.web.workbench.accounts import Account, Accounts
+from ragstone.web.workbench.accounts import Accounts, UserAccount
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import (
     OWNER,
@@ -53,7 +53,7 @@ class Accepted(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-class Changed(msgspec.Struct, frozen=True):
+class PasswordChange(msgspec.Struct, frozen=True):
     """What the form of a new password sends."""
 
     old: str
@@ -90,7 +90,7 @@ def _login(request: AnyRequest, words: str, to: str, *, name: str = "", status: 
 
 
 def _enter(
-    request: AnyRequest, bench: Workbench, account: Account, action: str, to: str = HOME
+    request: AnyRequest, bench: Workbench, account: UserAccount, action: str, to: str = HOME
 ) -> Response[str]:
     """Begin a session with a token of its own; one that the browser had ends."""
     accounts = accounts_of(bench)
@@ -147,11 +147,11 @@ async def account_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]
 
 @post("/account/password")
 async def change_password(
-    request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Changed]
+    request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[PasswordChange]
 ) -> Response[str]:
     """Set one's own password; all sessions end but this one, which goes on under a new token."""
     accounts = accounts_of(bench)
-    account: Account = request.scope["state"]["account"]
+    account: UserAccount = request.scope["state"]["account"]
     right = await bench.attempts.right(address_of(request), account.name, data.old, account.password)
     try:
         if not right:
@@ -181,7 +181,7 @@ async def log_out(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
 @post("/logout/everywhere")
 async def log_out_everywhere(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     """End all sessions of this person."""
-    account: Account = request.scope["state"]["account"]
+    account: UserAccount = request.scope["state"]["account"]
     accounts_of(bench).sessions.end_all(account.id)
     return _left(request, bench, "logout everywhere")
 

@@ -150,7 +150,7 @@ def needs_accounts(settings: Settings) -> bool:
     return settings.serve.public_url is not None or not is_loopback(settings.serve.host)
 
 
-class Account(msgspec.Struct, frozen=True, kw_only=True):
+class UserAccount(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody who may log in. seen: seconds since 1970 of the last request; None: there was none."""
 
     id: int
@@ -184,22 +184,22 @@ class Accounts:
         """Close the file."""
         self._register.close()
 
-    def people(self) -> list[Account]:
+    def people(self) -> list[UserAccount]:
         """Return all who may log in, by name."""
         return [_account(row) for row in self._register.rows(f"{AN_ACCOUNT} ORDER BY key")]
 
-    def find(self, name: str) -> Account | None:
+    def find(self, name: str) -> UserAccount | None:
         """Return who has a name, in whatever case it is written."""
         row = self._register.row(f"{AN_ACCOUNT} AND key = ?", name_key(name))
         return _account(row) if row else None
 
-    def who(self, token: str | None) -> Account | None:
+    def who(self, token: str | None) -> UserAccount | None:
         """Return whose session a token is, and keep it alive; None where it is none or has ended."""
         person = self.sessions.person(token) if token else None
         row = self._register.row(f"{AN_ACCOUNT} AND id = ?", person) if person is not None else ()
         return _account(row) if row else None
 
-    def csrf(self, account: Account) -> str:
+    def csrf(self, account: UserAccount) -> str:
         """Return what every POST of theirs carries. It outlives a session, so that a page in which somebody
         wrote still works when they have logged in again; a change of password ends it.
         """
@@ -250,7 +250,7 @@ class Accounts:
         self._register.rows("DELETE FROM invitations WHERE id = ?", number)
         return found[0] if found else None
 
-    def accept(self, token: str, name: str, password: str) -> Account:
+    def accept(self, token: str, name: str, password: str) -> UserAccount:
         """Make the account of an invitation, or set the password anew, and end the invitation.
 
         password: its hash. Raises DataError for a name that is none or taken, and where the invitation is
@@ -279,14 +279,14 @@ class Accounts:
             )
             return self._known(name)
 
-    def set_password(self, account: Account, password: str) -> None:
+    def set_password(self, account: UserAccount, password: str) -> None:
         """Set the hash of a password; all sessions of theirs end, and links that set it anew."""
         with self._register.changing():
             self._register.rows("UPDATE people SET password = ? WHERE id = ?", password, account.id)
             self._register.rows("DELETE FROM invitations WHERE person = ?", account.id)
             self.sessions.end_all(account.id)
 
-    def set_role(self, name: str, role: Role) -> Account:
+    def set_role(self, name: str, role: Role) -> UserAccount:
         """Give somebody another role; return them as they were. Raises DataError for the last owner."""
         with self._register.changing():
             account = self._known(name)
@@ -295,7 +295,7 @@ class Accounts:
             self._register.rows("UPDATE people SET role = ? WHERE id = ?", role, account.id)
             return account
 
-    def remove(self, name: str) -> Account:
+    def remove(self, name: str) -> UserAccount:
         """Take somebody's account away, at once; return it. The name stays theirs: it stands on labels.
 
         Raises DataError for the last owner.
@@ -309,13 +309,13 @@ class Accounts:
             self.sessions.end_all(account.id)
             return account
 
-    def _known(self, name: str) -> Account:
+    def _known(self, name: str) -> UserAccount:
         account = self.find(name)
         if account is None:
             raise DataError(f"{name!r} has no account here. `ragstone people list` names those who have.")
         return account
 
-    def _check_not_last(self, account: Account, advice: str) -> None:
+    def _check_not_last(self, account: UserAccount, advice: str) -> None:
         others = [one for one in self.people() if one.role == "owner" and one.id != account.id]
         if account.role == "owner" and not others:
             raise DataError(f"{account.name} is the last owner. {advice}")
@@ -327,8 +327,8 @@ def open_accounts(settings: Settings) -> Accounts:
     return Accounts(settings.path(section.store), section.session_hours)
 
 
-def _account(row: tuple) -> Account:  # type: ignore[type-arg]
-    return Account(id=row[0], name=row[1], role=row[2], password=row[3], created=row[4], seen=row[5])
+def _account(row: tuple) -> UserAccount:  # type: ignore[type-arg]
+    return UserAccount(id=row[0], name=row[1], role=row[2], password=row[3], created=row[4], seen=row[5])
 
 
 def _digest(token: str) -> bytes:

@@ -18,7 +18,7 @@ LONGEST = 200
 Fact = str | int | float | bool | None
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One line. at: ISO 8601, UTC. who: "" where nobody was logged in. address: where it came from."""
 
     at: str
@@ -38,7 +38,7 @@ class AuditLog:
         """Add a line; long texts are cut. Raises DataError where it cannot be written."""
         at = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="seconds")
         short = {name: one[:LONGEST] if isinstance(one, str) else one for name, one in facts.items()}
-        entry = Entry(at=at, who=who[:LONGEST], action=action, address=address, facts=short)
+        entry = AuditEntry(at=at, who=who[:LONGEST], action=action, address=address, facts=short)
         # json, not msgspec: what is not ASCII is escaped, so no text can look like another line or turn one.
         line = json.dumps(msgspec.to_builtins(entry)) + "\n"
         path = self._folder / FILE
@@ -58,12 +58,12 @@ class AuditLog:
     def _rotated(self) -> list[Path]:
         return sorted(self._folder.glob("audit-*.jsonl"))
 
-    def newest(self) -> Iterator[Entry]:
+    def newest(self) -> Iterator[AuditEntry]:
         """Give the lines, newest first; one that is no entry is left out."""
         for path in (self._folder / FILE, *reversed(self._rotated())):
             lines = path.read_bytes().splitlines() if path.is_file() else []
             for line in reversed(lines):
                 try:
-                    yield msgspec.json.decode(line, type=Entry)
+                    yield msgspec.json.decode(line, type=AuditEntry)
                 except msgspec.DecodeError:
                     continue

@@ -16,11 +16,11 @@ from ragstone.web.monitor_routes import MonitorPages
 from ragstone.web.workbench.accounts import Accounts, needs_accounts
 from ragstone.web.workbench.audit import AuditLog, Fact
 from ragstone.web.workbench.frame import AnyRequest
-from ragstone.web.workbench.jobs import Jobs
+from ragstone.web.workbench.jobs import JudgeRuns
 from ragstone.web.workbench.passwords import Attempts
 from ragstone.web.workbench.queues import OpenQueue, Queues
 from ragstone.web.workbench.reviews import OpenReview, Reviews
-from ragstone.web.workbench.rows.indexing import Indexes
+from ragstone.web.workbench.rows.indexing import RowIndexes
 from ragstone.web.workbench.runs import Runs
 from ragstone.web.workbench.sets import Sets
 
@@ -40,7 +40,7 @@ class Workbench:
         self.most_bytes = settings.serve.max_upload_mb * 1_000_000
         self.is_https = (settings.serve.public_url or "").startswith("https:")
         self.runs = Runs([settings.path(name) for name in section.runs], now)
-        self.indexes = Indexes(store / "rows")
+        self.indexes = RowIndexes(store / "rows")
         self.sets = Sets(settings, self.runs)
         self.reviews = Reviews(settings)
         self.queues = Queues(store / "queues", settings.path(section.labels))
@@ -49,7 +49,7 @@ class Workbench:
         self.attempts = Attempts(now)
         self.log = AuditLog(store, now)
         self.development = DevelopmentStore(settings)
-        self.jobs = Jobs()
+        self.jobs = JudgeRuns()
 
     def close(self) -> None:
         """Close what is open at the end of the application."""

@@ -10,12 +10,12 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody
 
-from ragstone.agreement.developing import CAUTION, SEVERAL, Development, Look, Scale, looks_at
+from ragstone.agreement.developing import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
 from ragstone.config import Settings, choose
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, RagstoneError
 from ragstone.flows.develop.developing import (
-    Task,
+    DevelopmentTask,
     TestLook,
     develop,
     draft_as_run,
@@ -32,7 +32,7 @@ from ragstone.flows.develop.judge_files import (
     versions,
 )
 from ragstone.flows.develop.labelled import open_set, sources_of
-from ragstone.flows.develop.store import DevelopmentStore, Draft, Outcome
+from ragstone.flows.develop.store import DevelopmentStore, JudgeDraft, Outcome
 from ragstone.flows.judges.testing import prompts_of
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.leaves import asks_default
@@ -44,7 +44,7 @@ from ragstone.report.card import contained, words_of_cards
 from ragstone.report.wording import forecast_lines
 from ragstone.web.workbench.desk import AtJudge, AtWorkbench, Workbench
 from ragstone.web.workbench.frame import OWNER, AnyRequest, AtPerson, page
-from ragstone.web.workbench.jobs import Job, JobState, Life
+from ragstone.web.workbench.jobs import JobState, JudgeRun, Life
 
 SHOWN_DRAFTS = 50
 INTERRUPTED = "The server ended while it ran. Run it again: finished calls are in the ledger."
@@ -65,7 +65,7 @@ class LabelledEntry(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     n_dev: int = 0
     n_test: int = 0
-    looks: list[Look] = []
+    looks: list[LookRecord] = []
     wrong: str | None = None
 
 
@@ -222,14 +222,14 @@ def _place(bench: Workbench, file: JudgeFile) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
-def _text(file: JudgeFile, shown: Draft | None, *, asked: bool) -> str:
+def _text(file: JudgeFile, shown: JudgeDraft | None, *, asked: bool) -> str:
     """Return what the editor begins with: the draft that is asked for, or at work, else the judge's file."""
     if shown is None or (not asked and (shown.frozen or shown.file != file.digest)):
         return file.text
     return shown.text
 
 
-def _scale(bench: Workbench, file: JudgeFile, draft: Draft | None) -> Scale:
+def _scale(bench: Workbench, file: JudgeFile, draft: JudgeDraft | None) -> Scale:
     """Return how scores met labels in a draft's run; before the first, as `[agree] thresholds` says."""
     if draft is not None:
         return draft.scale
@@ -237,7 +237,7 @@ def _scale(bench: Workbench, file: JudgeFile, draft: Draft | None) -> Scale:
     return Scale(threshold=declared.get(file.name, declared.get(file.name.removeprefix("my_"))))
 
 
-def _wrong(shown: Draft | None, *, running: bool) -> str | None:
+def _wrong(shown: JudgeDraft | None, *, running: bool) -> str | None:
     """Return why a draft has no result, None where it has one, or was not run."""
     if shown is None or shown.outcome.state in ("saved", "done") or running:
         return None
@@ -334,7 +334,7 @@ def run(
     except RagstoneError as mistake:
         store.put_draft(draft, Outcome(state="failed", words=str(mistake)))
         return _not_begun(422, draft, str(mistake))
-    job = Job("dev", person.name, draft.number)
+    job = JudgeRun("dev", person.name, draft.number)
     bench.jobs.begin(file.name, job)
     store.put_draft(draft, Outcome(state="running"))
 
@@ -351,20 +351,20 @@ def run(
     return Response(Started(draft=draft.number, running=True), status_code=201)
 
 
-def _not_begun(status: int, draft: Draft, words: str) -> Response[Started]:
+def _not_begun(status: int, draft: JudgeDraft, words: str) -> Response[Started]:
     return Response(Started(draft=draft.number, running=False, words=words), status_code=status)
 
 
 def _saved(
     store: DevelopmentStore,
-    last: Draft | None,
+    last: JudgeDraft | None,
     file: JudgeFile,
     who: str,
     settings: Settings,
     data: DraftToRun,
-) -> Draft:
+) -> JudgeDraft:
     """Return the draft as it is kept: the last one where nothing of it changed, else a new one."""
-    draft = Draft(
+    draft = JudgeDraft(
         judge=file.name,
         who=who,
         digest=digest_of(data.text),
@@ -422,7 +422,7 @@ def look(
     """Begin a look at the test part, which is counted when it is over."""
     settings = settings_of(bench.settings, data)
     task, caps = look_task(bench, file, settings, data), parse_caps(data.budget.strip() or None)
-    job = Job("test", person.name, 0)
+    job = JudgeRun("test", person.name, 0)
     bench.jobs.begin(file.name, job)
 
     async def work(session: Session) -> int:
@@ -482,7 +482,7 @@ def check_model(judge: Judge, settings: Settings) -> None:
         )
 
 
-def draft_task(bench: Workbench, file: JudgeFile, settings: Settings, data: DraftToRun) -> Task:
+def draft_task(bench: Workbench, file: JudgeFile, settings: Settings, data: DraftToRun) -> DevelopmentTask:
     """Return what a draft's run is: under its next number, against the version before.
 
     Raises ConfigError for a text that is no judge, or is of another name; DataError for labels.
@@ -496,7 +496,7 @@ def draft_task(bench: Workbench, file: JudgeFile, settings: Settings, data: Draf
     return _task(bench, draft, before_of(file.path, data.text), settings, data)
 
 
-def look_task(bench: Workbench, file: JudgeFile, settings: Settings, data: HowToRun) -> Task:
+def look_task(bench: Workbench, file: JudgeFile, settings: Settings, data: HowToRun) -> DevelopmentTask:
     """Return a look at the test part, of the judge's file as it stands. Raises ConfigError, DataError."""
     if not file.path.is_file():
         raise ConfigError(
@@ -505,11 +505,13 @@ def look_task(bench: Workbench, file: JudgeFile, settings: Settings, data: HowTo
     return _task(bench, load_judge(file.path), None, settings, data)
 
 
-def _task(bench: Workbench, judge: Judge, before: Judge | None, settings: Settings, data: HowToRun) -> Task:
+def _task(
+    bench: Workbench, judge: Judge, before: Judge | None, settings: Settings, data: HowToRun
+) -> DevelopmentTask:
     check_model(judge, settings)
     labelled = open_set(settings, data.labels)
     parts = bench.development.split(labelled)
-    return Task(draft=judge, before=before, labelled=labelled, parts=parts, scale=scale_of(data))
+    return DevelopmentTask(draft=judge, before=before, labelled=labelled, parts=parts, scale=scale_of(data))
 
 
 def line_in(words: str) -> int | None:

@@ -162,9 +162,6 @@ def _template(name: str) -> str | None:
 OF_REPORT = frozenset(
     {
         "page.css",
-        "bench.css",
-        "card.css",
-        "certificate.css",
         "elements.js",
         "opened.js",
         "line.js",

@@ -121,7 +121,7 @@ OF_PROXIES = {
 OTHER_SITE = "A page of another site sent this, and that is not taken."
 
 
-class Turned(msgspec.Struct, frozen=True, kw_only=True):
+class TurnedAway(msgspec.Struct, frozen=True, kw_only=True):
     """Why a request does not get in. login: where to go first."""
 
     status: int = 403
@@ -129,19 +129,19 @@ class Turned(msgspec.Struct, frozen=True, kw_only=True):
     login: str | None = None
 
 
-def foreign(request: AnyRequest, bench: Workbench) -> Turned | None:
+def foreign(request: AnyRequest, bench: Workbench) -> TurnedAway | None:
     """Turn away what a page of another site has a browser send, and names that are none of ours."""
     host, public = request.headers.get("host", ""), bench.settings.serve.public_url
     name = _hostname(host)
     if bench.accounts is None:
         if any(one in OF_PROXIES or one.startswith("x-forwarded-") for one in request.headers):
-            return Turned(detail=PROXIED)
+            return TurnedAway(detail=PROXIED)
         if not is_loopback(name):
-            return Turned(detail=f"{name!r} is no name of this machine.")
+            return TurnedAway(detail=f"{name!r} is no name of this machine.")
     elif public is not None and name != urlsplit(public).hostname and not is_loopback(name):
-        return Turned(detail=f"{name!r} is not the address of this workbench: it is {public}.")
+        return TurnedAway(detail=f"{name!r} is not the address of this workbench: it is {public}.")
     ours = {host.lower()} | ({urlsplit(public).netloc.lower()} if public else set())
-    return Turned(detail=OTHER_SITE) if _is_of_another_site(request, ours) else None
+    return TurnedAway(detail=OTHER_SITE) if _is_of_another_site(request, ours) else None
 
 
 def _is_of_another_site(request: AnyRequest, ours: set[str]) -> bool:
@@ -172,7 +172,7 @@ def asks_json(request: AnyRequest) -> bool:
     return any("application/json" in kind for kind in kinds) or "x-csrf-token" in headers
 
 
-def to_login(request: AnyRequest) -> Turned:
+def to_login(request: AnyRequest) -> TurnedAway:
     """Return where to log in, and back from there to the page that was asked for, or that a form is on."""
     if request.method in ("GET", "HEAD") and not asks_json(request):
         query = request.scope["query_string"].decode("latin-1")
@@ -183,7 +183,7 @@ def to_login(request: AnyRequest) -> Turned:
         back = f"{referrer.path}?{referrer.query}" if same and referrer.query else referrer.path * same
     back = own_path(back)
     login = f"{ROOT}/login" + (f"?next={quote(back, safe='/')}" if back != HOME else "")
-    return Turned(status=401, detail=ENDED, login=login)
+    return TurnedAway(status=401, detail=ENDED, login=login)
 
 
 def own_path(path: str) -> str:
@@ -228,7 +228,7 @@ def guarded(app: ASGIApp, bench: Workbench, methods: Mapping[str, Sequence[str]]
             given: str | None = request.headers.get("x-csrf-token")
             if given is None and request.content_type[0] == RequestEncodingType.URL_ENCODED:
                 given, receive = await form_token(receive)
-            turned = None if matches(state["csrf"], given) else Turned(detail=FORGED)
+            turned = None if matches(state["csrf"], given) else TurnedAway(detail=FORGED)
         if turned is None:
             await app(scope, receive, answering)
         else:
@@ -252,7 +252,7 @@ def _identify(scope: HTTPScope, cookies: Cookies, accounts: Accounts | None, use
     state["account"], state["session"] = account, cookies.session
 
 
-def _unknown(request: AnyRequest) -> Turned | None:
+def _unknown(request: AnyRequest) -> TurnedAway | None:
     """Turn away who is not logged in, and a reader who sends anything."""
     person: Person | None = request.scope["state"].get("person")
     path = request.scope["path"]
@@ -260,15 +260,15 @@ def _unknown(request: AnyRequest) -> Turned | None:
         return None if FREE.fullmatch(path) else to_login(request)
     if request.method in SAFE or person.may("annotator") or path in OWN:
         return None
-    return Turned(detail=READS.format(name=person.name))
+    return TurnedAway(detail=READS.format(name=person.name))
 
 
-def _too_large(request: AnyRequest, bench: Workbench) -> Turned | None:
+def _too_large(request: AnyRequest, bench: Workbench) -> TurnedAway | None:
     """Turn away what says itself that it is too large; the application stops reading what does not say so."""
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length) > bench.most_bytes:
         detail = f"This has {int(length):,} bytes, and {bench.most_bytes:,} are taken."
-        return Turned(status=413, detail=detail)
+        return TurnedAway(status=413, detail=detail)
     return None
 
 
@@ -290,7 +290,7 @@ def _headed(scope: HTTPScope, send: Send, cookies: Cookies, methods: Mapping[str
     return sent
 
 
-def _told(request: AnyRequest, turned: Turned) -> ASGIApp:
+def _told(request: AnyRequest, turned: TurnedAway) -> ASGIApp:
     """Return what answers a request that is turned away: as JSON to a script, as a page to a browser."""
     response: Response[Any]
     if asks_json(request):

@@ -36,7 +36,7 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
     given: dict[int, OwnMark]
 
 
-class Mark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ItemMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an annotator did with an item. comment: of a label, or why it was passed over.
 
     annotator: whose page it was done on; it may reach us after somebody else has logged in there.
@@ -49,7 +49,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     comment: str | None = None
 
 
-class Saved(msgspec.Struct, frozen=True):
+class MarkSaved(msgspec.Struct, frozen=True):
     """The mark is on the disk."""
 
     saved: bool = True
@@ -89,7 +89,7 @@ def item(person: AtPerson, opened: AtQueue, place: FromPath[int]) -> ItemShown:
 
 
 @post("/label/{name:str}/marks", sync_to_thread=True, status_code=200, guards=[ANNOTATOR])
-def mark(person: AtPerson, opened: AtQueue, data: JSONBody[Mark]) -> Saved:
+def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> MarkSaved:
     """Keep a label or a skip, or take it back. Sent twice, it is kept once.
 
     Raises DataError for what can never be kept, ServiceUnavailableException while the file cannot be written
@@ -114,10 +114,10 @@ def mark(person: AtPerson, opened: AtQueue, data: JSONBody[Mark]) -> Saved:
         _keep(opened, person.name, data, comment)
     except DataError as mistake:
         raise ServiceUnavailableException(str(mistake)) from None
-    return Saved()
+    return MarkSaved()
 
 
-def _keep(opened: OpenQueue, person: str, done: Mark, comment: str) -> None:
+def _keep(opened: OpenQueue, person: str, done: ItemMark, comment: str) -> None:
     match done.kind:
         case "label":
             assert done.score is not None

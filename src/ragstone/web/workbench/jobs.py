@@ -37,7 +37,7 @@ class JobState(msgspec.Struct, kw_only=True):
     words: str | None = None
 
 
-class Job:
+class JudgeRun:
     """One run, in a thread. number: of the draft that it is of; of a look it is known at the end."""
 
     def __init__(self, what: str, who: str, number: int) -> None:
@@ -114,14 +114,14 @@ class Job:
         yield advance
 
 
-class Jobs:
+class JudgeRuns:
     """The jobs of a workbench, one for each judge; the last one of each is remembered."""
 
     def __init__(self) -> None:
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, JudgeRun] = {}
         self._lock = threading.Lock()
 
-    def of(self, judge: str) -> Job | None:
+    def of(self, judge: str) -> JudgeRun | None:
         """Return the last job of a judge, None where there was none since the server started."""
         return self._jobs.get(judge)
 
@@ -138,7 +138,7 @@ class Jobs:
                 "it, then run again: your text is kept on this page."
             )
 
-    def begin(self, judge: str, job: Job) -> None:
+    def begin(self, judge: str, job: JudgeRun) -> None:
         """Take a job as that of a judge. Raises ConfigError as check_free does."""
         with self._lock:
             self.check_free(judge)

@@ -11,8 +11,8 @@ from litestar.params import FromPath, FromQuery, JSONBody
 
 from ragstone.agreement.corrected import FEW_LABELS
 from ragstone.agreement.humans import annotator_agreement
-from ragstone.agreement.queueing.choosing import Choice, Way, way_of
-from ragstone.agreement.queueing.marking import Progress, Reach, Skip, fitted, progress_of, reach_of
+from ragstone.agreement.queueing.choosing import AnswerDraw, Way, way_of
+from ragstone.agreement.queueing.marking import MeanReach, Progress, Skip, fitted, progress_of, reach_of
 from ragstone.agreement.queueing.queue import (
     Material,
     Plan,
@@ -97,7 +97,7 @@ class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
 
 
-class Made(msgspec.Struct, frozen=True):
+class QueueMade(msgspec.Struct, frozen=True):
     """Where the new queue stands."""
 
     go: str
@@ -172,7 +172,7 @@ def _free_name(bench: Workbench, run: str) -> str:
 
 
 @post("/label/new", sync_to_thread=True, status_code=200, guards=[OWNER])
-def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> Made:
+def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> QueueMade:
     """Make a queue from a run. Raises DataError with what keeps it from being made."""
     judge, _, metric = data.judge.rpartition("|")
     if data.n < 1:
@@ -184,7 +184,7 @@ def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> 
     strata = ("system", *([data.stratum.strip()] if data.stratum.strip() else []), "score")
     plan = Plan(
         name=data.name.strip(),
-        choice=Choice(
+        choice=AnswerDraw(
             by=way_of(data.by), n=data.n, metric=metric, judge=judge, strata=strata, seed=data.seed
         ),
         scale=_scale(data.scale),
@@ -201,7 +201,7 @@ def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> 
         )
     write_queue(bench.queues.folder, queue, texts)
     bench.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
-    return Made(go=f"{LABEL}/{queue.name}/progress")
+    return QueueMade(go=f"{LABEL}/{queue.name}/progress")
 
 
 def _scale(text: str) -> tuple[float, float] | None:
@@ -289,7 +289,7 @@ class Import(msgspec.Struct, frozen=True, kw_only=True):
     annotator: str
 
 
-class Taken(msgspec.Struct, frozen=True):
+class LabelsTaken(msgspec.Struct, frozen=True):
     """How many labels of a file were new or changed one that was there."""
 
     n_labels: int
@@ -343,7 +343,7 @@ def _is_blind(opened: OpenQueue, person: Person) -> bool:
 
 def _reach(
     bench: Workbench, opened: OpenQueue, labels: list[Label], target: float
-) -> tuple[list[Reach], str | None]:
+) -> tuple[list[MeanReach], str | None]:
     """Return the means so far; else none, and why."""
     if not labels:
         return [], None
@@ -376,7 +376,7 @@ def take_in(
     opened: AtQueue,
     name: FromPath[str],
     data: JSONBody[Import],
-) -> Taken:
+) -> LabelsTaken:
     """Take in labels of another tool: all of them, or none where one does not fit. Raises DataError."""
     ending = Path(data.file).suffix.lower()
     if ending not in READERS:
@@ -392,7 +392,7 @@ def take_in(
             raise type(mistake)(str(mistake).replace(str(path), data.file)) from None
     n_new = opened.marks.labels.put(rows)
     bench.audit(request, "labels imported", queue=name, file=data.file[:100], labels=len(rows), new=n_new)
-    return Taken(len(rows), n_new)
+    return LabelsTaken(len(rows), n_new)
 
 
 ROUTES = (queues, new_queue, make, progress, export, take_in)

@@ -18,15 +18,14 @@ from ragstone.judging import Judge, judge_names, load_judge
 from ragstone.judging.judge import every_key
 from ragstone.records import Question
 from ragstone.report.card import contained, words_of_cards
-from ragstone.report.certificate_page import words_of_certificates
-from ragstone.report.certificate_words import fitting
+from ragstone.report.certificate import certified_blocks
+from ragstone.report.certificate_words import headline
+from ragstone.report.render.html import render_blocks
 from ragstone.tables import read_rows
 from ragstone.web.monitor_routes import QuestionsAsked, monitor_page
 from ragstone.web.workbench.desk import AtWorkbench, Workbench
 from ragstone.web.workbench.frame import AnyRequest, page, query_of
-from ragstone.web.workbench.sets import DataSet
 
-SET_WORDS: dict[str, Any] = words_of_certificates()
 SAMPLE = 20
 NOTHING = 404
 
@@ -34,7 +33,7 @@ NOTHING = 404
 @get("/data", sync_to_thread=True)
 def data(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     """Give the list of data sets."""
-    return page(request, "data.html", "Data sets", **SET_WORDS, sets=bench.sets.all())
+    return page(request, "data.html", "Data sets", headline=headline, sets=bench.sets.all())
 
 
 @get("/data/{set_id:str}", sync_to_thread=True)
@@ -44,14 +43,8 @@ def data_set(request: AnyRequest, bench: AtWorkbench, set_id: FromPath[str]) -> 
     if one is None:
         raise NotFoundException("There is no such data set, or it has changed since: see the list of them.")
     rows = [] if one.wrong else list(islice(read_rows(one.path, Question), SAMPLE))
-    return page(request, "data_set.html", one.name, **SET_WORDS, **_certificate(one), one=one, rows=rows)
-
-
-def _certificate(one: DataSet) -> dict[str, Any]:
-    if one.certified is None:
-        return {}
-    certificate, fits = one.certified.certificate, one.certified.fit
-    return {"certificate": certificate, "fit": fits, "said": fitting(fits, certificate)}
+    certificate = render_blocks(certified_blocks(one.certified)) if one.certified else ""
+    return page(request, "data_set.html", one.name, one=one, rows=rows, certificate=certificate)
 
 
 IN_PROJECT = ("*.json", "*/*.json")  # the project's folder, and those right below it

@@ -11,7 +11,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from msgspec import UNSET
 
 from ragstone.dataset.evidence import find_evidence
-from ragstone.dataset.reviewing.applying import Item, quote
+from ragstone.dataset.reviewing.applying import ReviewedQuestion, quote
 from ragstone.dataset.reviewing.certified import review_numbers
 from ragstone.dataset.reviewing.decisions import (
     FIELDS,
@@ -42,8 +42,8 @@ from ragstone.web.workbench.reviews import (
     A_PAGE,
     FROM,
     STATES,
-    Chosen,
     OpenReview,
+    ReviewFilter,
     chosen_items,
     critics_of,
     line_of,
@@ -140,13 +140,13 @@ def reviewed_file(opened: AtReview) -> Response[bytes]:
     )
 
 
-def _chosen(request: AnyRequest) -> Chosen:
+def _chosen(request: AnyRequest) -> ReviewFilter:
     """Return what an address asks for."""
     query = request.query_params
-    return Chosen(**{name: query.get(name, "").strip() for name in Chosen.__struct_fields__})
+    return ReviewFilter(**{name: query.get(name, "").strip() for name in ReviewFilter.__struct_fields__})
 
 
-def _address(opened: OpenReview, number: int, chosen: Chosen) -> str:
+def _address(opened: OpenReview, number: int, chosen: ReviewFilter) -> str:
     """Return the address of a question's page, which keeps what was asked for."""
     query = {"question": opened.questions[number].id, **msgspec.to_builtins(chosen)}
     return f"{ROOT}/review/{opened.entry.id}/question?{urlencode(query)}"
@@ -156,7 +156,7 @@ ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 LONGEST_TEXT = 20_000  # characters of a field that is edited
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class QuestionEdit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The fields of a question as an edit wants them; those left alone are absent."""
 
     question: str | msgspec.UnsetType = UNSET
@@ -176,7 +176,7 @@ class Deciding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     stands: str
     reason: Reason | None = None
     comment: str | None = None
-    change: Change | None = None
+    change: QuestionEdit | None = None
 
 
 class Undoing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -186,7 +186,7 @@ class Undoing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     question_id: str | None = None
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class StandingDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What stands for a question, in words, and the id of the last decision."""
 
     question_id: str
@@ -222,24 +222,26 @@ class Checking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A question, and how it is to be changed."""
 
     question_id: str
-    change: Change
+    change: QuestionEdit
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class EditWarnings(msgspec.Struct, frozen=True, kw_only=True):
     """What the checks say, in words."""
 
     warnings: list[str]
 
 
 @post("/review/{set_id:str}/decide", sync_to_thread=True)
-def decide(request: AnyRequest, bench: AtWorkbench, opened: AtReview, data: JSONBody[Deciding]) -> Standing:
+def decide(
+    request: AnyRequest, bench: AtWorkbench, opened: AtReview, data: JSONBody[Deciding]
+) -> StandingDecision:
     """Keep a decision, and say what stands. 409 where somebody has decided in the meantime."""
     person = person_of(request, needs="owner" if data.decision == "edit" else "annotator")
     item = opened.item(data.question_id)
     given: dict[str, object] = {}
     if data.decision == "edit":
         now = item.question
-        edited, quoted = changed(opened, item, data.change or Change())
+        edited, quoted = changed(opened, item, data.change or QuestionEdit())
         names = [name for name in FIELDS if getattr(now, name) != getattr(edited, name)]
         if not names:
             raise ClientException("Nothing was changed. To keep it as it is, accept it.")
@@ -269,7 +271,7 @@ def decide(request: AnyRequest, bench: AtWorkbench, opened: AtReview, data: JSON
 @post("/review/{set_id:str}/undo", sync_to_thread=True, guards=[ANNOTATOR])
 def undo(
     request: AnyRequest, bench: AtWorkbench, person: AtPerson, opened: AtReview, data: JSONBody[Undoing]
-) -> Standing:
+) -> StandingDecision:
     """Take back the last decision on a question, or the last of whoever asks; say what stands."""
     last = opened.last(data.question_id) if data.question_id else opened.last_of(person.name)
     if last is None:
@@ -287,7 +289,7 @@ def undo(
 
 
 @post("/review/{set_id:str}/stands", sync_to_thread=True)
-def stands(opened: AtReview, data: JSONBody[QuestionAsked]) -> Standing:
+def stands(opened: AtReview, data: JSONBody[QuestionAsked]) -> StandingDecision:
     """Say what stands for a question now."""
     opened.item(data.question_id)
     return _standing(opened, data.question_id)
@@ -337,13 +339,15 @@ def find(opened: AtReview, data: JSONBody[Seeking]) -> Quoted:
 
 
 @post("/review/{set_id:str}/check", sync_to_thread=True)
-def check(opened: AtReview, data: JSONBody[Checking]) -> Checked:
+def check(opened: AtReview, data: JSONBody[Checking]) -> EditWarnings:
     """Say what the checks have against a question as it is being edited."""
     edited, _ = changed(opened, opened.item(data.question_id), data.change)
-    return Checked(warnings=warnings_of(edited, opened.others, opened.text_of))
+    return EditWarnings(warnings=warnings_of(edited, opened.others, opened.text_of))
 
 
-def changed(opened: OpenReview, item: Item, change: Change) -> tuple[Question, list[Quoted] | None]:
+def changed(
+    opened: OpenReview, item: ReviewedQuestion, change: QuestionEdit
+) -> tuple[Question, list[Quoted] | None]:
     """Return a question as an edit wants it, and its evidence with its words.
 
     Raises DataError for what cannot be: no text, evidence whose words do not stand there, a reference or
@@ -404,10 +408,10 @@ def _text(opened: OpenReview, document_id: str) -> str:
     return text
 
 
-def _standing(opened: OpenReview, question_id: str) -> Standing:
+def _standing(opened: OpenReview, question_id: str) -> StandingDecision:
     last = opened.last(question_id)
     said = opened.told(question_id) if last else "undecided"
-    return Standing(question_id=question_id, stands=last.id if last else "", said=said)
+    return StandingDecision(question_id=question_id, stands=last.id if last else "", said=said)
 
 
 def _checked(name: str) -> str:

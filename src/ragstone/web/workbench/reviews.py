@@ -11,7 +11,7 @@ from litestar.exceptions import ClientException, HTTPException, NotFoundExceptio
 
 from ragstone.config import BuildSection, Settings
 from ragstone.dataset.candidate import REASONS
-from ragstone.dataset.reviewing.applying import Item, TextOf, all_path, read_whole, review_item
+from ragstone.dataset.reviewing.applying import ReviewedQuestion, TextOf, all_path, read_whole, review_item
 from ragstone.dataset.reviewing.decisions import (
     OUTCOMES,
     Decision,
@@ -25,9 +25,9 @@ from ragstone.dataset.reviewing.decisions import (
 from ragstone.dataset.reviewing.marking import DocumentPart, show, window
 from ragstone.dataset.reviewing.warnings import Others, warnings_of
 from ragstone.errors import DataError
-from ragstone.flows.review.reviewing import Texts, find_documents
+from ragstone.flows.review.reviewing import DocumentTexts, find_documents
 from ragstone.records import Evidence, Question, references
-from ragstone.report.certified import CERTIFICATE, read_certificate
+from ragstone.report.run import CERTIFICATE, read_certificate
 from ragstone.tables.journal import Journal
 from ragstone.web.workbench.frame import Person
 from ragstone.web.workbench.sets import SetEntry
@@ -61,7 +61,7 @@ class OpenReview:
         self.stamp = _stamp(entry.path, settings)
         self.lock = threading.Lock()
         documents = find_documents(entry.path, settings)
-        self.documents = Texts(documents) if documents else None
+        self.documents = DocumentTexts(documents) if documents else None
         self.threshold = _threshold(entry.path)
         self.questions = read_whole(entry.path)
         self.place = {question.id: number for number, question in enumerate(self.questions)}
@@ -70,7 +70,7 @@ class OpenReview:
         self.stacks: dict[str, Stack] = standing(self.log.rows)
         self._known = {one.id: one for one in self.log.rows}
         self._n_taken = len(self.log.rows)
-        self.items: list[Item] = [self._item(number) for number in range(len(self.questions))]
+        self.items: list[ReviewedQuestion] = [self._item(number) for number in range(len(self.questions))]
         self._others: Others | None = None
 
     @property
@@ -85,7 +85,7 @@ class OpenReview:
             self._others = Others(item.question for item in self.items if item.in_set)
         return self._others
 
-    def item(self, question_id: str) -> Item:
+    def item(self, question_id: str) -> ReviewedQuestion:
         """Return a question as it stands. Raises NotFoundException."""
         if question_id not in self.place:
             raise NotFoundException(f"There is no question {question_id!r} in this set.")
@@ -166,7 +166,7 @@ class OpenReview:
                 if self._others is not None:
                     self._others.put(self.items[number].question)
 
-    def _item(self, number: int) -> Item:
+    def _item(self, number: int) -> ReviewedQuestion:
         question = self.questions[number]
         return review_item(question, self.stacks.get(question.id, ()), self.text_of)
 
@@ -230,7 +230,7 @@ def _threshold(questions: Path) -> int:
         return BuildSection().threshold
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReviewFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a reviewer asked for: text in question, reference or id; a state of STATES; where from, of FROM.
 
     critic, most: a critic that gave it at most so much. tag: `name=value`.
@@ -248,7 +248,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return urlencode(msgspec.to_builtins(self))
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewLine(msgspec.Struct, frozen=True, kw_only=True):
     """A question in the list. state: of STATES; lost: why the build lost it; flags: low scores."""
 
     id: str
@@ -291,12 +291,12 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
 
 
-def chosen_items(opened: OpenReview, chosen: Chosen) -> list[int]:
+def chosen_items(opened: OpenReview, chosen: ReviewFilter) -> list[int]:
     """Return the numbers of the questions that were asked for, in the order of the file."""
     return [number for number, item in enumerate(opened.items) if fits(item, chosen)]
 
 
-def fits(item: Item, chosen: Chosen) -> bool:
+def fits(item: ReviewedQuestion, chosen: ReviewFilter) -> bool:
     """Say whether a question is one of those that were asked for."""
     question = item.question
     if chosen.state and state_of(item) != chosen.state:
@@ -310,7 +310,7 @@ def fits(item: Item, chosen: Chosen) -> bool:
     return not chosen.text or _says(question, chosen.text.casefold())
 
 
-def state_of(item: Item) -> str:
+def state_of(item: ReviewedQuestion) -> str:
     """Return the key of STATES that a question has."""
     if item.look:
         return "look"
@@ -324,7 +324,7 @@ def neighbours(numbers: Sequence[int], number: int) -> tuple[int | None, int | N
     return before[-1] if before else None, after[0] if after else None
 
 
-def next_open(opened: OpenReview, chosen: Chosen, number: int) -> int | None:
+def next_open(opened: OpenReview, chosen: ReviewFilter, number: int) -> int | None:
     """Return the next undecided question of those asked for, from the first again after the last."""
     wanted = (
         chosen if chosen.state in ("", "undecided", "look") else msgspec.structs.replace(chosen, state="")
@@ -335,10 +335,10 @@ def next_open(opened: OpenReview, chosen: Chosen, number: int) -> int | None:
     return next((one for one in left if one > number), left[0] if left else None)
 
 
-def line_of(item: Item) -> Line:
+def line_of(item: ReviewedQuestion) -> ReviewLine:
     """Return a question as the list shows it."""
     question = item.question
-    return Line(
+    return ReviewLine(
         id=question.id,
         question=question.question,
         reference=" · ".join(references(question)),
@@ -362,7 +362,7 @@ def critics_of(questions: Iterable[Question]) -> list[str]:
     return list(dict.fromkeys(name for question in questions for name in question.scores or {}))
 
 
-def view_of(opened: OpenReview, item: Item) -> View:
+def view_of(opened: OpenReview, item: ReviewedQuestion) -> View:
     """Return a question with all that its page shows."""
     question = item.question
     last = opened.last(question.id)
@@ -431,7 +431,7 @@ def _tempting(question: Question, name: str) -> list[Evidence]:
     return [msgspec.convert(span, Evidence)]
 
 
-def _lost_words(item: Item) -> tuple[str, str]:
+def _lost_words(item: ReviewedQuestion) -> tuple[str, str]:
     """Return why the build lost a question, and what exactly was found."""
     lost = item.lost or {}
     reason = str(lost.get("reason", ""))

@@ -22,17 +22,26 @@ from ragstone.report.benches.retrievers import bench_document, read_leaderboard
 from ragstone.report.document import Document
 from ragstone.report.embedded import CallShown, Column, spelled_out
 from ragstone.report.joining import Opened, columns_of
-from ragstone.report.page import charts_of, render_run, values_of
-from ragstone.report.render.html import draw, policy_in, render_page, safe, script_json
+from ragstone.report.page import render_run
+from ragstone.report.render.html import (
+    charts_in,
+    draw,
+    policy_in,
+    render_blocks,
+    render_page,
+    safe,
+    script_json,
+)
 from ragstone.report.run import Run, read_run
-from ragstone.report.wording import STATUS_WORDS, count, usd
+from ragstone.report.run_report import made_blocks, number_blocks
+from ragstone.report.wording import STATUS_WORDS, caution, count, usd
 from ragstone.web.workbench.desk import AtWorkbench, RunFolder, Workbench
 from ragstone.web.workbench.frame import (
     AnyRequest,
     page,
     query_of,
 )
-from ragstone.web.workbench.rows.asking import Filter, Lines, columns_in, lines_in, menus_in, page_of
+from ragstone.web.workbench.rows.asking import Lines, RowFilter, columns_in, lines_in, menus_in, page_of
 from ragstone.web.workbench.rows.files import rows_file
 from ragstone.web.workbench.rows.opening import conversations, opened_in
 from ragstone.web.workbench.runs import RunEntry, kind_of_bench, summary_of_none
@@ -112,23 +121,27 @@ def run(
     view = bench.runs.view(folder)
     values: dict[str, Any] = {}
     if view.run:
-        charts = charts_of(view.run.summary)
-        values = {**values_of(view.run, charts), "drawn": draw(charts.every())}
+        summary, numbers = view.run.summary, number_blocks(view.run.summary, view.run)
+        values = {
+            "summary": summary,
+            "numbers": render_blocks(numbers),
+            "made": render_blocks(made_blocks(summary, view.run)),
+            "drawn": draw(charts_in(numbers)),
+            "cautions": any(caution(metric, summary) for metric in summary.metrics),
+        }
     return page(
         request,
         "run.html",
         name,
-        **values,
+        **{"numbers": "", **values},
         run_id=f"{index}/{name}",
         kind=kind_of_bench({file.name for file in folder.iterdir()}),
         how_far=how_far,
         wrong=view.wrong,
-        numbers=view.run is not None,
         has_rows=any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")),
         has_calls=(folder / CALLS_FILE).is_file(),
         folder=str(folder),
-        cut_note="",
-        block_type="application/json",
+        is_packed=False,
         paged=True,
         status_words=safe(script_json(STATUS_WORDS).decode()),
     )
@@ -160,7 +173,7 @@ def head(bench: AtWorkbench, folder: RunFolder) -> RowsHead:
 @get("/runs/{index:int}/{name:str}/rows", sync_to_thread=True)
 def rows(request: AnyRequest, bench: AtWorkbench, folder: RunFolder) -> Lines:
     """Give a page of the questions of a run: those that the address asks for, see Filter."""
-    columns, chosen = told_columns(bench, folder), query_of(request, Filter)
+    columns, chosen = told_columns(bench, folder), query_of(request, RowFilter)
     with bench.indexes.of(folder) as con:
         return lines_in(con, chosen, columns_in(con, columns))
 

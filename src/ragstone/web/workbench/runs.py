@@ -18,10 +18,9 @@ from ragstone.report.benches.judges import BENCH
 from ragstone.report.benches.languages import STUDY
 from ragstone.report.benches.retrievers import LEADERBOARD
 from ragstone.report.blame import read_blame, read_causes
-from ragstone.report.certified import CERTIFICATE, certified_in
 from ragstone.report.document import Figure
 from ragstone.report.findings import findings, headlines
-from ragstone.report.run import Run, read_manifest, read_summary
+from ragstone.report.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
 from ragstone.report.summary import Calls, RunSummary
 from ragstone.tables import read_rows
 from ragstone.version import __version__

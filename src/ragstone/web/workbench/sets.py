@@ -12,7 +12,7 @@ from ragstone.dataset.certifying.certificate import fit
 from ragstone.dataset.reviewing.decisions import ENDING
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Question
-from ragstone.report.certified import CERTIFICATE, Certified, read_certificate
+from ragstone.report.run import CERTIFICATE, Certified, read_certificate
 from ragstone.tables import read_rows
 from ragstone.web.workbench.rows.files import rows_file
 from ragstone.web.workbench.runs import Runs

@@ -36,7 +36,7 @@ ORDERS = {
 }
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
+class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked for; the words are those of the report's menus.
 
     judge: number of a column, or None for every judge that asks a model (every one where none does). low,
@@ -100,7 +100,7 @@ def menus_in(con: "duckdb.DuckDBPyConnection") -> Menus:
     return Menus(groups=kept, n_groups=len(rows), causes=causes)
 
 
-def lines_in(con: "duckdb.DuckDBPyConnection", chosen: Filter, columns: Sequence[Column]) -> Lines:
+def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Sequence[Column]) -> Lines:
     """Return a page of lines. Raises DataError for a filter that there is not."""
     places = _chosen_columns(chosen, columns)
     where, values = _where(chosen, len(places))
@@ -146,7 +146,7 @@ def place_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> int | None:
     return found[0] if found else None
 
 
-def _chosen_columns(chosen: Filter, columns: Sequence[Column]) -> list[int]:
+def _chosen_columns(chosen: RowFilter, columns: Sequence[Column]) -> list[int]:
     if chosen.judge is not None:
         if not 0 <= chosen.judge < len(columns):
             raise DataError("There is no such judge in this run: open its page anew.")
@@ -155,7 +155,7 @@ def _chosen_columns(chosen: Filter, columns: Sequence[Column]) -> list[int]:
     return asked or list(range(len(columns)))
 
 
-def _hit(chosen: Filter) -> str:
+def _hit(chosen: RowFilter) -> str:
     hits = [_of("result", RESULTS, chosen.result)] if chosen.result not in ("any", "absent") else []
     for sign, end in ((">=", chosen.low), ("<=", chosen.high)):
         if end is not None:
@@ -165,7 +165,7 @@ def _hit(chosen: Filter) -> str:
     return " AND ".join(hits) or "true"
 
 
-def _where(chosen: Filter, n_columns: int) -> tuple[str, list[str]]:
+def _where(chosen: RowFilter, n_columns: int) -> tuple[str, list[str]]:
     """Return the conditions on lines, and the values of their places."""
     conditions, values = ["true"], []
     if chosen.result == "absent":

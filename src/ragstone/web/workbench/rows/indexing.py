@@ -40,7 +40,7 @@ LINES = {
 ColumnKey = tuple[str, str, str, str]  # system, judge, metric, model
 
 
-class _Named(msgspec.Struct, gc=False):
+class _RowId(msgspec.Struct, gc=False):
     id: str
     document_id: str | None = None
 
@@ -50,7 +50,7 @@ class _Given(msgspec.Struct, gc=False):
     document_id: str | None = None
 
 
-class _Asked(msgspec.Struct, gc=False):
+class _IndexedText(msgspec.Struct, gc=False):
     """What a line needs of a question, or of an answer that carries its question."""
 
     question: str | None = None
@@ -58,21 +58,21 @@ class _Asked(msgspec.Struct, gc=False):
     tags: dict[str, str] | None = None
 
 
-class _Question(_Asked, gc=False, kw_only=True):
+class _Question(_IndexedText, gc=False, kw_only=True):
     id: str
     document_ids: list[str] | None = None
     answerable: bool | None = None
     lang: str | None = None
 
 
-class _Answer(_Asked, gc=False, kw_only=True):
+class _IndexedAnswer(_IndexedText, gc=False, kw_only=True):
     question_id: str
     answer: str
     contexts: list[_Given] | None = None
     error: str | None = None
 
 
-class _Judged(msgspec.Struct, gc=False):
+class _IndexedJudgement(msgspec.Struct, gc=False):
     question_id: str
     system: str
     judge: str
@@ -87,7 +87,7 @@ class _Seen(msgspec.Struct, gc=False):
     """What is known of one question."""
 
     question: _Question | None = None
-    answers: list[_Answer] = []
+    answers: list[_IndexedAnswer] = []
     ranked: list[int | None] = []
 
 
@@ -150,20 +150,20 @@ class _Reading:
 
     def read(self) -> None:
         """Read every file, in an order in which each finds what it needs of the others."""
-        for documents, lines in self._rows("documents", _Named):
+        for documents, lines in self._rows("documents", _RowId):
             self.named.append({"id": _texts([row.id for row in documents]), **lines})
-        for chunks, lines in self._rows("chunks", _Named):
+        for chunks, lines in self._rows("chunks", _RowId):
             self.named.append({"id": _texts([row.id for row in chunks]), **lines})
             self.of_chunk.update((row.id, row.document_id) for row in chunks)
         for questions, lines in self._rows("questions", _Question):
             places = self._places([row.id for row in questions], lines)
             for place, question in zip(places, questions, strict=True):
                 self.seen[place].question = question
-        for answers, lines in self._rows("answers", _Answer):
+        for answers, lines in self._rows("answers", _IndexedAnswer):
             places = self._places([row.question_id for row in answers], lines)
             for place, answer in zip(places, answers, strict=True):
                 self.seen[place].answers.append(answer)
-        for judged, lines in self._rows("judgements", _Judged):
+        for judged, lines in self._rows("judgements", _IndexedJudgement):
             self._judged(judged, self._places([row.question_id for row in judged], lines))
         for rankings, lines in self._rows("rankings", Ranking):
             self._ranked(rankings, lines)
@@ -186,7 +186,7 @@ class _Reading:
         self.spans.append({"place": np.array(places, dtype=np.int32), **lines})
         return places
 
-    def _judged(self, rows: list[_Judged], places: list[int]) -> None:
+    def _judged(self, rows: list[_IndexedJudgement], places: list[int]) -> None:
         columns = [self._column(row) for row in rows]
         nan = float("nan")
         self.cells.append(
@@ -200,7 +200,7 @@ class _Reading:
             }
         )
 
-    def _column(self, row: _Judged) -> int:
+    def _column(self, row: _IndexedJudgement) -> int:
         key = (row.system, row.judge, row.metric, row.model)
         column = self.columns.get(key)
         if column is None:
@@ -275,7 +275,7 @@ class _Reading:
     def _line(self, question_id: str, seen: _Seen) -> tuple[Line, str]:
         """Return the line of a question, without its cells, and the words that a search looks through."""
         question = seen.question
-        sources: list[_Asked] = [*([question] if question else []), *seen.answers]
+        sources: list[_IndexedText] = [*([question] if question else []), *seen.answers]
         text = next((row.question for row in sources if row.question), None)
         tags = next((row.tags for row in sources if row.tags), None)
         first = seen.answers[0] if seen.answers else None
@@ -341,7 +341,7 @@ GROWING_S = 5.0
 """Seconds for which the index of a run that goes on is shown, though rows have come since."""
 
 
-class Indexes:
+class RowIndexes:
     """The open indexes of a workbench. folder: where they are kept; any of it may be deleted at any time."""
 
     def __init__(self, folder: Path) -> None:
