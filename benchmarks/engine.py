@@ -26,6 +26,7 @@ from tests.support.fake_openai import running, stats  # noqa: E402
 from tests.support.ray import kill_a_worker, nodes_of_a_cluster  # noqa: E402
 
 from ragstone.config import Settings, choose, load_settings  # noqa: E402
+from ragstone.engine.cluster.driver import cluster_of
 from ragstone.engine.output import write_stream  # noqa: E402
 from ragstone.engine.session import open_session  # noqa: E402
 from ragstone.records import Answer, Judgement  # noqa: E402
@@ -90,8 +91,9 @@ async def judged(folder: Path, n: int, settings: Settings) -> Timing:
         rows = judge_rows(answers, load_judges(["correctness"]), session, n)
         output = folder / "judgements.jsonl"
         await write_stream(rows, output, Judgement, each=look)
-        cluster = session.cluster
-        told = (0, 0) if cluster is None else await cluster.desk.counts.remote()
+        told: object = (0, 0)
+        if settings.engine.kind == "ray":
+            told = await (await cluster_of(session)).desk.counts.remote()
         n_messages, n_exchanges = cast("tuple[int, int]", told)
         made = session.calls().made
     done.set()

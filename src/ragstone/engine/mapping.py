@@ -1,30 +1,18 @@
-"""A stage's work on one row, named once: done in this process, or by the workers of a cluster."""
+"""Rows through a stage's work: done in this process, or by the workers of a cluster."""
 
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from typing import TypeVar, cast
+
+import msgspec
 
 from ragstone.engine.local import map_in_order
+from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
 from ragstone.llm.call_trace import Exchange
 
 In = TypeVar("In")
 Out = TypeVar("Out")
-
-
-class RowWork(NamedTuple, Generic[In, Out]):
-    """Work on a row that any process can take up: all that it needs stands in the row and the arguments.
-
-    name: where it stands, `module:NAME`, for workers to find it. row, out: types that msgspec reads and
-    writes as JSON. arguments: their names and types. build: a session and the arguments -> the function,
-    made once.
-    """
-
-    name: str
-    row: type[In]
-    out: type[Out]
-    arguments: Mapping[str, Any]
-    build: Callable[..., Awaitable[Callable[[In], Awaitable[Out]]]]
 
 
 async def map_rows(
@@ -40,12 +28,9 @@ async def map_rows(
     rows: gives them anew each time. n_rows: how many, None where nobody has counted. The engine is that of
     the session's settings. Stops and raises as `map_in_order` does.
     """
+    made: AsyncIterator[tuple[Out, list[Exchange]]]
     if on_cluster(session):
-        from ragstone.engine.cluster.mapping import map_on_cluster
-
-        made: AsyncIterator[tuple[Out, list[Exchange]]] = map_on_cluster(
-            work, rows, session, n_rows, arguments
-        )
+        made = _map_on_cluster(work, rows, session, n_rows, arguments)
     else:
         done = await work.build(session, **arguments)
 
@@ -57,6 +42,23 @@ async def map_rows(
     async with contextlib.aclosing(cast(AsyncGenerator[tuple[Out, list[Exchange]], None], made)):
         async for found in made:
             yield found
+
+
+async def _map_on_cluster(
+    work: RowWork[In, Out],
+    rows: Callable[[], Iterable[In]],
+    session: Session,
+    n_rows: int | None,
+    arguments: Mapping[str, object],
+) -> AsyncIterator[tuple[Out, list[Exchange]]]:
+    from ragstone.engine.cluster.driver import map_blocks
+    from ragstone.engine.cluster.spec import stage_spec
+
+    spec = stage_spec(work.name, session.settings, listening=session.call_log.listening, **arguments)
+    encode = msgspec.json.Encoder().encode
+    decode, exchange = msgspec.json.Decoder(work.out).decode, msgspec.json.Decoder(Exchange).decode
+    async for made in map_blocks(spec, lambda: map(encode, rows()), session, n_rows=n_rows):
+        yield decode(made.rows[0]), [exchange(one) for one in made.heard]
 
 
 def on_cluster(session: Session) -> bool:

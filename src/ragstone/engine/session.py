@@ -5,7 +5,7 @@ import functools
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from ragstone.config import RerankSettings, Settings, choose
 from ragstone.engine.call_log import CallLog
@@ -16,7 +16,7 @@ from ragstone.errors import ConfigError
 from ragstone.llm import AnyLedger, Budget, Caps, load_secret, open_ledger
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.limits import RUN, SERVING
-from ragstone.llm.memory import MemoryLedger
+from ragstone.llm.response_store import MemoryLedger
 from ragstone.llm.models import IN_ROUNDS, Models
 from ragstone.llm.rounds import Answered, Process
 from ragstone.report.summary import Calls
@@ -24,7 +24,6 @@ from ragstone.report.summary import Calls
 if TYPE_CHECKING:
     from ragstone.embedding.embedder import Embedder
     from ragstone.embedding.model import Embed
-    from ragstone.engine.cluster.driver import Cluster
     from ragstone.llm.prompt import Prompt
     from ragstone.systems.function import Callee
 
@@ -63,13 +62,13 @@ class Session:
         # Whether calls are put off and answered many at a time: see rounds.py.
         self.batching = batch or (forecaster is None and worker is None and bool(in_rounds_of(settings)))
         self.call_log = CallLog(listening=worker is not None and worker.listening)
-        self.cluster: Cluster | None = None  # see cluster/driver.py
         self.systems: dict[str, str] = {}  # name -> what was asked, as the ledger knows it
         self.members: list[str] = []  # models that members of juries and cascades name
         self.kept: Counter[str] = Counter()  # name of a system -> its answers from the ledger
         self.callables: dict[str, Callee] = {}  # those that are given as such, not in `[systems]`
         self.processes: dict[str, Process] = {}  # what answers a model's rounds, if not vLLM on the workers
         self._stack = stack
+        self._opened: dict[str, object] = {}
         self._forecaster = forecaster
         self._serving = serving
         self._worker = worker
@@ -122,6 +121,12 @@ class Session:
     async def enter(self, context: AbstractAsyncContextManager[Out]) -> Out:
         """Return what a context gives, which ends with the session."""
         return await self._stack.enter_async_context(context)
+
+    async def once(self, name: str, open_: Callable[[], AbstractAsyncContextManager[Out]]) -> Out:
+        """Return what a context gives, which is entered when its name is first asked for."""
+        if name not in self._opened:
+            self._opened[name] = await self.enter(open_())
+        return cast(Out, self._opened[name])
 
     def embedder(self, name: str) -> "Embedder":
         """Return an embedder, opened once. Raises ModelError."""

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from ragstone.config import Sampling
-from ragstone.engine.mapping import RowWork, on_cluster
+from ragstone.engine.mapping import on_cluster
+from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError
 from ragstone.llm.prompt import sampled

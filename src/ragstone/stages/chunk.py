@@ -7,7 +7,8 @@ from ragstone.config import ChunkSection, Settings
 from ragstone.corpus.chunking import chunk_documents
 from ragstone.embedding.model import Embed
 from ragstone.embedding.opening import open_embedder
-from ragstone.engine.mapping import RowWork, map_rows, on_cluster
+from ragstone.engine.mapping import map_rows, on_cluster
+from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
 from ragstone.records import Chunk, Document
 

@@ -9,9 +9,9 @@ import msgspec
 
 from ragstone.config import Settings, load_settings
 from ragstone.corpus.language import detect_languages
-from ragstone.dataset.logs import Asked, Columns, Exchange, LogCounts, gather, judged_qualities
-from ragstone.dataset.logs.gathering import Source, exchanges_at
-from ragstone.dataset.logs.sampling import By, Drawn, Sampled, TopicShare, Way, draw
+from ragstone.dataset.logs.exchange import Columns, Exchange, judged_qualities
+from ragstone.dataset.logs.gathering import LogCounts, LoggedQuestion, Source, exchanges_at, gather
+from ragstone.dataset.logs.sampling import By, Drawn, Sampled, SamplingMethod, TopicShare, draw
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.engine.progress import Progress, State, silent
@@ -103,7 +103,7 @@ def sample_log(
         raise DataError(_nothing_asked(gathered.counts))
     opened = _opened(embedder, settings)
     try:
-        way = Way(by=by, seed=seed, topics=topics, embed=opened, langs=detect_languages)
+        way = SamplingMethod(by=by, seed=seed, topics=topics, embed=opened, langs=detect_languages)
         sampled = draw(gathered.asked, count, way)
     finally:
         if opened is not None:
@@ -119,7 +119,7 @@ def _summary(
     log: LogCounts,
     sampled: Sampled,
     writer: "_Writer",
-    way: Way,
+    way: SamplingMethod,
     count: int,
     questions: Sequence[Question],
     *rest: Sequence[Answer],
@@ -246,7 +246,7 @@ def _masked_contexts(contexts: Sequence[Context], texts: Sequence[str]) -> list[
 
 
 def _metadata(one: Drawn, answer: str) -> dict[str, object]:
-    asked: Asked = one.asked
+    asked: LoggedQuestion = one.asked
     notes = {
         "asked": asked.n,
         "weight": one.weight,

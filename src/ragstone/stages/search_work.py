@@ -13,7 +13,8 @@ from ragstone.config import (
     RetrieveSection,
 )
 from ragstone.embedding.model import Role, Vectors
-from ragstone.engine.mapping import RowWork, map_rows
+from ragstone.engine.mapping import map_rows
+from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError
 from ragstone.records import Chunk, Document, Question, Ranking

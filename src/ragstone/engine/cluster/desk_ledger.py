@@ -2,7 +2,7 @@
 
 from ragstone.engine.cluster.messages import Find, Found, Put, Release
 from ragstone.engine.cluster.speaking import Speaking
-from ragstone.llm.claims import Turn
+from ragstone.llm.response_store import LedgerTurn
 from ragstone.llm.prompt import Completion
 
 
@@ -33,10 +33,10 @@ class DeskLedger:
         await self._line.ask(lambda n: Put(n, key, model, completion, renewed))
         self._claimed.discard(key)
 
-    async def turn(self, key: bytes, since: float = 0.0) -> Turn:
+    async def turn(self, key: bytes, since: float = 0.0) -> LedgerTurn:
         """Return the response, which may be waited for, or that it is this worker's turn."""
         completion = None if key in self._claimed else await self._find(key, True, True, since)
-        return Turn(completion, mine=completion is None)
+        return LedgerTurn(completion, mine=completion is None)
 
     def release(self, key: bytes) -> None:
         """Let another worker make the call, if it was not made."""

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -24,13 +24,11 @@ from ragstone.engine.cluster.starting import Place, connected, living_nodes, no_
 from ragstone.engine.cluster.troubles import explained, of_desk
 from ragstone.engine.cluster.worker import Begin, error_of
 from ragstone.engine.local import STOP_S
+from ragstone.engine.session import Session
 from ragstone.errors import ModelError, RagstoneError
 from ragstone.llm import open_ledger
 from ragstone.llm.budget import Spent
 from ragstone.tables.storage import credentials
-
-if TYPE_CHECKING:
-    from ragstone.engine.session import Session
 
 AT_ONCE = 3  # blocks that a worker has begun
 AHEAD = 2  # blocks more than those, that wait to be written
@@ -46,7 +44,7 @@ encode = msgspec.msgpack.Encoder().encode
 
 
 async def map_blocks(
-    spec: StageSpec, rows: Rows, session: "Session", *, n_rows: int | None = None
+    spec: StageSpec, rows: Rows, session: Session, *, n_rows: int | None = None
 ) -> AsyncGenerator[Made]:
     """Yield what becomes of each row, in the order of the rows.
 
@@ -83,7 +81,7 @@ class Cluster:
             await of_desk(self.desk.halt.remote())
 
     @contextlib.asynccontextmanager
-    async def counting(self, session: "Session") -> AsyncIterator[None]:
+    async def counting(self, session: Session) -> AsyncIterator[None]:
         """Within the block, the session's budget shows what the workers spend."""
         await of_desk(self.desk.begin.remote(encode(session.budget.spent())))
 
@@ -100,7 +98,7 @@ class Cluster:
             await asyncio.gather(looking, return_exceptions=True)
             await self._count(session)
 
-    async def _count(self, session: "Session") -> None:
+    async def _count(self, session: Session) -> None:
         if self.closed:  # whoever took the rows let go of them, and the session ended first
             return
         spent, met = cast("tuple[bytes, bytes]", await of_desk(self.desk.spent.remote()))
@@ -109,15 +107,13 @@ class Cluster:
             session.models.opened_elsewhere[one.model] = (one.identity, one.list_price)
 
 
-async def cluster_of(session: "Session") -> Cluster:
+async def cluster_of(session: Session) -> Cluster:
     """Return the cluster of a session, connected to or started when it is first needed."""
-    if session.cluster is None:
-        session.cluster = await session.enter(_open_cluster(session))
-    return session.cluster
+    return await session.once("cluster", lambda: _open_cluster(session))
 
 
 @contextlib.asynccontextmanager
-async def _open_cluster(session: "Session") -> AsyncIterator[Cluster]:
+async def _open_cluster(session: Session) -> AsyncIterator[Cluster]:
     with connected(session.settings) as place:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -141,9 +137,7 @@ async def _open_cluster(session: "Session") -> AsyncIterator[Cluster]:
 class _Mapping:
     """One stage on its way through the workers."""
 
-    def __init__(
-        self, cluster: Cluster, spec: StageSpec, rows: Rows, session: "Session", n_rows: int
-    ) -> None:
+    def __init__(self, cluster: Cluster, spec: StageSpec, rows: Rows, session: Session, n_rows: int) -> None:
         engine = session.settings.engine
         self._cluster = cluster
         self._spec = spec
@@ -321,7 +315,7 @@ def _whole(block: BlockMade) -> Iterator[Made]:
         raise error_of(block.error)
 
 
-def _keys(session: "Session") -> dict[str, str]:
+def _keys(session: Session) -> dict[str, str]:
     """Return the variables of the environment by which models are reached; workers may lack them."""
     names = {"OPENAI_API_KEY", "OPENAI_BASE_URL"}
     names |= {model.api_key_env for model in session.settings.models.values() if model.api_key_env}

@@ -1,16 +1,20 @@
 """What a worker needs to know to build its stage: data, never a closure."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from importlib import import_module
+from typing import TypeVar, cast
 
 import msgspec
 
 from ragstone.config import Settings, choose
-
-if TYPE_CHECKING:
-    from ragstone.engine.session import Session
+from ragstone.engine.row_work import RowWork
+from ragstone.engine.session import Session
 
 T = TypeVar("T")
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+_encode = msgspec.json.Encoder().encode
 
 
 class StageSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,5 +59,30 @@ class Made(msgspec.Struct, frozen=True, array_like=True):
 Work = Callable[[bytes], Awaitable[Made]]
 """An encoded row -> what became of it. A RagstoneError ends the run; the unforeseen is a recorded failure."""
 
-Builder = Callable[[StageSpec, "Session"], Awaitable[Work]]
+Builder = Callable[[StageSpec, Session], Awaitable[Work]]
 """Is called once in the life of a worker, with the worker's own session."""
+
+
+def builder_named(name: str) -> Builder:
+    """Return what builds the work that stands at `module:NAME`, a RowWork or a builder itself."""
+    module, _, attribute = name.partition(":")
+    found = getattr(import_module(module), attribute)
+    return builder_of(found) if isinstance(found, RowWork) else cast(Builder, found)
+
+
+def builder_of(work: RowWork[In, Out]) -> Builder:
+    """Return what builds the work on a worker, from the arguments of its spec."""
+
+    async def build(spec: StageSpec, session: Session) -> Work:
+        given = {name: spec.argument(name, kind) for name, kind in work.arguments.items()}
+        done = await work.build(session, **given)
+        decode = msgspec.json.Decoder(work.row).decode
+
+        async def one(row: bytes) -> Made:
+            with session.call_log.trace() as trace:
+                out = await done(decode(row))
+            return Made([_encode(out)], [_encode(one) for one in trace.exchanges()])
+
+        return one
+
+    return build

@@ -12,7 +12,6 @@ from ragstone.config import ModelSettings
 from ragstone.engine.cluster.blocks import BlockMade
 from ragstone.engine.cluster.desk_ledger import DeskLedger
 from ragstone.engine.cluster.line import Line
-from ragstone.engine.cluster.mapping import builder_named
 from ragstone.engine.cluster.messages import (
     Counted,
     Met,
@@ -24,7 +23,7 @@ from ragstone.engine.cluster.messages import (
     Works,
 )
 from ragstone.engine.cluster.shared_limits import SharedEndpoint
-from ragstone.engine.cluster.spec import Made, StageSpec, Work
+from ragstone.engine.cluster.spec import Made, StageSpec, Work, builder_named
 from ragstone.engine.local import STOP_S
 from ragstone.engine.progress import silent
 from ragstone.engine.session import Session
