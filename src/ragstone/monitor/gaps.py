@@ -13,7 +13,7 @@ import msgspec
 
 from ragstone.corpus.tokens import tokenize
 from ragstone.corpus.topics import group_texts, topic_names, topic_terms
-from ragstone.dataset.logs import why_left_out
+from ragstone.dataset.logs.standing import why_left_out
 from ragstone.embedding.model import Embed
 from ragstone.errors import DataError
 from ragstone.monitor.store import MonitorStore

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from ragstone.config import MonitorSection
-from ragstone.dataset.logs import Columns, as_quality, exchange_of
-from ragstone.dataset.logs.exchange import cell
+from ragstone.dataset.logs.exchange import Columns, as_quality, cell, exchange_of
 from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.records import Context
 from ragstone.tables.interchange.values import seconds_at

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from ragstone.config import MonitorSection
-from ragstone.dataset.logs import decode_line, is_json_lines, log_files, read_log
+from ragstone.dataset.logs.reading import decode_line, is_json_lines, log_files, read_log
 from ragstone.errors import DataError
 from ragstone.monitor.logged import Logged, Masker, Reader, Said
 from ragstone.monitor.store import Mark, MonitorStore

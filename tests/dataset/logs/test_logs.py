@@ -5,15 +5,10 @@ import json
 
 import pytest
 
-from ragstone.dataset.logs import (
-    Columns,
-    as_quality,
-    exchange_of,
-    gather,
-    judged_qualities,
-    log_files,
-    why_left_out,
-)
+from ragstone.dataset.logs.exchange import Columns, as_quality, exchange_of, judged_qualities
+from ragstone.dataset.logs.gathering import gather
+from ragstone.dataset.logs.reading import log_files
+from ragstone.dataset.logs.standing import why_left_out
 from ragstone.errors import DataError
 from ragstone.records import Judgement
 

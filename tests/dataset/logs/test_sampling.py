@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.dataset.logs import Asked
-from ragstone.dataset.logs.rarity import rarities
-from ragstone.dataset.logs.sampling import NO_TOPIC, WAYS, Way, draw, equal_shares
+from ragstone.dataset.logs.gathering import LoggedQuestion
+from ragstone.dataset.logs.sampling import NO_TOPIC, WAYS, SamplingMethod, draw, equal_shares, rarities
 from ragstone.errors import ConfigError, DataError
 
 CROPS = [f"How is maize sown in {place} rows?" for place in ("wide", "narrow", "long", "short", "wet", "dry")]
@@ -15,7 +14,7 @@ BANKS = [f"What does a bank loan cost a {who} here?" for who in ("farmer", "stud
 
 def asked(texts, n=1, quality=None):
     return [
-        Asked(f"q-{text}", text, at, n, None, *((quality[at], 1) if quality else ()))
+        LoggedQuestion(f"q-{text}", text, at, n, None, *((quality[at], 1) if quality else ()))
         for at, text in enumerate(texts)
     ]
 
@@ -50,21 +49,23 @@ def test_shares_add_up_and_no_topic_gives_more_than_it_has(sizes, count):
 @pytest.mark.parametrize("count", [1, 4, 9, 50])
 def test_there_are_exactly_as_many_as_were_asked_for_or_all_there_are(by, count):
     some = asked(CROPS + BANKS, quality=[0.5] * 9)
-    drawn = texts_of(draw(some, count, Way(by=by, topics=2)))
+    drawn = texts_of(draw(some, count, SamplingMethod(by=by, topics=2)))
     assert len(drawn) == len(set(drawn)) == min(count, 9)
 
 
 @pytest.mark.parametrize("by", WAYS)
 def test_the_order_of_the_log_decides_nothing_and_the_seed_decides_ties(by):
     some = asked(CROPS + BANKS, quality=[0.5] * 9)
-    first = texts_of(draw(some, 4, Way(by=by, topics=2, seed=3)))
-    assert texts_of(draw(some[::-1], 4, Way(by=by, topics=2, seed=3))) == first
+    first = texts_of(draw(some, 4, SamplingMethod(by=by, topics=2, seed=3)))
+    assert texts_of(draw(some[::-1], 4, SamplingMethod(by=by, topics=2, seed=3))) == first
     if by != "rarity":
-        assert any(texts_of(draw(some, 4, Way(by=by, topics=2, seed=n))) != first for n in range(4, 9))
+        assert any(
+            texts_of(draw(some, 4, SamplingMethod(by=by, topics=2, seed=n))) != first for n in range(4, 9)
+        )
 
 
 def test_topics_have_equal_shares_and_weights_that_add_up_to_the_log():
-    sampled = draw(asked(CROPS + BANKS, n=10), 4, Way(topics=2))
+    sampled = draw(asked(CROPS + BANKS, n=10), 4, SamplingMethod(topics=2))
     assert [(one.n_questions, one.n_rows, one.taken) for one in sampled.topics] == [(6, 60, 2), (3, 30, 2)]
     # 6 crop questions of 10 rows each, 2 taken: each stands for 30 rows; 3 of the bank, 2 taken: for 15
     assert sorted(one.weight for one in sampled.drawn) == [15, 15, 30, 30]
@@ -72,35 +73,39 @@ def test_topics_have_equal_shares_and_weights_that_add_up_to_the_log():
 
 
 def test_a_question_that_shares_no_term_is_in_a_topic_of_its_own():
-    sampled = draw(asked([*CROPS, *BANKS, "zzz"]), 10, Way(topics=2))
+    sampled = draw(asked([*CROPS, *BANKS, "zzz"]), 10, SamplingMethod(topics=2))
     assert next(one.topic for one in sampled.drawn if one.asked.text == "zzz") == NO_TOPIC
 
 
 def test_without_a_number_the_topics_are_chosen():
-    assert len(draw(asked(CROPS + BANKS), 9, Way()).topics) >= 2
+    assert len(draw(asked(CROPS + BANKS), 9, SamplingMethod()).topics) >= 2
 
 
 def test_random_weights_are_rows_by_the_share_that_was_taken():
-    sampled = draw(asked(CROPS, n=5), 3, Way(by="random"))
+    sampled = draw(asked(CROPS, n=5), 3, SamplingMethod(by="random"))
     assert [one.weight for one in sampled.drawn] == [10, 10, 10]  # 5 rows x 6 questions / 3 taken
 
 
 def test_the_most_asked_come_first():
-    some = [Asked(f"q{n}", f"t{n}", n, n) for n in range(5)]
-    assert texts_of(draw(some, 3, Way(by="frequency"))) == ["t4", "t3", "t2"]
-    assert all(one.weight is None for one in draw(some, 3, Way(by="frequency")).drawn)
+    some = [LoggedQuestion(f"q{n}", f"t{n}", n, n) for n in range(5)]
+    assert texts_of(draw(some, 3, SamplingMethod(by="frequency"))) == ["t4", "t3", "t2"]
+    assert all(one.weight is None for one in draw(some, 3, SamplingMethod(by="frequency")).drawn)
 
 
 def test_the_worst_come_first_and_those_that_nobody_judged_are_not_taken():
-    some = [Asked("a", "a", 0, 2, None, 1.0, 2), Asked("b", "b", 1, 1, None, 0.2, 1), Asked("c", "c", 2, 1)]
-    sampled = draw(some, 3, Way(by="quality"))
+    some = [
+        LoggedQuestion("a", "a", 0, 2, None, 1.0, 2),
+        LoggedQuestion("b", "b", 1, 1, None, 0.2, 1),
+        LoggedQuestion("c", "c", 2, 1),
+    ]
+    sampled = draw(some, 3, SamplingMethod(by="quality"))
     assert texts_of(sampled) == ["b", "a"]  # 0.2 / 1 before 1.0 / 2
     assert sampled.without_quality == 1
 
 
 def test_the_least_like_the_others_come_first():
     odd = "Which tractor tyres fit?"
-    sampled = draw(asked([*CROPS[:3], *BANKS, odd]), 2, Way(by="rarity"))
+    sampled = draw(asked([*CROPS[:3], *BANKS, odd]), 2, SamplingMethod(by="rarity"))
     assert texts_of(sampled)[0] == odd
     assert sampled.drawn[0].rarity == 1.0
     assert sampled.drawn[1].rarity < 0.9
@@ -122,7 +127,7 @@ def test_texts_without_anything_in_common_are_as_rare_as_can_be(texts):
 
 
 def test_neighbours_of_many_texts_are_looked_for_among_some(monkeypatch):
-    monkeypatch.setattr("ragstone.dataset.logs.rarity.MOST_COMPARED", 5)
+    monkeypatch.setattr("ragstone.dataset.logs.sampling.MOST_COMPARED", 5)
     some = [*CROPS[:3], *BANKS, "zzz"]
     found = rarities(some)
     assert found[6] == 1.0
@@ -133,19 +138,19 @@ def test_neighbours_of_many_texts_are_looked_for_among_some(monkeypatch):
 def test_of_many_questions_some_are_grouped_and_weights_stand_for_all(monkeypatch):
     monkeypatch.setattr("ragstone.dataset.logs.sampling.MOST_GROUPED", 6)
     monkeypatch.setattr("ragstone.dataset.logs.sampling.MOST_CHOOSING", 4)
-    sampled = draw(asked(CROPS + BANKS, n=2), 6, Way())
+    sampled = draw(asked(CROPS + BANKS, n=2), 6, SamplingMethod())
     assert sampled.ungrouped == 3
     assert sum(one.weight for one in sampled.drawn) == 18
 
 
 def test_what_cannot_be_is_said():
     with pytest.raises(DataError, match="no question"):
-        draw([], 1, Way())
+        draw([], 1, SamplingMethod())
     with pytest.raises(DataError, match="--quality"):
-        draw(asked(CROPS), 1, Way(by="quality"))
+        draw(asked(CROPS), 1, SamplingMethod(by="quality"))
     with pytest.raises(ConfigError, match="Known: random, topic"):
-        draw(asked(CROPS), 1, Way(by="best"))
+        draw(asked(CROPS), 1, SamplingMethod(by="best"))
     with pytest.raises(ConfigError, match="1 or more"):
-        draw(asked(CROPS), 0, Way())
+        draw(asked(CROPS), 0, SamplingMethod())
     with pytest.raises(ConfigError, match="topics"):
-        draw(asked(CROPS), 1, Way(topics=99))
+        draw(asked(CROPS), 1, SamplingMethod(topics=99))

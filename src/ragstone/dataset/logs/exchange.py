@@ -1,12 +1,14 @@
-"""A row of a log, in anybody's columns -> what was asked, and what was answered."""
+"""A row of a log, in anybody's columns -> what was asked and answered, and what people thought of it."""
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from ragstone.records import Answer, Context
-from ragstone.tables.columns import accepted_names, as_contexts
+from ragstone.records import Answer, Context, Judgement
+from ragstone.tables.columns import accepted_names, as_contexts, as_number
 from ragstone.tables.said import ANSWER_NAMES, QUESTION_NAMES, answer_text, question_text, said_in
 
 _CONTEXTS = (*accepted_names(Answer, "contexts"), "sources", "passages")
@@ -95,3 +97,77 @@ def _contexts(row: Mapping[str, Any]) -> list[Context] | None:
         return msgspec.convert(as_contexts(given), list[Context] | None)
     except (TypeError, ValueError):  # of a form that nobody knows: an answer without its contexts
         return None
+
+
+_UP = {
+    "up",
+    "thumbs_up",
+    "thumbsup",
+    "thumbs up",
+    "like",
+    "liked",
+    "positive",
+    "good",
+    "helpful",
+    "great",
+    "👍",
+    "🙂",
+}
+_DOWN = {
+    "down",
+    "thumbs_down",
+    "thumbsdown",
+    "thumbs down",
+    "dislike",
+    "disliked",
+    "negative",
+    "bad",
+    "unhelpful",
+}
+_DOWN |= {"not helpful", "not_helpful", "👎", "🙁"}
+_STARS = re.compile(r"[★⭐]+")
+_OF = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*(?:/|out of|of)\s*\d+")
+
+
+def as_quality(value: object) -> float | None:
+    """Return a feedback as a number, higher is better; None for none, and for what nobody can read.
+
+    Thumbs and yes or no are 1 and 0, stars and numbers what they say ("4/5" is 4), an object has its `score`,
+    `rating`, `value`, `thumbs`, `type` or `label`.
+    """
+    if isinstance(value, dict):
+        names = ("score", "rating", "value", "thumbs", "stars", "type", "label")
+        return next((found for name in names if (found := as_quality(value.get(name))) is not None), None)
+    if isinstance(value, str):
+        word = value.strip().casefold().removesuffix("\ufe0f")
+        if word in _UP or word in _DOWN:
+            return float(word in _UP)
+        if _STARS.match(word):
+            return float(word.count("★") + word.count("⭐"))
+        of = _OF.fullmatch(word)
+        value = of[1].replace(",", ".") if of else value
+    if value is None or value == "":
+        return None
+    try:
+        return as_number(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def judged_qualities(
+    judgements: Iterable[Judgement], metric: str | None
+) -> tuple[dict[str, float], set[str]]:
+    """Return question id -> mean score from 0 to 1, and the metrics that there are.
+
+    metric: only its judgements; None takes all. A score is brought to 0..1 by its scale; without a scale it
+    is taken as it is. Judgements without a score do not count.
+    """
+    scores: dict[str, list[float]] = defaultdict(list)
+    metrics: set[str] = set()
+    for judgement in judgements:
+        metrics.add(judgement.metric)
+        if judgement.score is None or metric not in (None, judgement.metric):
+            continue
+        low, high = judgement.scale or (0.0, 1.0)
+        scores[judgement.question_id].append((judgement.score - low) / (high - low) if high > low else 0.0)
+    return {name: sum(some) / len(some) for name, some in scores.items()}, metrics

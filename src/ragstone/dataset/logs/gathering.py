@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.dataset.logs.exchange import Columns, Exchange, exchange_of
-from ragstone.dataset.logs.quality import as_quality
+from ragstone.dataset.logs.exchange import Columns, Exchange, as_quality, exchange_of
 from ragstone.dataset.logs.reading import Place, log_files, read_log
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.dataset.repeats import repeated
@@ -26,7 +25,7 @@ Row = Mapping[str, Any]
 Source = Sequence[Path | str] | Sequence[Row]
 
 
-class Asked(msgspec.Struct):
+class LoggedQuestion(msgspec.Struct):
     """A question of a log: its masked words, how often it was asked, and where its answer stands.
 
     at: number of the first row that asked it, and of the first that has an answer, if there is one. quality:
@@ -64,7 +63,7 @@ class LogCounts(msgspec.Struct, frozen=True):
 class Gathered(msgspec.Struct, frozen=True):
     """The questions, most asked first, then by id; what became of the rows; places masked by kind."""
 
-    asked: list[Asked]
+    asked: list[LoggedQuestion]
     counts: LogCounts
     masked: dict[str, int]
 
@@ -73,7 +72,7 @@ class _Sorting:
     """The questions so far by their words, and what was counted on the way."""
 
     def __init__(self, own: OwnWords | None, masking: bool) -> None:
-        self.asked: dict[str, Asked] = {}
+        self.asked: dict[str, LoggedQuestion] = {}
         self.left_out: Counter[str] = Counter()
         self.masked: Counter[str] = Counter()
         self._own, self._masking = own, masking
@@ -105,7 +104,7 @@ class _Sorting:
             return why
         masked = self._mask(text)
         name = "q-" + _digest(_one_form(masked), 8).hex()
-        self.asked.setdefault(name, Asked(name, masked, at))
+        self.asked.setdefault(name, LoggedQuestion(name, masked, at))
         return name
 
     def _mask(self, text: str) -> str:
@@ -231,14 +230,14 @@ def _check(
         )
 
 
-def _without_repeats(asked: list[Asked]) -> tuple[list[Asked], int]:
+def _without_repeats(asked: list[LoggedQuestion]) -> tuple[list[LoggedQuestion], int]:
     """Return the questions without those that ask the same in nearly the same words, and the rows of these.
 
     Of such a group the most asked one stays, and of those the one with the smaller id, so that the order of
     the log decides nothing.
     """
     asked.sort(key=lambda one: (-one.n, one.id))
-    kept: list[Asked] = []
+    kept: list[LoggedQuestion] = []
     nearly = 0
     for one, of in zip(asked, repeated([one.text for one in asked]), strict=True):
         if of is None:

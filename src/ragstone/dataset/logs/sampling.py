@@ -1,17 +1,97 @@
 """Which questions of a log are taken, and how many of its rows each one stands for."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ragstone.corpus.clustering import Labels
+from ragstone.corpus.tokens import search_terms
 from ragstone.corpus.topics import group_texts, topic_names, topic_terms
-from ragstone.dataset.logs import Asked
-from ragstone.dataset.logs.rarity import rarities
+from ragstone.dataset.logs.gathering import LoggedQuestion
 from ragstone.embedding.model import Embed
 from ragstone.errors import ConfigError, DataError
+
+NEIGHBOURS = 5
+MOST_COMPARED = 10_000  # texts that neighbours are looked for among; of more, as many at random
+MOST_SHARED = 0.2  # of the texts: a term in more of them tells nothing apart
+FEW = 10  # texts that may always share a term
+BLOCK = 2**24  # similarities that are held at once
+
+Similarities = NDArray[np.float32]
+
+
+def rarities(texts: Sequence[str], *, embed: Embed | None = None, seed: int = 0) -> NDArray[np.float64]:
+    """Return for each text its mean cosine distance to the NEIGHBOURS texts nearest to it, from 0 to 1.
+
+    By an embedder's vectors, else by TF-IDF over the terms of search, all of them: a word that no other text
+    has makes a text rare, which it would not in fewer dimensions. Of more than MOST_COMPARED texts the
+    neighbours are looked for among so many of them, drawn with the seed, so distances are a little larger in
+    large logs, for all alike.
+    """
+    n = len(texts)
+    found = np.ones(n)
+    if n < 2:
+        return found
+    among = np.arange(n)
+    if n > MOST_COMPARED:
+        among = np.sort(np.random.default_rng(seed).choice(n, MOST_COMPARED, replace=False))
+    place = np.full(n, -1)
+    place[among] = np.arange(len(among))
+    k = min(NEIGHBOURS, len(among) - 1)
+    begin = 0
+    for similarities in _by_vectors(texts, among, embed) if embed else _by_terms(texts, among):
+        here = place[begin : begin + len(similarities)]
+        rows = np.flatnonzero(here >= 0)
+        similarities[rows, here[rows]] = -np.inf  # nothing is its own neighbour
+        nearest = np.partition(similarities, len(among) - k, axis=1)[:, len(among) - k :]
+        found[begin : begin + len(similarities)] = 1 - nearest.mean(axis=1, dtype=np.float64)
+        begin += len(similarities)
+    return np.clip(np.round(found, 6), 0.0, 1.0)
+
+
+def _by_vectors(texts: Sequence[str], among: NDArray[np.int64], embed: Embed) -> Iterator[Similarities]:
+    """Yield the similarities of the texts, in blocks of rows, to those among which neighbours are."""
+    vectors = embed(texts, "passage")
+    others = np.ascontiguousarray(vectors[among].T)
+    step = max(1, BLOCK // len(among))
+    for begin in range(0, len(texts), step):
+        yield vectors[begin : begin + step] @ others
+
+
+def _by_terms(texts: Sequence[str], among: NDArray[np.int64]) -> Iterator[Similarities]:
+    """Yield the same by TF-IDF, a row at a time; terms are counted again so that not all are held."""
+    n_texts = Counter(term for text in texts for term in set(search_terms(text)))
+    most = max(FEW, MOST_SHARED * len(texts))
+    idf = {term: float(np.log(1 + len(texts) / n)) for term, n in n_texts.items() if n <= most}
+    listed: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for place, number in enumerate(among.tolist()):
+        for term, weight in _weighted(texts[number], idf).items():
+            listed[term].append((place, weight))
+    postings = {
+        term: (np.array([place for place, _ in some]), np.array([weight for _, weight in some]))
+        for term, some in listed.items()
+    }
+    for text in texts:
+        terms = [(term, weight) for term, weight in _weighted(text, idf).items() if term in postings]
+        if not terms:
+            yield np.zeros((1, len(among)), dtype=np.float32)
+            continue
+        places = np.concatenate([postings[term][0] for term, _ in terms])
+        products = np.concatenate([postings[term][1] * weight for term, weight in terms])
+        yield np.bincount(places, products, minlength=len(among)).astype(np.float32)[None, :]
+
+
+def _weighted(text: str, idf: Mapping[str, float]) -> dict[str, float]:
+    """Return the weights of a text's terms, of length 1 together."""
+    counts = Counter(term for term in search_terms(text) if term in idf)
+    weights = {term: (1 + float(np.log(n))) * idf[term] for term, n in counts.items()}
+    length = sum(weight**2 for weight in weights.values()) ** 0.5
+    return {term: weight / length for term, weight in weights.items()}
+
 
 By = Literal["random", "topic", "rarity", "frequency", "quality"]
 WAYS: tuple[By, ...] = get_args(By)
@@ -24,7 +104,7 @@ NO_TOPIC = "other"
 class Drawn(msgspec.Struct, frozen=True):
     """A question that was taken. weight: how many rows of the log it stands for, None if that is unknown."""
 
-    asked: Asked
+    asked: LoggedQuestion
     weight: float | None = None
     topic: str | None = None
     rarity: float | None = None
@@ -48,7 +128,7 @@ class Sampled(msgspec.Struct, frozen=True):
     ungrouped: int = 0
 
 
-class Way(msgspec.Struct, frozen=True):
+class SamplingMethod(msgspec.Struct, frozen=True):
     """How it is chosen: by what, with which seed; by which vectors, in how many topics."""
 
     by: By = "topic"
@@ -58,7 +138,7 @@ class Way(msgspec.Struct, frozen=True):
     langs: Callable[[Sequence[str]], Sequence[str | None]] | None = None
 
 
-def draw(asked: Sequence[Asked], count: int, way: Way) -> Sampled:
+def draw(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
     """Return `count` of the questions, all where there are fewer.
 
     random: each question with the same chance. topic: equal shares of the topics, what is left over to the
@@ -80,16 +160,16 @@ def draw(asked: Sequence[Asked], count: int, way: Way) -> Sampled:
     return _WAYS[way.by](shuffled, count, way)
 
 
-def _by_random(asked: Sequence[Asked], count: int, _way: Way) -> Sampled:
+def _by_random(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
     taken = asked[:count]
     return Sampled([Drawn(one, weight=_rounded(one.n * len(asked) / len(taken))) for one in taken])
 
 
-def _by_frequency(asked: Sequence[Asked], count: int, _way: Way) -> Sampled:
+def _by_frequency(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
     return Sampled([Drawn(one) for one in sorted(asked, key=lambda one: -one.n)[:count]])
 
 
-def _by_quality(asked: Sequence[Asked], count: int, _way: Way) -> Sampled:
+def _by_quality(asked: Sequence[LoggedQuestion], count: int, _way: SamplingMethod) -> Sampled:
     judged = [one for one in asked if one.n_quality]
     if not judged:
         raise DataError(
@@ -100,18 +180,18 @@ def _by_quality(asked: Sequence[Asked], count: int, _way: Way) -> Sampled:
     return Sampled([Drawn(one) for one in ranked[:count]], without_quality=len(asked) - len(judged))
 
 
-def _by_rarity(asked: Sequence[Asked], count: int, way: Way) -> Sampled:
+def _by_rarity(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
     found = rarities([one.text for one in asked], embed=way.embed, seed=way.seed).tolist()
     ranked = sorted(zip(found, asked, strict=True), key=lambda pair: -pair[0])
     return Sampled([Drawn(one, rarity=rarity) for rarity, one in ranked[:count]])
 
 
-def _by_topic(asked: Sequence[Asked], count: int, way: Way) -> Sampled:
+def _by_topic(asked: Sequence[LoggedQuestion], count: int, way: SamplingMethod) -> Sampled:
     grouped = asked[: max(MOST_GROUPED, count)]
     texts = [one.text for one in grouped]
     labels = _labels(texts, way)
     names = [*topic_names(topic_terms(texts, labels)), NO_TOPIC]
-    members: list[list[Asked]] = [[] for _ in names]
+    members: list[list[LoggedQuestion]] = [[] for _ in names]
     for one, label in zip(grouped, labels.tolist(), strict=True):
         members[label].append(one)
     filled = sorted((at for at, some in enumerate(members) if some), key=lambda at: -len(members[at]))
@@ -125,7 +205,7 @@ def _by_topic(asked: Sequence[Asked], count: int, way: Way) -> Sampled:
     return Sampled(drawn, topics, ungrouped=len(asked) - len(grouped))
 
 
-def _labels(texts: Sequence[str], way: Way) -> Labels:
+def _labels(texts: Sequence[str], way: SamplingMethod) -> Labels:
     """Return the topic of each text. Their number is chosen on some of them, for that takes long."""
     langs = way.langs(texts) if way.langs and way.embed else [None] * len(texts)
     n_topics = way.topics
@@ -159,7 +239,7 @@ def _rounded(weight: float) -> float:
     return round(weight, 4)
 
 
-_WAYS: dict[By, Callable[[Sequence[Asked], int, Way], Sampled]] = {
+_WAYS: dict[By, Callable[[Sequence[LoggedQuestion], int, SamplingMethod], Sampled]] = {
     "random": _by_random,
     "topic": _by_topic,
     "rarity": _by_rarity,
