@@ -44,7 +44,7 @@ from ragstone.config.assistant import LogSection
 from ragstone.config.serve import ServeSection
 from ragstone.embedding import opening
 from ragstone.embedding.model import EmbeddingModel, Role, Vectors, in_batches
-from ragstone.web.serving import listen, serve_project
+from ragstone.workbench.serving import listen, serve_project
 
 PLAN_S, FIRST_S, PIECE_S, PIECES = 0.5, 1.0, 0.05, 10
 MODEL_S = PLAN_S + FIRST_S + PIECE_S * PIECES

@@ -61,7 +61,7 @@ def judgements(n: int, draw: Random) -> Iterator[Judgement]:
 def make_run(folder: Path, n: int, ending: str) -> None:
     """Write a run of n judgements, with its summary."""
     from ragstone.report.run import read_summary
-    from ragstone.web.workbench.runs import summary_of_rows
+    from ragstone.workbench.runs import summary_of_rows
 
     draw = Random(0)
     folder.mkdir(parents=True)
@@ -96,7 +96,7 @@ def timed(project: Path) -> None:
     from litestar.testing import TestClient
 
     from ragstone.config import load_settings
-    from ragstone.web.workbench.app import create_workbench
+    from ragstone.workbench.app import create_workbench
 
     app = create_workbench(load_settings(project / "ragstone.toml"))
     run = "/workbench/runs/0/large"
@@ -127,7 +127,7 @@ def timed(project: Path) -> None:
 def list_of_runs(project: Path, n: int) -> None:
     """Time the list of n runs, first and second look."""
     from ragstone.config import load_settings
-    from ragstone.web.workbench.desk import Workbench
+    from ragstone.workbench.desk import Workbench
 
     summary = (project / "runs" / "large" / "summary.json").read_bytes()
     for at in range(n):

@@ -5,7 +5,7 @@ with served_as(settings, "reader") as (address, document, headers):
 
 The fuller run, with 20 examples for each route and all phases, prints how many requests there were:
 
-    RAGSTONE_EXAMPLES=20 pytest -s --timeout 3600 tests/web/test_schema.py tests/assistant/api/test_schema.py
+    RAGSTONE_EXAMPLES=20 pytest -s --timeout 3600 tests/workbench/test_schema.py tests/assistant/api/test_schema.py
 """
 
 import contextlib
@@ -29,9 +29,9 @@ from tests.support.workbench import peopled
 
 from ragstone.config import Settings
 from ragstone.config.workbench import Role
-from ragstone.web.serving import address_of, listen
-from ragstone.web.side_by_side import side_by_side
-from ragstone.web.workbench import app as workbench_app
+from ragstone.workbench import app as workbench_app
+from ragstone.workbench.app import side_by_side
+from ragstone.workbench.serving import address_of, listen
 
 FULL = int(os.environ.get("RAGSTONE_EXAMPLES", "0"))
 ALL = "examples,coverage,fuzzing,stateful"

@@ -221,8 +221,8 @@ def served(scripted: Scripted, serve: ServeSection, folder: Path, **options) -> 
     """Give the address of a server in a thread of this process."""
     import uvicorn
 
-    from ragstone.web.connections import limited
-    from ragstone.web.serving import address_of, listen
+    from ragstone.workbench.connections import limited
+    from ragstone.workbench.serving import address_of, listen
 
     bound = listen("127.0.0.1", 0)
     app = create_app(scripted.assistant(), serve, folder=folder, **options)

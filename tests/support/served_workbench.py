@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 
 from ragstone.config import Settings
-from ragstone.web.serving import listen
-from ragstone.web.workbench.app import create_workbench
+from ragstone.workbench.app import create_workbench
+from ragstone.workbench.serving import listen
 
 
 @contextlib.contextmanager

@@ -23,11 +23,11 @@ from litestar.testing import TestClient
 
 from ragstone.config import Settings
 from ragstone.config.workbench import Role
-from ragstone.web.workbench import passwords
-from ragstone.web.workbench.accounts import Accounts
-from ragstone.web.workbench.app import create_workbench
-from ragstone.web.workbench.guard import SESSION, VISIT, token_of
-from ragstone.web.workbench.passwords import hash_password
+from ragstone.workbench import passwords
+from ragstone.workbench.accounts import Accounts
+from ragstone.workbench.app import create_workbench
+from ragstone.workbench.guard import SESSION, VISIT, token_of
+from ragstone.workbench.passwords import hash_password
 
 ADDRESS = "http://127.0.0.1:8000"
 LAN = "http://bench.lan:8000"

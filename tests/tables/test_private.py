@@ -24,7 +24,7 @@ from ragstone.llm.untrusted import load_secret
 from ragstone.monitor.store import connect
 from ragstone.records import Answer
 from ragstone.tables import write_rows
-from ragstone.web.workbench.accounts import Accounts
+from ragstone.workbench.accounts import Accounts
 home = Path(".ragstone")
 kept = [Ledger(home / "ledger.sqlite"), Accounts(home / "workbench", 12), connect(home / "monitor")]
 kept += [Conversations(home / "assistant", 1), Catalogue(home / "assistant" / "catalogue.sqlite")]

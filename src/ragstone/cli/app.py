@@ -37,7 +37,7 @@ COMMANDS: dict[str, str | tuple[str, dict[str, str]]] = {
     "report": "flows.report.command:report",
     "review": "flows.review.command:review",
     "watch": "flows.watch.command:watch",
-    "serve": "web.serve_command:serve",
+    "serve": "workbench.serve_command:serve",
     "export": "flows.export.command:export",
     "models": "flows.models.command:models",
     "doctor": "flows.doctor.command:doctor",
@@ -71,7 +71,7 @@ COMMANDS: dict[str, str | tuple[str, dict[str, str]]] = {
         },
     ),
     "assistant": "flows.assistant.command:assistant",
-    "people": "web.people_command:people",
+    "people": "workbench.people_command:people",
 }
 
 

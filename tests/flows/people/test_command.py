@@ -7,7 +7,7 @@ import pytest
 from tests.support.command import ragstone
 
 from ragstone.config import load_settings
-from ragstone.web.workbench.accounts import open_accounts
+from ragstone.workbench.accounts import open_accounts
 
 
 @pytest.fixture

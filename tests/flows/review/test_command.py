@@ -2,7 +2,7 @@ import json
 
 import msgspec
 from tests.dataset.reviewing.rows import QUESTIONS, decide
-from tests.web.workbench.reviewing.sets import write_set
+from tests.support.review_sets import write_set
 from typer.testing import CliRunner
 
 from ragstone.cli.app import app_of

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from tests.dataset.reviewing.rows import BY_ID, QUESTIONS, TREATED, decide, edit, span
 from tests.support.builds import ten
-from tests.web.workbench.reviewing.sets import write_set
+from tests.support.review_sets import write_set
 
 from ragstone.config import Settings
 from ragstone.dataset.build_files import row_of, write_build
@@ -67,7 +67,9 @@ def test_a_reviewed_set_and_its_certificate_agree(built, tmp_path):
         before.usage,
         before.documents_digest,
     )
-    assert '<h2 id="review">What people said</h2>' in (output.parent / "certificate.html").read_text()
+    assert (
+        '<h2 id="review" dir="auto">What people said</h2>' in (output.parent / "certificate.html").read_text()
+    )
 
 
 def test_a_certificate_that_nobody_reviewed_has_no_word_of_a_review():

@@ -126,8 +126,8 @@ def _answers(model: str, settings: Settings) -> Check:
     from ragstone.engine.local import run_sync
     from ragstone.errors import RagstoneError
     from ragstone.llm import open_door
-    from ragstone.llm.response_store import MemoryLedger
     from ragstone.llm.probe import ModelProbe, keep_probe, probe_model
+    from ragstone.llm.response_store import MemoryLedger
 
     async def ask() -> ModelProbe:
         async with open_door(model, settings, MemoryLedger()) as door:

@@ -10,8 +10,7 @@ from ragstone.console.printing import say
 
 def report(run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")]) -> None:
     """Write report.html into a run folder, which needs no network, and report.md, for a pull request."""
-    from ragstone.report.page import write_markdown
-    from ragstone.report.page import write_report
+    from ragstone.report.page import write_markdown, write_report
 
     say(f"Report: {write_report(run)}")
     say(f"For a pull request: {write_markdown(run)}")

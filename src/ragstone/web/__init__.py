@@ -1,1 +1,0 @@
-"""The workbench in a browser, and what serves it and the assistant."""

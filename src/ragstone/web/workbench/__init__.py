@@ -1,1 +1,0 @@
-"""The workbench: runs, data sets, judges and people's labels, in a browser."""

@@ -1,0 +1,361 @@
+"""How people come in and go, and their own account; for owners who may use the workbench, and the log."""
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import msgspec
+from litestar import Response, get, post
+from litestar.exceptions import NotFoundException
+from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
+
+from ragstone.config.workbench import Role
+from ragstone.errors import DataError
+from ragstone.workbench.accounts import Accounts, UserAccount
+from ragstone.workbench.desk import AtWorkbench, Workbench
+from ragstone.workbench.frame import OWNER, ROLES, ROOT, AnyRequest, AtPerson, page
+from ragstone.workbench.guard import HOME, Cookies, own_path
+from ragstone.workbench.names import checked_name
+from ragstone.workbench.passwords import check_password
+
+WRONG = "This name and this password do not belong together."
+TOO_MANY = "Too many attempts: try again in 15 minutes."
+NOT_THE_SAME = "The two passwords differ: type the same one twice."
+NO_INVITATION = (
+    "This link is open no more: it was used or revoked, or 7 days have passed. Ask an owner for another one."
+)
+NO_ACCOUNTS = (
+    "People log in here only where others than this machine reach the workbench: see docs/accounts.md."
+)
+
+
+class Login(msgspec.Struct, frozen=True):
+    """What the form of the login sends."""
+
+    name: str
+    password: str
+    next: str = ""
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """What the form of an invitation sends."""
+
+    password: str
+    again: str
+    name: str = ""
+
+
+class PasswordChange(msgspec.Struct, frozen=True):
+    """What the form of a new password sends."""
+
+    old: str
+    password: str
+    again: str
+
+
+@get("/login")
+async def login_page(request: AnyRequest, bench: AtWorkbench, next: FromQuery[str] = "") -> Response[str]:  # noqa: A002
+    """Give the page on which one logs in; who is logged in goes on."""
+    if bench.accounts is None or request.scope["state"].get("person"):
+        return see_other(own_path(next))
+    return _login(request, "", next)
+
+
+@post("/login")
+async def log_in(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Login]) -> Response[str]:
+    """Begin a session; a wrong name and a wrong password are told alike, and take as long."""
+    accounts = accounts_of(bench)
+    account = accounts.find(data.name)
+    known = account.password if account else None
+    right = await bench.attempts.right(address_of(request), data.name, data.password, known)
+    if not right or account is None:
+        # A name that nobody has may be a password that was typed into the wrong field.
+        who = account.name if account else None
+        bench.audit(request, "login refused" if right is None else "login failed", name=who)
+        words, status = (TOO_MANY, 429) if right is None else (WRONG, 401)
+        return _login(request, words, data.next, name=data.name, status=status)
+    return _enter(request, bench, account, "login", own_path(data.next))
+
+
+def _login(request: AnyRequest, words: str, to: str, *, name: str = "", status: int = 200) -> Response[str]:
+    return page(request, "login.html", "Log in", status=status, words=words, next=own_path(to), name=name)
+
+
+def _enter(
+    request: AnyRequest, bench: Workbench, account: UserAccount, action: str, to: str = HOME
+) -> Response[str]:
+    """Begin a session with a token of its own; one that the browser had ends."""
+    accounts = accounts_of(bench)
+    if before := request.scope["state"].get("session"):
+        accounts.sessions.end(before)
+    cookie = Cookies({}, secure=bench.is_https).logged_in(accounts.sessions.begin(account.id))
+    bench.log.note(account.name, action, address_of(request), {"role": account.role})
+    return see_other(to, cookie)
+
+
+@get("/invite/{token:str}")
+async def invitation_page(request: AnyRequest, bench: AtWorkbench, token: FromPath[str]) -> Response[str]:
+    """Give the page on which an invitation is accepted."""
+    return _invitation(request, bench, token, "")
+
+
+@post("/invite/{token:str}")
+async def accept(
+    request: AnyRequest, bench: AtWorkbench, token: FromPath[str], data: URLEncodedBody[Accepted]
+) -> Response[str]:
+    """Make the account of an invitation, or set a password anew, and log in."""
+    accounts = accounts_of(bench)
+    invitation = accounts.invitation(token)
+    if invitation is None:
+        return _invitation(request, bench, token, "")
+    try:
+        if invitation.person is None:
+            checked_name(data.name)
+        _check_twice(data.password, data.again)
+        account = accounts.accept(token, data.name, await bench.attempts.hash(data.password))
+    except DataError as mistake:
+        return _invitation(request, bench, token, str(mistake), name=data.name, status=422)
+    action = "invitation accepted" if invitation.person is None else "password renewed"
+    return _enter(request, bench, account, action)
+
+
+def _invitation(
+    request: AnyRequest, bench: Workbench, token: str, words: str, *, name: str = "", status: int = 200
+) -> Response[str]:
+    invitation = accounts_of(bench).invitation(token)
+    if invitation is None:
+        return page(request, "wrong.html", "This link is open no more", status=404, words=NO_INVITATION)
+    title = "New password" if invitation.person else "Welcome"
+    values = {"invitation": invitation, "words": words, "name": name}
+    return page(request, "invite.html", title, status=status, **values)
+
+
+@get("/account")
+async def account_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+    """Give the page of one's own account."""
+    accounts_of(bench)
+    return page(request, "account.html", "Your account", words="", good=False)
+
+
+@post("/account/password")
+async def change_password(
+    request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[PasswordChange]
+) -> Response[str]:
+    """Set one's own password; all sessions end but this one, which goes on under a new token."""
+    accounts = accounts_of(bench)
+    account: UserAccount = request.scope["state"]["account"]
+    right = await bench.attempts.right(address_of(request), account.name, data.old, account.password)
+    try:
+        if not right:
+            bench.audit(request, "password not changed")
+            raise DataError(TOO_MANY if right is None else "The password until now is another one.")
+        _check_twice(data.password, data.again)
+    except DataError as mistake:
+        return page(request, "account.html", "Your account", status=422, words=str(mistake), good=False)
+    accounts.set_password(account, await bench.attempts.hash(data.password))
+    return _enter(request, bench, account, "password changed", f"{ROOT}/account")
+
+
+def _check_twice(password: str, again: str) -> None:
+    check_password(password)
+    if password != again:
+        raise DataError(NOT_THE_SAME)
+
+
+@post("/logout")
+async def log_out(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+    """End this session."""
+    accounts = accounts_of(bench)
+    accounts.sessions.end(request.scope["state"]["session"])
+    return _left(request, bench, "logout")
+
+
+@post("/logout/everywhere")
+async def log_out_everywhere(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+    """End all sessions of this person."""
+    account: UserAccount = request.scope["state"]["account"]
+    accounts_of(bench).sessions.end_all(account.id)
+    return _left(request, bench, "logout everywhere")
+
+
+def _left(request: AnyRequest, bench: Workbench, action: str) -> Response[str]:
+    bench.audit(request, action)
+    return see_other(f"{ROOT}/login", Cookies({}, secure=bench.is_https).logged_out())
+
+
+def accounts_of(bench: Workbench) -> Accounts:
+    """Return the accounts. Raises NotFoundException where only this machine reaches the workbench."""
+    if bench.accounts is None:
+        raise NotFoundException(NO_ACCOUNTS)
+    return bench.accounts
+
+
+def address_of(request: AnyRequest) -> str:
+    """Return where a request comes from."""
+    return request.client.host if request.client else ""
+
+
+def see_other(path: str, cookie: str | None = None) -> Response[str]:
+    """Return what sends a browser to another page."""
+    headers = {"Location": quote(path, safe="/?&=%+:;,@!~*'()$-._"), "Set-Cookie": cookie}
+    return Response(
+        "",
+        status_code=303,
+        media_type="text/plain",
+        headers={name: one for name, one in headers.items() if one},
+    )
+
+
+A_PAGE = 50
+PEOPLE = f"{ROOT}/people"
+MAY = {
+    "reader": "looks at everything, changes nothing",
+    "annotator": "labels too",
+    "owner": "changes judges, data sets and accounts too",
+}
+
+
+class Invite(msgspec.Struct, frozen=True):
+    """What the form of an invitation sends."""
+
+    role: Role
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """An invitation."""
+
+    id: int
+
+
+class Named(msgspec.Struct, frozen=True):
+    """Somebody."""
+
+    name: str
+
+
+class Roled(msgspec.Struct, frozen=True):
+    """Somebody, and the role that they are to have."""
+
+    name: str
+    role: Role
+
+
+@get("/people", guards=[OWNER])
+async def people_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+    """Give the page of accounts and invitations."""
+    return _people(request, bench)
+
+
+def _people(
+    request: AnyRequest, bench: Workbench, *, words: str = "", link: str = "", whose: str = ""
+) -> Response[str]:
+    """words: what did not work. link: of a new invitation, which is shown this once; whose: for whom."""
+    accounts = bench.accounts
+    return page(
+        request,
+        "people.html",
+        "People",
+        status=422 if words else 200,
+        people=accounts.people() if accounts else [],
+        invitations=accounts.invitations() if accounts else [],
+        roles=ROLES,
+        may=MAY,
+        words=words,
+        link=link,
+        whose=whose,
+    )
+
+
+@get("/people/log", guards=[OWNER])
+async def log_page(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    number: Annotated[int, QueryParameter(name="page", ge=1, le=1_000_000)] = 1,
+) -> Response[str]:
+    """Give a page of the audit log, newest first."""
+    begin = (number - 1) * A_PAGE
+    entries = list(islice(bench.log.newest(), begin, begin + A_PAGE + 1))
+    values: dict[str, Any] = {"entries": entries[:A_PAGE], "number": number, "more": len(entries) > A_PAGE}
+    return page(request, "audit.html", "Audit log", **values)
+
+
+@post("/people/invite", guards=[OWNER])
+async def invite(
+    request: AnyRequest, bench: AtWorkbench, person: AtPerson, data: URLEncodedBody[Invite]
+) -> Response[str]:
+    """Make an invitation and show its link, this once."""
+    token = accounts_of(bench).invite(data.role, person.name)
+    bench.audit(request, "invited", role=data.role)
+    return _people(request, bench, link=_link(request, bench, token), whose=f"a new {data.role}")
+
+
+@post("/people/renew", guards=[OWNER])
+async def renew(
+    request: AnyRequest, bench: AtWorkbench, person: AtPerson, data: URLEncodedBody[Named]
+) -> Response[str]:
+    """Make a link by which somebody sets a new password, and show it, this once."""
+    try:
+        token = accounts_of(bench).renew(data.name, person.name)
+    except DataError as mistake:
+        return _people(request, bench, words=str(mistake))
+    bench.audit(request, "password link made", name=data.name)
+    return _people(request, bench, link=_link(request, bench, token), whose=data.name)
+
+
+@post("/people/revoke", guards=[OWNER])
+async def revoke(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Numbered]) -> Response[str]:
+    """End an invitation that is open."""
+    ended = accounts_of(bench).revoke(data.id)
+    if ended:
+        bench.audit(request, "invitation revoked", role=ended.role, name=ended.person)
+    return see_other(PEOPLE)
+
+
+@post("/people/role", guards=[OWNER])
+async def set_role(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Roled]) -> Response[str]:
+    """Give somebody another role; the last owner stays one."""
+
+    def change() -> None:
+        before = accounts_of(bench).set_role(data.name, data.role)
+        bench.audit(request, "role changed", name=before.name, role=data.role, before=before.role)
+
+    return _done(request, bench, change)
+
+
+@post("/people/remove", guards=[OWNER])
+async def remove(request: AnyRequest, bench: AtWorkbench, data: URLEncodedBody[Named]) -> Response[str]:
+    """Take somebody's account away, and end their sessions; not the last owner's."""
+
+    def change() -> None:
+        before = accounts_of(bench).remove(data.name)
+        bench.audit(request, "removed", name=before.name, role=before.role)
+
+    return _done(request, bench, change)
+
+
+def _done(request: AnyRequest, bench: Workbench, change: Callable[[], None]) -> Response[str]:
+    try:
+        change()
+    except DataError as mistake:
+        return _people(request, bench, words=str(mistake))
+    return see_other(PEOPLE)
+
+
+def _link(request: AnyRequest, bench: Workbench, token: str) -> str:
+    """Return the address of an invitation, as this owner reaches the workbench."""
+    public = bench.settings.serve.public_url
+    base = public.rstrip("/") if public else f"{request.url.scheme}://{request.headers.get('host', '')}"
+    return invitation_link(base, token)
+
+
+def invitation_link(base: str, token: str) -> str:
+    """Return the address of an invitation. base: of the server, without a slash at its end."""
+    return f"{base}{ROOT}/invite/{token}"
+
+
+ROUTES = (
+    *(login_page, log_in, invitation_page, accept),
+    *(account_page, change_password, log_out, log_out_everywhere),
+    *(people_page, log_page, invite, renew, revoke, set_role, remove),
+)

@@ -1,0 +1,170 @@
+"""The workbench as an ASGI application, below /workbench; and the assistant beside it, with its own gate."""
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+from litestar import Litestar, Response, Router
+from litestar.di import Provide
+from litestar.enums import ScopeType
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
+
+from ragstone.assistant.api.app import JsonRequest
+from ragstone.assistant.api.gate import methods_of
+from ragstone.config import Settings
+from ragstone.errors import RagstoneError
+from ragstone.workbench import (
+    account_pages,
+    develop_pages,
+    frame,
+    guard,
+    item_pages,
+    label_pages,
+    library_pages,
+    review_pages,
+    run_pages,
+)
+from ragstone.workbench.desk import Workbench, judge_developed, opened_queue, opened_review, run_folder
+from ragstone.workbench.frame import ROOT, AnyRequest, who_asks
+
+ROUTES = (
+    frame.asset,
+    *(*run_pages.ROUTES, *library_pages.ROUTES, *account_pages.ROUTES),
+)
+OF_QUEUES = (*label_pages.ROUTES, *item_pages.ROUTES)
+NO_PAGE = "There is no such page in the workbench. The places above lead to those there are."
+
+
+def create_workbench(settings: Settings, now: Callable[[], float] = time.time) -> Litestar:
+    """Return the application. Its pages stand below /workbench. now: seconds since 1970."""
+    bench = Workbench(settings, now)
+    app = Litestar(
+        [
+            Router(frame.ROOT, route_handlers=handlers, dependencies=needed)
+            for handlers, needed in (
+                (ROUTES, {"folder": Provide(run_folder, sync_to_thread=True)}),
+                (develop_pages.ROUTES, {"file": Provide(judge_developed, sync_to_thread=True)}),
+                (OF_QUEUES, {"opened": Provide(opened_queue, sync_to_thread=True)}),
+                (review_pages.ROUTES, {"opened": Provide(opened_review, sync_to_thread=True)}),
+            )
+        ],
+        dependencies={
+            "bench": Provide(lambda: bench, sync_to_thread=False),
+            "person": Provide(who_asks, sync_to_thread=False),
+        },
+        exception_handlers={Exception: told},
+        on_shutdown=[bench.close],
+        logging_config=None,
+        openapi_config=None,
+        request_class=JsonRequest,
+        request_max_body_size=bench.most_bytes,
+    )
+    app.asgi_handler = guard.guarded(app.asgi_handler, bench, methods_of(app))
+    return app
+
+
+def told(request: AnyRequest, mistake: Exception) -> Response[Any]:
+    """Return a page that says what is wrong; a script that asks for JSON gets the words as JSON."""
+    match mistake:
+        case ValidationException() if isinstance(mistake.extra, list):
+            status, words = mistake.status_code, _unfit(mistake.extra)
+        case NotFoundException(detail="Not Found"):
+            status, words = mistake.status_code, NO_PAGE
+        case HTTPException():
+            status, words = mistake.status_code, mistake.detail
+        case RagstoneError():
+            status, words = 422, str(mistake)
+        case _:
+            raise mistake
+    if "application/json" in request.headers.get("accept", ""):
+        answer: Response[Any] = Response({"detail": words}, status_code=status)
+    else:
+        answer = frame.page(request, "wrong.html", "This did not work", status=status, words=words)
+    answer.headers.update(getattr(mistake, "headers", None) or {})
+    return answer
+
+
+def _unfit(found: list[Any]) -> str:
+    """Return what is wrong with the values of an address or a form, by their names."""
+    told = [f"{one['key']}: {one['message']}" if one.get("key") else str(one["message"]) for one in found]
+    return f"What was asked for does not fit. {'; '.join(told)}."
+
+
+MOVED = (307, [(b"location", f"{ROOT}/".encode()), (b"content-length", b"0")], b"")
+NOTHING = (
+    404,
+    [(b"content-type", b"text/plain; charset=utf-8")],
+    b"There is nothing here: see /workbench/\n",
+)
+NO_HOST = (400, NOTHING[1], b"The header Host must be a name or an address, and a port or none.\n")
+HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[\w.-]*)(?::(\d{0,5}))?")
+LAST_PORT = 65_535
+
+
+def side_by_side(workbench: Litestar, assistant: Litestar | None) -> ASGIApp:
+    """Return what serves both. Without an assistant its address leads to the workbench.
+
+    HEAD is answered as GET is, without the body.
+    """
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":  # type: ignore[comparison-overlap]
+            await _live([workbench, *([assistant] if assistant else [])], receive, send)
+            return
+        if scope["type"] == ScopeType.HTTP and not _is_host(scope):
+            await _answer(send, *NO_HOST)
+            return
+        if scope["type"] == ScopeType.HTTP and scope["method"] == "HEAD":
+            scope, send = {**scope, "method": "GET"}, _bodiless(send)
+        if _is_ours(scope["path"]):
+            await workbench(scope, receive, send)
+        elif assistant is not None:
+            await assistant(scope, receive, send)
+        elif scope["type"] == ScopeType.HTTP:
+            await _answer(send, *(MOVED if scope["path"] in ("", "/") else NOTHING))
+
+    return app
+
+
+def _is_ours(path: str) -> bool:
+    return path == ROOT or path.startswith(f"{ROOT}/")
+
+
+async def _live(apps: list[Litestar], receive: Receive, send: Send) -> None:
+    """Open what the applications own, and close it when the server ends."""
+    await receive()
+    async with AsyncExitStack() as stack:
+        for one in apps:
+            await stack.enter_async_context(one.lifespan())
+        await send({"type": "lifespan.startup.complete"})  # type: ignore[typeddict-item]
+        await receive()
+    await send({"type": "lifespan.shutdown.complete"})  # type: ignore[typeddict-item]
+
+
+def _is_host(scope: HTTPScope) -> bool:
+    """Return whether a request names one host at most, in a way that all readers of it read alike."""
+    hosts = [HOST.fullmatch(value) for name, value in scope["headers"] if name == b"host"]
+    return len(hosts) <= 1 and all(one and int(one[1] or 0) <= LAST_PORT for one in hosts)
+
+
+async def _answer(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def _bodiless(send: Send) -> Send:
+    """Return what sends a response without its body; a stream ends before it begins."""
+    ended = False
+
+    async def sent(message: Message) -> None:
+        nonlocal ended
+        if message["type"] != "http.response.body":
+            await send(message)
+        elif not ended:
+            ended = True
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    return sent

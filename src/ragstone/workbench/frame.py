@@ -1,0 +1,210 @@
+"""The frame of every page: head, navigation, who works here; and the files that pages load."""
+
+import gzip
+import hashlib
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
+
+import msgspec
+from litestar import Request, Response, get
+from litestar.connection import ASGIConnection
+from litestar.di import NamedDependency
+from litestar.exceptions import ClientException, NotAuthorizedException, PermissionDeniedException
+from litestar.handlers import BaseRouteHandler
+from litestar.params import FromPath
+from litestar.types import Guard
+
+from ragstone.config.workbench import Role
+from ragstone.report.render.html import asset as report_asset
+from ragstone.report.render.html import environment, libraries
+from ragstone.version import __version__
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+ROLES: tuple[Role, ...] = get_args(Role)
+ARTICLES: dict[Role, str] = {"reader": "a reader", "annotator": "an annotator", "owner": "an owner"}
+
+AnyRequest = Request[Any, Any, Any]
+QueryT = TypeVar("QueryT")
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Somebody who is logged in, or the one user of this machine. role: each may do what those before may."""
+
+    name: str
+    role: Role
+
+    def may(self, role: Role) -> bool:
+        """Return whether this person may do what needs that role."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+def person_of(request: ASGIConnection[Any, Any, Any, Any], needs: Role = "reader") -> Person:
+    """Return who asks. Raises PermissionDeniedException (403) where their role does not allow it."""
+    person: Person | None = request.scope["state"].get("person")
+    if person is None:
+        raise NotAuthorizedException("Log in first.")
+    if not person.may(needs):
+        raise PermissionDeniedException(
+            f"{person.name} is {ARTICLES[person.role]} here: this needs {ARTICLES[needs]}. "
+            "An owner can change that."
+        )
+    return person
+
+
+def who_asks(request: AnyRequest) -> Person:
+    """Return who asks: what a route gets as `person`."""
+    return person_of(request)
+
+
+AtPerson = NamedDependency[Person]
+
+
+def _needs(role: Role) -> Guard:
+    def guard(connection: ASGIConnection[Any, Any, Any, Any], _handler: BaseRouteHandler) -> None:
+        person_of(connection, role)
+
+    return guard
+
+
+ANNOTATOR, OWNER = _needs("annotator"), _needs("owner")
+"""Guards of routes that a reader, or an annotator too, may not use. All others are for readers."""
+
+
+def query_of(request: AnyRequest, kind: type[QueryT]) -> QueryT:
+    """Return what an address asks for, in the fields of a struct. Raises ClientException (400)."""
+    try:
+        return msgspec.convert(dict(request.query_params), kind, strict=False)
+    except msgspec.ValidationError as mistake:
+        raise ClientException(f"What was asked for does not fit. {mistake}.") from None
+
+
+ROOT = "/workbench"
+# No style and no script but the files of ours, and not one request to anywhere else.
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+TYPES = {"css": "text/css", "js": "text/javascript"}
+
+
+PLACES = (
+    ("Runs", f"{ROOT}/"),
+    ("Compare", f"{ROOT}/compare"),
+    ("Data sets", f"{ROOT}/data"),
+    ("Label", f"{ROOT}/label"),
+    ("Judges", f"{ROOT}/judges"),
+    ("Report cards", f"{ROOT}/cards"),
+    ("Monitor", f"{ROOT}/monitor"),
+)
+
+
+def page(
+    request: AnyRequest, template: str, title: str, /, *, status: int = 200, **values: object
+) -> Response[str]:
+    """Return a page made from a file of the folder template, which extends frame.html.
+
+    values: of the template, beside those of the frame: `title` and `heading` (the same, unless the
+    words of a report card take the name), `person`, `csrf` (the token that every POST
+    sends back, see assets/workbench.js), `accounts` (whether people log in), `places` and `here` (the path of
+    this page).
+    """
+    html = (
+        templates()
+        .get_template(template)
+        .render(
+            {"title": title, **values},
+            heading=title,
+            version=__version__,
+            person=request.scope["state"].get("person"),
+            accounts=request.scope["state"].get("accounts", False),
+            csrf=request.scope["state"].get("csrf", ""),
+            places=PLACES,
+            here=request.url.path,
+            root=ROOT,
+        )
+    )
+    headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+    return Response(html, status_code=status, media_type="text/html", headers=headers)
+
+
+@cache
+def templates() -> "Environment":
+    """Return the templates: ours first, then those of the report, with its words; all values escaped."""
+    from jinja2 import ChoiceLoader, FunctionLoader
+
+    made = environment().overlay()
+    made.globals = {**made.globals, "at_time": at_time, "on_day": on_day}
+    made.loader = ChoiceLoader([FunctionLoader(_template), FunctionLoader(report_asset)])
+    return made
+
+
+def at_time(seconds: float) -> str:
+    """Return a time as `2026-11-22T02:47:32Z`, from seconds since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def on_day(seconds: float) -> str:
+    """Return a time as people read it, where this server is: `22 November 2026, 02:47`."""
+    there = datetime.fromtimestamp(seconds, UTC).astimezone()
+    return f"{there.day} {there:%B %Y, %H:%M}"
+
+
+def _template(name: str) -> str | None:
+    file = resources.files("ragstone.workbench").joinpath("template", name)
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+OF_REPORT = frozenset(
+    {
+        "page.css",
+        "elements.js",
+        "opened.js",
+        "line.js",
+        "charts.js",
+    }
+)
+LONGEST_NAME = 100
+PACKED_BYTES = 8_000  # an asset that is larger is sent compressed to whoever takes that
+
+
+class _Asset(NamedTuple):
+    plain: bytes
+    packed: bytes | None
+    tag: str
+
+
+@cache
+def _asset(name: str) -> _Asset | None:
+    """Return a file that pages load: of the folder assets, of the report, or the libraries of its charts."""
+    file = resources.files("ragstone.workbench").joinpath("assets", name)
+    if name == "vega.js":
+        text = "\n".join(libraries())
+    elif name in OF_REPORT:
+        text = report_asset(name)
+    elif len(name) < LONGEST_NAME and file.is_file():
+        text = file.read_text(encoding="utf-8")
+    else:
+        return None
+    plain = text.encode()
+    packed = gzip.compress(plain, mtime=0) if len(plain) > PACKED_BYTES else None
+    return _Asset(plain, packed, f'"{hashlib.blake2b(plain, digest_size=12).hexdigest()}"')
+
+
+@get("/assets/{name:str}", sync_to_thread=True)
+def asset(request: AnyRequest, name: FromPath[str]) -> Response[bytes]:
+    """Give a style or a script: of the folder assets, or of the report and its charts."""
+    kind = TYPES.get(name.rpartition(".")[2])
+    found = _asset(name) if kind and "/" not in name and "\\" not in name else None
+    if found is None:
+        return Response(b"no such file", status_code=404, media_type="text/plain")
+    headers = {"Cache-Control": "no-cache", "ETag": found.tag, "Vary": "Accept-Encoding"}
+    if request.headers.get("if-none-match") == found.tag:
+        return Response(b"", status_code=304, headers=headers)
+    if found.packed and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(found.packed, media_type=kind, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(found.plain, media_type=kind, headers=headers)

@@ -1,0 +1,391 @@
+"""The queues of a workbench: their list, making one from a run, how far each has come, labels in and out."""
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from litestar import Response, get, post
+from litestar.exceptions import HTTPException, NotFoundException
+from litestar.params import FromPath, FromQuery, JSONBody
+
+from ragstone.agreement.corrected import FEW_LABELS
+from ragstone.agreement.humans import annotator_agreement
+from ragstone.agreement.queueing.choosing import AnswerDraw, Way, way_of
+from ragstone.agreement.queueing.marking import MeanReach, Progress, Skip, fitted, progress_of, reach_of
+from ragstone.agreement.queueing.queue import (
+    Material,
+    Plan,
+    Queue,
+    Reference,
+    judges_in,
+    make_queue,
+    write_queue,
+)
+from ragstone.errors import ConfigError, DataError, RagstoneError
+from ragstone.judging.judge import Judge
+from ragstone.judging.variant import load_judge
+from ragstone.records import Answer, Document, Judgement, Label, Question
+from ragstone.report.corrected import halving, labelled_share
+from ragstone.tables import read_rows, write_rows
+from ragstone.tables.reading import READERS
+from ragstone.workbench.desk import AtQueue, AtWorkbench, Workbench
+from ragstone.workbench.frame import OWNER, ROOT, AnyRequest, AtPerson, Person, page
+from ragstone.workbench.queues import OpenQueue
+from ragstone.workbench.rows.files import rows_file
+from ragstone.workbench.runs import RunEntry
+
+
+def judgements_of(bench: Workbench, queue: Queue) -> list[Judgement]:
+    """Return what the queue's judge said of all answers of its run.
+
+    Raises NotFoundException or DataError where the run is gone, or has no judgements.
+    """
+    path = rows_file(bench.runs.find(queue.source), "judgements")
+    if path is None:
+        raise DataError(f"The run {queue.source!r} holds no judgements any more.")
+    return [
+        row for row in read_rows(path, Judgement) if (row.judge, row.metric) == (queue.judge, queue.metric)
+    ]
+
+
+LABEL = f"{ROOT}/label"
+NEW = "new"
+WAY_WORDS: dict[Way, str] = {
+    "stratified": "at random, spread over systems and scores",
+    "random": "at random",
+    "ppi": "where a label narrows the corrected mean most",
+    "uncertain": "mostly those the judge is unsure of",
+    "disagreement": "mostly those on which judges differ",
+}
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue in the list. mine: labelled and all of whoever looks, None if none is theirs."""
+
+    name: str
+    metric: str
+    source: str
+    way: str
+    n_annotators: int
+    progress: Progress
+    mine: tuple[int, int] | None
+
+
+class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
+    """What the form of a new queue sends. judge: `judge|metric`. scale: as `1-5`, "" for the judge's."""
+
+    name: str
+    run: str
+    judge: str
+    by: str
+    n: int
+    scale: str = ""
+    annotators: str = ""
+    overlap: float = 0.0
+    each: int = 2
+    reference: Reference = "folded"
+    instructions: str = ""
+    stratum: str = ""
+    seed: int = 0
+
+
+class QueueMade(msgspec.Struct, frozen=True):
+    """Where the new queue stands."""
+
+    go: str
+
+
+@get("/label", sync_to_thread=True)
+def queues(request: AnyRequest, bench: AtWorkbench, person: AtPerson) -> Response[str]:
+    """Give the list of queues, with how far each has come."""
+    opened, wrong = bench.queues.all()
+    listed = [_listed(one.queue, one.marks.labels.rows(), one.marks.skips.rows(), person) for one in opened]
+    return page(
+        request,
+        "label_queues.html",
+        "Label",
+        queues=listed,
+        wrong=wrong,
+        label=LABEL,
+        may_make=person.may("owner"),
+        may_label=person.may("annotator"),
+    )
+
+
+def _listed(queue: Queue, labels: Sequence[Label], skips: Sequence[Skip], person: Person) -> Listed:
+    places = queue.places_of(person.name)
+    own = {(row.question_id, row.system) for row in labels if row.annotator == person.name}
+    n_own = sum((queue.items[at].question_id, queue.items[at].system) in own for at in places)
+    return Listed(
+        name=queue.name,
+        metric=queue.metric,
+        source=queue.source.partition("/")[2],
+        way=WAY_WORDS[queue.choice.by],
+        n_annotators=len(queue.annotators),
+        progress=progress_of(queue, labels, skips),
+        mine=(n_own, len(places)) if places else None,
+    )
+
+
+@get("/label/new", sync_to_thread=True, guards=[OWNER])
+def new_queue(
+    request: AnyRequest, bench: AtWorkbench, person: AtPerson, run: FromQuery[str] = ""
+) -> Response[str]:
+    """Give the form of a new queue: first of which run, then the rest."""
+    judges = judges_in(_judgements(bench, run)) if run else []
+    return page(
+        request,
+        "label_new.html",
+        "A new queue",
+        run=run,
+        runs=[entry for entry in bench.runs.all() if _has_rows(entry)],
+        judges=judges,
+        ways=WAY_WORDS,
+        label=LABEL,
+        name=_free_name(bench, run),
+        annotator=person.name,
+    )
+
+
+def _has_rows(entry: RunEntry) -> bool:
+    return all(rows_file(entry.folder, kind) for kind in ("judgements", "answers"))
+
+
+def _free_name(bench: Workbench, run: str) -> str:
+    base = "".join(
+        sign if sign.isascii() and sign.isalnum() else "-" for sign in run.partition("/")[2]
+    ).strip("-")
+    base = base[:50] or "queue"
+    taken = {path.stem for path in bench.queues.folder.glob("*.json")}
+    taken |= {path.stem for path in bench.queues.labels.glob("*.jsonl")}
+    return next(
+        name for n in range(1, len(taken) + 2) if (name := base if n == 1 else f"{base}-{n}") not in taken
+    )
+
+
+@post("/label/new", sync_to_thread=True, status_code=200, guards=[OWNER])
+def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> QueueMade:
+    """Make a queue from a run. Raises DataError with what keeps it from being made."""
+    judge, _, metric = data.judge.rpartition("|")
+    if data.n < 1:
+        raise DataError(f"{data.n} answers to label: give 1 or more.")
+    if data.seed < 0:
+        raise DataError(f"The seed {data.seed}: give 0 or more.")
+    if data.name == NEW:
+        raise DataError(f"A queue cannot be called {NEW!r}: its page has that address. Give another name.")
+    strata = ("system", *([data.stratum.strip()] if data.stratum.strip() else []), "score")
+    plan = Plan(
+        name=data.name.strip(),
+        choice=AnswerDraw(
+            by=way_of(data.by), n=data.n, metric=metric, judge=judge, strata=strata, seed=data.seed
+        ),
+        scale=_scale(data.scale),
+        annotators=[name.strip() for name in data.annotators.split(",") if name.strip()],
+        overlap=data.overlap,
+        each=data.each,
+        reference=data.reference,
+        instructions=data.instructions.strip() or None,
+    )
+    queue, texts = make_queue(plan, _material(bench, data.run, judge, metric))
+    if (there := bench.queues.labels / f"{queue.name}.jsonl").exists():
+        raise DataError(
+            f"{there} exists: labels of this queue would be mixed with those. Give the queue another name."
+        )
+    write_queue(bench.queues.folder, queue, texts)
+    bench.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
+    return QueueMade(go=f"{LABEL}/{queue.name}/progress")
+
+
+def _scale(text: str) -> tuple[float, float] | None:
+    """Return a scale written as `1-5` or `0-100`, None for nothing. Raises DataError."""
+    if not text.strip():
+        return None
+    low, _, high = text.strip().rpartition("-")
+    try:
+        return (float(low), float(high))
+    except ValueError:
+        raise DataError(
+            f"{text!r} is no scale: write the lowest score, a dash, the highest, e.g. 1-5."
+        ) from None
+
+
+def _judgements(bench: Workbench, run: str) -> list[Judgement]:
+    path = rows_file(bench.runs.find(run), "judgements")
+    if path is None:
+        raise NotFoundException(f"The run {run!r} has no judgements to choose answers by: judge it first.")
+    return list(read_rows(path, Judgement))
+
+
+def _material(bench: Workbench, run: str, judge: str, metric: str) -> Material:
+    folder = bench.runs.find(run)
+    answers, questions = rows_file(folder, "answers"), rows_file(folder, "questions")
+    if answers is None:
+        raise DataError(f"The run {run!r} has no answers to read. Judge an answer sheet, or `ragstone run`.")
+    asked = {row.id: row for row in read_rows(questions, Question)} if questions else {}
+    return Material(
+        source=run,
+        judgements=_judgements(bench, run),
+        answers=list(read_rows(answers, Answer)),
+        questions=asked,
+        labels=_labels_of(bench, run, metric),
+        evidence=_evidence(folder, asked.values()),
+        judge=_judge(bench, judge),
+    )
+
+
+def _labels_of(bench: Workbench, run: str, metric: str) -> list[Label]:
+    """Return the labels of other queues of this run and metric; of one annotator's twice the last counts."""
+    found: dict[tuple[str, str, str | None], Label] = {}
+    for opened in bench.queues.all()[0]:
+        if (opened.queue.source, opened.queue.metric) == (run, metric):
+            for row in opened.marks.labels.rows():
+                found[row.question_id, row.system, row.annotator] = row
+    return list(found.values())
+
+
+def _evidence(folder: Path, questions: Iterable[Question]) -> dict[str, list[str]]:
+    """Return the passages of the documents that the questions name, by question id."""
+    path = rows_file(folder, "documents")
+    wanted: dict[str, list[tuple[str, int, int]]] = {}
+    for question in questions:
+        for span in question.evidence or []:
+            wanted.setdefault(span.document_id, []).append((question.id, span.start, span.end))
+    found: dict[str, list[str]] = {}
+    for document in read_rows(path, Document) if path and wanted else ():
+        for question_id, start, end in wanted.get(document.id, ()):
+            found.setdefault(question_id, []).append(document.text[start:end])
+    return found
+
+
+def _judge(bench: Workbench, name: str) -> Judge | None:
+    """Return the judge of this name: among those of the settings, else of the library; None for neither."""
+    own = [one for one in bench.settings.judge.judges if Path(one).stem == name]
+    for known in [*(bench.settings.named(one) for one in own), name]:
+        try:
+            return load_judge(known)
+        except ConfigError:
+            continue
+    return None
+
+
+WITHIN = 0.05  # of the scale: half of an interval that most decisions can live with
+FORMS = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
+class Import(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of labels as text. file: its name, whose ending tells the format. annotator: of rows without
+    one."""
+
+    file: str
+    text: str
+    annotator: str
+
+
+class LabelsTaken(msgspec.Struct, frozen=True):
+    """How many labels of a file were new or changed one that was there."""
+
+    n_labels: int
+    n_new: int
+
+
+@get("/label/{name:str}/progress", sync_to_thread=True)
+def progress(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    person: AtPerson,
+    opened: AtQueue,
+    within: FromQuery[float | None] = None,
+) -> Response[str]:
+    """Give the progress of a queue. within: how near the mean shall be known, in the unit of the labels."""
+    queue, labels = opened.queue, opened.marks.labels.rows()
+    low, high = queue.scale
+    target = within if within and within > 0 else WITHIN * (high - low)
+    is_blind = _is_blind(opened, person)
+    reach, wrong = ([], None) if is_blind else _reach(bench, opened, labels, target)
+    return page(
+        request,
+        "label_progress.html",
+        f"Progress of {queue.name}",
+        queue=queue,
+        way=WAY_WORDS[queue.choice.by],
+        progress=progress_of(queue, labels, opened.marks.skips.rows()),
+        agreement=annotator_agreement(labels, queue.metric, queue.grades),
+        reach=reach,
+        halving=halving,
+        labelled_share=labelled_share,
+        wrong=wrong,
+        is_blind=is_blind,
+        within=target,
+        few=FEW_LABELS,
+        label=LABEL,
+        forms=FORMS,
+    )
+
+
+def _is_blind(opened: OpenQueue, person: Person) -> bool:
+    """Return whether somebody still has items to label, so that judge and systems must not be shown yet."""
+    if person.role != "annotator":
+        return False
+    own = {
+        (row.question_id, row.system) for row in opened.marks.labels.rows() if row.annotator == person.name
+    }
+    items = [opened.queue.items[place] for place in opened.queue.places_of(person.name)]
+    return any((one.question_id, one.system) not in own for one in items)
+
+
+def _reach(
+    bench: Workbench, opened: OpenQueue, labels: list[Label], target: float
+) -> tuple[list[MeanReach], str | None]:
+    """Return the means so far; else none, and why."""
+    if not labels:
+        return [], None
+    try:
+        return reach_of(opened.queue, judgements_of(bench, opened.queue), labels, target), None
+    except HTTPException as mistake:
+        return [], mistake.detail
+    except RagstoneError as mistake:
+        return [], str(mistake)
+
+
+@get("/label/{name:str}/export/{form:str}", sync_to_thread=True, guards=[OWNER])
+def export(opened: AtQueue, name: FromPath[str], form: FromPath[str]) -> Response[bytes]:
+    """Give the labels as a file: jsonl, csv or parquet, with annotators and comments."""
+    if form not in FORMS:
+        raise NotFoundException(f"Labels are to be had as {', '.join(FORMS)}.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name}.{form}"
+        write_rows(path, opened.marks.labels.rows(), Label)
+        content = path.read_bytes()
+    headers = {"Content-Disposition": f'attachment; filename="{name}-labels.{form}"'}
+    return Response(content, media_type=FORMS[form], headers=headers)
+
+
+@post("/label/{name:str}/import", sync_to_thread=True, status_code=200, guards=[OWNER])
+def take_in(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    person: AtPerson,
+    opened: AtQueue,
+    name: FromPath[str],
+    data: JSONBody[Import],
+) -> LabelsTaken:
+    """Take in labels of another tool: all of them, or none where one does not fit. Raises DataError."""
+    ending = Path(data.file).suffix.lower()
+    if ending not in READERS:
+        raise DataError(f"{data.file[:100]!r}: its ending is none of {', '.join(READERS)}.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file{ending}"
+        path.write_text(data.text, encoding="utf-8")
+        try:
+            rows = fitted(
+                opened.queue, opened.texts, read_rows(path, Label), data.annotator.strip() or person.name
+            )
+        except RagstoneError as mistake:
+            raise type(mistake)(str(mistake).replace(str(path), data.file)) from None
+    n_new = opened.marks.labels.put(rows)
+    bench.audit(request, "labels imported", queue=name, file=data.file[:100], labels=len(rows), new=n_new)
+    return LabelsTaken(len(rows), n_new)
+
+
+ROUTES = (queues, new_queue, make, progress, export, take_in)

@@ -1,0 +1,146 @@
+"""The monitor's page and its questions, as a server shows them: from the store as it is then."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Response, get
+
+from ragstone.assistant.api.problems import Refused
+from ragstone.assistant.api.state import AnyRequest, AtDesk
+from ragstone.config import Settings
+from ragstone.flows.watch.canaries import load_canaries
+from ragstone.flows.watch.watching import read_cards, utc_today
+from ragstone.monitor.charts import drawn_metrics
+from ragstone.monitor.gaps import load_gaps
+from ragstone.monitor.look import Open, look_at, low_in
+from ragstone.monitor.page import render_monitor, render_questions
+from ragstone.monitor.showing import Filter
+from ragstone.monitor.store import MonitorStore, has_store
+from ragstone.report.render.html import policy_in
+from ragstone.stages.judge import load_judges
+from ragstone.workbench.frame import query_of
+
+FRESH_S = 10.0
+"""Seconds for which a page is shown again without a look at the store."""
+
+A_PAGE = 50
+CSP = "Content-Security-Policy"
+
+
+def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotonic) -> list[Any]:
+    """Return the routes /monitor and /monitor/questions. tick: seconds, for how long a page is fresh."""
+    shown = MonitorPages(settings, tick)
+
+    @get("/monitor", include_in_schema=False)
+    async def monitor(request: AnyRequest, desk: AtDesk) -> Response[str]:
+        """Give the page of the monitor."""
+        desk.check_admin(request)
+        return monitor_page(await shown.page())
+
+    @get("/monitor/questions", include_in_schema=False)
+    async def questions(request: AnyRequest, desk: AtDesk) -> Response[str]:
+        """Give a page of questions: the newest, or the worst in a metric."""
+        desk.check_admin(request)
+        return monitor_page(await shown.questions(query_of(request, QuestionsAsked)))
+
+    return [monitor, questions]
+
+
+class QuestionsAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """Which questions an address asks for. gap: its rank; what is no number is no gap."""
+
+    metric: str = ""
+    tag: str = ""
+    value: str = ""
+    text: str = ""
+    gap: str = ""
+    page: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1
+
+
+def monitor_page(html: str) -> Response[str]:
+    """Return a page whose own policy holds: the one of the API would forbid its style."""
+    headers = {CSP: policy_in(html), "Cache-Control": "no-store"}
+    return Response(html, media_type="text/html", headers=headers)
+
+
+class MonitorPages:
+    """The page that was made last, and until when it is shown. root, back: see render_monitor."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        tick: Callable[[], float] = time.monotonic,
+        *,
+        root: str = "/monitor",
+        back: str | None = None,
+    ) -> None:
+        self._settings, self._tick = settings, tick
+        self._root, self._back = root, back
+        self._folder = settings.path(settings.monitor.store)
+        self._made: tuple[float, str] | None = None
+        self._lock = asyncio.Lock()
+
+    async def page(self) -> str:
+        """Return the page, made anew by one request at a time. Raises Refused where there is no store."""
+        async with self._lock:
+            if self._made is None or self._tick() > self._made[0]:
+                html = await asyncio.to_thread(self._render)
+                self._made = (self._tick() + FRESH_S, html)
+            return self._made[1]
+
+    def _open(self) -> MonitorStore:
+        if not has_store(self._folder):
+            raise Refused(404, "nothing is monitored yet: run `ragstone watch LOG` in the project's folder")
+        return MonitorStore(self._folder)
+
+    def _render(self) -> str:
+        section = self._settings.monitor
+        with self._open() as store:
+            look = look_at(
+                store,
+                section,
+                today=utc_today(),
+                judges=[one.name for one in load_judges(map(self._settings.named, section.judges))],
+                canaries=load_canaries(store),
+                cards=read_cards(self._settings),
+            )
+        return render_monitor(look, served=self._root, back=self._back)
+
+    async def questions(self, asked: QuestionsAsked) -> str:
+        """Return a page of questions. Raises Refused for a metric and a gap that there are not."""
+        return await asyncio.to_thread(self._questions, asked)
+
+    def _questions(self, asked: QuestionsAsked) -> str:
+        # A tag without a value narrows nothing.
+        tags = {asked.tag: asked.value} if asked.tag and asked.value else {}
+        chosen = Filter(text=asked.text or None, tags=tags)
+        metric, page, gap = asked.metric, asked.page, int(asked.gap) if asked.gap.isdecimal() else 0
+        with self._open() as store:
+            best, kept = store.best(), load_gaps(store)
+            choices = drawn_metrics(best, store.cells(tag=""))
+            if metric and metric not in choices:
+                raise Refused(404, "no judge has scored that metric")
+            if gap:
+                if kept is None or gap > len(kept.gaps):
+                    raise Refused(404, "there is no such gap any more")
+                names = tuple(name for one in kept.gaps[gap - 1].examples for name in one.ids)
+                chosen = msgspec.structs.replace(chosen, names=names)
+            found = (
+                store.scored(metric, chosen, page=page, size=A_PAGE)
+                if metric
+                else store.exchanges(chosen, page=page, size=A_PAGE)
+            )
+            items = [Open(seen=one, low=low_in(one, best), gaps=[]) for one in found.rows]
+            return render_questions(
+                found,
+                items,
+                chosen,
+                metric=metric,
+                gap=gap,
+                choices=choices,
+                tags=store.tags,
+                served=self._root,
+            )

@@ -1,0 +1,138 @@
+"""`ragstone people`: who may log in at the workbench, from the terminal of who runs the server."""
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.config.workbench import Role
+from ragstone.console.options import AsJson, Config
+from ragstone.console.printing import say, show, show_json, told_plainly
+
+if TYPE_CHECKING:
+    from ragstone.config import Settings
+    from ragstone.workbench.accounts import Accounts
+    from ragstone.workbench.audit import Fact
+
+
+Name = Annotated[str, typer.Argument(help="The name of an account.")]
+
+people = typer.Typer(
+    name="people",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Who may log in at the workbench: accounts, invitations, roles.",
+)
+
+
+def list_(*, json: AsJson = False, config: Config = None) -> None:
+    """List accounts and open invitations."""
+    with _opened(config) as (accounts, _):
+        found, invited = accounts.people(), accounts.invitations()
+    if json:
+        rows = [{"name": one.name, "role": one.role, "seen": _day(one.seen)} for one in found]
+        links = [
+            {"role": one.role, "person": one.person, "by": one.made_by, "expires": _day(one.expires)}
+            for one in invited
+        ]
+        show_json({"people": rows, "invitations": links})
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in ("name", "role", "last here"):
+        table.add_column(head, overflow="fold")
+    for one in found:
+        table.add_row(one.name, one.role, _day(one.seen) or "never")
+    show(table)
+    for link in invited:
+        what = f"a new password of {link.person}" if link.person else f"a new {link.role}"
+        say(f"An invitation is open until {_day(link.expires)}: {what}, by {link.made_by}.")
+
+
+def invite(
+    *,
+    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = "annotator",
+    config: Config = None,
+) -> None:
+    """Print a link by which one person makes an account; it works once, within 7 days."""
+    with _opened(config) as (accounts, settings):
+        token = accounts.invite(role, _me())
+        _note(settings, "invited", role=role)
+        _show_link(settings, token)
+
+
+def renew(name: Name, *, config: Config = None) -> None:
+    """Print a link by which somebody sets a new password; it works once, within 7 days."""
+    with _opened(config) as (accounts, settings):
+        token = accounts.renew(name, _me())
+        _note(settings, "password link made", name=name)
+        _show_link(settings, token)
+
+
+def remove(name: Name, *, config: Config = None) -> None:
+    """Take somebody's account away; they are logged out at once. Labels keep the name."""
+    with _opened(config) as (accounts, settings):
+        before = accounts.remove(name)
+        _note(settings, "removed", name=before.name, role=before.role)
+    say(f"{before.name} was an {before.role}, and cannot log in any more.")
+
+
+def role(
+    name: Name,
+    role: Annotated[Role, typer.Argument(help="What they may do from now on.")],
+    *,
+    config: Config = None,
+) -> None:
+    """Give somebody another role, from their next request on."""
+    with _opened(config) as (accounts, settings):
+        before = accounts.set_role(name, role)
+        _note(settings, "role changed", name=before.name, role=role, before=before.role)
+    say(f"{before.name}: {role}, until now {before.role}.")
+
+
+@contextmanager
+def _opened(config: Path | None) -> "Iterator[tuple[Accounts, Settings]]":
+    from ragstone.config import load_settings
+    from ragstone.workbench.accounts import open_accounts
+
+    settings = load_settings(config)
+    accounts = open_accounts(settings)
+    try:
+        yield accounts, settings
+    finally:
+        accounts.close()
+
+
+def _note(settings: "Settings", action: str, **facts: "Fact") -> None:
+    import time
+
+    from ragstone.workbench.audit import AuditLog
+
+    AuditLog(settings.path(settings.workbench.store), time.time).note(_me(), action, "terminal", facts)
+
+
+def _me() -> str:
+    return f"{getpass.getuser()} at the terminal"
+
+
+def _show_link(settings: "Settings", token: str) -> None:
+    from ragstone.workbench.account_pages import invitation_link
+
+    serve = settings.serve
+    base = (serve.public_url or f"http://{serve.host}:{serve.port}").rstrip("/")
+    typer.echo(invitation_link(base, token))  # not by rich, which would break a long line
+
+
+def _day(seconds: float | None) -> str | None:
+    from datetime import UTC, datetime
+
+    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+for _command in (invite, renew, remove, role):
+    people.command()(told_plainly(_command))
+people.command("list")(told_plainly(list_))

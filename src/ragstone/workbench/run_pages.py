@@ -1,0 +1,370 @@
+"""The pages of runs: their list, one with its rows, how far one has come, and two beside each other."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Response, get
+from litestar.exceptions import HTTPException, NotFoundException
+from litestar.params import FromPath, FromQuery
+
+from ragstone.engine.progress_file import Life, RunProgress, read_progress
+from ragstone.errors import RagstoneError
+from ragstone.experiments.compared import Comparison
+from ragstone.flows.compare.comparing import compare
+from ragstone.report import compare as compare_words
+from ragstone.report.asked import CALLS_FILE, read_asked
+from ragstone.report.benches.answerers import answer_bench_document, read_answer_bench
+from ragstone.report.benches.judges import judge_bench_document, read_judge_bench
+from ragstone.report.benches.languages import read_study, study_document
+from ragstone.report.benches.retrievers import bench_document, read_leaderboard
+from ragstone.report.document import Document
+from ragstone.report.embedded import CallShown, Column, spelled_out
+from ragstone.report.joining import Opened, columns_of
+from ragstone.report.page import render_run
+from ragstone.report.render.html import (
+    charts_in,
+    draw,
+    policy_in,
+    render_blocks,
+    render_page,
+    safe,
+    script_json,
+)
+from ragstone.report.run import Run, read_run
+from ragstone.report.run_report import made_blocks, number_blocks
+from ragstone.report.wording import STATUS_WORDS, caution, count, usd
+from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
+from ragstone.workbench.frame import AnyRequest, page, query_of
+from ragstone.workbench.rows.asking import Lines, RowFilter, columns_in, lines_in, menus_in, page_of
+from ragstone.workbench.rows.files import rows_file
+from ragstone.workbench.rows.opening import conversations, opened_in
+from ragstone.workbench.runs import RunEntry, kind_of_bench, summary_of_none
+
+RUNS_A_PAGE = 50
+Order = Literal["newest", "name", "questions", "score"]
+ORDERS: dict[Order, str] = {
+    "newest": "newest first",
+    "name": "by name",
+    "questions": "most questions first",
+    "score": "lowest score first",
+}
+
+
+def chosen(entries: Sequence[RunEntry], text: str, order: Order) -> list[RunEntry]:
+    """Return the entries whose name, kind or models hold every word of the text, in that order."""
+    words = text.casefold().split()
+    kept = [
+        entry
+        for entry in entries
+        if all(word in " ".join((entry.name, entry.kind, *entry.models)).casefold() for word in words)
+    ]
+    match order:
+        case "name":
+            return sorted(kept, key=lambda entry: entry.name.casefold())
+        case "questions":
+            return sorted(kept, key=lambda entry: -entry.counts.get("questions", 0))
+        case "score":
+            return sorted(kept, key=lambda entry: (entry.score is None, entry.score or 0.0))
+        case "newest":
+            return kept
+
+
+@get("/", sync_to_thread=True)
+def runs(
+    request: AnyRequest,
+    bench: AtWorkbench,
+    text: FromQuery[str] = "",
+    order: FromQuery[Order] = "newest",
+    at: FromQuery[int] = 1,
+) -> Response[str]:
+    """Give the list of runs: those that the text finds, a page of them."""
+    every = bench.runs.all()
+    found = chosen(every, text, order)
+    n_pages = max(1, -(-len(found) // RUNS_A_PAGE))
+    at = min(max(at, 1), n_pages)
+    return page(
+        request,
+        "runs.html",
+        "Runs",
+        runs=found[(at - 1) * RUNS_A_PAGE : at * RUNS_A_PAGE],
+        n_found=len(found),
+        n_runs=len(every),
+        folders=[str(folder) for folder in bench.runs.folders],
+        text=text,
+        order=order,
+        orders=ORDERS,
+        at=at,
+        n_pages=n_pages,
+    )
+
+
+BENCHES: dict[str, Callable[[Path], Document]] = {
+    "bench of retrievers": lambda folder: bench_document(read_leaderboard(folder)),
+    "bench of answerers": lambda folder: answer_bench_document(read_answer_bench(folder)),
+    "bench of judges": lambda folder: judge_bench_document(read_judge_bench(folder)),
+    "study of languages": lambda folder: study_document(read_study(folder)),
+}
+
+
+@get("/runs/{index:int}/{name:str}", sync_to_thread=True)
+def run(
+    request: AnyRequest, bench: AtWorkbench, folder: RunFolder, index: FromPath[int], name: FromPath[str]
+) -> Response[str]:
+    """Give the page of a run: its numbers at once; its script asks for the rows."""
+    how_far = progressed(read_progress(folder), bench.now())
+    view = bench.runs.view(folder)
+    values: dict[str, Any] = {}
+    if view.run:
+        summary, numbers = view.run.summary, number_blocks(view.run.summary, view.run)
+        values = {
+            "summary": summary,
+            "numbers": render_blocks(numbers),
+            "made": render_blocks(made_blocks(summary, view.run)),
+            "drawn": draw(charts_in(numbers)),
+            "cautions": any(caution(metric, summary) for metric in summary.metrics),
+        }
+    return page(
+        request,
+        "run.html",
+        name,
+        **{"numbers": "", **values},
+        run_id=f"{index}/{name}",
+        kind=kind_of_bench({file.name for file in folder.iterdir()}),
+        how_far=how_far,
+        wrong=view.wrong,
+        has_rows=any(rows_file(folder, kind) for kind in ("questions", "answers", "judgements")),
+        has_calls=(folder / CALLS_FILE).is_file(),
+        folder=str(folder),
+        is_packed=False,
+        paged=True,
+        status_words=safe(script_json(STATUS_WORDS).decode()),
+    )
+
+
+class RowsHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What the list of a run's questions needs once."""
+
+    columns: list[Column]
+    groups: list[tuple[str, str, int]]
+    n_groups: int
+    causes: list[tuple[str, int]]
+
+
+@get("/runs/{index:int}/{name:str}/head", sync_to_thread=True)
+def head(bench: AtWorkbench, folder: RunFolder) -> RowsHead:
+    """Give the judges of a run, and what its menus offer."""
+    columns = told_columns(bench, folder)
+    with bench.indexes.of(folder) as con:
+        menus = menus_in(con)
+        return RowsHead(
+            columns=columns_in(con, columns),
+            groups=menus.groups,
+            n_groups=menus.n_groups,
+            causes=menus.causes,
+        )
+
+
+@get("/runs/{index:int}/{name:str}/rows", sync_to_thread=True)
+def rows(request: AnyRequest, bench: AtWorkbench, folder: RunFolder) -> Lines:
+    """Give a page of the questions of a run: those that the address asks for, see Filter."""
+    columns, chosen = told_columns(bench, folder), query_of(request, RowFilter)
+    with bench.indexes.of(folder) as con:
+        return lines_in(con, chosen, columns_in(con, columns))
+
+
+class PageOfQuestion(msgspec.Struct, frozen=True):
+    """The page of a question, from 0, in the order of the file."""
+
+    page: int
+
+
+@get("/runs/{index:int}/{name:str}/place", sync_to_thread=True)
+def place(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> PageOfQuestion:
+    """Give the page on which a question stands."""
+    with bench.indexes.of(folder) as con:
+        at = page_of(con, question)
+    if at is None:
+        raise _no_question(question)
+    return PageOfQuestion(at)
+
+
+@get("/runs/{index:int}/{name:str}/question", sync_to_thread=True)
+def question(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> Opened:
+    """Give a question with its answers, judgements, contexts and rankings."""
+    shown = bench.runs.view(folder).run
+    with bench.indexes.of(folder) as con:
+        columns = columns_in(con, columns_of(shown.summary) if shown else [])
+        summary = shown.summary if shown else summary_of_none(folder)
+        opened = opened_in(con, question, columns, summary, shown.causes if shown else {})
+    if opened is None:
+        raise _no_question(question)
+    return opened
+
+
+class CallsShown(msgspec.Struct, frozen=True):
+    """Conversations with models: the texts that messages number, and the conversations."""
+
+    shared: list[str]
+    calls: list[CallShown]
+
+
+@get("/runs/{index:int}/{name:str}/calls", sync_to_thread=True)
+def calls(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> CallsShown:
+    """Give what was asked of models for a question, word for word."""
+    return CallsShown(*spelled_out(conversations(folder, question, bench.indexes.folder_of(folder))))
+
+
+@get("/runs/{index:int}/{name:str}/report.html", sync_to_thread=True)
+def report(folder: RunFolder) -> Response[str]:
+    """Give the report as one file, which opens anywhere; made from the files as they are now."""
+    kind = kind_of_bench({file.name for file in folder.iterdir()})
+    html = render_page(BENCHES[kind](folder)) if kind else render_run(read_run(folder), read_asked(folder))
+    headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
+    return Response(html, media_type="text/html", headers=headers)
+
+
+def told_columns(bench: Workbench, folder: Path) -> list[Column]:
+    """Return the judges of a run as its summary tells of them; none where there is no summary."""
+    shown: Run | None = bench.runs.view(folder).run
+    return columns_of(shown.summary) if shown else []
+
+
+def _no_question(name: str) -> NotFoundException:
+    return NotFoundException(f"There is no question {name!r} in this run, or it has been made anew since.")
+
+
+AGAIN = "Run the same command again to go on: what is in the ledger is not asked or paid for twice."
+
+
+class Progressed(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run is. life: None where it is finished. share: of the stage, 0 to 1, None if unknown."""
+
+    life: Life | None
+    words: str
+    share: float | None = None
+
+
+def progressed(found: RunProgress | None, now: float) -> Progressed:
+    """Return the progress of a run in words. found: None of one that is finished. now: seconds since 1970."""
+    if found is None:
+        return Progressed(life=None, words="The run is finished.")
+    share = found.done / found.total if found.total else None
+    life = found.life(now)
+    match life:
+        case "going on":
+            words = _going(found)
+        case "stopped":
+            words = f"It was stopped while {found.stage}, {_rows(found)}. {AGAIN}"
+        case "failed":
+            why = found.words or "no reason was given."
+            words = f"It failed while {found.stage}, {_rows(found)}: {why} {AGAIN}"
+        case "dead":
+            words = f"Its process ended without a word while {found.stage}, {_rows(found)}. {AGAIN}"
+    return Progressed(life=life, words=words, share=share)
+
+
+def _rows(found: RunProgress) -> str:
+    return f"{count(found.done)} of {count(found.total)} done" if found.total else f"{count(found.done)} done"
+
+
+def _going(found: RunProgress) -> str:
+    rate, left = found.rate(), found.remaining_s()
+    speed = [f"{rate:.1f} a second" if rate < 10 else f"{rate:,.0f} a second"] if rate else []
+    speed += [f"about {lasting(left)} left"] if left is not None else []
+    spent = "cost unknown" if found.spent_usd is None else usd(found.spent_usd)
+    retries = f", {count(found.retries)} of them retries" if found.retries else ""
+    calls = f"{count(found.made)} calls made{retries}, {count(found.in_flight)} in flight, {spent}"
+    stage = found.stage[:1].upper() + found.stage[1:]
+    began = f"Began {lasting(found.updated - found.started)} ago"
+    return f"{stage}: {', '.join([_rows(found), *speed])}. {calls}. {began}."
+
+
+def lasting(seconds: float) -> str:
+    """Return a time as `40 seconds`, `12 minutes`, `3.5 hours`."""
+    if seconds < 90:
+        return f"{max(seconds, 0):.0f} second{'' if round(seconds) == 1 else 's'}"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+@get("/runs/{index:int}/{name:str}/progress", sync_to_thread=True)
+def progress(bench: AtWorkbench, folder: RunFolder) -> Progressed:
+    """Give how far a run is."""
+    return progressed(read_progress(folder), bench.now())
+
+
+SHOWN_FLIPS = 100
+WORDS = {
+    f"compare_{name}": getattr(compare_words, name)
+    for name in (
+        *("outcome", "in_order", "full_name", "systems_told", "signed", "signed_interval", "metric_told"),
+        *("spent_told", "left_out", "gate_told"),
+    )
+}
+
+
+class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be compared: two runs by id, and as of `ragstone compare`."""
+
+    a: str = ""
+    b: str = ""
+    metric: str = ""
+    system_a: str = ""
+    system_b: str = ""
+    margin: Annotated[str, msgspec.Meta(max_length=20)] = ""
+    shared: bool = False
+
+
+@get("/compare", sync_to_thread=True)
+def compare_page(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
+    """Give the form, and what B is against A where both are chosen."""
+    asked = query_of(request, RunsToCompare)
+    found, wrong = None, None
+    if asked.a and asked.b:
+        try:
+            found = compared(bench, asked)
+        except (RagstoneError, HTTPException) as mistake:
+            wrong = mistake.detail if isinstance(mistake, HTTPException) else str(mistake)
+    runs = [entry for entry in bench.runs.all() if rows_file(entry.folder, "judgements")]
+    return page(
+        request,
+        "compare.html",
+        "Compare",
+        **WORDS,
+        runs=runs,
+        asked=asked,
+        margin=asked.margin,
+        found=found,
+        wrong=wrong,
+        shown_flips=SHOWN_FLIPS,
+    )
+
+
+def compared(bench: Workbench, asked: RunsToCompare) -> Comparison:
+    """Return the comparison. Raises what compare raises, NotFoundException for a run that is not there."""
+    return compare(
+        bench.runs.find(asked.a),
+        bench.runs.find(asked.b),
+        metrics=[asked.metric.strip()] if asked.metric.strip() else [],
+        system_a=asked.system_a.strip() or None,
+        system_b=asked.system_b.strip() or None,
+        margin=_share(asked.margin),
+        shared=asked.shared,
+        seed=bench.settings.run.seed,
+    )
+
+
+def _share(text: str) -> float | None:
+    """Return the margin. Raises HTTPException for what is no number."""
+    if not text.strip():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise HTTPException(
+            f"The margin {text!r} is no number: give a share of the scale, such as 0.02."
+        ) from None
+
+
+ROUTES = (runs, run, head, rows, place, question, calls, report, progress, compare_page)

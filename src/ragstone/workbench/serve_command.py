@@ -1,0 +1,100 @@
+"""`ragstone serve`: the workbench, and the assistant beside it, until Ctrl-C."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.console.options import Config, Model
+from ragstone.console.printing import say, show
+
+if TYPE_CHECKING:
+    import socket
+
+    from ragstone.config import Settings
+
+
+def serve(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A project, or a folder of runs; default this folder.")
+    ] = None,
+    *,
+    config: Config = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="The address to listen on; default that of [serve].")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65_535, help="0 takes a free one; default 8000.")
+    ] = None,
+    model: Model = None,
+) -> None:
+    """Serve the workbench: runs, comparisons, labelling, judges; and the assistant, where there is one.
+
+    The assistant (chat page, an API that OpenAI's clients speak) is served where `[assistant]` stands in
+    ragstone.toml, its knowledge base is built, or `--model` is given. On this machine only nobody logs in; on
+    another address the workbench wants accounts, and the assistant a `keys_file` in `[serve]`. Ctrl-C lets
+    replies under way come to their end.
+    """
+    from ragstone.config import choose
+    from ragstone.engine.local import run_sync
+    from ragstone.workbench.serving import address_of, check_public, keys_of, listen, project_at
+
+    project = project_at(folder, config, model)
+    settings = choose(project.settings, "serve", host=host, port=port)
+    settings = choose(settings, "assistant", model=model)
+    if project.assistant:
+        check_public(settings)
+        keys_of(settings)  # a file that is missing is told before the assistant is opened, which takes long
+    bound = listen(settings.serve.host, settings.serve.port)
+    address = settings.serve.public_url or address_of(bound)
+    _invite_first(settings, address.rstrip("/"))
+    try:
+        run_sync((_with_assistant if project.assistant else _alone)(settings, bound))
+    finally:
+        bound.close()
+
+
+def _invite_first(settings: "Settings", address: str) -> None:
+    """Say how the first owner comes in, where people log in and nobody has an account yet."""
+    from ragstone.workbench.account_pages import invitation_link
+    from ragstone.workbench.accounts import needs_accounts, open_accounts
+
+    if not needs_accounts(settings):
+        return
+    accounts = open_accounts(settings)
+    token = accounts.invite_first("whoever started the server")
+    accounts.close()
+    if token is not None:
+        say("Nobody has an account here yet. This link makes the first one, an owner's, within 7 days, once:")
+        say(f"  {invitation_link(address, token)}")
+
+
+async def _alone(settings: "Settings", bound: "socket.socket") -> None:
+    from ragstone.workbench.serving import serve_project
+
+    def ready(address: str) -> None:
+        show(address)
+        say(f"The workbench is at {address}/workbench/. Ctrl-C stops it.")
+        if not any(settings.path(name).is_dir() for name in settings.workbench.runs):
+            say("There are no runs here yet: make one with `ragstone run`, or name their folder.")
+
+    await serve_project(settings, bound, ready=ready)
+
+
+async def _with_assistant(settings: "Settings", bound: "socket.socket") -> None:
+    from ragstone.assistant.assistant import open_assistant
+    from ragstone.workbench.monitor_routes import monitor_routes
+    from ragstone.workbench.serving import serve_project
+
+    def ready(address: str) -> None:
+        show(address)
+        say(f"The chat page is at {address}, the API at {address}/v1.")
+        say(f"The workbench is at {address}/workbench/. Ctrl-C stops both.")
+
+    say("Getting ready: the first start embeds what questions are compared with, later ones have it.")
+    async with open_assistant(settings) as assistant:
+        for part, state in (await assistant.health()).items():
+            if state != "ok":
+                say(f"{part}: {state}")
+        routes = monitor_routes(settings)
+        await serve_project(settings, bound, ready=ready, assistant=assistant, routes=routes)

@@ -1,0 +1,125 @@
+"""Accounts in a real browser: invited, logged in, a reader who tries to write, a session that ends."""
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.browser import opened_tab
+from tests.support.workbench import PASSWORD, Clock
+
+from ragstone.config import ServeSection, Settings
+from ragstone.workbench.accounts import Accounts
+from ragstone.workbench.app import create_workbench, side_by_side
+from ragstone.workbench.serving import address_of, listen
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[1] / "fixtures" / "axe" / "axe-4.14.1.min.js"
+FORGED = """(path) => fetch(path, { method: "POST", body: JSON.stringify({ role: "owner" }), headers: {
+  "Content-Type": "application/json", "X-CSRF-Token": document.querySelector("meta[name=csrf]").content } })
+  .then(async (reply) => [reply.status, (await reply.json()).detail])"""
+
+
+@contextlib.contextmanager
+def serving(folder: Path, clock: Clock) -> Iterator[str]:
+    """Give the address of a workbench with accounts, in a thread of this process."""
+    import uvicorn
+
+    serve = ServeSection(host="127.0.0.1", public_url="http://127.0.0.1")
+    app = side_by_side(create_workbench(Settings(serve=serve, root=str(folder)), clock), None)
+    bound = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[bound])), daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        thread.join(0.01)
+    try:
+        yield address_of(bound)
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        bound.close()
+
+
+def shot(page, name: str) -> None:
+    """Keep a picture where RAGSTONE_SHOTS says so."""
+    if folder := os.environ.get("RAGSTONE_SHOTS"):
+        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
+
+
+def complaints_of_axe(tab) -> list[str]:
+    # By playwright, beside the page: its own policy forbids scripts that are not files of ours.
+    tab.run(AXE.read_text("utf-8"))
+    found = tab.run("axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)")
+    return [f"{one['id']}: {node['html'][:150]}" for one in found for node in one["nodes"][:3]]
+
+
+def fill_in(page, **fields: str) -> None:
+    for name, value in fields.items():
+        page.fill(f"input[name={name}]", value)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1280), ("dark", 360)], ids=["desktop", "a dark phone"]
+)
+def test_invited_logged_in_refused_and_logged_out(tmp_path, scheme, width):
+    clock = Clock()
+    accounts = Accounts(tmp_path / ".ragstone" / "workbench", 12, clock)
+    context = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
+    with serving(tmp_path, clock) as address, opened_tab(loopback=True, **context) as tab:
+        page = tab.page
+        tab.visit(f"{address}/workbench/invite/{accounts.invite_first('the terminal')}")
+        shot(page, f"invite-{scheme}")
+        assert complaints_of_axe(tab) == []
+        fill_in(page, name="Anna", password=PASSWORD, again=PASSWORD)
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="People").click()
+        page.get_by_label("reader", exact=False).check()
+        page.get_by_role("button", name="Make a link").click()
+        link = page.get_by_label("The link for").input_value()
+        shot(page, f"people-{scheme}")
+        assert complaints_of_axe(tab) == []
+        assert tab.run("document.documentElement.scrollWidth") <= width
+        page.get_by_role("link", name="Audit log").click()
+        shot(page, f"audit-{scheme}")
+        assert complaints_of_axe(tab) == []
+        page.get_by_role("link", name="Anna").click()
+        shot(page, f"account-{scheme}")
+        assert complaints_of_axe(tab) == []
+        page.get_by_role("button", name="Log out", exact=True).click()
+        page.goto(address + link[link.index("/workbench/") :])
+        fill_in(page, name="Ben", password=PASSWORD, again=PASSWORD)
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="Ben").wait_for()
+
+        # A reader sees nothing to write with, and what a script of theirs sends is refused.
+        assert page.get_by_role("link", name="People").count() == 0
+        assert page.locator("form[method=post]").count() == 0
+        assert page.evaluate(FORGED, "/workbench/people/invite") == [
+            *(403, "Ben is a reader here, and may change nothing. An owner can change that."),
+        ]
+
+        # The session ends; the page says so to a script, and leads back here after the login.
+        page.goto(f"{address}/workbench/account")
+        clock.move(hours=12)
+        status, told = page.evaluate(FORGED, "/workbench/account/password")
+        assert (status, "log in again" in told) == (401, True)
+        page.reload()
+        page.get_by_role("heading", name="Log in").wait_for()
+        shot(page, f"login-{scheme}")
+        assert complaints_of_axe(tab) == []
+        fill_in(page, name="Ben", password="not the password")
+        page.keyboard.press("Enter")
+        page.get_by_role("alert").wait_for()
+        shot(page, f"wrong-{scheme}")
+        fill_in(page, password=PASSWORD)
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Your account").wait_for()
+        assert all(url.startswith(f"{address}/") for url in tab.requests)
+        # What a browser itself notes of the answers above, and nothing of our pages.
+        assert all("Failed to load resource" in one for one in tab.complaints), tab.complaints
+    accounts.close()

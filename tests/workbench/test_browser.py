@@ -1,0 +1,179 @@
+"""The workbench in a real browser: looked through with keys alone, live, hostile texts, axe."""
+
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.report.conftest import JUDGEMENTS, card, summary_of
+from tests.support.browser import Tab, opened_tab
+from tests.support.judged_runs import judged, questions, write_run
+from tests.support.served_workbench import served
+from tests.workbench.test_run_page import EVIL, write
+
+from ragstone.config import load_settings
+from ragstone.engine.progress_file import FILE, RunProgress
+from ragstone.records import Judgement
+from ragstone.report.summary import RunSummary
+from ragstone.tables import write_rows
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[1] / "fixtures" / "axe" / "axe-4.14.1.min.js"
+SHOWN = "document.getElementById('shown').textContent"
+FOCUSED = "document.activeElement.textContent.trim().slice(0, 22)"
+
+
+def full() -> RunSummary:
+    return msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[card(better=False)])
+
+
+def complaints(tab: Tab) -> list[str]:
+    tab.run(AXE.read_text(encoding="utf-8"))
+    found = tab.run("axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)")
+    return [
+        f"{one['id']} ({one['impact']}): {node['html'][:150]}" for one in found for node in one["nodes"][:3]
+    ]
+
+
+def test_a_run_is_found_opened_and_read_with_keys_alone(project: Path) -> None:
+    write(project / "runs" / "wheat", summary=full())
+    write_run(project / "runs" / "other", judged([1, 0]))
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.visit(f"{address}/workbench/")
+        keys = tab.page.keyboard
+        keys.press("/")
+        keys.type("whe")
+        keys.press("Enter")
+        tab.page.wait_for_url("**text=whe*")
+        tab.until("document.querySelectorAll('[data-row]').length", 1)
+        keys.press("j")
+        assert tab.run(FOCUSED) == "wheat"
+        keys.press("Enter")
+        tab.page.wait_for_url("**/runs/0/wheat")
+        tab.until(SHOWN, "4 questions")
+        keys.press("?")
+        tab.until("document.querySelector('dialog.keys').open", value=True)
+        keys.press("Escape")
+        keys.press("j")
+        keys.press("j")
+        keys.press("k")
+        assert tab.run(FOCUSED) == "How is rust treated?Wi"
+        keys.press("Enter")
+        tab.page.locator(".opened").wait_for()
+        assert "With fungicide." in tab.run("document.querySelector('.opened').textContent")
+        assert tab.run("document.querySelectorAll('.passage').length") > 2
+        tab.page.select_option("#tool-judge", "0")
+        tab.page.select_option("#tool-result", "low")
+        tab.until(SHOWN, "1 of 4 questions")
+        assert "judge=0" in tab.run("location.search")
+        tab.page.locator("#right").scroll_into_view_if_needed()
+        tab.until("document.querySelectorAll('.canvas svg').length > 0", value=True)
+        tab.visit(f"{address}/workbench/runs/0/wheat#q-q4%20%26%205")
+        tab.until("document.querySelector('details[open].question')?.id", "q-q4 & 5")
+        assert tab.complaints == []
+        assert tab.requests == [] or all(one.startswith(address) for one in tab.requests)
+
+
+def test_a_run_that_goes_on_is_shown_as_it_goes(project: Path) -> None:
+    folder = project / "runs" / "now"
+    folder.mkdir()
+    told = RunProgress(
+        stage="judging",
+        done=30,
+        total=100,
+        made=12,
+        in_flight=3,
+        retries=0,
+        spent_usd=0.25,
+        started=time.time() - 60,
+        stage_started=time.time() - 15,
+        updated=time.time() + 30,
+        pid=os.getpid(),
+        host=socket.gethostname(),
+    )
+    (folder / FILE).write_bytes(msgspec.json.encode(told))
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.visit(f"{address}/workbench/runs/0/now")
+        assert "30 of 100 done" in tab.run("document.querySelector('[data-words]').textContent")
+        (folder / FILE).write_bytes(msgspec.json.encode(msgspec.structs.replace(told, done=60)))
+        tab.until("document.querySelector('[data-words]').textContent.includes('60 of 100 done')", value=True)
+        write(folder, summary=full())
+        (folder / FILE).unlink()
+        tab.page.locator("#right").wait_for()  # the page has loaded itself anew
+        assert "Is it right?" in tab.run("document.body.textContent")
+
+
+def test_hostile_texts_run_nothing(project: Path) -> None:
+    name = EVIL.replace("/", "")
+    folder = project / "runs" / name
+    rows = [
+        msgspec.structs.replace(row, rationale=EVIL, system=EVIL, judge=EVIL, model=EVIL)
+        for row in JUDGEMENTS[:4]
+    ]
+    folder.mkdir()
+    write_rows(folder / "judgements.jsonl", rows, Judgement)
+    with (folder / "questions.jsonl").open("w") as file:
+        file.write(json.dumps({"id": EVIL, "question": EVIL, "reference": EVIL, "tags": {EVIL: EVIL}}) + "\n")
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+        tab.visit(f"{address}/workbench/")
+        tab.page.locator("[data-row]").first.click()
+        tab.until(SHOWN, "5 questions")
+        for summary in tab.page.locator(".question > summary").all():
+            summary.click()
+        tab.until("document.querySelectorAll('.opened').length", 5)
+        assert tab.run("document.querySelectorAll('main img').length") == 0
+        assert tab.complaints == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 360)])
+def test_axe_finds_nothing_to_complain_of(project: Path, scheme: str, width: int) -> None:
+    write(project / "runs" / "wheat", summary=full())
+    write_run(project / "runs" / "a", judged([1] * 8 + [0] * 4), asked=questions(12))
+    write_run(project / "runs" / "b", judged([0] * 4 + [1] * 8), asked=questions(12))
+    places = (
+        "",
+        "runs/0/wheat#q-q1",
+        "compare?a=0/a&b=0/b",
+        "data",
+        "judges",
+        "judges/faithfulness",
+        "cards",
+        "monitor",
+    )
+    size = {"width": width, "height": 800}
+    with (
+        served(load_settings(project / "ragstone.toml")) as address,
+        opened_tab(loopback=True, color_scheme=scheme, viewport=size, bypass_csp=True) as tab,
+    ):
+        for place in places:
+            tab.visit(f"{address}/workbench/{place}")
+            if place.startswith("runs/"):
+                tab.page.locator(".opened").wait_for()
+            assert complaints(tab) == [], place
+            assert tab.run("document.documentElement.scrollWidth <= innerWidth"), place
+
+
+def test_of_many_systems_a_row_shows_how_many_a_judge_finds_low(project: Path) -> None:
+    scores = {"a": [1, 0], "b": [0, 0], "c": [1, 1], "d": [1, 1], "e": [1, "timeout"]}
+    rows = [row for name, own in scores.items() for row in judged(own, system=name)]
+    rows += [row for name in scores for row in judged([1, 1], "token_f1", system=name)]
+    write_run(project / "runs" / "many", rows, asked=questions(2))  # 5 systems and 2 judges: 10 scores
+    of_row = "[...one.querySelectorAll('.chip')].map((chip) => chip.textContent)"
+    chips = f"[...document.querySelectorAll('#list li')].map((one) => {of_row})"
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        tab.visit(f"{address}/workbench/runs/0/many")
+        tab.until(SHOWN, "2 questions")
+        assert tab.run(chips) == [
+            ["containment: correctness 1 of 5 low", "token_f1: correctness 0 of 5 low"],
+            ["containment: correctness 2 of 4 low, 1 not scored", "token_f1: correctness 0 of 5 low"],
+        ]
+        told = "document.querySelector('#list .chip').title"
+        assert tab.run(told) == "a 1, b 0, c 1, d 1, e 1"
+        tab.page.select_option("#tool-judge", "0")
+        tab.until(chips, [["a · containment: correctness 1"], ["a · containment: correctness 0"]])
+        assert complaints(tab) == []

@@ -1,0 +1,111 @@
+"""The page of a judge in a real browser: edit the prompt, run, see the change, freeze, look twice."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.browser import opened_tab
+from tests.support.judged_drafts import project
+from tests.support.served_workbench import served
+
+pytestmark = pytest.mark.browser
+AXE = Path(__file__).parents[1] / "fixtures" / "axe" / "axe-4.14.1.min.js"
+
+
+@pytest.fixture
+def settings(tmp_path, fake_openai):
+    return project(tmp_path, fake_openai)
+
+
+def run(page, number):
+    """Press run twice: the first press shows what it asks."""
+    page.click("#run")
+    page.wait_for_selector("text=Run: spend this")
+    page.click("#run")
+    page.wait_for_url(f"**/develop?draft={number}#found")
+
+
+def freeze(page, words, version):
+    page.fill("#freeze input", words)
+    page.click("#freeze button")
+    page.wait_for_selector(f"text=was frozen as version {version}")
+
+
+def test_a_judge_is_edited_run_frozen_and_looked_at(settings, tmp_path):
+    with served(settings) as address, opened_tab(loopback=True) as tab:
+        page, own = tab.page, f"{address}/workbench/judges/mine"
+        tab.visit(f"{own}/develop")
+        run(page, 1)
+        freeze(page, "as it came", 1)
+        page.fill("#text", page.input_value("#text").replace("lenient", "blind"))
+        page.click("#prompt summary")
+        page.wait_for_selector("#prompts pre:has-text('blind')")
+        run(page, 2)
+        changes = page.locator("article.change").all_inner_texts()
+        assert "got worse" in changes[0]
+        assert "right → wrong · people: right" in changes[0].replace("\n", " ")
+        assert "got better" in changes[-1]
+        assert "mine version 2 against mine version 1: cannot tell" in page.inner_text(".verdict >> nth=0")
+        freeze(page, "blind", 2)
+        for number in (1, 2):
+            page.goto(f"{own}/test")
+            page.click("#look button.main")
+            assert page.url.endswith("/test")  # not before it is confirmed
+            page.check("#look [name=sure]")
+            page.click("#look button.main")
+            page.wait_for_url("**/looks/*")
+            assert f"Look {number} at this test part, of {number} so far" in page.inner_text("#count")
+        assert tab.complaints == []
+    assert "as it came" in (tmp_path / "judges" / "mine@v1.toml").read_text()
+
+
+def test_typed_text_outlives_the_page_and_the_server(settings):
+    with opened_tab(loopback=True) as tab:
+        page = tab.page
+        with served(settings) as address:
+            tab.visit(f"{address}/workbench/judges/mine/develop")
+            page.fill("#text", page.input_value("#text").replace("lenient", "half a thought"))
+            tab.until("localStorage.length", 1)
+            page.goto(f"{address}/workbench/judges/mine/develop")
+            assert "half a thought" in page.input_value("#text")
+            assert page.is_visible("#restored")
+            page.click("#discard")
+            assert "lenient" in page.input_value("#text")
+            page.fill("#text", page.input_value("#text").replace("kind ", "kidn "))
+            page.wait_for_selector("#problem:has-text('mine.toml:5: unknown key')")
+            assert page.inner_text("#numbers b") == "5"
+            page.fill("#text", "kept")
+        assert tab.complaints == []
+        page.click("#run")
+        page.wait_for_selector("#said:visible")  # the server is away
+        assert page.input_value("#text") == "kept"
+        tab.until("JSON.parse(Object.values(localStorage)[0]).text", "kept")
+
+
+def test_the_pages_fit_a_phone_and_need_no_mouse(settings):
+    phone = {"viewport": {"width": 360, "height": 740}}
+    with served(settings) as address, opened_tab(loopback=True, **phone) as tab:
+        page = tab.page
+        tab.visit(f"{address}/workbench/judges/mine/develop")
+        page.focus("#text")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("text=Run: spend this")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_url("**/develop?draft=1#found")
+        freeze(page, "first", 1)
+        page.goto(f"{address}/workbench/judges/mine/test")
+        page.focus("#look [name=sure]")
+        page.keyboard.press("Space")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/looks/1")
+        assert tab.complaints == []
+        for path in ("develop?draft=1", "test", "looks/1"):
+            page.goto(f"{address}/workbench/judges/mine/{path}")
+            assert tab.run("document.documentElement.scrollWidth") == 360
+            assert complaints_of_axe(tab) == []
+
+
+def complaints_of_axe(tab):
+    tab.run("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
+    tab.run(AXE.read_text(encoding="utf-8"))
+    found = tab.run("axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)")
+    return [f"{one['id']}: {node['html'][:150]}" for one in found for node in one["nodes"][:3]]

@@ -1,0 +1,241 @@
+"""Comparisons, data sets, judges, report cards, the monitor and live progress in the workbench."""
+
+import json
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.report.conftest import JUDGEMENTS, QUESTIONS, card, summary_of
+from tests.support.judged_runs import answers, judged, questions, write_run
+from tests.support.run_progress import told_of_a_run
+from tests.workbench.conftest import Client
+
+from ragstone.engine.progress_file import FILE, read_progress
+from ragstone.flows.compare.comparing import compare
+from ragstone.records import Question
+from ragstone.report.compare import metric_told, outcome
+from ragstone.tables import write_rows
+from ragstone.workbench.run_pages import lasting, progressed
+
+EVIL = "<script>alert('x')</script>"
+TOLD = msgspec.structs.replace(told_of_a_run(), made=1200, retries=0)
+
+
+def two_runs(project: Path) -> None:
+    write_run(
+        project / "runs" / "a", judged([1] * 8 + [0] * 4), said=answers(["x"] * 12), asked=questions(12)
+    )
+    write_run(
+        project / "runs" / "b", judged([0] * 4 + [1] * 8), said=answers(["y"] * 12), asked=questions(12)
+    )
+
+
+def test_a_comparison_says_what_the_command_says(project: Path, client: Client) -> None:
+    two_runs(project)
+    found = compare(project / "runs" / "a", project / "runs" / "b")
+    page = client.get("/workbench/compare?a=0/a&b=0/b").text
+    assert outcome(found) in page
+    assert metric_told(found.metrics[0]) in page
+    assert "From right to wrong: 4 questions" in page  # q0 to q3
+    assert "From wrong to right: 4 questions" in page  # q8 to q11
+    assert '/workbench/runs/0/b#q-q0"' in page
+    assert "What is 8?" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("a=0/a&b=0/a", "are the same run"),
+        ("a=0/a&b=0/gone", "There is no run"),
+        ("a=0/a&b=0/../../etc", "There is no run"),
+        ("a=0/a&b=0/b&metric=nothing", "nothing"),
+        ("a=0/a&b=0/b&margin=much", "is no number"),
+        ("a=0/a&b=0/b&margin=7", "margin is 7"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(project: Path, client: Client, query: str, words: str) -> None:
+    two_runs(project)
+    page = client.get(f"/workbench/compare?{query}")
+    assert page.status_code == 200
+    assert words in page.text
+    assert 'role="alert"' in page.text
+
+
+def test_data_sets_are_those_of_the_project_and_of_runs_each_once(project: Path, client: Client) -> None:
+    write_rows(project / "mine.jsonl", QUESTIONS, Question)
+    (project / "answers.jsonl").write_text('{"id": "1", "question": "?", "answer": "!"}\n')
+    (project / "sub").mkdir()
+    write_rows(project / "sub" / "theirs.jsonl", questions(3), Question)
+    write_run(project / "runs" / "a", judged([1]), asked=QUESTIONS)
+    page = client.get("/workbench/data").text
+    assert "2 files of questions" in page
+    assert page.count('<h2 dir="auto">') == 2
+    assert "mine.jsonl" in page
+    assert "sub/theirs.jsonl" in page
+    assert "4 questions, 1 that the documents cannot answer" in page
+    assert ">a</a>" in page  # the run that holds a copy
+    assert "answers.jsonl" not in page
+
+
+def test_a_data_set_shows_its_first_questions(project: Path, client: Client) -> None:
+    write_rows(project / "mine.jsonl", [Question(id=EVIL, question=EVIL, tags={EVIL: EVIL})], Question)
+    address = client.get("/workbench/data").text.split('href="/workbench/data/')[1].split('"')[0]
+    page = client.get(f"/workbench/data/{address}").text
+    assert "&lt;script&gt;" in page
+    assert EVIL not in page
+    assert client.get("/workbench/data/000000000000").status_code == 404
+
+
+def test_a_broken_set_says_what_is_wrong(project: Path, client: Client) -> None:
+    (project / "mine.jsonl").write_text('{"id": "1", "question": "?"}\n{"id": 2}\n')
+    page = client.get("/workbench/data").text
+    assert "mine.jsonl:2:" in page
+    assert "0 questions" not in page
+
+
+def test_judges_are_those_that_ship_and_those_of_the_project(project: Path, client: Client) -> None:
+    (project / "judges").mkdir()
+    (project / "judges" / "strict.toml").write_text(
+        'name = "strict"\nversion = 3\nkind = "boolean"\ninputs = ["answer"]\nscale = [0, 1]\n'
+        f'source = "ours"\nprompt = "Is {{answer}} right? {EVIL}"\n'
+    )
+    (project / "judges" / "wrong.toml").write_text('name = "wrong"\n')
+    page = client.get("/workbench/judges").text
+    for name in ("strict", "wrong", "faithfulness", "containment"):
+        assert f'href="/workbench/judges/{name}"' in page
+    page = client.get("/workbench/judges/strict").text
+    assert "&lt;script&gt;" in page
+    assert EVIL not in page
+    assert "Develop it" in page
+    assert "Develop a copy" in client.get("/workbench/judges/faithfulness").text
+    assert "wrong.toml" in client.get("/workbench/judges/wrong").text
+    asks_none = "asks no model"
+    says = {"rubric": "Criteria", "answered": "refused", "containment": asks_none, "similarity": asks_none}
+    for name, told in {**says, "claims": "Then, of each statement", "sameness": "members"}.items():
+        assert told in client.get(f"/workbench/judges/{name}").text  # each kind has keys of its own
+    missing = client.get("/workbench/judges/faithfulnes")
+    assert missing.status_code == 404
+    assert "Did you mean" in missing.text
+
+
+def test_report_cards_are_those_of_runs_and_of_files_each_once(project: Path, client: Client) -> None:
+    known = card(better=False)
+    folder = write_run(project / "runs" / "a", JUDGEMENTS)
+    summary = msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[known])
+    (folder / "summary.json").write_bytes(msgspec.json.encode(summary))
+    (project / "cards.json").write_bytes(
+        msgspec.json.encode([known, card(better=True, judge="faithfulness")])
+    )
+    (project / "other.json").write_text('{"no": "cards"}')
+    page = client.get("/workbench/cards").text
+    assert page.count("data-row>") == 2
+    assert "no better than its baseline" in page
+    address = page.split('href="/workbench/cards/')[1].split('"')[0]
+    one = client.get(f"/workbench/cards/{address}").text
+    assert "What the card says in words." in one
+    assert "Agreement of correctness" in one
+    assert "no better than its baseline" in client.get("/workbench/judges").text
+    assert client.get("/workbench/cards/gone").status_code == 404
+
+
+def test_without_a_monitor_the_page_says_how_to_begin(client: Client) -> None:
+    page = client.get("/workbench/monitor")
+    assert page.status_code == 200
+    assert "ragstone watch" in page.text
+
+
+def test_progress_is_told_in_words() -> None:
+    # 30 rows in 15 s are 2.0 a second; the 70 left take 35 s; it began 25 s ago
+    found = progressed(TOLD, 1026.0)
+    assert found.words == (
+        "Judging: 30 of 100 done, 2.0 a second, about 35 seconds left. "
+        "1,200 calls made, 3 in flight, 0.2500 USD. Began 25 seconds ago."
+    )
+    assert (found.life, found.share) == ("going on", 0.3)
+    assert progressed(None, 0.0).life is None
+
+
+def test_a_run_that_ended_early_says_how_to_go_on() -> None:
+    stopped = msgspec.structs.replace(TOLD, ended="stopped")
+    failed = msgspec.structs.replace(TOLD, ended="failed", words="no such model.")
+    for found, words in (
+        (stopped, "stopped while judging"),
+        (failed, "no such model."),
+        (TOLD, "without a word"),
+    ):
+        told = progressed(found, 1e9)
+        assert words in told.words
+        assert "Run the same command again" in told.words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(1, "1 second"), (40, "40 seconds"), (720, "12 minutes"), (12_600, "3.5 hours")]
+)
+def test_a_time_is_told_as_people_say_it(seconds: float, words: str) -> None:
+    assert lasting(seconds) == words
+
+
+def test_a_run_that_goes_on_is_shown_and_asked_for(project: Path, client: Client) -> None:
+    folder = project / "runs" / "now"
+    folder.mkdir()
+    found = msgspec.structs.replace(TOLD, updated=time.time())
+    (folder / FILE).write_bytes(msgspec.json.encode(found))
+    assert read_progress(folder) == found
+    assert "going on" in client.get("/workbench/").text
+    page = client.get("/workbench/runs/0/now").text
+    assert 'aria-live="polite"' in page
+    assert "30 of 100 done" in page
+    told = client.get("/workbench/runs/0/now/progress").json()
+    assert (told["life"], told["share"]) == ("going on", 0.3)
+    (folder / FILE).write_text(json.dumps({**msgspec.to_builtins(found), "ended": "stopped"}))
+    assert "It was stopped" in client.get("/workbench/runs/0/now").text
+
+
+def test_assets_are_packed_and_asked_for_once(client: Client) -> None:
+    first = client.get("/workbench/assets/vega.js")
+    assert first.headers["content-encoding"] == "gzip"
+    again = client.get("/workbench/assets/vega.js", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+    for name in ("frame.html", "..%2Fapp.py", "nothing.css", "page.html"):
+        assert client.get(f"/workbench/assets/{name}").status_code == 404
+
+
+def test_the_list_of_runs_is_light(project: Path, client: Client) -> None:
+    for at in range(60):
+        folder = write_run(project / "runs" / f"run-{at}", JUDGEMENTS)
+        (folder / "summary.json").write_bytes(msgspec.json.encode(summary_of(JUDGEMENTS)))
+    paths = ["/workbench/"] + [
+        f"/workbench/assets/{n}" for n in ("page.css", "workbench.css", "workbench.js", "keys.js")
+    ]
+    sent = 0
+    for path in paths:
+        with client.stream("GET", path) as reply:
+            sent += len(b"".join(reply.iter_raw()))
+    assert sent < 60_000
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/workbench/?at=abc", 400, "What was asked for does not fit. at: "),
+        ("/workbench/?order=zz", 400, "order: "),
+        ("/workbench/nowhere", 404, "There is no such page in the workbench"),
+    ],
+)
+def test_a_request_that_does_not_fit_is_told_in_words(
+    client: Client, path: str, status: int, words: str
+) -> None:
+    reply = client.get(path)
+    assert (reply.status_code, words in reply.text, "Validation failed" in reply.text) == (
+        status,
+        True,
+        False,
+    )
+
+
+def test_review_stands_below_data_sets(project: Path, client: Client) -> None:
+    write_rows(project / "questions.jsonl", [Question(id="1", question="?")], Question)
+    page = client.get("/workbench/review").text
+    assert '<p class="crumbs"><a href="/workbench/data">Data sets</a></p>' in page
+    assert '<a href="/workbench/data" aria-current="page">' in page
