@@ -26,7 +26,7 @@ from tests.support.fake_openai import running, stats  # noqa: E402
 from tests.support.ray import kill_a_worker, nodes_of_a_cluster  # noqa: E402
 
 from ragstone.config import Settings, choose, load_settings  # noqa: E402
-from ragstone.engine.cluster.driver import cluster_of
+from ragstone.engine.cluster.driver import cluster_of  # noqa: E402
 from ragstone.engine.output import write_stream  # noqa: E402
 from ragstone.engine.session import open_session  # noqa: E402
 from ragstone.records import Answer, Judgement  # noqa: E402
