@@ -185,13 +185,13 @@ def test_a_deadline_without_a_unit_says_what_to_write(text: str) -> None:
 
 
 async def test_after_the_deadline_every_row_is_a_timeout_that_says_so(tmp_path: Path) -> None:
-    model = Model(latency_s=0.05)
-    budget = Budget(Caps(seconds=0.12))
+    model = Model(latency_s=0.3)
+    budget = Budget(Caps(seconds=0.75))
     with door_to(model.send, tmp_path, budget=budget, concurrency=2) as door:
         ends = await ask_many(door, 20)
         with pytest.raises(CallFailed, match="the deadline of the run") as late:
             await door.ask(prompt("one more"))
-    # Two at a time, 50 ms each: two rounds are done after 100 ms, and the third is cut off.
+    # Two at a time, 0.3 s each: two rounds are done after 0.6 s, and the third is cut off.
     assert 2 <= ends.count("scored") <= 4
     assert ends.count("timeout") == 20 - ends.count("scored")
     assert late.value.status == "timeout"

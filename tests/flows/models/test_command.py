@@ -107,7 +107,8 @@ def test_a_file_named_by_config_is_read_and_its_keys_file_is_beside_it(home):
     (home / "key").write_text("sesame\n")
     (home / "key").chmod(0o600)
     (home / "other.toml").write_text('[models."openai/mine"]\napi_key_file = "key"\n')
-    assert f"key in {home / 'key'};" in words("--config", home / "other.toml")
+    shown = words("--config", home / "other.toml").replace(" ", "")  # a long path is broken where a line ends
+    assert f"keyin{home / 'key'};" in shown
 
 
 def test_the_prices_of_a_provider_stand_beside_their_sources_and_days():
