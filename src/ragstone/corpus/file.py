@@ -1,9 +1,11 @@
-"""A file on its way into the corpus."""
+"""A file on its way into the corpus, what a user may choose about reading it, and what that may take."""
 
-from pathlib import Path
-import msgspec
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
+
+import msgspec
+
 
 class File(msgspec.Struct, frozen=True):
     """A file and the id that a document made from it has.

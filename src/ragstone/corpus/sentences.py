@@ -11,6 +11,9 @@ from collections.abc import Iterator
 
 # ruff: noqa: SIM905 - one word a line would hide the lists
 
+# Abbreviations after which a sentence mostly goes on, in small letters and without the full stop. Not in the
+# lists: what ends a sentence as often as not ("etc.", "usw."); single letters and dotted ones ("e.g.",
+# "z.B."), which rules recognise; and words that are words too, unless a number must follow.
 TITLES = frozenset(
     # English
     "mr mrs ms dr prof rev hon gov sen rep gen col capt cpt cmdr lt sgt maj adm st ste mt ft messrs mmes vs "

@@ -1,4 +1,7 @@
-"""Texts -> topics: which of them belong together, and the terms that tell each group from the others."""
+"""Texts -> topics: which of them belong together, and the terms that tell each group from the others.
+
+Without an embedder texts are compared by TF-IDF over search terms, brought down to a few dimensions.
+"""
 
 import math
 import re

@@ -1,4 +1,7 @@
-"""Telephone numbers in running text, and numbers of accounts that are called so."""
+"""Telephone numbers in running text, and numbers of accounts that are called so.
+
+The words beside a number often say what it is.
+"""
 
 import re
 from collections.abc import Iterator, Sequence

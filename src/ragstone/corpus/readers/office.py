@@ -1,5 +1,6 @@
-"""The parts of an Office Open XML file (ECMA-376), read by the standard library's parser.
+"""What the readers of Office files share: the parts of a file, and blocks -> text with headings and pages.
 
+Parts of an Office Open XML file (ECMA-376) are read by the standard library's parser.
 The file is a ZIP archive of XML from strangers: the archive's limits hold (zips.py), parts that are parsed
 into a tree are at most MOST_PART_BYTES, and a document type declaration, which the standard forbids and which
 entity bombs need, is refused.

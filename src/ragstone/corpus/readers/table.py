@@ -1,4 +1,4 @@
-"""A table -> documents: one for each row, or one for all of it."""
+"""CSV and JSONL files -> tables -> documents: one for each row, or one for all of it."""
 
 import csv
 import io

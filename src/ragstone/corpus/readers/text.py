@@ -1,4 +1,4 @@
-"""Plain text and Markdown -> a document. The text stays as it is; only a title is looked for."""
+"""Plain text, Markdown and source code -> a document. The text stays as it is; only a title is looked for."""
 
 import re
 from collections.abc import Iterator

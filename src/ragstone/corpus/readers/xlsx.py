@@ -1,4 +1,7 @@
-"""An Excel file -> its sheets as tables, read in a stream."""
+"""An Excel file -> its sheets as tables, read in a stream.
+
+Cells hold what they show: dates are in ISO 8601, percentages have their sign, other numbers are as stored.
+"""
 
 import re
 import zipfile

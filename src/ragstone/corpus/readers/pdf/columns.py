@@ -1,7 +1,9 @@
 """The runs of a page -> its columns in reading order.
 
 What stands above and below a gutter is read before and after its two sides, and each of the four parts may
-hold gutters of its own.
+hold gutters of its own. A gutter is a strip without ink that has text on both sides over several lines. A
+strip between the columns of a table is none: the two halves of each row stand on one line, and no text fills
+its column.
 """
 
 import re
@@ -23,8 +25,6 @@ PROSE_INK = 0.55  # of the width of a column of text, on average
 WIDE_GAP = 0.8  # ems; a column ends where a line has a wider one
 NEAR = 4.0  # ems from a strip to the lines of the column beside it
 SAME_LINE = 0.12  # ems between the baselines of the two halves of a table's row
-SAMPLE = 16  # lines
-BOTH_SIDES = 0.9  # of a sample of lines have words on both sides of a table's strip
 ALIGNED = 0.5  # of a column's lines; if fewer have a partner, the columns do not belong to one table
 BAND = 1.3  # ems of white across the page; they part what stands above columns from the columns
 HEAD = 0.15  # of the runs along a gutter may stand above such a band
@@ -197,9 +197,6 @@ def _extended(inks: list[int], x0: int, x1: int, first: int, last: int) -> _Stri
 
 def _is_gutter(lines: list[_Line], strip: _Strip) -> bool:
     along = lines[strip.first : strip.last + 1]
-    step = len(along) // SAMPLE
-    if step > 1 and _parts_cells(along[::step], strip):
-        return False
     left, right = _halves(along, strip)
     if min(len(left), len(right)) < MIN_LINES:
         return False
@@ -207,14 +204,6 @@ def _is_gutter(lines: list[_Line], strip: _Strip) -> bool:
     if min(map(len, sides)) < MIN_LINES:
         return False
     return _aligned(*sides) < ALIGNED or all(map(_is_prose, sides))
-
-
-def _parts_cells(lines: list[_Line], strip: _Strip) -> bool:
-    """Return whether nearly all of some lines have both halves and few words, as in a table."""
-    left, right = _halves(lines, strip)
-    if len(left) + len(right) < 2 * BOTH_SIDES * len(lines):
-        return False
-    return any(median(one.characters for one in side) < PROSE_CHARACTERS for side in (left, right))
 
 
 def _halves(lines: list[_Line], strip: _Strip) -> "tuple[list[_Words], list[_Words]]":

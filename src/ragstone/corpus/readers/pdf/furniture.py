@@ -2,6 +2,9 @@
 
 It is told by repetition: the same words at the same place of several pages, near an edge. A number in them
 must be the same on all, or count the pages, so that the rows of a table that goes over many pages are none.
+
+What else is no body text stands around a paper's first page: publication notes in the margin, authors and
+addresses. Both are told by marks that other text lacks; where the marks are missing the text stays.
 """
 
 import re

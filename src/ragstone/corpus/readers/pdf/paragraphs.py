@@ -299,15 +299,10 @@ def _link_after_full_line(frame: _Frame, draft: _Draft, row: Row, after: Row | N
         hangs = abs(further) < INDENT or (
             after is not None and further < 0 and not _is_full(frame, row, after)
         )
-        return " " if hangs and draft.in_paragraph == 1 and not _share_start(frame, draft) else ""
+        return " " if hangs and draft.in_paragraph == 1 else ""
     if shift < -INDENT and draft.in_paragraph > 1:
         return ""
     return " "
-
-
-def _share_start(frame: _Frame, draft: _Draft) -> bool:
-    """Return whether a paragraph's last line is itself indented, so that a further indent is a new one."""
-    return frame.starts(draft.rows[-1]) - frame.start > INDENT * draft.rows[-1].size
 
 
 def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> Block:

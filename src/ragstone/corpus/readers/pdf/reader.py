@@ -1,4 +1,7 @@
-"""A PDF -> a document: its text in reading order, page after page."""
+"""A PDF -> a document: the blocks of each page in reading order, and all pages as one text.
+
+A paragraph that goes over columns or pages is in one piece.
+"""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -92,8 +95,8 @@ def _add_column(blocks: list[Block], ends: dict[float, int], column: list[Block]
 
 
 def goes_on(before: Block, after: Block) -> bool:
-    """Return whether a block is the rest of the paragraph that another one begins."""
-    if not before.open or after.tabular or before.margin != after.margin or not _alike(before, after):
+    """Return whether a block is the rest of the paragraph that another one of its size begins."""
+    if not before.open or after.tabular or before.margin != after.margin:
         return False
     first = after.text[0]
     if first.islower() or ends_open(before.text):
@@ -105,10 +108,6 @@ def goes_on(before: Block, after: Block) -> bool:
         and before.rows > 1
         and after.rows > 1
     )
-
-
-def _alike(before: Block, after: Block) -> bool:
-    return abs(before.size - after.size) <= SAME_SIZE * before.size
 
 
 def merged(before: Block, after: Block, words: Words) -> Block:

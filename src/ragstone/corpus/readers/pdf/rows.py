@@ -1,4 +1,4 @@
-"""Runs -> rows: what stands on one line of a column, in cells."""
+"""Runs -> rows: what stands on one line of a column, in cells; which rows are those of a table."""
 
 import re
 import unicodedata

@@ -2,19 +2,19 @@
 
 A run is what the PDF draws with one text object, mostly a line, a cell, or the part of a line in one font.
 PDFium is asked about runs and not about characters: one foreign call costs as much as PDFium needs to
-extract several characters.
+extract several characters. A page needs several hundred calls all the same, so they go without the checks of
+`pypdfium2`; handles are addresses, and live as long as the text page that they were taken from.
 """
 
 import ctypes
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from ctypes import addressof, c_char_p, c_double, c_float, c_int, c_size_t, c_void_p, sizeof
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
-import re
-from collections.abc import Iterator
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import msgspec
 
 if TYPE_CHECKING:
