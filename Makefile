@@ -23,8 +23,9 @@ examples: $(VENV)/.demo  ## run the five examples; their reports stand in exampl
 example: $(VENV)/.demo  ## run one of them: make example NAME=rubric-judge
 	PATH="$(abspath $(BIN)):$$PATH" examples/$(NAME)/run.sh
 
-# A test that hangs is ended with the stacks of all its threads. The markers are explained in pyproject.toml.
-PYTEST = $(BIN)/pytest -n logical --maxprocesses 8 --dist worksteal --timeout 300
+# Compiled modules are kept, for hundreds of tests start Python again. A test that hangs is ended with the stacks of
+# its threads. The markers are explained in pyproject.toml.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n logical --maxprocesses 8 --dist worksteal --timeout 300
 SLOW = model or browser or server or docs or simulation or kill
 
 test: $(VENV)/.dev  ## run the tests that need a few minutes: no model, browser, server, simulation, no page of docs

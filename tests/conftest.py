@@ -71,6 +71,11 @@ def _collected() -> Iterator[None]:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """Let libraries that count their objects at the end find them all."""
+    gc.unfreeze()
+
+
 @pytest.fixture
 def fake_openai() -> Iterator[FakeOpenAI]:
     """A local OpenAI-compatible server; see tests/support/fake_openai.py."""
