@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.assistant.log.exchanges import ASKED, NOW, SAID, SECRET
 
-from ragstone.assistant.log.appending import Appender, mend
+from ragstone.assistant.log.appending import Appender, mend_file
 from ragstone.assistant.log.exchange_log import ExchangeLog, read_exchanges, read_feedback
 from ragstone.errors import DataError
 
@@ -113,7 +113,7 @@ class TestMending:
     def test_a_file_that_is_nothing_but_a_torn_line_is_empty_then(self, tmp_path: Path) -> None:
         path = tmp_path / "x.jsonl"
         path.write_bytes(b'{"a')
-        mend(path)
+        mend_file(path)
         assert path.read_bytes() == b""
 
     async def test_a_file_that_another_process_writes_is_left_alone(self, tmp_path: Path) -> None:

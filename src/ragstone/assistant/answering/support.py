@@ -15,7 +15,7 @@ from ragstone.assistant.languages import LANGUAGES, language, language_of
 from ragstone.config import read_library
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.tokens import search_terms, tokenize, word_terms
-from ragstone.dataset.factual.numbers import numbers_in
+from ragstone.dataset.numbers import numbers_in
 from ragstone.embedding.model import Embed, Vectors
 
 _LIST_NUMBER = re.compile(r"^\s*(?:\d{1,2}|[०-९]{1,2}|[٠-٩]{1,2})[.)]\s+")

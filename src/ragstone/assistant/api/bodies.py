@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.assistant.answering.prompting import nearest_of
 from ragstone.assistant.conversation import Citation, Kind, Passage, Said, Step
-from ragstone.records import Context, Usage
+from ragstone.records import Usage
 
 MODEL = "assistant"
 """The only model that /v1/chat/completions knows."""
@@ -256,14 +256,6 @@ def found(passages: tuple[Passage, ...] | list[Passage]) -> list[Found]:
             page=one.page,
         )
         for one in passages
-    ]
-
-
-def contexts_of(said: Said) -> list[Context]:
-    """Return what a reply was made from, for rows."""
-    return [
-        Context(id=one.chunk_id, document_id=one.document_id, text=one.text, score=one.score)
-        for one in said.passages
     ]
 
 

@@ -1,7 +1,6 @@
 """Files that come over HTTP: what they may be called, what they must be, where they are kept."""
 
 import asyncio
-import os
 import threading
 import unicodedata
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from ragstone.corpus.reading import CONVERTED, PACKED, READERS
 from ragstone.corpus.sources import ARCHIVE
 from ragstone.errors import DataError
 from ragstone.records import Document
-from ragstone.tables.private import make_folder
+from ragstone.tables.journal import replace_whole
 
 FOLDER = "uploads"
 MOST_BYTES_OF_NAME = 150  # file systems take 255, and a name gets an ending while it is written
@@ -155,9 +154,8 @@ def keeping(folder: Path, name: str, content: bytes) -> Iterator[None]:
     """Keep a file, whole or not at all; where the block fails, what was there before stands there again."""
     path = folder / name
     try:
-        make_folder(folder)
         before = path.read_bytes() if path.exists() else None
-        _write(path, content)
+        replace_whole(path, content)
     except OSError as mistake:
         raise DataError(
             f"{folder}: the upload cannot be kept ({mistake.strerror}). Check the disk and its permissions."
@@ -168,14 +166,5 @@ def keeping(folder: Path, name: str, content: bytes) -> Iterator[None]:
         if before is None:
             path.unlink(missing_ok=True)
         else:
-            _write(path, before)
+            replace_whole(path, before)
         raise
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(f".{path.name}.partial")  # hidden: no build reads it
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)

@@ -14,13 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from ragstone.errors import DataError
+from ragstone.tables.journal import mend, sync_folder
 from ragstone.tables.private import make_folder
 
 AT_ONCE = 32  # lines that wait for one flush of the disk: those behind them are still to be masked
-TORN_BYTES = 1 << 20  # from its end, a line without an end is looked for this far
 
 
 class _Line(NamedTuple):
@@ -53,7 +51,7 @@ class Appender:
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise PermissionError(13, "the folder may not be written to")
             for path in sorted(folder.glob(f"{name}-*.jsonl")):
-                mend(path)
+                mend_file(path)
         except OSError as mistake:
             self._failed(mistake)
 
@@ -160,7 +158,7 @@ class Appender:
         self._size = 0
         # Held as long as this process lives, so that no other one mends what is still being written.
         _lock(self._file)
-        _flush_folder(self._folder)
+        sync_folder(self._folder)
 
     def _opened(self) -> int:
         if self._file is None:
@@ -181,27 +179,15 @@ class Appender:
         return DataError(self.problem)
 
 
-def mend(path: Path) -> None:
+def mend_file(path: Path) -> None:
     """Close the last line of a file whose writer was killed, or cut it off where it is not whole.
 
     A line that was acknowledged always is. A file that a living process writes is left alone. Raises OSError.
     """
-    file = os.open(path, os.O_RDWR)
+    file = os.open(path, os.O_RDWR | os.O_APPEND)
     try:
-        size = os.fstat(file).st_size
-        if not size or os.pread(file, 1, size - 1) == b"\n" or not _lock(file):
-            return
-        start = max(0, size - TORN_BYTES)
-        end = os.pread(file, size - start, start)
-        whole, newline, torn = end.rpartition(b"\n")
-        if not torn or (start and not newline):
-            return
-        try:
-            msgspec.json.decode(torn)
-            os.lseek(file, 0, os.SEEK_END)
-            os.write(file, b"\n")
-        except msgspec.DecodeError:
-            os.ftruncate(file, start + len(whole) + len(newline))
+        if _lock(file):
+            mend(file)
     finally:
         os.close(file)
 
@@ -217,16 +203,6 @@ def _lock(file: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _flush_folder(folder: Path) -> None:
-    """Have a new file's name on disk."""
-    with contextlib.suppress(OSError):  # not every file system can
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
 
 
 def _tell(lines: Sequence[_Line], outcomes: Sequence[Exception | None]) -> None:

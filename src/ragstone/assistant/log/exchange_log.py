@@ -38,50 +38,49 @@ def answer_row(
     The same value has the same placeholder in all of them. Passages are the documents' own words and stay. An
     exchange with an error has no answer, as every row of answers. conversation: see digest_of.
     """
-    masks = _Masks(own)
-    question, answer = masks.add(asked.question), masks.add("" if said.error else said.text)
-    error = masks.add(said.error or "")
-    steps = [_masked_step(masks, step) for step in said.steps]
-    found = masks.of({**asked.filters, **said.tags})
-    masks.work()
+    masked = _masked(
+        {
+            "question": asked.question,
+            "answer": "" if said.error else said.text,
+            "error": said.error or "",
+            "steps": [[step.thought, step.arguments, step.observation] for step in said.steps],
+            "tags": {**asked.filters, **said.tags},
+        },
+        own,
+    )
     own_tags = {"kind": said.kind, "model": said.model, "prompt_version": said.prompt_version}
-    tags = {"lang": said.lang, **found(), **own_tags}
+    tags = {"lang": said.lang, **masked["tags"], **own_tags}
     searched = said.passages or any(step.action == "search_documents" for step in said.steps)
     return Answer(
         question_id=exchange_id,
-        question=question(),
-        answer=answer(),
+        question=masked["question"],
+        answer=masked["answer"],
         system=SYSTEM,
         contexts=_contexts(said) if searched else None,
         latency_s=said.latency_s,
         usage=said.usage,
         cost_usd=said.cost_usd,
-        error=error() or None,
+        error=masked["error"] or None,
         tags={name: value for name, value in tags.items() if value},
         metadata={
             "time": iso(now),
             **({"conversation_id": conversation} if conversation else {}),
-            "steps": [step() for step in steps],
+            "steps": [_step(step, *told) for step, told in zip(said.steps, masked["steps"], strict=True)],
             "citations": [citation.number for citation in said.citations],
         },
     )
 
 
-def _masked_step(masks: "_Masks", step: Step) -> Callable[[], dict[str, Any]]:
-    told = masks.of([step.thought, step.arguments, step.observation])
-
-    def masked() -> dict[str, Any]:
-        thought, arguments, observation = told()
-        return {
-            "thought": thought,
-            "action": step.action,
-            "arguments": arguments,
-            "observation": observation,
-            "status": step.status,
-            "latency_s": step.latency_s,
-        }
-
-    return masked
+def _step(step: Step, thought: str, arguments: dict[str, Any], observation: str) -> dict[str, Any]:
+    """Return a step as it stands in the row, with its texts as they are given."""
+    return {
+        "thought": thought,
+        "action": step.action,
+        "arguments": arguments,
+        "observation": observation,
+        "status": step.status,
+        "latency_s": step.latency_s,
+    }
 
 
 def label_rows(
@@ -119,35 +118,31 @@ def iso(now: datetime) -> str:
     return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-class _Masks:
-    """Texts that are masked together, wherever in a value they stand."""
+def _masked(value: Any, own: OwnWords | None) -> Any:  # noqa: ANN401 - arguments of any tool
+    """Return a value with all texts in it masked together, wherever they stand in it."""
+    texts = [
+        HALF_A_PAIR.sub("\ufffd", text) for text in _texts(value)
+    ]  # half a pair is what no file can hold
+    return _with_texts(value, iter([one.text for one in mask_texts(texts, own)]))
 
-    def __init__(self, own: OwnWords | None) -> None:
-        self._own = own
-        self._texts: list[str] = []
-        self._masked: list[str] = []
 
-    def add(self, text: str) -> Callable[[], str]:
-        """Take a text; what comes back gives it masked, after the work."""
-        at = len(self._texts)
-        self._texts.append(HALF_A_PAIR.sub("\ufffd", text))  # what no file can hold
-        return lambda: self._masked[at]
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
 
-    def of(self, value: Any) -> Callable[[], Any]:  # noqa: ANN401 - arguments of any tool
-        """Take all texts in a value; what comes back gives the value with them masked, after the work."""
-        if isinstance(value, str):
-            return self.add(value)
-        if isinstance(value, Mapping):
-            fields = {name: self.of(one) for name, one in value.items()}
-            return lambda: {name: masked() for name, masked in fields.items()}
-        if isinstance(value, list | tuple):
-            items = [self.of(one) for one in value]
-            return lambda: [masked() for masked in items]
-        return lambda: value
 
-    def work(self) -> None:
-        """Mask what was taken."""
-        self._masked = [one.text for one in mask_texts(self._texts, self._own)]
+def _with_texts(value: Any, texts: Iterator[str]) -> Any:  # noqa: ANN401
+    """Return a value with these in place of its texts, which come in the order of `_texts`."""
+    if isinstance(value, str):
+        return next(texts)
+    if isinstance(value, Mapping):
+        return {name: _with_texts(inner, texts) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_texts(inner, texts) for inner in value]
+    return value
 
 
 def _contexts(said: Said) -> list[Context]:

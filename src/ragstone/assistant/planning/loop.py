@@ -42,12 +42,13 @@ def asking(state: State) -> str:
     Of a list of places, as many as have room.
     """
     called = [taken.observation for taken in state.taken if taken.observation is not None]
-    missing = called[-1].missing if called else None
-    if missing not in ASKABLE:
+    if state.missing not in ASKABLE:
         return ""
     lines = [line for line in called[-1].told.splitlines() if line]
     listed = [line for line in lines if line.startswith(LISTED)]
-    question = phrase("which_place" if listed and missing == "place" else f"ask_{missing}", state.lang)
+    question = phrase(
+        "which_place" if listed and state.missing == "place" else f"ask_{state.missing}", state.lang
+    )
     kept = [line for line in lines if line not in listed] + listed[:MOST_LISTED]
     while kept and len("\n".join([*kept, question])) > MOST_ASKING:
         kept.pop()
