@@ -23,8 +23,7 @@ from ragstone.llm.call_trace import Exchange
 from ragstone.llm.prompt import Message
 from ragstone.records import Answer, Context, Document, Judgement, Question, Ranking, RankingItem, Verdict
 from ragstone.report.findings import common_headline
-from ragstone.report.markdown import write_markdown
-from ragstone.report.page import write_report
+from ragstone.report.page import write_markdown, write_report
 from ragstone.report.summary import Calls, RunSummary
 from ragstone.retrieval.summary import evaluate_rankings
 from ragstone.tables import write_rows

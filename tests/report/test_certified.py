@@ -12,7 +12,7 @@ from ragstone.dataset.certifying.certificate import certify, fit
 from ragstone.errors import DataError
 from ragstone.records import Question
 from ragstone.report.certificate_words import fitting
-from ragstone.report.certified import certified_in
+from ragstone.report.run import certified_in
 
 
 def certificate_of(questions: list[Question], **changed: object):

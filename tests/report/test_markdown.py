@@ -9,12 +9,18 @@ from ragstone.errors import DataError
 from ragstone.experiments.blame import Share, SystemBlame
 from ragstone.experiments.breakdown import rank_systems
 from ragstone.report.blame import BlameSummary
-from ragstone.report.markdown import LONGEST_LIST, render_markdown, write_markdown
+from ragstone.report.page import write_markdown
 from ragstone.report.render.markdown import plain
+from ragstone.report.render.markdown import render_markdown as rendered
+from ragstone.report.run_report import LONGEST_LIST, pull_request_document
 from ragstone.report.summary import RunSummary
 from ragstone.statistics import Estimate
 
 UNSEEN = "\u200b"
+
+
+def render_markdown(summary: RunSummary, blamed: BlameSummary | None = None) -> str:
+    return rendered(pull_request_document(summary, blamed))
 
 
 def test_it_holds_the_three_answers_the_means_the_retriever_and_the_notes(write_run: WriteRun) -> None:
@@ -24,7 +30,7 @@ def test_it_holds_the_three_answers_the_means_the_retriever_and_the_notes(write_
         "**Is it right?**",
         "- correctness, 0 to 1: **0.50** (95 % interval 0.09 to 0.91, 2 scored of 4 rows; ",
         "**How far can the judge be trusted?**\n\nNot measured.",
-        "| correctness | 0.50 | 0.09 to 0.91 | 2 scored of 4 rows; 1 not applicable, 1 application failed |",
+        "| correctness openai/gpt-4o-mini | **0.50** | 0.09 to 0.91 | 2 scored of 4 rows; 1 not applicable",
         f"### Retriever bm25\n\n| Measure | Mean | Interval |\n| --- | ---: | ---: |\n| hit@{UNSEEN}1 |",
         "- 1 answer is missing because the application failed; see <code>app\\_error</code>.",
         "Cost: unknown: a model or system has no price in ragstone.toml.",
@@ -38,15 +44,15 @@ def test_several_systems_stand_in_order_with_a_verdict() -> None:
     summary = summary_of(rows)
     board = rank_systems(summary.metrics[0], rows)
     text = render_markdown(msgspec.structs.replace(summary, systems=board))
-    assert "| 1 | b | 1.00 | 0.89 to 1.00 |  | highest mean |" in text
-    assert "| 2 | a | 0.00 | 0.00 to 0.11 | &lt; 0.001 | worse than the best |" in text
+    assert "| 1 | b | **1.00** | 0.89 to 1.00 |  |  |  | highest mean |" in text
+    assert "| 2 | a | **0.00** | 0.00 to 0.11 | 1.00 | no interval | &lt; 0.001 | worse than the" in text
 
 
 def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
     share = Estimate(value=0.25, low=0.1, high=0.4, n=40, method="wilson")
     shares = [
         Share(component="retriever", n=10, share=share),
-        Share(component="judge", n=0, share=None),  # not measured, and so not shown
+        Share(component="judge", n=0, share=None),
     ]
     row = SystemBlame(
         system="rag",
@@ -62,14 +68,13 @@ def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
     blamed = BlameSummary(name="r", version="0", systems=[row], models={}, made_from={}, notes=[])
     text = render_markdown(summary, blamed)
     assert "Of 40 counted questions, 10 lost the point." in text
-    assert "| retriever | 10 | 0.25 | 0.10 to 0.40 |" in text
-    assert "| judge |" not in text
+    assert "| retriever | 10 | 25 % | 10 to 40 % of 40 |" in text
+    assert "| judge |  | not measured | no second opinion |" in text
 
 
 def test_a_judge_without_worth_is_marked(summary: RunSummary) -> None:
     text = render_markdown(msgspec.structs.replace(summary, cards=[card(better=False)]))
-    assert "| correctness † |" in text
-    assert "† a judge that is not shown to be better than its baseline." in text
+    assert "| exact agreement 0.75 (0.60 to 0.86) † no better than its baseline |" in text
 
 
 def test_a_long_list_is_cut_and_says_so(summary: RunSummary) -> None:

@@ -222,8 +222,8 @@ def test_every_mean_stands_beside_its_denominator_and_the_other_statuses(write_r
     text = Page(read(write_run())).text
     for row in (
         "correctness openai/gpt-4o-mini 0.50",
-        "2 scored of 4 rows 1 not applicable, 1 application failed",
-        "1 scored of 4 rows 1 unparsable, 1 timed out, 1 application failed",
+        "2 scored of 4 rows; 1 not applicable, 1 application failed",
+        "1 scored of 4 rows; 1 unparsable, 1 timed out, 1 application failed",
     ):
         assert row in text
     assert text.count("scored of") == 4  # three judges, and the headline
@@ -234,7 +234,7 @@ def test_judge_that_scored_nothing_has_no_mean(write_run: WriteRun) -> None:
     rows = [judgement(question.id, "correctness", None, status="refused") for question in QUESTIONS]
     text = Page(read(write_run(judgements=rows, summary=summary_of(rows)))).text
     assert "no score 0 scored of 4 rows; 4 refused" in text
-    assert "none 0 scored of 4 rows 4 refused" in text
+    assert "none 0 scored of 4 rows; 4 refused" in text
 
 
 def test_unknown_cost_is_said_to_be_unknown(write_run: WriteRun, summary: RunSummary) -> None:

@@ -8,14 +8,14 @@ from tests.report.conftest import WriteRun
 
 from ragstone.records import Evidence, Question, Ranking, RankingItem
 from ragstone.report.page import write_report
-from ragstone.report.retrieval import remarks
-from ragstone.report.terminal import terminal_retrieval
+from ragstone.report.render.terminal import render_terminal
+from ragstone.report.retrieval import remarks, retrieval_document
 from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 
 
 def shown(row: RetrievalSummary, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(terminal_retrieval(row))
+    console.print(render_terminal(retrieval_document(row)))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

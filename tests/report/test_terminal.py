@@ -7,14 +7,15 @@ from rich.console import Console
 from tests.report.conftest import card, judgement, summary_of
 
 from ragstone.records import Judgement
+from ragstone.report.render.terminal import render_terminal
+from ragstone.report.run_report import run_document
 from ragstone.report.summary import RunSummary
-from ragstone.report.terminal import terminal_summary
 
 
 def shown(summary: RunSummary, width: int = 80) -> str:
     """Return what a terminal of this width would show, without colours."""
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(terminal_summary(summary))
+    console.print(render_terminal(run_document(summary)))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -6,8 +6,8 @@ from rich.console import Console
 from tests.report.conftest import VERDICTS, judgement, summary_of
 
 from ragstone.records import Verdict
-from ragstone.report.terminal import terminal_judged
-from ragstone.report.unsupported import unsupported_lines
+from ragstone.report.render.terminal import render_terminal
+from ragstone.report.run_report import judged_document
 
 CLAIMS = [
     Verdict(id=1, statement="Fungicide treats rust.", supported=False, of="answer"),
@@ -20,8 +20,17 @@ CONTEXTS = [
 ]
 
 
+def printed(summary, width=80):
+    console = Console(width=width, file=io.StringIO())
+    console.print(render_terminal(judged_document(summary)))
+    return console.file.getvalue()
+
+
 def lines(*rows):
-    return list(unsupported_lines(summary_of(list(rows)).metrics))
+    part = (
+        printed(summary_of(list(rows)), 120).partition("Statements without support\n")[2].partition("\n\n")[0]
+    )
+    return [line.rstrip() for line in part.splitlines()]
 
 
 def test_statements_are_counted_and_the_first_without_support_shown_by_question():
@@ -60,12 +69,6 @@ def test_text_from_outside_is_short_and_no_command_to_the_terminal():
     [_, line] = lines(row)
     assert cell_len(line) <= 80
     assert not {"\x1b", "\x9b"}.intersection(line)
-
-
-def printed(summary):
-    console = Console(width=80, file=io.StringIO())
-    console.print(terminal_judged(summary))
-    return console.file.getvalue()
 
 
 def test_the_terminal_shows_them_after_the_means(summary):

@@ -12,6 +12,7 @@ from ragstone.report.document import (
     Cell,
     Column,
     Document,
+    Dots,
     Fold,
     Heading,
     Made,
@@ -20,10 +21,10 @@ from ragstone.report.document import (
     Paragraph,
     Table,
     Tone,
+    dot,
     estimated,
     table_of,
 )
-from ragstone.report.dots import Dots, dot
 from ragstone.report.summary import Calls
 from ragstone.report.wording import asked_line, count, interval, level, made_of, number, plural, statuses
 from ragstone.statistics import Estimate

@@ -15,6 +15,7 @@ from ragstone.report.document import (
     Cell,
     Column,
     Document,
+    Dots,
     Heading,
     Link,
     Listing,
@@ -22,9 +23,10 @@ from ragstone.report.document import (
     Notes,
     Paragraph,
     Part,
+    Table,
+    dot,
     table_of,
 )
-from ragstone.report.dots import Dots, dot
 from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import STATUS_WORDS, asked_line, count, p_value, plural, with_level
 from ragstone.tables.shown import Displayed
@@ -127,6 +129,22 @@ def blame_blocks(summary: BlameSummary, causes: Sequence[Caused]) -> list[Block]
 
 
 def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
+    what = " ".join(
+        f"{share.component.capitalize()}: {WHAT[share.component]}." for share in shown_shares(row)
+    )
+    said = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
+    return [
+        Heading(row.system, level=4),
+        Paragraph(outcome(row), tone="strong"),
+        Paragraph(" ".join(said)),
+        shares_table(row),
+        Paragraph(what, tone="muted", where="page"),
+        *_causes(row, causes),
+    ]
+
+
+def shares_table(row: SystemBlame) -> Table:
+    """Return how many points each component has to answer for, and what share of all questions that is."""
     shares = shown_shares(row)
     most = max((share.share.value for share in shares if share.share), default=0.0)
 
@@ -141,16 +159,7 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
         (Column("Share", short="share"), share_told),
         ("95 % interval", share_range),
     ]
-    what = " ".join(f"{share.component.capitalize()}: {WHAT[share.component]}." for share in shares)
-    said = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
-    return [
-        Heading(row.system, level=4),
-        Paragraph(outcome(row), tone="strong"),
-        Paragraph(" ".join(said)),
-        table_of(f"Shares of {row.system}", shares, columns, kind="bars blame"),
-        Paragraph(what, tone="muted", where="page"),
-        *_causes(row, causes),
-    ]
+    return table_of(f"Shares of {row.system}", shares, columns, kind="bars blame")
 
 
 def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:

@@ -21,6 +21,7 @@ from ragstone.report.document import (
     Cell,
     Column,
     Document,
+    Dots,
     Fold,
     Heading,
     Link,
@@ -34,10 +35,10 @@ from ragstone.report.document import (
     Table,
     Tone,
     Where,
+    dot,
     estimated,
     table_of,
 )
-from ragstone.report.dots import Dots, dot
 from ragstone.report.render.html import render_blocks
 from ragstone.report.wording import count, doubt, interval, judge_name, labelled, number, one_line, plural
 from ragstone.statistics import Estimate
@@ -125,12 +126,13 @@ def words_of_cards() -> dict[str, object]:
         "contained": contained,
         "title": title,
         "card_body": lambda card: render_blocks(card_blocks(card)),
-        "report_card": lambda card: render_blocks(_folded(contained(card))),
+        "report_card": lambda card: render_blocks(folded_card(card)),
     }
 
 
-def _folded(card: ReportCard) -> list[Block]:
-    """Return the verdict, and the whole card to unfold."""
+def folded_card(card: ReportCard) -> list[Block]:
+    """Return the verdict, and the whole card to unfold, for the page of a run."""
+    card = contained(card)
     fold = Fold("The whole report card", card_blocks(card))
     return [Part([Heading(title(card), level=3), _verdict(card, tone=""), fold], kind="card", where="page")]
 

@@ -124,7 +124,7 @@ def distribution_chart(found: Sequence[Distribution]) -> Chart | None:
 def _bin_values(one: Distribution, label: str) -> list[Spec]:
     """Return a value of the chart for each bin; place: of its middle on the scale, 0 to 1."""
     total = sum(each.n for each in one.bins)
-    low, width = one.bins[0].low, one.bins[-1].high - one.bins[0].low
+    low, width = one.bins[0].low, one.bins[-1].high - one.bins[0].low or 1.0
     return [
         {
             "label": label,

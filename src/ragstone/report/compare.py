@@ -9,6 +9,8 @@ from ragstone.report.document import (
     Cell,
     Column,
     Document,
+    Dot,
+    Dots,
     Fold,
     Heading,
     Listing,
@@ -21,7 +23,6 @@ from ragstone.report.document import (
     Tone,
     table_of,
 )
-from ragstone.report.dots import Dot, Dots
 from ragstone.report.wording import count, number, one_line, plural, statuses
 from ragstone.statistics import Estimate
 from ragstone.version import __version__

@@ -9,14 +9,15 @@ from ragstone.report.document import (
     Cell,
     Column,
     Document,
+    Dots,
     Heading,
     Listing,
     Made,
     Paragraph,
+    dot,
     estimated,
     table_of,
 )
-from ragstone.report.dots import Dots, dot
 from ragstone.report.summary import RunSummary
 from ragstone.report.wording import count, interval, judge_name, number
 from ragstone.version import __version__

@@ -212,6 +212,24 @@ class Drawing(Block, frozen=True):
     caption: str = ""
 
 
+class Dot(msgspec.Struct, frozen=True, kw_only=True):
+    """A value and the ends of its interval, None where there is none. group: what its colour stands for."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    group: str = ""
+
+
+class Dots(Block, frozen=True):
+    """A chart, which only a notebook draws. ends: of the axis at least, None where nothing bounds it."""
+
+    title: str
+    dots: list[Dot]
+    ends: tuple[float, float] | None = (0.0, 1.0)
+
+
 class PlotDot(msgspec.Struct, frozen=True):
     """A bin of the calibration plot: where it stands, the ends of its interval, its radius, its words."""
 
@@ -292,6 +310,11 @@ def means(
 def estimated(estimate: Estimate | None, tone: Tone = "") -> Cell:
     """Return the cell of an estimate: its value, the interval beside it; an empty one of nothing."""
     return Cell(number(estimate.value), interval(estimate), tone, at=estimate) if estimate else Cell("")
+
+
+def dot(name: str, estimate: Estimate, group: str = "") -> Dot:
+    """Return an estimate as a dot."""
+    return Dot(name=name, value=estimate.value, low=estimate.low, high=estimate.high, group=group)
 
 
 def flat(blocks: Iterable[Block], where: Where) -> Iterator[Block]:

@@ -1,23 +1,31 @@
 """A run folder -> its summary and its rows, as far as the report shows them."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from ragstone.dataset.certifying.certificate import Certificate, Fit, fit
 from ragstone.errors import DataError
 from ragstone.experiments.blame import Caused
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.blame import BlameSummary, read_blame, read_causes
-from ragstone.report.certified import Certified, certified_in
-from ragstone.report.summary import RunSummary
+from ragstone.report.summary import RunSummary, read_numbers
 from ragstone.tables import read_rows
 
 RowT = TypeVar("RowT", Document, Chunk, Question, Ranking, Answer, Judgement)
 
+CERTIFICATE = "certificate.json"
 SHOWN_RANKS = 10  # places of a ranking that the page shows
+
+
+class Certified(msgspec.Struct, frozen=True):
+    """The certificate of a run's questions, and how far it speaks of them."""
+
+    certificate: Certificate
+    fit: Fit
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +113,21 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except msgspec.DecodeError as mistake:
         raise DataError(f"{path}: not a JSON object ({mistake}). Restore it, or delete it.") from None
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Return the certificate that a file, or a folder's certificate.json, holds. Raises DataError."""
+    file = path / CERTIFICATE if path.is_dir() else path
+    return read_numbers(file, Certificate, "certificate", "ragstone build questions")
+
+
+def certified_in(folder: Path, questions: Iterable[Question]) -> Certified | None:
+    """Return the certificate of a run's folder, None without one or without questions. Raises DataError."""
+    asked = list(questions)
+    if not asked or not (folder / CERTIFICATE).is_file():
+        return None
+    certificate = read_certificate(folder)
+    return Certified(certificate, fit(certificate, asked))
 
 
 FILES: dict[type, str] = {

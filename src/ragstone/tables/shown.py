@@ -1,6 +1,6 @@
 """Values that show themselves in a notebook: as tables and charts, in place of one long line.
 
-The values stand on low floors, and what draws them (engine/shown.py) on a high one that knows them all. So it
+The values stand on low floors, and what draws them (report/notebook.py) on a high one that knows them all. So it
 is looked up by name when a notebook asks, and neither floor imports the other before.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-DRAWING = "ragstone.engine.shown"
+DRAWING = "ragstone.report.notebook"
 
 Bundle = dict[str, Any]
 """One output of a notebook's cell: MIME type -> what a front end that knows it shows."""

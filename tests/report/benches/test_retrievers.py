@@ -6,8 +6,8 @@ from tests.report.surfaces import page_text, shown
 
 from ragstone.config import ChunkSection
 from ragstone.errors import DataError
-from ragstone.experiments.grid import Configuration
-from ragstone.experiments.leaderboard import Failed, Measured, Timing, make_leaderboard
+from ragstone.experiments.leaderboard import Configuration, Failed, Timing
+from ragstone.flows.bench_retrievers.board import Measured, make_leaderboard
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.report.benches.retrievers import BenchSummary, bench_document, draw, read_leaderboard
 from ragstone.report.summary import Calls

@@ -49,6 +49,7 @@ from ragstone.report.document import (
     Cell,
     Column,
     Document,
+    Dots,
     Drawing,
     Fold,
     Heading,
@@ -59,10 +60,10 @@ from ragstone.report.document import (
     Paragraph,
     Part,
     Table,
+    dot,
     estimated,
     table_of,
 )
-from ragstone.report.dots import Dots, dot
 from ragstone.report.scatter import (
     Point,
     ScatterChart,

@@ -26,6 +26,7 @@ from ragstone.report.document import (
     Cell,
     Column,
     Document,
+    Dots,
     Drawing,
     Heading,
     Listing,
@@ -33,11 +34,11 @@ from ragstone.report.document import (
     Notes,
     Paragraph,
     Part,
+    dot,
     estimated,
     means,
     table_of,
 )
-from ragstone.report.dots import Dots, dot
 from ragstone.report.scatter import ScatterChart, decade_s, decade_usd, draw_scatter, point
 from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import (

@@ -5,13 +5,21 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.experiments.answers import AnsweringCost, GivenDocument, WrongAnswer
-from ragstone.experiments.languages import ALL, OWN, LanguageCell, LanguageVerdict
+from ragstone.experiments.languages import (
+    ALL,
+    OWN,
+    AnsweringCost,
+    GivenDocument,
+    LanguageCell,
+    LanguageVerdict,
+    WrongAnswer,
+)
 from ragstone.report.document import (
     Block,
     Cell,
     Column,
     Document,
+    Dots,
     Heading,
     Made,
     Notes,
@@ -21,10 +29,10 @@ from ragstone.report.document import (
     Row,
     Table,
     Tone,
+    dot,
     estimated,
     table_of,
 )
-from ragstone.report.dots import Dots, dot
 from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import asked_line, count, interval, made_of, number, plural, usd
 from ragstone.tables.shown import Displayed

@@ -5,12 +5,21 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.experiments.leaderboard import Differing, Found, Leaderboard, Place, Standing, Timing
+from ragstone.experiments.leaderboard import (
+    Differing,
+    FoundByConfiguration,
+    Leaderboard,
+    LeaderboardPlace,
+    Standing,
+    Timing,
+)
 from ragstone.report.document import (
     Block,
     Cell,
     Column,
     Document,
+    Dot,
+    Dots,
     Drawing,
     Heading,
     Listing,
@@ -20,11 +29,11 @@ from ragstone.report.document import (
     Part,
     Table,
     Tone,
+    dot,
     estimated,
     means,
     table_of,
 )
-from ragstone.report.dots import Dot, Dots, dot
 from ragstone.report.scatter import ScatterChart, decade_s, draw_scatter, point
 from ragstone.report.summary import Calls, read_numbers
 from ragstone.report.wording import (
@@ -45,8 +54,8 @@ LEADERBOARD = "leaderboard.json"
 # Measures without their k, in the order of the columns; those that no configuration has are left out.
 COLUMNS = ("span_recall", "span_precision", "recall", "hit", "mrr", "ndcg", "rank_score", "precision", "map")
 SHORT = {"span_recall": "span rec", "span_precision": "span prec", "rank_score": "rank score"}
-MARKS: dict[Place, str] = {"best": "best", "not distinguishable": "= best?", "worse": "worse"}
-TONES: dict[Place, Tone] = {"best": "best", "not distinguishable": "open", "worse": "muted"}
+MARKS: dict[LeaderboardPlace, str] = {"best": "best", "not distinguishable": "= best?", "worse": "worse"}
+TONES: dict[LeaderboardPlace, Tone] = {"best": "best", "not distinguishable": "open", "worse": "muted"}
 OPEN_MARK = '"= best?": not distinguishable from the best.'
 SHOWN_COLUMNS = 3  # measures beside the leading one, where there is little room
 LEFT_TO_PAGES = ("precision", "map")
@@ -151,7 +160,7 @@ def _standings(board: Leaderboard, k: int) -> Table:
     )
 
 
-def verdict(place: Place) -> Cell:
+def verdict(place: LeaderboardPlace) -> Cell:
     """Return the cell of a verdict."""
     return Cell(place, tone=TONES[place], short=MARKS[place])
 
@@ -248,12 +257,12 @@ def _question(one: Differing, summary: BenchSummary) -> list[Block]:
     relevant = "; ".join(texts.get(name, name) for name in one.relevant)
     where = " · ".join(part for part in (one.question_id, one.lang, f"relevant: {relevant}") if part)
 
-    def first(found: Found) -> Cell:
+    def first(found: FoundByConfiguration) -> Cell:
         if found.rank == 1:
             return Cell("the relevant document", tone="muted")
         return Cell(found.first or "nothing found", summary.texts.get(found.first or "", ""))
 
-    columns: list[Made[Found]] = [
+    columns: list[Made[FoundByConfiguration]] = [
         (Column("Configuration", text=True), lambda found: found.name),
         (summary.leaderboard.measure, lambda found: number(found.value)),
         ("Rank of the first relevant", lambda found: rank(found.rank)),

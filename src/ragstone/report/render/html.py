@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -13,10 +13,19 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.report import wording
-from ragstone.report.corrected import corrected_of
-from ragstone.report.document import Block, Cell, Chart, Document, Heading, Notes, Table, Tone, flat, told
-from ragstone.report.findings import rank_bars
-from ragstone.report.retrieval import groupings, headline_measures, remarks
+from ragstone.report.document import (
+    Block,
+    Cell,
+    Chart,
+    Document,
+    Heading,
+    Notes,
+    RowList,
+    Table,
+    Tone,
+    flat,
+    told,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,17 +49,49 @@ def write_page(path: Path, document: Document) -> Path:
     return put_page(path, render_page(document))
 
 
-def render_page(document: Document) -> str:
-    """Return a document as one file that runs no script and asks nothing of any network."""
-    css = asset("page.css") + asset("bench.css") + asset("card.css")
-    page = environment().get_template("document.html")
-    sections = _sections(document.blocks)
-    return page.render(document=document, sections=sections, css=safe(css), policy=policy(css))
+def render_page(
+    document: Document,
+    *,
+    script: str = "",
+    embedded: Mapping[str, bytes] = {},
+    packed: Collection[str] = (),
+    **values: object,
+) -> str:
+    """Return a document as one file that asks nothing of any network, with scripts for charts and rows alone.
+
+    script: fills the lists of rows of the document from what is embedded: id -> JSON (see script_json), of
+    which `packed` is compressed. values: of the templates of these lists.
+    """
+    css, drawn = asset("page.css"), draw(charts_in(document.blocks))
+    js = script + drawn.script
+    page = (
+        environment()
+        .get_template("document.html")
+        .render(
+            values,
+            document=document,
+            sections=_sections(document.blocks),
+            drawn=drawn,
+            embedded=[
+                (name, "text/plain" if name in packed else "application/json", safe(block.decode()))
+                for name, block in embedded.items()
+            ],
+            css=safe(css),
+            js=safe(js),
+            policy=policy(css, *([js] if js else []), *drawn.scripts()),
+        )
+    )
+    return page.lstrip()  # the doctype comes first; macros leave empty lines before it
 
 
 def render_blocks(blocks: Iterable[Block]) -> "Markup":
     """Return blocks as a piece of a page."""
     return safe(environment().get_template("document.html").render(document=None, sections=_sections(blocks)))
+
+
+def charts_in(blocks: Iterable[Block]) -> list[Chart]:
+    """Return the charts that a page of these blocks draws."""
+    return [block for block in flat(blocks, "page") if isinstance(block, Chart)]
 
 
 def _sections(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
@@ -59,6 +100,8 @@ def _sections(blocks: Iterable[Block]) -> list[tuple[str, list[Block]]]:
     for block in flat(blocks, "page"):
         if isinstance(block, Notes):
             parts.append(("notes" if block.items else "", []))
+        elif isinstance(block, RowList):
+            parts.append(("", []))
         elif isinstance(block, Heading) and block.level == 2:
             parts.append((block.anchor, []))
         parts[-1][1].append(block)
@@ -143,9 +186,7 @@ def environment() -> "Environment":
         lstrip_blocks=True,
     )
     words = {name: value for name, value in vars(wording).items() if callable(value)}
-    made.globals.update(words, tones=TONES, grid_of=grid_of, rank_bars=rank_bars, told=told)
-    made.globals.update(groupings=groupings, headline_measures=headline_measures, remarks=remarks)
-    made.globals.update(corrected_of=corrected_of)
+    made.globals.update(words, tones=TONES, grid_of=grid_of, told=told)
     return made
 
 

@@ -10,6 +10,9 @@ from ragstone.report.document import (
     Block,
     Cell,
     Document,
+    Figure,
+    Finding,
+    Findings,
     Fold,
     Heading,
     Listing,
@@ -42,12 +45,15 @@ def _parts(blocks: Iterable[Block]) -> Iterator[str]:
             case Heading(words=words, level=level):
                 yield f"{'#' * (level + 1)} {_line(words)}"
             case Paragraph(words=words, tone=tone):
-                yield f"**{_line(words)}**" if tone in ("strong", "outcome") else _line(words)
+                line = prose(words) if block.prose else _line(words)
+                yield f"**{line}**" if tone in ("strong", "outcome") else line
             case Listing(items=items) if items:
-                yield "\n".join(f"- {_line(item)}" for item in items)
+                yield "\n".join(f"- {prose(item) if block.prose else _line(item)}" for item in items)
             case Notes(items=items) if items:
                 yield "### Before you trust these numbers"
-                yield "\n".join(f"- {_line(item)}" for item in items)
+                yield "\n".join(f"- {prose(item)}" for item in items)
+            case Findings(findings=findings):
+                yield from (part for finding in findings for part in _finding(finding))
             case Pairs(rows=rows):
                 yield "<br>".join(f"{_line(name)}: {_line(words)}" for name, words in rows)
             case Table():
@@ -55,6 +61,22 @@ def _parts(blocks: Iterable[Block]) -> Iterator[str]:
             case Fold(summary=summary):
                 inner = "\n\n".join(_parts(block.blocks))
                 yield f"<details><summary>{_line(summary)}</summary>\n\n{inner}\n\n</details>"
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield f"**{plain(finding.question)}**"
+    if finding.figures:
+        yield "\n".join(map(_figure, finding.figures))
+    elif finding.instead:
+        yield f"{finding.instead}."
+    sentences = [finding.below] * bool(finding.below) + finding.sentences
+    if sentences:
+        yield " ".join(map(prose, sentences))
+
+
+def _figure(figure: Figure) -> str:
+    around = ", ".join(plain(part) for part in (figure.interval, figure.rests_on) if part)
+    return f"- {plain(figure.label)}: **{plain(figure.value)}** ({around})"
 
 
 def _table(block: Table) -> str:
@@ -76,10 +98,10 @@ def _table(block: Table) -> str:
 def _cell(cell: Cell) -> str:
     words = (
         f"**{plain(cell.words)}**"
-        if cell.tone in ("strong", "good", "bad", "best", "open")
+        if cell.words and cell.tone in ("strong", "good", "bad", "best", "open")
         else plain(cell.words)
     )
-    return f"{words} {plain(cell.beside)}".strip()
+    return " ".join(filter(None, [words, plain(cell.beside), plain(cell.caution)]))
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: set[int]) -> str:

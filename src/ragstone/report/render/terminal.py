@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
+BAR = 24  # characters of the longest bar
 STYLES: dict[Tone, str] = {
     "strong": "bold",
     "outcome": "bold",
@@ -42,7 +43,7 @@ def render_terminal(document: Document) -> "Group":
 
     title = f"{document.title}: {document.about}" if document.about else document.title
     return Group(
-        text(title, "bold"),
+        *([text(title, "bold")] if title else []),
         *render_blocks(document.blocks),
         *([text(document.last, STYLES[document.last_tone], before=1)] if document.last else []),
     )
@@ -61,7 +62,7 @@ def _lines(block: Block) -> "Iterator[RenderableType]":
     match block:
         case Heading(words=words, level=level):
             yield text(words, "bold" if level < 4 else "dim", before=1)
-        case Paragraph(words=words, tone=tone):
+        case Paragraph(words=words, tone=tone) if words:
             yield text(words, STYLES.get(tone, ""))
         case Listing():
             yield from _items(block)
@@ -99,12 +100,14 @@ def _table(block: Table) -> "RichTable":
 
 def _heads(column: Column) -> list[tuple[str, bool]]:
     head = (column.head if column.short is None else column.short, not column.text)
-    return [head, (column.beside, not column.text)] if column.beside else [head]
+    drawn = [("", False)] if column.bars else []
+    return [*drawn, head, (column.beside, not column.text)] if column.beside else [*drawn, head]
 
 
 def _cell(cell: Cell, column: Column) -> "list[Text]":
     words = text(cell.short or cell.words, STYLES.get(cell.tone, ""))
-    return [words, text(cell.beside)] if column.beside else [words]
+    drawn = [text("█" * round(BAR * (cell.share or 0.0)), "dim")] if column.bars else []
+    return [*drawn, words, text(cell.beside)] if column.beside else [*drawn, words]
 
 
 def text(words: str, style: str = "", *, before: int = 0) -> "Text":

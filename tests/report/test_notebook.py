@@ -20,11 +20,12 @@ from tests.support.builds import build_of, ten
 
 import ragstone
 from ragstone.dataset.certifying.certificate import Certificate, certify
-from ragstone.engine.shown import OF_ROWS, PARTS, VEGA_LITE, bundles, html
 from ragstone.records import AnyRow, Judgement, Question
-from ragstone.report.dots import MOST_DOTS, Dot, Dots, svg, vega_lite
-from ragstone.report.evaluation_set import EvaluationSet
+from ragstone.report.certificate import EvaluationSet
+from ragstone.report.document import Dot, Dots
 from ragstone.report.joined import FinishedRun
+from ragstone.report.notebook import OF_ROWS, SHOWN, bundles, html
+from ragstone.report.render.notebook import MOST_DOTS, VEGA_LITE, svg, vega_lite
 from ragstone.report.summary import Calls
 from ragstone.tables import Displayed, Rows
 from ragstone.tables.shown import html_of
@@ -77,7 +78,7 @@ def sample(kind: type, text: str) -> object:
     return made[kind.__name__]() if kind.__name__ in made else filled(inspect.type_info(kind), text)
 
 
-KINDS = [kind for kind in PARTS if kind not in (FinishedRun, Certificate, EvaluationSet)]
+KINDS = [kind for kind in SHOWN if kind not in (FinishedRun, Certificate, EvaluationSet)]
 
 
 class Tags(HTMLParser):
@@ -163,9 +164,9 @@ def test_runs_are_shown_as_their_summaries_are(write_run, summary):
 
 
 def test_whatever_says_that_it_shows_itself_is_known():
-    __import__("ragstone.engine")
+    __import__("ragstone.report.notebook")
     said = {kind for kind in _all_subclasses(Displayed) if kind is not Rows}
-    assert said == set(PARTS)
+    assert said == set(SHOWN)
 
 
 def _all_subclasses(kind: type) -> set[type]:
