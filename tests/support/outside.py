@@ -39,19 +39,18 @@ from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.sources import _pattern as glob
 from ragstone.corpus.tags import Tag, match_tags
 from ragstone.corpus.tokens import search_terms, tokenize
-from ragstone.dataset import answers, asking, dangling, evidence, languages, mentions, passages, wording
-from ragstone.dataset.factual import changes, falsify, numbers, pointing
+from ragstone.dataset import answers, checks, evidence, languages, numbers, repeats
 from ragstone.dataset.logs.exchange import as_quality
 from ragstone.dataset.logs.standing import why_left_out
 from ragstone.errors import RagstoneError
-from ragstone.experiments.truth import says_true
 from ragstone.flows.attack.probes import marked_up
-from ragstone.flows.build import fictional
+from ragstone.flows.bench_retrievers.answering import says_true
+from ragstone.flows.build import defects, fact_writing, falsifying, fictional, plan
 from ragstone.flows.import_ import faq, hotpotqa, squad, tables, trec
 from ragstone.flows.import_.faq import _LABEL, LABELS, entries_of
 from ragstone.flows.import_.recognise import EXPORTS, recognise
 from ragstone.flows.import_.rows import ImportOptions, Source
-from ragstone.flows.translate import checks
+from ragstone.flows.translate import checks as translated
 from ragstone.judging import lexical, refusal
 from ragstone.llm.dialect import refused_extra
 from ragstone.llm.keys import _forms
@@ -181,29 +180,29 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.answers.says_unknown": answers.says_unknown,
     "dataset.answers.offers_choice": answers.offers_choice,
     "dataset.answers.compares_two": answers.compares_two,
-    "dataset.asking": lambda text: asking.asks_something(text, "en"),
-    "dataset.dangling": lambda text: dangling.dangle(text, SHORT, "en"),
+    "dataset.asking": lambda text: checks.asks_something(text, "en"),
+    "dataset.dangling": lambda text: defects.dangle(text, SHORT, "en"),
     "dataset.evidence": lambda text: evidence.find_evidence(SHORT, text),
     "dataset.evidence.quote": lambda text: evidence.find_evidence(text, SHORT * 20),
-    "dataset.factual.changes": lambda text: changes.check_change(text, SHORT, "number", "en"),
-    "dataset.factual.numbers": lambda text: numbers.change_number(text, "seed"),
-    "dataset.factual.numbers_in": numbers.numbers_in,
-    "dataset.factual.pointing": lambda text: pointing.points_elsewhere(text, "en"),
-    "dataset.factual.replace": lambda text: falsify.replace_words(text, "maize", "rice"),
+    "flows.build.changes": lambda text: falsifying.check_change(text, SHORT, "number", "en"),
+    "flows.build.numbers": lambda text: numbers.change_number(text, "seed"),
+    "flows.build.numbers_in": numbers.numbers_in,
+    "flows.build.pointing": lambda text: fact_writing.points_elsewhere(text, "en"),
+    "flows.build.replace": lambda text: falsifying.replace_words(text, "maize", "rice"),
     "flows.build.fictional": lambda text: fictional.change(text, {"maize": "rice"}),
     "dataset.languages": lambda text: languages.speaks(text, "en"),
     "dataset.logs.quality": as_quality,
     "dataset.logs.standing": why_left_out,
     "privacy": mask_personal_data,
     "privacy.own": lambda text: mask_personal_data(text, own_words(["maize", "/A-\\d+/"])),
-    "dataset.mentions": mentions.mention_of_context,
-    "dataset.passages": passages.has_substance,
-    "dataset.passages.cut": lambda text: passages.cut_passages([document(text)], 2000),
-    "flows.translate.cut": lambda text: checks.cut(document(text).text, 1000),
-    "flows.translate.masked": lambda text: checks.unmasked(*checks.masked(text)),
-    "flows.translate.checks": lambda text: checks.find_fault(text, text, "de"),
-    "dataset.wording": wording.content_of,
-    "dataset.wording.exact": wording.exact_form,
+    "dataset.mentions": checks.mention_of_context,
+    "dataset.passages": plan.has_substance,
+    "flows.build.cut": lambda text: plan.cut_passages([document(text)], 2000),
+    "flows.translate.cut": lambda text: translated.cut(document(text).text, 1000),
+    "flows.translate.masked": lambda text: translated.unmasked(*translated.masked(text)),
+    "flows.translate.checks": lambda text: translated.find_fault(text, text, "de"),
+    "dataset.wording": repeats.content_of,
+    "dataset.repeats.exact": repeats.exact_form,
     "judging.no_refusal": refusal.no_refusal,
     **{f"judging.{name}": partial(compared, measure) for name, measure in lexical.MEASURES.items()},
     "judging.containment.reference": lambda text: lexical.containment(SHORT, text),
@@ -243,7 +242,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
 }
 
 # They use a splitter of another package, whose time grows with the square of what it gets at once.
-BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "dataset.passages.cut": 16.0}
+BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "flows.build.cut": 16.0}
 
 # `module:function` -> patterns as it builds them.
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
@@ -255,11 +254,11 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "dataset.answers:_polar": lambda: [answers._polar()],
     "dataset.answers:_unknown": lambda: [answers._unknown()],
     "dataset.answers:_wholeof": lambda: [answers._offered(), answers._between()],
-    "dataset.asking:_ready": lambda: [asking._forms()["zh"].parts or re.compile("a")],
-    "dataset.dangling:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
-    "dataset.dangling:_is_name": lambda: [re.compile("maize")],
-    "dataset.factual.falsify:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
-    "dataset.factual.numbers:_bound": lambda: [numbers._UP, numbers._DOWN],
+    "dataset.checks:_ready": lambda: [checks._forms()["zh"].parts or re.compile("a")],
+    "flows.build.defects:dangle": lambda: [re.compile(r"(?<!\S)maize(?=[\s?.,;:!]|\Z)")],
+    "flows.build.defects:_is_name": lambda: [re.compile("maize")],
+    "flows.build.falsifying:replace_words": lambda: [re.compile(r"(?<!\w)maize(?!\w)", re.IGNORECASE)],
+    "dataset.numbers:_bound": lambda: [numbers._UP, numbers._DOWN],
     "flows.build.fictional:_pattern": lambda: [fictional._pattern(["Ann Lee", "Bo"])],
     "flows.import_.faq:_labelled": lambda: [
         re.compile(_LABEL.format(*pair), re.MULTILINE | re.IGNORECASE) for pair in LABELS
@@ -272,8 +271,8 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "privacy.masking:_with_names": lambda: [re.compile(r"(?<!\w)ann[\s.]+lee(?!\w)", re.IGNORECASE)],
     "privacy.masking:own_words": lambda: [own_words(["Acme Ltd", "/A-\\d+/"]) or re.compile("a")],
     "privacy.masking:_checked": list,  # the user's own expression
-    "dataset.mentions:_compiled": lambda: mentions._patterns().values(),
-    "dataset.wording:_any_of": lambda: [one.polite for one in wording._rules().values() if one.polite],
+    "dataset.checks:_compiled": lambda: checks._patterns().values(),
+    "dataset.repeats:_any_of": lambda: [one.polite for one in repeats._rules().values() if one.polite],
     "flows.develop.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
     "judging.refusal:_patterns": refusal._patterns,
     "llm.dialect:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],

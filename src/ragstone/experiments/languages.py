@@ -1,20 +1,13 @@
-"""The study of languages: does an index of all languages find more than that of a question's own?"""
+"""What a study of languages found, as values: cells, verdicts, and the answers that were wrong."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
-from ragstone.experiments.paired import ALPHA, PairedComparison, compare_rankings
-from ragstone.records import Question, Ranking
-from ragstone.retrieval.evaluate import QueryMeasures, measure_cut
-from ragstone.retrieval.relevance import relevant_documents
-from ragstone.retrieval.summary import mean_measures
-from ragstone.statistics import Estimate, holm
+from ragstone.experiments.paired import PairedComparison
+from ragstone.statistics import Estimate
 
 OWN, ALL = "own language", "all languages"
-MEASURE = "mrr"  # what the verdict is by: unlike recall it sees every place
-Indexes = Mapping[str, Sequence[Ranking]]
-"""Language of an index, or ALL -> the rankings of all questions from it."""
 
 
 class LanguageCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,170 +40,40 @@ class LanguageVerdict(msgspec.Struct, frozen=True, kw_only=True):
     comparison: PairedComparison
 
 
-def language_cells(
-    retriever: str,
-    indexes: Indexes,
-    questions: Sequence[Question],
-    k: int,
-    same: Mapping[str, str],
-    lang_of: Mapping[str, str],
-    *,
-    seed: int = 0,
-) -> list[LanguageCell]:
-    """Return a cell for each language of questions and each index, in the order of both.
+class AnsweringCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What the answers of one kind of index cost, as the ledger recorded it; None where a price is unknown.
 
-    lang_of: document id -> its language.
+    n_unscored: answers that are neither right nor wrong. n_neither: answers to true/false questions that
+    say neither, which count as wrong.
     """
-    cells = []
-    for lang, asked in by_lang(questions).items():
-        for index, rankings in indexes.items():
-            queries = _measured(rankings, asked, k, same)
-            means = mean_measures(queries, seed=seed)
-            cells.append(
-                LanguageCell(
-                    retriever=retriever,
-                    lang=lang,
-                    index=index,
-                    n_questions=means.n_questions,
-                    n_absent=_n_absent(asked, queries, index, same, lang_of),
-                    measures=means.measures,
-                )
-            )
-    return cells
+
+    retriever: str
+    index: str
+    n_answers: int
+    n_unscored: int
+    n_neither: int
+    usd: float | None
 
 
-def language_verdicts(
-    indexes_of: Mapping[str, Indexes],
-    questions: Sequence[Question],
-    k: int,
-    same: Mapping[str, str],
-    *,
-    seed: int = 0,
-) -> list[LanguageVerdict]:
-    """Return, of each retriever, the verdict on questions of each language and on all of them.
+class GivenDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A document that a wrong answer was made from. copy: whether it is a relevant one, or a copy of one."""
 
-    indexes_of: retriever -> its indexes. Questions in a language without an index of its own are left out.
-    Holm's correction is over all verdicts that come back.
-    """
-    verdicts = []
-    for retriever, indexes in indexes_of.items():
-        asked = [question for question in questions if question.lang in indexes]
-        own = own_rankings(indexes, asked)
-        for lang, some in groups(asked).items():
-            queries = {
-                ALL: _measured(indexes[ALL], some, k, same),
-                OWN: _measured(own, some, k, same),
-            }
-            if queries[ALL].first_ranks:
-                verdicts.append(_verdict(retriever, lang, queries, MEASURE, seed))
-    return corrected(verdicts)
+    place: int
+    document_id: str
+    lang: str | None
+    copy: bool
 
 
-def compare_values(
-    retriever: str,
-    lang: str,
-    together: Mapping[str, float],
-    own: Mapping[str, float],
-    documents: Mapping[str, str],
-    *,
-    measure: str,
-    seed: int = 0,
-) -> LanguageVerdict:
-    """Return the verdict on values of the same questions that no ranking gave, such as right answers.
+class WrongAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A wrong answer, and the documents that it was made from, best first."""
 
-    documents: question id -> what questions that are not independent share.
-    """
-    queries = {
-        name: QueryMeasures(
-            retriever=retriever,
-            depth=0,
-            values={measure: dict(values)},
-            first_ranks=dict.fromkeys(values),
-            documents={question: documents[question] for question in values},
-            n_unlabelled=0,
-            n_unanswerable=0,
-            n_unranked=0,
-        )
-        for name, values in ((ALL, together), (OWN, own))
-    }
-    return _verdict(retriever, lang, queries, measure, seed)
-
-
-def corrected(verdicts: Sequence[LanguageVerdict]) -> list[LanguageVerdict]:
-    """Return the verdicts with Holm's correction over all of them."""
-    adjusted = holm([one.comparison.p for one in verdicts])
-    return [
-        msgspec.structs.replace(one, comparison=_with_p(one.comparison, float(p), len(verdicts)))
-        for one, p in zip(verdicts, adjusted, strict=True)
-    ]
-
-
-def own_rankings(indexes: Indexes, questions: Iterable[Question]) -> list[Ranking]:
-    """Return the ranking of each question from the index of its language."""
-    of_index = {index: {row.question_id: row for row in rows} for index, rows in indexes.items()}
-    return [of_index[question.lang or ""][question.id] for question in questions]
-
-
-def by_lang(questions: Iterable[Question]) -> dict[str, list[Question]]:
-    """Return language -> questions in it, languages in order of appearance."""
-    found: dict[str, list[Question]] = {}
-    for question in questions:
-        found.setdefault(question.lang or "", []).append(question)
-    return found
-
-
-def groups(questions: Sequence[Question]) -> dict[str, list[Question]]:
-    """Return the questions by language and, where there are several languages, all of them as ALL."""
-    found = by_lang(questions)
-    return {**found, ALL: list(questions)} if len(found) > 1 else found
-
-
-def _measured(
-    rankings: Sequence[Ranking], questions: Sequence[Question], k: int, same: Mapping[str, str]
-) -> QueryMeasures:
-    names = {question.id for question in questions}
-    rows = [row for row in rankings if row.question_id in names]
-    queries = measure_cut(rows, questions, k, same, {}, ks=(1,))
-    shown = {"recall@1", f"recall@{k}", MEASURE}
-    return msgspec.structs.replace(
-        queries, values={name: queries.values[name] for name in queries.values if name in shown}
-    )
-
-
-def _verdict(
-    retriever: str, lang: str, queries: Mapping[str, QueryMeasures], measure: str, seed: int
-) -> LanguageVerdict:
-    [comparison] = compare_rankings(queries, measure, seed=seed)
-    return LanguageVerdict(
-        retriever=retriever,
-        lang=lang,
-        own=mean_measures(queries[OWN], seed=seed).measures[measure],
-        together=mean_measures(queries[ALL], seed=seed).measures[measure],
-        comparison=comparison,
-    )
-
-
-def _with_p(comparison: PairedComparison, p_holm: float, family: int) -> PairedComparison:
-    told = p_holm <= ALPHA
-    better = comparison.difference.value > 0
-    return msgspec.structs.replace(
-        comparison,
-        p_holm=p_holm,
-        family=family,
-        verdict=("better" if better else "worse") if told else "cannot tell",
-    )
-
-
-def _n_absent(
-    questions: Sequence[Question],
-    queries: QueryMeasures,
-    index: str,
-    same: Mapping[str, str],
-    lang_of: Mapping[str, str],
-) -> int:
-    there = {same.get(document, document) for document, lang in lang_of.items() if index in (ALL, lang)}
-    return sum(
-        question.id in queries.first_ranks
-        and there.isdisjoint(same.get(name, name) for name in relevant_documents(question))
-        for question in questions
-    )
+    question_id: str
+    lang: str | None
+    kind: Literal["open", "true_false", "multi"]
+    retriever: str
+    index: str
+    question: str
+    reference: list[str]
+    answer: str
+    found: bool
+    documents: list[GivenDocument]

@@ -71,8 +71,7 @@ async def build_search(name: str, chunks: Sequence[Chunk], deps: RetrieverDeps |
     twice = [name for name, n in Counter(chunk.id for chunk in chunks).items() if n > 1]
     if twice:
         raise DataError(f"{len(twice)} chunk ids stand for several chunks, e.g. {twice[0]!r}. Chunk again.")
-    leaves_of(name, {**RETRIEVERS, **deps.retrievers})  # refuses unknown names, and circles
-    search = await _build(name, chunks, deps)
+    search = await _build(name, chunks, deps, ())
 
     async def checked(questions: Sequence[Question], k: int) -> list[Ranking]:
         if k < 1:
@@ -83,25 +82,49 @@ async def build_search(name: str, chunks: Sequence[Chunk], deps: RetrieverDeps |
     return checked
 
 
-async def _build(name: str, chunks: Sequence[Chunk], deps: RetrieverDeps) -> Search:
-    """Return the search of a retriever and of those that it is made from."""
+async def _build(name: str, chunks: Sequence[Chunk], deps: RetrieverDeps, within: tuple[str, ...]) -> Search:
+    """Return the search of a retriever and of those that it is made from; `within` are those around it."""
     if name in deps.built:
         return deps.built[name]
     known = {**RETRIEVERS, **deps.retrievers}
-    match known[name]:
+    around = (*within, name)
+    match _declared(name, known, within):
         case HttpSettings() as declared:
             return search_elsewhere(name, declared, chunks, deps)
         case HybridSettings() as declared:
             _check_parts(name, declared)
-            parts = [await _build(part, chunks, deps) for part in declared.of]
-            elsewhere = any(isinstance(leaf, HttpSettings) for leaf in leaves_of(name, known))
-            weights = declared.weights or [1.0] * len(parts)
-            return fuse(parts, weights, declared.fusion, chunks if elsewhere else None)
+            parts = [await _build(part, chunks, deps, around) for part in declared.of]
+            otherwise = None if all(_finds_chunks(part, known) for part in declared.of) else chunks
+            return fuse(parts, declared.weights or [1.0] * len(parts), declared.fusion, otherwise)
         case RerankSettings() as declared:
-            first = await _build(declared.of, chunks, deps)
+            first = await _build(declared.of, chunks, deps, around)
             return await rerank(name, declared, first, chunks, deps)
         case Bm25Settings() | DenseSettings() as declared:
             return await _search_chunks(declared, chunks, deps)
+
+
+def _declared(
+    name: str, known: Mapping[str, RetrieverSettings], within: tuple[str, ...]
+) -> RetrieverSettings:
+    """Return what a name stands for. Raises ConfigError for an unknown one, and one made from itself."""
+    if name not in known:
+        raise ConfigError(f"unknown retriever {name!r}. {nearest(name, known)}")
+    if name in within:
+        raise ConfigError(
+            f"[retrievers] {' > '.join([*within, name])}: a retriever cannot be made from itself."
+        )
+    return known[name]
+
+
+def _finds_chunks(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
+    """Return whether all that a retriever finds are chunks of the corpus: none of its parts is elsewhere.
+
+    A part that was built by the caller, and is not declared, may find anything.
+    """
+    declared = known.get(name)
+    if declared is None or isinstance(declared, HttpSettings):
+        return False
+    return all(_finds_chunks(part, known) for part in parts_of(declared))
 
 
 def searches_chunks(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
@@ -121,15 +144,9 @@ def leaves_of(
 
     Raises ConfigError for an unknown name, and for a retriever that is made from itself.
     """
-    if name not in known:
-        raise ConfigError(f"unknown retriever {name!r}. {nearest(name, known)}")
-    if name in within:
-        raise ConfigError(
-            f"[retrievers] {' > '.join([*within, name])}: a retriever cannot be made from itself."
-        )
-    return [leaf for part in parts_of(known[name]) for leaf in leaves_of(part, known, (*within, name))] or [
-        known[name]
-    ]
+    declared = _declared(name, known, within)
+    leaves = [leaf for part in parts_of(declared) for leaf in leaves_of(part, known, (*within, name))]
+    return leaves or [declared]
 
 
 def parts_of(declared: RetrieverSettings) -> Sequence[str]:

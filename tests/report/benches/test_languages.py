@@ -3,8 +3,14 @@ from rich.cells import cell_len
 from tests.report.benches.test_retrievers import questions, rankings
 from tests.report.surfaces import page_text, shown
 
-from ragstone.experiments.answers import Answered, accuracy_verdicts, answering_cost, wrong_answers
-from ragstone.experiments.languages import ALL, OWN, language_cells, language_verdicts
+from ragstone.experiments.languages import ALL, OWN
+from ragstone.flows.bench_retrievers.answering import (
+    Answered,
+    accuracy_verdicts,
+    answering_cost,
+    wrong_answers,
+)
+from ragstone.flows.bench_retrievers.languages import language_cells, language_verdicts
 from ragstone.records import Answer, Context
 from ragstone.report.benches.languages import FailedRetriever, StudySummary, study_document
 from ragstone.report.summary import Calls

@@ -22,6 +22,7 @@ from ragstone.experiments.answer_board import (
 )
 from ragstone.experiments.breakdown import FEWEST
 from ragstone.experiments.conditions import Missing, Passages, missing_under
+from ragstone.experiments.family import as_family, exchanged
 from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows
 from ragstone.flows.bench_answerers.values import (
     FAITHFUL_AND_ANSWERED,
@@ -36,8 +37,8 @@ from ragstone.flows.bench_answerers.values import (
 from ragstone.judging.judging import CUT_OFF
 from ragstone.records import Question
 from ragstone.retrieval.summary import MOST_VALUES
-from ragstone.statistics import Estimate, holm
-from ragstone.statistics.paired import PairedTest, Verdict, paired_tests
+from ragstone.statistics import Estimate
+from ragstone.statistics.paired import PairedTest, paired_tests
 
 # What is asked of two conditions; the first that is there of several stands for what was given.
 CONTRASTS: tuple[tuple[ContrastKind, tuple[Condition, ...], Condition], ...] = (
@@ -305,37 +306,13 @@ def compare_cells(
         groups = [clusters.get(question, question) for question in common]
         for pair, test in zip(of_them, paired_tests(columns, at, groups, seed=seed), strict=True):
             found[pair] = _cell_test(pair, test, values, columns[:, [names.index(name) for name in pair]])
-    return corrected([found[pair] for pair in pairs if pair in found])
-
-
-def corrected(tests: Sequence[CellTest]) -> list[CellTest]:
-    """Return the tests as one family: with Holm's correction over all of them, and what they then say."""
-    adjusted = holm([test.p for test in tests]).tolist() if tests else []
-    return [
-        msgspec.structs.replace(
-            test, p_holm=p_holm, family=len(tests), verdict=_verdict_after_holm(test.difference.value, p_holm)
-        )
-        for test, p_holm in zip(tests, adjusted, strict=True)
-    ]
+    return as_family([found[pair] for pair in pairs if pair in found])
 
 
 def turned(test: CellTest) -> CellTest:
     """Return the same test with the second cell first."""
-    there = test.difference
-    turned_round = msgspec.structs.replace(
-        there,
-        value=0.0 - there.value,
-        low=None if there.high is None else 0.0 - there.high,
-        high=None if there.low is None else 0.0 - there.low,
-    )
-    verdicts: dict[Verdict, Verdict] = {"better": "worse", "worse": "better", "cannot tell": "cannot tell"}
     return msgspec.structs.replace(
-        test,
-        first=test.second,
-        second=test.first,
-        means=test.means[::-1],
-        difference=turned_round,
-        verdict=verdicts[test.verdict],
+        exchanged(test), first=test.second, second=test.first, means=test.means[::-1]
     )
 
 
@@ -353,12 +330,6 @@ def _cell_test(
         means=(means[0], means[1]),
         **msgspec.structs.asdict(test),
     )
-
-
-def _verdict_after_holm(difference: float, p_holm: float) -> Verdict:
-    if p_holm > ALPHA:
-        return "cannot tell"
-    return "better" if difference > 0 else "worse"
 
 
 LANG = "lang"

@@ -24,7 +24,8 @@ from ragstone.experiments.answer_board import (
     Role,
     Saved,
 )
-from ragstone.flows.bench_answerers.board import corrected, turned
+from ragstone.experiments.family import as_family
+from ragstone.flows.bench_answerers.board import turned
 from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows, Round
 from ragstone.flows.bench_answerers.race import Race, after_round, next_round, standing, start_race, withdraw
 from ragstone.flows.bench_answerers.values import FAITHFUL_AND_ANSWERED, choose_roles, values_of
@@ -208,7 +209,7 @@ def _corrected(
         for condition in board.conditions
         if condition != raced_under
     ]
-    return [test for family in families for test in corrected(family)]
+    return [test for family in families for test in as_family(family)]
 
 
 def _contrasts(contrasts: Sequence[Contrast]) -> list[Contrast]:
@@ -219,7 +220,7 @@ def _contrasts(contrasts: Sequence[Contrast]) -> list[Contrast]:
     return [
         msgspec.structs.replace(one, test=test)
         for family in families
-        for one, test in zip(family, corrected([one.test for one in family]), strict=True)
+        for one, test in zip(family, as_family([one.test for one in family]), strict=True)
     ]
 
 

@@ -18,8 +18,8 @@ from ragstone.agreement.judge_board import (
     Price,
     WorthAsking,
 )
+from ragstone.experiments.family import exchanged
 from ragstone.records import NO_MODEL
-from ragstone.statistics.paired import Verdict
 
 
 def choose(board: JudgeBoard) -> Choice:
@@ -91,20 +91,7 @@ def _against(comparisons: Iterable[CellComparison]) -> Against:
 
 
 def _turned(one: CellComparison) -> CellComparison:
-    there = one.difference
-    turned: dict[Verdict, Verdict] = {"better": "worse", "worse": "better", "cannot tell": "cannot tell"}
-    return msgspec.structs.replace(
-        one,
-        first=one.second,
-        second=one.first,
-        difference=msgspec.structs.replace(
-            there,
-            value=-there.value,
-            low=None if there.high is None else -there.high,
-            high=None if there.low is None else -there.low,
-        ),
-        verdict=turned[one.verdict],
-    )
+    return msgspec.structs.replace(exchanged(one), first=one.second, second=one.first)
 
 
 def _asking(rows: Sequence[JudgeStanding]) -> list[JudgeStanding]:

@@ -4,65 +4,37 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ragstone.console.asking import cut_off, leave, replaying, tell_forecast
-from ragstone.console.bars import bars
-from ragstone.console.benches import tell_bench
-from ragstone.console.options import (
-    AsJson,
-    BudgetCap,
-    Config,
-    Deadline,
-    Force,
-    ForecastOnly,
-    KeepFailures,
-    Limit,
-    Offline,
-    SeedOfRun,
-    Strict,
-    Yes,
-)
+from ragstone.console.asking import Asking, asks_models, cut_off, leave
+from ragstone.console.benches import bench_options, tell_bench
+from ragstone.console.options import Limit, SeedOfRun
 from ragstone.console.printing import UNSCORED
 
 if TYPE_CHECKING:
     from ragstone.config import Settings
 
 
+@asks_models("keep_failures")
 def judges(
     *,
-    config: Config = None,
     limit: Limit = None,
     seed: SeedOfRun = None,
-    budget: BudgetCap = None,
-    deadline: Deadline = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    offline: Offline = False,
-    keep_failures: KeepFailures = False,
-    force: Force = False,
-    strict: Strict = False,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
     """Measure every judge, model and way to ask that [bench.judges] declares on one labelled sheet."""
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.flows.bench_judges.forecast import forecast_judge_bench
     from ragstone.flows.bench_judges.grid import bench_judges, judge_bench_folder
-    from ragstone.llm import parse_caps
     from ragstone.report.benches.judges import judge_bench_document
 
-    parse_caps(budget, deadline)  # a mistake in them is told before anything is read
-    settings = limit_sheet(choose(load_settings(config), "run", seed=seed), limit)
-    settings = replaying(settings, keep_failures)
-    if forecast or not offline:
-        tell_forecast(forecast_judge_bench(settings), only=forecast, yes=yes, json=json)
-    summary = bench_judges(
-        settings, budget=budget, deadline=deadline, offline=offline, force=force, progress=bars
-    )
-    tell_bench(summary, judge_bench_document, judge_bench_folder(settings), json=json)
+    settings = limit_sheet(choose(asking.settings(), "run", seed=seed), limit)
+    asking.tell_forecast(lambda: forecast_judge_bench(settings))
+    summary = bench_judges(settings, **bench_options(asking))
+    tell_bench(summary, judge_bench_document, judge_bench_folder(settings), json=asking.json)
     board = summary.board
     if summary.calls:
         statuses = [*cut_off(summary.calls), *(each for row in board.standings for each in row.statuses)]
-        leave(statuses, summary.calls, strict=strict)
-    if strict and board.failed:
+        leave(statuses, summary.calls, strict=asking.strict)
+    if asking.strict and board.failed:
         raise typer.Exit(UNSCORED)
 
 

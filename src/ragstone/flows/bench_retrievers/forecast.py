@@ -5,10 +5,11 @@ import contextlib
 from ragstone.config import Settings
 from ragstone.engine.session import Session, forecast_of
 from ragstone.errors import RagstoneError
-from ragstone.experiments.grid import Configuration, plan_grid
+from ragstone.experiments.leaderboard import Configuration
+from ragstone.flows.bench_retrievers.answering import answer_both
 from ragstone.flows.bench_retrievers.grid import build_indexes, declared_retrievers, read_bench, retriever_of
+from ragstone.flows.bench_retrievers.planning import plan_grid
 from ragstone.flows.bench_retrievers.study import check_retrievers, search_all
-from ragstone.flows.bench_retrievers.study_answers import answer_both
 from ragstone.flows.bench_retrievers.study_rows import read_study_rows
 from ragstone.flows.bench_retrievers.timing import Watch, is_paid
 from ragstone.llm.forecast import Forecast, Forecaster

@@ -23,8 +23,9 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
-from ragstone.experiments.grid import SPAN_MEASURES, Configuration, plan_grid
-from ragstone.experiments.leaderboard import Failed, Leaderboard, Measured, Timing, make_leaderboard
+from ragstone.experiments.leaderboard import Configuration, Failed, Leaderboard, Timing
+from ragstone.flows.bench_retrievers.board import Measured, make_leaderboard
+from ragstone.flows.bench_retrievers.planning import SPAN_MEASURES, plan_grid
 from ragstone.flows.bench_retrievers.timing import Indexes, Watch, embedders_of, search_timed
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Chunk, Document, Question, Ranking

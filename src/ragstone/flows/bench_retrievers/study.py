@@ -12,15 +12,16 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
-from ragstone.experiments.answers import (
+from ragstone.experiments.languages import ALL, WrongAnswer
+from ragstone.flows.bench_retrievers.answering import (
+    JUDGES,
     Answered,
-    WrongAnswer,
     accuracy_verdicts,
+    answer_both,
     answering_cost,
     wrong_answers,
 )
-from ragstone.experiments.languages import ALL, Indexes, language_cells, language_verdicts
-from ragstone.flows.bench_retrievers.study_answers import JUDGES, answer_both
+from ragstone.flows.bench_retrievers.languages import Indexes, language_cells, language_verdicts
 from ragstone.flows.bench_retrievers.study_rows import StudyRows, read_study_rows
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Question, Ranking

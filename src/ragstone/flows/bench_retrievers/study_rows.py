@@ -58,7 +58,7 @@ def read_study_rows(settings: Settings) -> StudyRows:
     corpus = read_documents(settings, paths)
     documents, n_documents = _documents_with_lang(corpus.documents)
     same = same_documents(documents, key)
-    documents = _chosen(documents, settings.bench.languages.langs)
+    documents = _in_chosen_langs(documents, settings.bench.languages.langs)
     found = {document.id: document.lang or "" for document in documents}
     questions, n_questions = _questions_with_lang(
         list(read_rows(settings.path(path), Question)), {d.id: d.lang or "" for d in corpus.documents} | found
@@ -66,7 +66,7 @@ def read_study_rows(settings: Settings) -> StudyRows:
     chosen = settings.bench.languages.langs
     questions = [question for question in questions if chosen is None or question.lang in chosen]
     questions = _first_of_each(questions, settings.questions.limit)
-    _check(questions, set(found.values()), str(settings.path(path)))
+    _check_rows(questions, set(found.values()), str(settings.path(path)))
     return StudyRows(
         documents=documents,
         questions=questions,
@@ -90,7 +90,7 @@ def _documents_with_lang(documents: Sequence[Document]) -> tuple[list[Document],
     return given, sum(not document.lang for document in documents)
 
 
-def _chosen(documents: Sequence[Document], langs: Sequence[str] | None) -> list[Document]:
+def _in_chosen_langs(documents: Sequence[Document], langs: Sequence[str] | None) -> list[Document]:
     known = {document.lang or "" for document in documents}
     for lang in langs or ():
         if lang not in known:
@@ -134,7 +134,7 @@ def _first_of_each(questions: Sequence[Question], limit: int | None) -> list[Que
     return kept
 
 
-def _check(questions: Sequence[Question], langs: set[str], place: str) -> None:
+def _check_rows(questions: Sequence[Question], langs: set[str], place: str) -> None:
     if not any(q.answerable is not False and relevant_documents(q) for q in questions):
         raise DataError(
             f"{place}: no question names the documents that hold its answer, so nothing can be measured. "

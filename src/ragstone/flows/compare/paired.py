@@ -1,6 +1,6 @@
 """Run B against run A on the same questions -> better, worse, or cannot tell; and what a gate says of it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ from ragstone.experiments.compared import (
     Spent,
     Unit,
 )
+from ragstone.experiments.family import exchanged
 from ragstone.flows.compare.matching import Judged, Key, Matched, match
 from ragstone.judging import document_clusters
 from ragstone.records import Answer, Judgement, count_statuses
@@ -32,7 +33,7 @@ from ragstone.statistics import (
     mean_estimates,
     wilson_interval,
 )
-from ragstone.statistics.paired import PairedTest, Verdict, paired_tests
+from ragstone.statistics.paired import PairedTest, paired_tests
 from ragstone.statistics.power import POWER, needed_rows, smallest_difference, spread_of
 
 EFFECT = 0.02  # of the scale's width: what most would call a difference worth having
@@ -358,7 +359,7 @@ def difference_and_test(values: Floats, clusters: Sequence[str], *, seed: int) -
     test = paired_tests(ordered, [(0, 1)], codes, alpha=ALPHA, seed=seed)[0]
     if straight == turned:
         return _symmetric(test)
-    return test if is_turned else _negated(test)
+    return test if is_turned else exchanged(test)
 
 
 def _in_order(values: Floats, clusters: Sequence[str]) -> list[list[tuple[float, ...]]]:
@@ -377,20 +378,6 @@ def _symmetric(test: PairedTest) -> PairedTest:
     half = max(-found.low, found.high)
     difference = msgspec.structs.replace(found, value=0.0, low=-half, high=half)
     return msgspec.structs.replace(test, difference=difference)
-
-
-def _negated(test: PairedTest) -> PairedTest:
-    found = test.difference
-    difference = msgspec.structs.replace(
-        found,
-        value=-found.value,
-        low=None if found.high is None else -found.high,
-        high=None if found.low is None else -found.low,
-    )
-    verdict: Mapping[str, Verdict] = {"better": "worse", "worse": "better"}
-    return msgspec.structs.replace(
-        test, difference=difference, verdict=verdict.get(test.verdict, "cannot tell")
-    )
 
 
 # The least favourable first: it decides.

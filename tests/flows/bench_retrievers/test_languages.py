@@ -1,7 +1,8 @@
 import pytest
 
 from ragstone.errors import DataError
-from ragstone.experiments.answers import (
+from ragstone.experiments.languages import ALL, OWN
+from ragstone.flows.bench_retrievers.answering import (
     Answered,
     accuracy_verdicts,
     answering_cost,
@@ -9,7 +10,7 @@ from ragstone.experiments.answers import (
     reference_truth,
     wrong_answers,
 )
-from ragstone.experiments.languages import ALL, OWN, language_cells, language_verdicts
+from ragstone.flows.bench_retrievers.languages import language_cells, language_verdicts
 from ragstone.records import Answer, Context, Judgement, Question, Ranking, RankingItem
 
 LANGS = ("en", "es")

@@ -13,8 +13,9 @@ from ragstone.config import (
     Settings,
 )
 from ragstone.errors import ConfigError, DataError
-from ragstone.experiments.grid import Configuration, chunker_label, plan_grid
-from ragstone.experiments.leaderboard import Failed, Measured, Timing, make_leaderboard
+from ragstone.experiments.leaderboard import Configuration, Failed, Timing
+from ragstone.flows.bench_retrievers.board import Measured, make_leaderboard
+from ragstone.flows.bench_retrievers.planning import chunker_label, plan_grid
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.retrieval.evaluate import measure_queries
 

@@ -5,32 +5,15 @@ from typing import TypeVar
 
 import msgspec
 
-from ragstone.config import (
-    ChunkSection,
-    Settings,
-)
+from ragstone.config import ChunkSection, Settings
 from ragstone.errors import ConfigError, nearest
+from ragstone.experiments.leaderboard import Configuration
 from ragstone.retrieval.measures import MEASURES
 from ragstone.retrieval.search import RETRIEVERS, embeds_by_default, searches_chunks
 
 NO_RERANKER = "none"
 SPAN_MEASURES = ("span_recall", "span_precision")
-
 T = TypeVar("T")
-
-
-class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to search: how documents are cut, and what searches them.
-
-    name: what tells it from the others of its grid. embedder: None where the retriever embeds nothing, or
-    names its own. reranker: None where the retriever's own order stays.
-    """
-
-    name: str
-    chunker: ChunkSection
-    retriever: str
-    embedder: str | None = None
-    reranker: str | None = None
 
 
 def plan_grid(settings: Settings) -> list[Configuration]:

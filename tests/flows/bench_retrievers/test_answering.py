@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.experiments.truth import says_true
+from ragstone.flows.bench_retrievers.answering import says_true
 
 
 @pytest.mark.parametrize(

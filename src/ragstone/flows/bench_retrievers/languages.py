@@ -1,0 +1,175 @@
+"""Rankings from an index of each language and of all -> whether all together find more than the own one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from ragstone.experiments.family import as_family
+from ragstone.experiments.languages import ALL, OWN, LanguageCell, LanguageVerdict
+from ragstone.experiments.paired import compare_rankings
+from ragstone.records import Question, Ranking
+from ragstone.retrieval.evaluate import QueryMeasures, measure_cut
+from ragstone.retrieval.relevance import relevant_documents
+from ragstone.retrieval.summary import mean_measures
+
+MEASURE = "mrr"  # what the verdict is by: unlike recall it sees every place
+Indexes = Mapping[str, Sequence[Ranking]]
+"""Language of an index, or ALL -> the rankings of all questions from it."""
+
+
+def language_cells(
+    retriever: str,
+    indexes: Indexes,
+    questions: Sequence[Question],
+    k: int,
+    same: Mapping[str, str],
+    lang_of: Mapping[str, str],
+    *,
+    seed: int = 0,
+) -> list[LanguageCell]:
+    """Return a cell for each language of questions and each index, in the order of both.
+
+    lang_of: document id -> its language.
+    """
+    cells = []
+    for lang, asked in by_lang(questions).items():
+        for index, rankings in indexes.items():
+            queries = _measured(rankings, asked, k, same)
+            means = mean_measures(queries, seed=seed)
+            cells.append(
+                LanguageCell(
+                    retriever=retriever,
+                    lang=lang,
+                    index=index,
+                    n_questions=means.n_questions,
+                    n_absent=_n_absent(asked, queries, index, same, lang_of),
+                    measures=means.measures,
+                )
+            )
+    return cells
+
+
+def language_verdicts(
+    indexes_of: Mapping[str, Indexes],
+    questions: Sequence[Question],
+    k: int,
+    same: Mapping[str, str],
+    *,
+    seed: int = 0,
+) -> list[LanguageVerdict]:
+    """Return, of each retriever, the verdict on questions of each language and on all of them.
+
+    indexes_of: retriever -> its indexes. Questions in a language without an index of its own are left out.
+    Holm's correction is over all verdicts that come back.
+    """
+    verdicts = []
+    for retriever, indexes in indexes_of.items():
+        asked = [question for question in questions if question.lang in indexes]
+        own = own_rankings(indexes, asked)
+        for lang, some in groups(asked).items():
+            queries = {
+                ALL: _measured(indexes[ALL], some, k, same),
+                OWN: _measured(own, some, k, same),
+            }
+            if queries[ALL].first_ranks:
+                verdicts.append(_verdict(retriever, lang, queries, MEASURE, seed))
+    return corrected(verdicts)
+
+
+def compare_values(
+    retriever: str,
+    lang: str,
+    together: Mapping[str, float],
+    own: Mapping[str, float],
+    documents: Mapping[str, str],
+    *,
+    measure: str,
+    seed: int = 0,
+) -> LanguageVerdict:
+    """Return the verdict on values of the same questions that no ranking gave, such as right answers.
+
+    documents: question id -> what questions that are not independent share.
+    """
+    queries = {
+        name: QueryMeasures(
+            retriever=retriever,
+            depth=0,
+            values={measure: dict(values)},
+            first_ranks=dict.fromkeys(values),
+            documents={question: documents[question] for question in values},
+            n_unlabelled=0,
+            n_unanswerable=0,
+            n_unranked=0,
+        )
+        for name, values in ((ALL, together), (OWN, own))
+    }
+    return _verdict(retriever, lang, queries, measure, seed)
+
+
+def corrected(verdicts: Sequence[LanguageVerdict]) -> list[LanguageVerdict]:
+    """Return the verdicts with Holm's correction over all of them."""
+    comparisons = as_family([one.comparison for one in verdicts])
+    return [
+        msgspec.structs.replace(one, comparison=comparison)
+        for one, comparison in zip(verdicts, comparisons, strict=True)
+    ]
+
+
+def own_rankings(indexes: Indexes, questions: Iterable[Question]) -> list[Ranking]:
+    """Return the ranking of each question from the index of its language."""
+    of_index = {index: {row.question_id: row for row in rows} for index, rows in indexes.items()}
+    return [of_index[question.lang or ""][question.id] for question in questions]
+
+
+def by_lang(questions: Iterable[Question]) -> dict[str, list[Question]]:
+    """Return language -> questions in it, languages in order of appearance."""
+    found: dict[str, list[Question]] = {}
+    for question in questions:
+        found.setdefault(question.lang or "", []).append(question)
+    return found
+
+
+def groups(questions: Sequence[Question]) -> dict[str, list[Question]]:
+    """Return the questions by language and, where there are several languages, all of them as ALL."""
+    found = by_lang(questions)
+    return {**found, ALL: list(questions)} if len(found) > 1 else found
+
+
+def _measured(
+    rankings: Sequence[Ranking], questions: Sequence[Question], k: int, same: Mapping[str, str]
+) -> QueryMeasures:
+    names = {question.id for question in questions}
+    rows = [row for row in rankings if row.question_id in names]
+    queries = measure_cut(rows, questions, k, same, {}, ks=(1,))
+    shown = {"recall@1", f"recall@{k}", MEASURE}
+    return msgspec.structs.replace(
+        queries, values={name: queries.values[name] for name in queries.values if name in shown}
+    )
+
+
+def _verdict(
+    retriever: str, lang: str, queries: Mapping[str, QueryMeasures], measure: str, seed: int
+) -> LanguageVerdict:
+    [comparison] = compare_rankings(queries, measure, seed=seed)
+    return LanguageVerdict(
+        retriever=retriever,
+        lang=lang,
+        own=mean_measures(queries[OWN], seed=seed).measures[measure],
+        together=mean_measures(queries[ALL], seed=seed).measures[measure],
+        comparison=comparison,
+    )
+
+
+def _n_absent(
+    questions: Sequence[Question],
+    queries: QueryMeasures,
+    index: str,
+    same: Mapping[str, str],
+    lang_of: Mapping[str, str],
+) -> int:
+    there = {same.get(document, document) for document, lang in lang_of.items() if index in (ALL, lang)}
+    return sum(
+        question.id in queries.first_ranks
+        and there.isdisjoint(same.get(name, name) for name in relevant_documents(question))
+        for question in questions
+    )
