@@ -6,8 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from ragstone.corpus.clustering import choose_n_groups, group_vectors, silhouette
-from ragstone.corpus.topics import group_texts, lexical_vectors, topic_names, topic_terms, unique_names
+from ragstone.corpus.topics import (
+    choose_n_groups,
+    group_texts,
+    group_vectors,
+    lexical_vectors,
+    silhouette,
+    topic_names,
+    topic_terms,
+    unique_names,
+)
 from ragstone.errors import ConfigError, DataError
 
 MAIZE = [

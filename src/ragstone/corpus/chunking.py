@@ -17,8 +17,8 @@ from ragstone.corpus.headings import (
     path_of,
     sections_of,
 )
-from ragstone.corpus.sentences import sentence_spans
-from ragstone.corpus.splitting import Span, pack, split_by_length, split_recursively
+from ragstone.corpus.sentences import Span, sentence_spans
+from ragstone.corpus.splitting import pack, split_by_length, split_recursively
 from ragstone.embedding.model import Embed, NotEmbedded
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.records import Chunk, Document, Metadata

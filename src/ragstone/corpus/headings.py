@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 import msgspec
 
-from ragstone.corpus.splitting import Span
+from ragstone.corpus.sentences import Span
 from ragstone.records import Document
 
 MARKDOWN = frozenset({".md", ".markdown"})

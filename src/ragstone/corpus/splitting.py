@@ -3,8 +3,7 @@
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-Span = tuple[int, int]
-"""Start and end in code points, as in `text[start:end]`."""
+from ragstone.corpus.sentences import Span
 
 _JOINED = frozenset("\u200d\ufe0e\ufe0f")  # joiner and variation selectors, as in emoji
 MOST_AT_ONCE = 500_000  # characters that the splitter gets: on some texts its time grows with their square

@@ -9,10 +9,9 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings, load_settings
-from ragstone.corpus.clustering import Labels
 from ragstone.corpus.model_tags import Chosen, choose_tags, merge_spellings, name_topic
 from ragstone.corpus.tags import Tag, load_tags, match_tags, with_tags
-from ragstone.corpus.topics import group_texts, topic_names, topic_terms, unique_names
+from ragstone.corpus.topics import Labels, group_texts, topic_names, topic_terms, unique_names
 from ragstone.embedding.model import NotEmbedded
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Progress, silent

@@ -8,9 +8,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.corpus.clustering import Labels
 from ragstone.corpus.tokens import search_terms
-from ragstone.corpus.topics import group_texts, topic_names, topic_terms
+from ragstone.corpus.topics import Labels, group_texts, topic_names, topic_terms
 from ragstone.dataset.logs.gathering import LoggedQuestion
 from ragstone.embedding.model import Embed
 from ragstone.errors import ConfigError, DataError
