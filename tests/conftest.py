@@ -60,6 +60,12 @@ def _no_real_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+@pytest.fixture(autouse=True)
+def _retries_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test waits for an endpoint to come to its senses."""
+    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _collected() -> Iterator[None]:
     """What a test left open fails in its own module, whenever the collector would have come.

@@ -24,12 +24,6 @@ def asked(words: str) -> Prompt:
     return prompt(words, nonce=None, reply=None)
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries come at once."""
-    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
-
-
 def files_in(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file()}
 

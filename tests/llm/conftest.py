@@ -16,8 +16,7 @@ def _served_dialects() -> Iterator[Bench]:
 
 @pytest.fixture
 def bench(_served_dialects: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """The server of dialects; every provider has its key, and retries come at once."""
-    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
+    """The server of dialects; every provider has its key."""
     for provider in providers().values():
         for name in provider.keys[:1]:
             monkeypatch.setenv(name, KEY)

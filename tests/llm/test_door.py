@@ -28,12 +28,6 @@ BROKEN = CallFailed("error", "HTTP 500", retryable=True)
 LIMITED = CallFailed("rate_limited", "HTTP 429", retryable=True)
 
 
-@pytest.fixture
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries come at once."""
-    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
-
-
 async def failure_of(door: Door, asked: Prompt) -> CallFailed:
     with pytest.raises(CallFailed) as caught:
         await door.ask(asked)
@@ -263,7 +257,6 @@ class TestName:
         ledger.close()
 
 
-@pytest.mark.usefixtures("_quick")
 class TestRetries:
     async def test_a_passing_failure_is_tried_again(self, tmp_path: Path) -> None:
         model, budget = Model(BROKEN, LIMITED, verdict(1)), Budget()
@@ -446,12 +439,11 @@ async def test_requests_per_minute_are_kept_whatever_the_concurrency(
     ledger = Ledger(tmp_path / "l")
     fake_openai.script = lambda _body: verdict()
     async with open_door(fake_openai.model, settings, ledger) as door:
+        began = time.monotonic()
         await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(40)))
     ledger.close()
-    times = list(fake_openai.arrivals)
-    assert times[-1] - times[0] > 39 / 50 * 0.95
-    for first, eleventh in zip(times, times[10:], strict=False):
-        assert eleventh - first > 0.15  # ten in 200 ms, give or take timers
+    # A busy machine only delays them: none may arrive before its turn, 20 ms after the one before.
+    assert all(at - began > n / 50 * 0.95 for n, at in enumerate(fake_openai.arrivals))
 
 
 async def test_tokens_per_minute_are_kept(tmp_path: Path) -> None:

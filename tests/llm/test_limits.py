@@ -12,6 +12,7 @@ from tests.support import still_clock
 from ragstone.errors import ModelError
 from ragstone.llm import CallFailed
 from ragstone.llm.limits import (
+    BACKOFF_S,
     HANGING,
     LOST_IN_A_ROW,
     SLACK,
@@ -172,7 +173,8 @@ def test_a_pause_holds_those_who_already_had_a_permit_and_keeps_the_rate_afterwa
     assert all(later - one >= 0.0101 for one, later in itertools.pairwise(starts[3:]))
 
 
-def test_backoff_doubles_is_capped_and_has_full_jitter() -> None:
+def test_backoff_doubles_is_capped_and_has_full_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", BACKOFF_S)  # as it is without tests/conftest.py
     draws = [[backoff_s(attempt, random.Random(seed)) for seed in range(200)] for attempt in (0, 1, 2, 20)]
     for waits, most in zip(draws, (0.5, 1.0, 2.0, 30.0), strict=True):
         assert 0 <= min(waits) < most * 0.1

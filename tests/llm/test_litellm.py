@@ -163,7 +163,6 @@ async def test_a_variable_that_is_named_and_not_set_stops_the_run(tmp_path: Path
 class TestReal:
     @pytest.fixture(autouse=True)
     def _key(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
         monkeypatch.setenv("MY_KEY", KEY)
         yield
         assert logging.getLogger("LiteLLM").level == logging.CRITICAL

@@ -37,12 +37,6 @@ from ragstone.records import Usage
 KEY = "sk-very-secret-0123456789abcdef"
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries come at once."""
-    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
-
-
 @contextlib.asynccontextmanager
 async def opened(
     settings: Settings, folder: Path, model: str = FakeOpenAI.model, budget: Budget | None = None

@@ -25,12 +25,6 @@ TEXT = "".join(PIECES)
 ASKED = prompt("What does maize need?", nonce=None, reply=None)
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries come at once."""
-    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
-
-
 async def failure_of(door: Door) -> tuple[CallFailed, list[str]]:
     heard: list[str] = []
     with pytest.raises(CallFailed) as caught:

@@ -45,11 +45,6 @@ CHUNKS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _soon_again(monkeypatch):
-    monkeypatch.setattr("ragstone.llm.limits.BACKOFF_S", 0.001)
-
-
 @pytest.fixture
 def fake():
     with serving() as server:
