@@ -25,7 +25,7 @@ from ragstone.records import Answer, Context, Document, Judgement, Question, Ran
 from ragstone.report.findings import common_headline
 from ragstone.report.page import write_markdown, write_report
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.retrieval.summary import evaluate_rankings
+from ragstone.retrieval.evaluate import evaluate_rankings
 from ragstone.tables import write_rows
 
 MODEL = "openai/gpt-4o-mini"

@@ -25,10 +25,10 @@ from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.opening import open_embedder
 from ragstone.records import Chunk, Document, Question
 from ragstone.retrieval.deps import RetrieverDeps
+from ragstone.retrieval.evaluate import RetrievalSummary, evaluate_rankings
 from ragstone.retrieval.measures import Grades
 from ragstone.retrieval.relevance import missing_documents
 from ragstone.retrieval.search import build_search
-from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 from ragstone.tables import read_rows
 
 PACKS = Path(__file__).parents[2] / "shared" / "data"

@@ -55,8 +55,8 @@ from .flows.develop.developing import develop_judge as develop_judge
 from .flows.develop.developing import freeze_judge as freeze_judge
 from .flows.develop.developing import look_at_test as look_at_test
 from .flows.develop.judge_files import Frozen as Frozen
-from .flows.fit.cascade_file import write_cascade as write_cascade
 from .flows.fit.fitting import fit_cascade as fit_cascade
+from .flows.fit.fitting import write_cascade as write_cascade
 from .flows.import_.importing import Imported as Imported
 from .flows.import_.importing import import_set as import_set
 from .flows.import_.summary import ImportSummary as ImportSummary
@@ -109,10 +109,10 @@ from .report.run import read_certificate as read_certificate
 from .report.run import read_summary as read_summary
 from .report.summary import RunSummary as RunSummary
 from .report.tracking import log_to_mlflow as log_to_mlflow
+from .retrieval.evaluate import RetrievalSummary as RetrievalSummary
+from .retrieval.evaluate import evaluate_rankings as evaluate_rankings
 from .retrieval.evaluate import measure_queries as measure_queries
 from .retrieval.relevance import same_documents as same_documents
-from .retrieval.summary import RetrievalSummary as RetrievalSummary
-from .retrieval.summary import evaluate_rankings as evaluate_rankings
 from .retrieval.trec import read_qrels as read_qrels
 from .retrieval.trec import read_trec_run as read_trec_run
 from .stages.api import answer as answer

@@ -305,7 +305,7 @@ def test_a_store_that_is_none_or_of_a_newer_ragstone_is_refused(tmp_path):
 
 
 def test_values_beyond_a_number_are_shown_together(tmp_path, monkeypatch):
-    monkeypatch.setattr("ragstone.monitor.summing.MOST_VALUES", 2)
+    monkeypatch.setattr("ragstone.monitor.cells.MOST_VALUES", 2)
     with opened(tmp_path, [row(n, crop=f"crop {n}") for n in range(4)]) as store:
         keep(store, *((f"x{n}", score(1.0)) for n in range(4)))
         counts = {cell.value: cell.n for cell in store.cells(tag="crop")}

@@ -22,7 +22,7 @@ from ragstone.records import (
     Verdict,
 )
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.retrieval.summary import evaluate_rankings
+from ragstone.retrieval.evaluate import evaluate_rankings
 from ragstone.statistics import Estimate
 from ragstone.tables import write_rows
 

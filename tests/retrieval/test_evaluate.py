@@ -5,9 +5,14 @@ import pytest
 
 from ragstone.errors import DataError
 from ragstone.records import Document, Evidence, Question, Ranking, RankingItem
-from ragstone.retrieval.evaluate import measure_queries, ranked_documents
+from ragstone.retrieval.evaluate import (
+    RetrievalSummary,
+    evaluate_rankings,
+    measure_queries,
+    ranked_documents,
+    summarise_queries,
+)
 from ragstone.retrieval.relevance import missing_documents
-from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings, summarise_queries
 
 
 def ranking(question_id: str, *documents: str, retriever: str = "bm25") -> Ranking:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ragstone.records import Evidence, Question, Ranking, RankingItem
-from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
+from ragstone.retrieval.evaluate import RetrievalSummary, evaluate_rankings
 from ragstone.statistics import wilson_interval
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from ragstone.corpus.chunking import chunk_documents
 from ragstone.records import Document, Question
+from ragstone.retrieval.evaluate import evaluate_rankings
 from ragstone.retrieval.relevance import missing_documents
 from ragstone.retrieval.search import build_search
-from ragstone.retrieval.summary import evaluate_rankings
 from ragstone.tables import read_rows
 
 PACKS = Path(__file__).parents[3] / "shared" / "data"

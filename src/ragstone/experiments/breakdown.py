@@ -11,7 +11,7 @@ import numpy as np
 
 from ragstone.judging import MetricSummary, summarise
 from ragstone.records import NO_MODEL, Answer, Judgement, Question
-from ragstone.retrieval.summary import MOST_VALUES
+from ragstone.retrieval.evaluate import MOST_VALUES
 from ragstone.statistics import Estimate, mean_estimate
 from ragstone.statistics.paired import PairedTest, paired_tests
 

@@ -26,7 +26,7 @@ from ragstone.report.wording import (
     statuses,
     with_level,
 )
-from ragstone.retrieval.summary import RetrievalSummary
+from ragstone.retrieval.evaluate import RetrievalSummary
 
 HEADLINE_METRICS = ("correctness", "claims", "faithfulness")  # the first that was judged leads
 HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")

@@ -41,7 +41,7 @@ from ragstone.report.wording import (
     scale,
     statuses,
 )
-from ragstone.retrieval.summary import RetrievalSummary
+from ragstone.retrieval.evaluate import RetrievalSummary
 from ragstone.tables import Rows
 from ragstone.tables.shown import Bundle
 from ragstone.version import __version__
@@ -88,9 +88,6 @@ def _document(blocks: Sequence[Block]) -> Document:
         about="",
         version=__version__,
         blocks=list(blocks),
-        skip=("", ""),
-        made=[],
-        source="",
     )
 
 

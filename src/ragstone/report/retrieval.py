@@ -18,7 +18,7 @@ from ragstone.report.document import (
 )
 from ragstone.report.run import SHOWN_RANKS
 from ragstone.report.wording import count, interval, measured, number, plural
-from ragstone.retrieval.summary import GroupMeasures, RetrievalSummary
+from ragstone.retrieval.evaluate import GroupMeasures, RetrievalSummary
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 
@@ -35,9 +35,6 @@ def retrieval_document(row: RetrievalSummary) -> Document:
         about="",
         version=__version__,
         blocks=[*retrieval_blocks(row, "Interval"), *retrieval_dots([row])],
-        skip=("", ""),
-        made=[],
-        source="",
     )
 
 

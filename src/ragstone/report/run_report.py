@@ -70,7 +70,7 @@ from ragstone.report.wording import (
     statuses,
     tokens_line,
 )
-from ragstone.retrieval.summary import RetrievalSummary
+from ragstone.retrieval.evaluate import RetrievalSummary
 from ragstone.statistics import Estimate
 
 LEAD = (
@@ -112,7 +112,6 @@ def run_document(summary: RunSummary, run: Run | None = None, cut_note: str = ""
             *retrieval_dots(summary.retrieval),
         ],
         skip=("questions", "questions"),
-        made=[],
         source="summary.json and the rows",
         last=_asked(summary),
     )
@@ -126,9 +125,6 @@ def judged_document(summary: RunSummary) -> Document:
         about="",
         version=summary.version,
         blocks=[_brief_means(summary), *_unsupported(summary.metrics), Notes(summary.notes)],
-        skip=("", ""),
-        made=[],
-        source="",
         last=_asked(summary),
     )
 
@@ -168,9 +164,6 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
                 f"Ragstone {summary.version}."
             ),
         ],
-        skip=("", ""),
-        made=[],
-        source="",
     )
 
 

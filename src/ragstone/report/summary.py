@@ -13,7 +13,7 @@ from ragstone.experiments.breakdown import Distribution, GroupedMeans, SystemsBo
 from ragstone.judging.combined.savings import CascadeSavings
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status, Usage
-from ragstone.retrieval.summary import RetrievalSummary
+from ragstone.retrieval.evaluate import RetrievalSummary
 from ragstone.tables.shown import Displayed
 
 

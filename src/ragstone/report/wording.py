@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.card import card_of as card_among
 from ragstone.agreement.corrected import CorrectedMean
-from ragstone.experiments.breakdown import Distribution
+from ragstone.experiments.breakdown import Distribution, SystemsBoard
 from ragstone.judging.summary import MetricSummary
 from ragstone.llm.forecast import Forecast, ModelForecast
 from ragstone.records import Status
 from ragstone.report.summary import Calls, RunSummary
-from ragstone.retrieval.summary import RetrievalSummary
+from ragstone.retrieval.evaluate import RetrievalSummary
 from ragstone.statistics import Estimate
 
 # Characters that would act on a terminal or turn the direction of a line, as the command line drops them.
@@ -131,7 +131,7 @@ def harmless(words: str) -> str:
     return UNRULY.sub("\ufffd", words)
 
 
-def judge_name(row: MetricSummary | ReportCard | CorrectedMean | Distribution) -> str:
+def judge_name(row: MetricSummary | ReportCard | CorrectedMean | Distribution | SystemsBoard) -> str:
     """Return the judge, with its metric where that has another name."""
     return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Response, get
 
-from ragstone.assistant.api.problems import Refused
-from ragstone.assistant.api.state import AnyRequest, AtDesk
+from ragstone.assistant.api.problems import RefusedRequest
+from ragstone.assistant.api.state import AnyRequest, WithState
 from ragstone.config import Settings
-from ragstone.flows.watch.canaries import load_canaries
+from ragstone.flows.watch.judging import load_canaries
 from ragstone.flows.watch.watching import read_cards, utc_today
 from ragstone.monitor.charts import drawn_metrics
 from ragstone.monitor.gaps import load_gaps
@@ -35,15 +35,15 @@ def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotoni
     shown = MonitorPages(settings, tick)
 
     @get("/monitor", include_in_schema=False)
-    async def monitor(request: AnyRequest, desk: AtDesk) -> Response[str]:
+    async def monitor(request: AnyRequest, app_state: WithState) -> Response[str]:
         """Give the page of the monitor."""
-        desk.check_admin(request)
+        app_state.check_admin(request)
         return monitor_page(await shown.page())
 
     @get("/monitor/questions", include_in_schema=False)
-    async def questions(request: AnyRequest, desk: AtDesk) -> Response[str]:
+    async def questions(request: AnyRequest, app_state: WithState) -> Response[str]:
         """Give a page of questions: the newest, or the worst in a metric."""
-        desk.check_admin(request)
+        app_state.check_admin(request)
         return monitor_page(await shown.questions(query_of(request, QuestionsAsked)))
 
     return [monitor, questions]
@@ -84,7 +84,7 @@ class MonitorPages:
         self._lock = asyncio.Lock()
 
     async def page(self) -> str:
-        """Return the page, made anew by one request at a time. Raises Refused where there is no store."""
+        """Return the page, made anew by one request at a time. Raises RefusedRequest without a store."""
         async with self._lock:
             if self._made is None or self._tick() > self._made[0]:
                 html = await asyncio.to_thread(self._render)
@@ -93,7 +93,9 @@ class MonitorPages:
 
     def _open(self) -> MonitorStore:
         if not has_store(self._folder):
-            raise Refused(404, "nothing is monitored yet: run `ragstone watch LOG` in the project's folder")
+            raise RefusedRequest(
+                404, "nothing is monitored yet: run `ragstone watch LOG` in the project's folder"
+            )
         return MonitorStore(self._folder)
 
     def _render(self) -> str:
@@ -110,7 +112,7 @@ class MonitorPages:
         return render_monitor(look, served=self._root, back=self._back)
 
     async def questions(self, asked: QuestionsAsked) -> str:
-        """Return a page of questions. Raises Refused for a metric and a gap that there are not."""
+        """Return a page of questions. Raises RefusedRequest for a metric and a gap that there are not."""
         return await asyncio.to_thread(self._questions, asked)
 
     def _questions(self, asked: QuestionsAsked) -> str:
@@ -122,10 +124,10 @@ class MonitorPages:
             best, kept = store.best(), load_gaps(store)
             choices = drawn_metrics(best, store.cells(tag=""))
             if metric and metric not in choices:
-                raise Refused(404, "no judge has scored that metric")
+                raise RefusedRequest(404, "no judge has scored that metric")
             if gap:
                 if kept is None or gap > len(kept.gaps):
-                    raise Refused(404, "there is no such gap any more")
+                    raise RefusedRequest(404, "there is no such gap any more")
                 names = tuple(name for one in kept.gaps[gap - 1].examples for name in one.ids)
                 chosen = msgspec.structs.replace(chosen, names=names)
             found = (

@@ -9,8 +9,7 @@ from tests.support.scripts import always, fail, fit_schema, schema_in, sometimes
 
 from ragstone.config import BenchSection, RagSystem, SheetSystem, load_settings
 from ragstone.errors import ConfigError, DataError, ModelError
-from ragstone.flows.bench_answerers.forecast import forecast_answer_bench
-from ragstone.flows.bench_answerers.grid import answer_bench_folder, bench_answerers
+from ragstone.flows.bench_answerers.grid import answer_bench_folder, bench_answerers, forecast_answer_bench
 from ragstone.flows.bench_answerers.values import BOTH
 from ragstone.records import Answer, Judgement
 from ragstone.report.benches.answerers import read_answer_bench

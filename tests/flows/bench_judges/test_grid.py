@@ -12,8 +12,7 @@ from tests.support.scripts import always, fail, prompt_of, sometimes
 from ragstone.config import BenchSection, load_settings
 from ragstone.errors import ConfigError, DataError
 from ragstone.flows.bench_judges.choice import choose
-from ragstone.flows.bench_judges.forecast import forecast_judge_bench
-from ragstone.flows.bench_judges.grid import Meter, bench_judges, judge_bench_folder
+from ragstone.flows.bench_judges.grid import Meter, bench_judges, forecast_judge_bench, judge_bench_folder
 from ragstone.judging import JudgeContext
 from ragstone.judging.finding import no_model
 from ragstone.llm import CallFailed, Message, Prompt, Reply

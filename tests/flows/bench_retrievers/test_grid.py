@@ -13,7 +13,7 @@ from ragstone.config import (
     load_settings,
 )
 from ragstone.errors import ConfigError, DataError
-from ragstone.flows.bench_retrievers.forecast import forecast_bench
+from ragstone.flows.bench_retrievers.grid import forecast_bench
 from ragstone.flows.bench_retrievers.timing import Indexes, Watch, search_timed
 from ragstone.records import Chunk, Document, Evidence, Question, Ranking, RankingItem
 from ragstone.report.benches.retrievers import read_leaderboard

@@ -9,7 +9,7 @@ from tests.support.fake_openai import FakeOpenAI
 
 from ragstone.config import MonitorSection
 from ragstone.errors import ConfigError, DataError, ModelError
-from ragstone.flows.watch.canaries import load_canaries
+from ragstone.flows.watch.judging import load_canaries
 from ragstone.flows.watch.watching import Watcher, followed, watch
 from ragstone.monitor.reading import ReadCounts
 from ragstone.records import Judgement

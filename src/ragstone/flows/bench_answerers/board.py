@@ -22,7 +22,7 @@ from ragstone.experiments.answer_board import (
 )
 from ragstone.experiments.breakdown import FEWEST
 from ragstone.experiments.conditions import Missing, Passages, missing_under
-from ragstone.experiments.family import as_family, exchanged
+from ragstone.experiments.paired import as_family, exchanged
 from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows
 from ragstone.flows.bench_answerers.values import (
     FAITHFUL_AND_ANSWERED,
@@ -36,7 +36,7 @@ from ragstone.flows.bench_answerers.values import (
 )
 from ragstone.judging.judging import CUT_OFF
 from ragstone.records import Question
-from ragstone.retrieval.summary import MOST_VALUES
+from ragstone.retrieval.evaluate import MOST_VALUES
 from ragstone.statistics import Estimate
 from ragstone.statistics.paired import PairedTest, paired_tests
 

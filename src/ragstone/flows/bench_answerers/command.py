@@ -25,8 +25,11 @@ def answerers(
 ) -> None:
     """Answer the questions with every model and prompt of [bench.answerers], under each condition."""
     from ragstone.config import choose
-    from ragstone.flows.bench_answerers.forecast import forecast_answer_bench
-    from ragstone.flows.bench_answerers.grid import answer_bench_folder, bench_answerers
+    from ragstone.flows.bench_answerers.grid import (
+        answer_bench_folder,
+        bench_answerers,
+        forecast_answer_bench,
+    )
     from ragstone.report.benches.answerers import answer_bench_document
 
     settings = limit_questions(choose(asking.settings(), "run", seed=seed), limit, race)

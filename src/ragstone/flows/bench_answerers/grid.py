@@ -1,5 +1,6 @@
 """`ragstone bench answerers`: the grid of `[bench.answerers]`, answered and judged into one folder."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,10 +11,18 @@ from ragstone.config import AnswerSection, BenchSection, RunSection, Settings
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_session
+from ragstone.engine.session import Session, forecast_of, open_session
+from ragstone.errors import RagstoneError
 from ragstone.experiments.answer_board import AnswerBoard
 from ragstone.flows.bench_answerers.board import BoardInput, make_board
-from ragstone.flows.bench_answerers.cells import BenchInput, BenchMeans, give_out, open_means, read_input
+from ragstone.flows.bench_answerers.cells import (
+    BenchInput,
+    BenchMeans,
+    answers_of,
+    give_out,
+    open_means,
+    read_input,
+)
 from ragstone.flows.bench_answerers.planning import (
     AnswerGrid,
     AnswerRows,
@@ -21,9 +30,11 @@ from ragstone.flows.bench_answerers.planning import (
     all_at_once,
     plan_answerers,
 )
-from ragstone.flows.bench_answerers.racing import AnswerRace, race_condition, raced
+from ragstone.flows.bench_answerers.race import AnswerRace, race_condition, raced
 from ragstone.flows.bench_answerers.values import shared_documents
 from ragstone.llm import Caps, parse_caps
+from ragstone.llm.forecast import Forecast, Forecaster
+from ragstone.llm.madeup import ASSUMPTION
 from ragstone.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_document
 from ragstone.report.benches.judges import BENCH
@@ -31,6 +42,7 @@ from ragstone.report.render.html import write_page
 from ragstone.report.wording import plural
 from ragstone.retrieval.relevance import missing_documents
 from ragstone.stages.calibrate import cards_of_sheet
+from ragstone.stages.judge import judge_rows
 from ragstone.tables import write_rows
 from ragstone.version import __version__
 
@@ -238,3 +250,52 @@ def _failed(board: AnswerBoard) -> list[str]:
         return []
     told = ", ".join(f"{name} {n}" for name, n in lost.items())
     return [f"Answers that failed are in no mean, and are counted beside it: {told}."]
+
+
+SAMPLED = 200  # questions that are looked at in each cell; each stands for as many as were passed over
+
+
+def forecast_answer_bench(settings: Settings) -> Forecast:
+    """Return what all cells and judges would ask, all questions given out to every cell.
+
+    A cell whose model cannot be had is passed over: the bench will show its reason. Raises what
+    bench_answerers raises before it makes a call.
+    """
+    grid = plan_answerers(settings)
+    if settings.bench.answerers.race:
+        race_condition(grid)
+    given = read_input(settings, grid)
+    step = max(1, -(-len(given.questions) // SAMPLED))
+    sampled = msgspec.structs.replace(given, questions=given.questions[::step])
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        n, n_sampled = len(given.questions), len(sampled.questions)
+        forecaster.weight = n / n_sampled
+        if step > 1:
+            forecaster.assumptions[f"Scaled up from a sample of {n_sampled:,} of {n:,} questions."] = None
+        if settings.bench.answerers.race:
+            forecaster.assumptions["No configuration is stopped early: the race may ask far less."] = None
+        means = await open_means(sampled, grid, session)
+        answers: list[Answer] = []
+        for cell in grid.cells:
+            with contextlib.suppress(RagstoneError):
+                answers += [
+                    _made_up(row) async for row in answers_of(cell, sampled.questions, means, session)
+                ]
+        if any(judge.needs_model for judge in given.judges):
+            forecaster.assumptions[ASSUMPTION] = None
+        assumed = (judge.assumption for judge in given.judges if judge.assumption)
+        forecaster.assumptions |= dict.fromkeys(assumed)
+        async for _row in judge_rows(lambda: answers, given.judges, session, len(answers)):
+            pass
+        forecaster.weight = 1.0
+        await cards_of_sheet(settings, given.judges, session)
+
+    return forecast_of(settings, work)
+
+
+def _made_up(answer: Answer) -> Answer:
+    """Return a made-up answer as one of its cell's own: cells seldom say the same, word for word."""
+    if answer.usage is None or answer.usage.calls:
+        return answer
+    return msgspec.structs.replace(answer, answer=f"{answer.answer} ({answer.system})")

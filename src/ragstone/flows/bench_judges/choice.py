@@ -18,7 +18,7 @@ from ragstone.agreement.judge_board import (
     Price,
     WorthAsking,
 )
-from ragstone.experiments.family import exchanged
+from ragstone.experiments.paired import exchanged
 from ragstone.records import NO_MODEL
 
 

@@ -22,8 +22,7 @@ def judges(
 ) -> None:
     """Measure every judge, model and way to ask that [bench.judges] declares on one labelled sheet."""
     from ragstone.config import choose
-    from ragstone.flows.bench_judges.forecast import forecast_judge_bench
-    from ragstone.flows.bench_judges.grid import bench_judges, judge_bench_folder
+    from ragstone.flows.bench_judges.grid import bench_judges, forecast_judge_bench, judge_bench_folder
     from ragstone.report.benches.judges import judge_bench_document
 
     settings = limit_sheet(choose(asking.settings(), "run", seed=seed), limit)

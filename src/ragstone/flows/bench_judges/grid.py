@@ -1,5 +1,6 @@
 """`ragstone bench judges`: the grid that `[bench.judges]` declares, judged and measured into one folder."""
 
+import contextlib
 import math
 from collections.abc import Sequence
 from itertools import islice
@@ -12,13 +13,14 @@ from ragstone.config import BenchSection, JudgeSection, RetrieveSection, RunSect
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_session
+from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.flows.bench_judges.board import JudgedRuns, make_board
 from ragstone.flows.bench_judges.choice import choose
 from ragstone.flows.bench_judges.planning import JudgeGrid, plan_judges
 from ragstone.judging import JudgeContext
 from ragstone.llm import Ask, CallFailed, Caps, Prompt, Reply, parse_caps
+from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Label, Usage
 from ragstone.report.benches.judges import BENCH, JudgeBenchSummary, judge_bench_document
 from ragstone.report.render.html import write_page
@@ -242,3 +244,29 @@ def _sum(parts: list[float | None]) -> float | None:
     """Return the sum, the same in any order; None where a part of it is unknown."""
     known = [part for part in parts if part is not None]
     return math.fsum(known) if len(known) == len(parts) else None
+
+
+SAMPLE = 500  # answers that are looked at in each cell; each stands for as many as were passed over
+
+
+def forecast_judge_bench(settings: Settings) -> Forecast:
+    """Return what all cells and their repetitions would ask.
+
+    A cell whose model cannot be had is passed over: the bench will show its reason. Raises what bench_judges
+    raises before it makes a call.
+    """
+    grid = plan_judges(settings)
+    answers = read_labelled(settings).answers
+    asking = [cell for cell in grid.cells if grid.judges[cell.judge].needs_model]
+    step = max(1, -(-len(answers) // SAMPLE))
+    sampled = answers[::step]
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        forecaster.weight = len(answers) / len(sampled)
+        judges = [grid.judges[cell.judge] for cell in asking]
+        forecaster.assumptions |= dict.fromkeys(judge.assumption for judge in judges if judge.assumption)
+        for cell in asking:
+            with contextlib.suppress(RagstoneError):
+                await judge_cell(cell, grid, sampled, session)
+
+    return forecast_of(settings, work)

@@ -18,9 +18,8 @@ from ragstone.experiments.leaderboard import (
 )
 from ragstone.experiments.paired import PairedComparison, best_and_indistinguishable
 from ragstone.records import Question, Ranking
-from ragstone.retrieval.evaluate import QueryMeasures
+from ragstone.retrieval.evaluate import QueryMeasures, groups_by_lang, groups_by_tag, mean_measures
 from ragstone.retrieval.relevance import relevant_documents
-from ragstone.retrieval.summary import groups_by_lang, groups_by_tag, mean_measures
 
 SHOWN_QUESTIONS = 20
 

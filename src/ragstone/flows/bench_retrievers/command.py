@@ -16,8 +16,7 @@ def retrievers(
     asking: Asking,
 ) -> None:
     """Measure every configuration that [bench.retrievers] declares, on the same questions."""
-    from ragstone.flows.bench_retrievers.forecast import forecast_bench
-    from ragstone.flows.bench_retrievers.grid import bench_folder, bench_retrievers
+    from ragstone.flows.bench_retrievers.grid import bench_folder, bench_retrievers, forecast_bench
     from ragstone.report.benches.retrievers import bench_document
 
     settings = grid_settings(asking, limit, seed)
@@ -39,8 +38,7 @@ def languages(
 ) -> None:
     """Study whether translations of the documents help: the own language's index against that of all."""
     from ragstone.config import choose
-    from ragstone.flows.bench_retrievers.forecast import forecast_study
-    from ragstone.flows.bench_retrievers.study import bench_languages, study_folder
+    from ragstone.flows.bench_retrievers.study import bench_languages, forecast_study, study_folder
     from ragstone.report.benches.languages import study_document
 
     settings = choose(grid_settings(asking, limit, seed), "answer", model=model)

@@ -1,6 +1,7 @@
 """`ragstone bench retrievers`: the grid that `[bench.retrievers]` declares, measured into one folder."""
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -21,18 +22,20 @@ from ragstone.corpus.ingest import Corpus
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_session
+from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.experiments.leaderboard import Configuration, Failed, Leaderboard, Timing
 from ragstone.flows.bench_retrievers.board import Measured, make_leaderboard
 from ragstone.flows.bench_retrievers.planning import SPAN_MEASURES, plan_grid
-from ragstone.flows.bench_retrievers.timing import Indexes, Watch, embedders_of, search_timed
+from ragstone.flows.bench_retrievers.timing import Indexes, Watch, embedders_of, is_paid, search_timed
 from ragstone.llm import Caps, parse_caps
+from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Chunk, Document, Question, Ranking
 from ragstone.report.benches.retrievers import LEADERBOARD, BenchSummary, bench_document
 from ragstone.report.render.html import write_page
 from ragstone.retrieval.evaluate import measure_cut
 from ragstone.retrieval.relevance import check_ids_meet, missing_documents, same_documents
+from ragstone.retrieval.rerank import asks_a_model
 from ragstone.retrieval.search import RETRIEVERS
 from ragstone.stages.chunk import cut_documents
 from ragstone.stages.corpus import read_documents
@@ -266,3 +269,31 @@ def _notes(bench: Bench, board: Leaderboard, cells: Sequence[Measured]) -> list[
     if any(cell.timing.n_cached for cell in cells):
         notes.append("Vectors that were in the store were not made again: index times are without them.")
     return notes
+
+
+def forecast_bench(settings: Settings) -> Forecast:
+    """Return what rerankers and embedders of the grid would ask; nothing is searched where none asks.
+
+    A configuration that fails is passed over: the bench will show its reason. Raises what bench_retrievers
+    raises before it searches.
+    """
+    planned = plan_grid(settings)
+    bench = read_bench(settings)
+    asking = [one for one in planned if _asks(one, settings, planned)]
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        watch = Watch(retriever_deps(session, bench.corpus.documents), session)
+        for one in asking:
+            forecaster.guessing = False  # the next one may search by words, or by vectors that are there
+            with contextlib.suppress(RagstoneError):
+                indexes = await build_indexes(bench, one.chunker, planned, watch, session)
+                declared = declared_retrievers(settings, planned)
+                built = await indexes.build(retriever_of(one), one.embedder, declared)
+                await built.search(bench.questions, max(settings.bench.retrievers.k))
+
+    return forecast_of(settings, work)
+
+
+def _asks(one: Configuration, settings: Settings, planned: list[Configuration]) -> bool:
+    embedder = is_paid(one.embedder or "") or is_paid(one.chunker.embedder)
+    return embedder or asks_a_model(retriever_of(one), declared_retrievers(settings, planned))

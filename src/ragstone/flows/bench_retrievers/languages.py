@@ -4,13 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from ragstone.experiments.family import as_family
 from ragstone.experiments.languages import ALL, OWN, LanguageCell, LanguageVerdict
-from ragstone.experiments.paired import compare_rankings
+from ragstone.experiments.paired import as_family, compare_rankings
 from ragstone.records import Question, Ranking
-from ragstone.retrieval.evaluate import QueryMeasures, measure_cut
+from ragstone.retrieval.evaluate import QueryMeasures, mean_measures, measure_cut
 from ragstone.retrieval.relevance import relevant_documents
-from ragstone.retrieval.summary import mean_measures
 
 MEASURE = "mrr"  # what the verdict is by: unlike recall it sees every place
 Indexes = Mapping[str, Sequence[Ranking]]

@@ -10,7 +10,7 @@ from ragstone.config import AgreeSection, BenchSection, JudgeSection, Settings
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
-from ragstone.engine.session import Session, open_session
+from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.experiments.languages import ALL, WrongAnswer
 from ragstone.flows.bench_retrievers.answering import (
@@ -23,11 +23,14 @@ from ragstone.flows.bench_retrievers.answering import (
 )
 from ragstone.flows.bench_retrievers.languages import Indexes, language_cells, language_verdicts
 from ragstone.flows.bench_retrievers.study_rows import StudyRows, read_study_rows
+from ragstone.flows.bench_retrievers.timing import is_paid
 from ragstone.llm import Caps, parse_caps
+from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.report.benches.languages import STUDY, FailedRetriever, StudySummary, study_document
 from ragstone.report.render.html import write_page
 from ragstone.retrieval.deps import Filter, RetrieverDeps
+from ragstone.retrieval.rerank import asks_a_model
 from ragstone.retrieval.search import RETRIEVERS, build_search, searches_chunks
 from ragstone.stages.chunk import cut_documents
 from ragstone.stages.judge import load_judges
@@ -238,3 +241,30 @@ def _notes(rows: StudyRows, settings: Settings) -> list[str]:
             f"{alone} documents lack the field {settings.documents.copies!r}: they are copies of no other."
         )
     return notes
+
+
+def forecast_study(settings: Settings) -> Forecast:
+    """Return what the answering model and paid embedders would be asked.
+
+    Raises what bench_languages raises before it makes a call.
+    """
+    check_retrievers(settings)
+    rows = read_study_rows(settings)
+
+    async def work(session: Session, _forecaster: Forecaster) -> None:
+        if not settings.answer.model and not _study_embeds(settings):
+            return
+        chunks = list(cut_documents(rows.documents, settings.chunk, settings, session.embedder))
+        indexes, _ = await search_all(rows, chunks, session)
+        if settings.answer.model:
+            await answer_both(indexes, rows, chunks, session)
+
+    return forecast_of(settings, work)
+
+
+def _study_embeds(settings: Settings) -> bool:
+    """Return whether an embedder is at an endpoint, as far as the settings name it."""
+    named = [settings.retrieve.embedder, settings.chunk.embedder]
+    named += [getattr(one, "embedder", None) or "" for one in settings.retrievers.values()]
+    asking = any(asks_a_model(name, settings.retrievers) for name in settings.bench.languages.retrievers)
+    return asking or any(is_paid(name) for name in named)

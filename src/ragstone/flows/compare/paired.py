@@ -20,7 +20,7 @@ from ragstone.experiments.compared import (
     Spent,
     Unit,
 )
-from ragstone.experiments.family import exchanged
+from ragstone.experiments.paired import exchanged
 from ragstone.flows.compare.matching import Judged, Key, Matched, match
 from ragstone.judging import document_clusters
 from ragstone.records import Answer, Judgement, count_statuses

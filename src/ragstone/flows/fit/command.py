@@ -38,11 +38,11 @@ def fit(
     """Fit a cascade: which scores of a cheap judge are sure enough, and which go to a dear one."""
     import msgspec
 
-    from ragstone.flows.fit.cascade_file import check_cascade_file, write_cascade
-    from ragstone.flows.fit.fitting import fit_cascade
+    from ragstone.flows.fit.fitting import check_cascade_file, fit_cascade, write_cascade
     from ragstone.judging.judge import every_key
     from ragstone.records import Judgement, Label
-    from ragstone.report.cascades import terminal_fit
+    from ragstone.report.cascades import fit_document
+    from ragstone.report.render.terminal import render_terminal
     from ragstone.tables import read_rows
 
     check_cascade_file(output, force)
@@ -61,5 +61,5 @@ def fit(
     if json:
         show_json(msgspec.to_builtins(fitted) | {"judge": every_key(fitted.judge)})
     else:
-        show(terminal_fit(fitted))
+        show(render_terminal(fit_document(fitted)))
     say(f"Cascade in {output}. Use it: ragstone judge SHEET --judge {output}")

@@ -1,6 +1,8 @@
 """Judgements of a cheap and a dear judge + people's labels -> a cascade, and what to expect of it."""
 
+import json
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +13,7 @@ import numpy as np
 
 from ragstone.agreement.comparison import JudgeId, by_judge
 from ragstone.agreement.pairing import Key, human_scores, pair
+from ragstone.config.library import ENDING
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge, judge_names, load_judge, question_digest
 from ragstone.judging.combined.cascade import CascadeJudge
@@ -25,8 +28,9 @@ from ragstone.judging.combined.expected import (
 from ragstone.judging.combined.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
 from ragstone.judging.fields import Member
 from ragstone.judging.leaves import asks_default
-from ragstone.judging.variant import placed_name
+from ragstone.judging.variant import FILE, placed_name
 from ragstone.records import NO_MODEL, Judgement, Label, Usage
+from ragstone.tables.writing import check_place
 
 DEFAULT_AGREEMENT = 0.95
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -252,3 +256,43 @@ def _spent(rows: Sequence[Judgement]) -> tuple[Usage, float | None]:
     costs = [row.cost_usd for row in paid if row.cost_usd is not None]
     usage = sum((row.usage for row in paid if row.usage), Usage(calls=0))
     return usage, sum(costs) if paid and len(costs) == len(paid) else None
+
+
+def check_cascade_file(path: Path, force: bool) -> None:
+    """Raise ConfigError, DataError if a judge's file may not be written there."""
+    if path.suffix != ENDING:
+        raise ConfigError(f"{path}: a judge's file ends in {ENDING}, e.g. {path.stem}{ENDING}.")
+    check_place(path, force)
+
+
+def write_cascade(fit: CascadeFit, path: Path) -> None:
+    """Write the cascade as a judge's file; files of members are named from there."""
+    judge, folder = fit.judge, path.absolute().parent
+    fields = {
+        "name": judge.name,
+        "version": judge.version,
+        "kind": judge.kind,
+        "metric": judge.metric,
+        "inputs": judge.inputs,
+        "scale": judge.scale,
+        "source": judge.source,
+    }
+    lines = [f"{field:<8} = {_toml(value)}" for field, value in fields.items()]
+    digests = (f"  {_toml(digest)}," for digest in judge.tuned_on)
+    lines += [
+        "# Questions that the thresholds were fitted on: they say nothing about how good it is.",
+        "tuned_on = [",
+    ]
+    lines += [*digests, "]"]
+    for member in judge.members:
+        found = FILE.fullmatch(member.judge)
+        name = f"{os.path.relpath(found[1], folder)}{found[2] or ''}" if found else member.judge
+        given = {"judge": name, "model": member.model, "cut": member.cut, "unsure": member.unsure}
+        lines += ["", "[[members]]"]
+        lines += [f"{field:<6} = {_toml(value)}" for field, value in given.items() if value is not None]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _toml(value: object) -> str:
+    """Return a value as TOML writes it: text, numbers and lists of them look as in JSON."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -17,10 +17,10 @@ from ragstone.llm import Caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document, Question, Ranking
 from ragstone.report.summary import Calls
+from ragstone.retrieval.evaluate import RetrievalSummary, evaluate_rankings
 from ragstone.retrieval.measures import Grades
 from ragstone.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.retrieval.search import build_search
-from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 from ragstone.retrieval.trec import label_questions, read_qrels, read_trec_run, write_trec_run
 from ragstone.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
 from ragstone.stages.forecasting import sample_step

@@ -28,8 +28,8 @@ from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranki
 from ragstone.report.findings import common_headline, headlines
 from ragstone.report.page import write_markdown, write_report
 from ragstone.report.summary import Calls, RunSummary
+from ragstone.retrieval.evaluate import RetrievalSummary, evaluate_rankings
 from ragstone.retrieval.relevance import missing_documents, same_documents
-from ragstone.retrieval.summary import RetrievalSummary, evaluate_rankings
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run
 from ragstone.stages.corpus import ChunkedCorpus, corpus_on

@@ -1,4 +1,4 @@
-"""Exchanges of the monitor's store that are due -> judgements, in the store as they come."""
+"""Exchanges of the monitor's store that are due, and canaries, -> judgements, in the store as they come."""
 
 import asyncio
 import datetime
@@ -7,13 +7,16 @@ from itertools import groupby
 
 import msgspec
 
+from ragstone.config import MonitorSection
 from ragstone.engine.mapping import on_cluster
 from ragstone.engine.session import Session
 from ragstone.errors import Stopped
-from ragstone.judging import Judge, JudgeContext
+from ragstone.judging import Judge, JudgeContext, judge_answer
 from ragstone.judging.classify import ClassifyJudge
 from ragstone.llm import Caps
-from ragstone.monitor.judged import Due, Scored, best_of, scored_of
+from ragstone.monitor.alarms import Alarm
+from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, anew, due, freeze, judge_again
+from ragstone.monitor.judged import Due, Scored, best_of, judge_of, scored_of
 from ragstone.monitor.store import MonitorStore
 from ragstone.records import Answer, Judgement
 from ragstone.stages.judge import judge_rows
@@ -147,3 +150,97 @@ class _Work:
             more = None if now[2] is None or usd is None else now[2] - usd
             self._store.spend(self._today, now[0] - calls, now[1] - tokens, more)
             self._counted = now
+
+
+CANARIES_NOTE = "canaries"  # under which the store keeps them
+SEED = 0
+MOST_DRAWN_FROM = 5000  # exchanges, the first that were read
+
+
+def load_canaries(store: MonitorStore) -> Canaries | None:
+    """Return the canaries of a store, None before they are frozen."""
+    kept = store.note(CANARIES_NOTE)
+    return None if kept is None else msgspec.json.decode(kept, type=Canaries)
+
+
+def freeze_canaries(
+    store: MonitorStore, judges: Sequence[Judge], section: MonitorSection, today: datetime.date
+) -> None:
+    """Freeze canaries, once as many exchanges as the settings want have scores of judges that ask a model."""
+    if not section.canaries or store.note(CANARIES_NOTE) is not None:
+        return
+    asking = {judge.name for judge in judges if judge.needs_model}
+    drawn = store.judged_answers(most=MOST_DRAWN_FROM)
+    judged = [
+        JudgedAnswer(answer=answer, scores=scores)
+        for answer, rows in drawn
+        if (
+            scores := {
+                row.metric: CanaryScore(score=row.score, judge=judge_of(row.judge, row.version, row.model))
+                for row in rows
+                if row.score is not None and row.judge in asking
+            }
+        )
+    ]
+    if len(judged) >= section.canaries:
+        frozen = freeze(judged, section.canaries, SEED, today)
+        store.keep_note(CANARIES_NOTE, msgspec.json.encode(frozen))
+
+
+def canaries_wait(
+    store: MonitorStore, section: MonitorSection, today: datetime.date, alarms: Sequence[Alarm]
+) -> bool:
+    """Return whether canaries are due: by their schedule, or for an alarm whose cause is not known."""
+    canaries = load_canaries(store)
+    if canaries is None or not section.canaries:
+        return False
+    unknown = [one.raised for one in alarms if one.raised and one.cause == "unknown" and one.over is None]
+    return due(canaries, today, section.canary_days, max(unknown, default=None))
+
+
+async def judge_canaries(
+    store: MonitorStore,
+    judges: Sequence[Judge],
+    session: Session,
+    section: MonitorSection,
+    *,
+    today: datetime.date,
+    alarms: Sequence[Alarm],
+) -> bool:
+    """Judge the canaries again if they are due, and keep the round; return whether they were.
+
+    alarms: so far; one whose cause is not known makes them due at once. A round that the budget cut off is
+    not kept: it goes on when they are next looked at, with what the ledger has of it.
+    """
+    canaries = load_canaries(store)
+    if canaries is None or not canaries_wait(store, section, today, alarms):
+        return False
+    means = await judge_context(session, judges)
+    asking = [judge for judge in judges if judge.needs_model]
+    cut_off: list[Judgement] = []
+
+    async def judge(answer: Answer, number: int) -> dict[str, CanaryScore]:
+        again = _anew(means, number)
+        rows = [row for one in asking for row in await judge_answer(one, answer, again)]
+        cut_off.extend(row for row in rows if row.status == "over_budget")
+        return _canary_scores(rows)
+
+    later = await judge_again(canaries, judge, today)
+    if later == canaries or cut_off:
+        return False
+    store.keep_note(CANARIES_NOTE, msgspec.json.encode(later))
+    return True
+
+
+def _anew(means: JudgeContext, number: int) -> JudgeContext:
+    """Return means whose asks the ledger does not know the replies of."""
+    return means.wrapped(lambda ask: anew(ask, number))
+
+
+def _canary_scores(rows: Sequence[Judgement]) -> dict[str, CanaryScore]:
+    kept = [scored_of(row) for row in rows]
+    return {
+        one.metric: CanaryScore(score=one.score, judge=judge_of(one.judge, one.version, one.model))
+        for one in kept
+        if one.score is not None
+    }

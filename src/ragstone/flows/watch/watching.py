@@ -14,9 +14,15 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, State, silent
 from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError
-from ragstone.flows.watch.canaries import canaries_wait, freeze_canaries, judge_canaries, load_canaries
 from ragstone.flows.watch.gaps import look_for_gaps
-from ragstone.flows.watch.judging import Judging, judge_due
+from ragstone.flows.watch.judging import (
+    Judging,
+    canaries_wait,
+    freeze_canaries,
+    judge_canaries,
+    judge_due,
+    load_canaries,
+)
 from ragstone.judging import Judge
 from ragstone.llm import load_secret, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
