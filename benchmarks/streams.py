@@ -21,7 +21,7 @@ from tests.support.fake_openai import running
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.llm import Message, Prompt, open_door
-from ragstone.llm.memory import MemoryLedger
+from ragstone.llm.response_store import MemoryLedger
 
 WORDS = 100
 ROUNDS = 5

@@ -19,12 +19,12 @@ from tests.support.postgres import PostgresServer
 
 from ragstone.config import LedgerSection, ModelSettings, Settings
 from ragstone.errors import DataError
-from ragstone.llm import AnyLedger, Budget, Door, Ledger, open_ledger, postgres_lane
+from ragstone.llm import AnyLedger, Budget, Door, Ledger, open_ledger, postgres_database
 from ragstone.llm.archive import import_responses
-from ragstone.llm.ledgers import claimed
 from ragstone.llm.postgres import PostgresLedger
 from ragstone.llm.postgres_database import Database
 from ragstone.llm.prompt import Completion
+from ragstone.llm.response_store import claimed
 from ragstone.llm.transport import Endpoint
 from ragstone.records import Usage
 
@@ -155,15 +155,15 @@ async def test_what_is_asked_for_together_goes_out_together(
     ledger, n_puts, n_finds = opened(postgres, name, tmp_path), 0, 0
     store, answer = ledger._storing._work, ledger._asking._work
 
-    def stored(connection, rows):
+    def stored(rows):
         nonlocal n_puts
         n_puts += bool(rows)
-        return store(connection, rows)
+        return store(rows)
 
-    def answered(connection, wishes):
+    def answered(wishes):
         nonlocal n_finds
         n_finds += bool(wishes)
-        return answer(connection, wishes)
+        return answer(wishes)
 
     ledger._storing._work, ledger._asking._work = stored, answered
     await asyncio.gather(*(ledger.put(key(n), "m", SAID) for n in range(500)))
@@ -270,7 +270,7 @@ async def test_a_server_that_is_started_anew_costs_a_run_nothing_but_time(
 async def test_what_a_server_that_stays_away_could_not_store_stands_in_a_file(
     postgres: PostgresServer, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_lane, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(postgres_database, "AWAY_S", 0.3)
     ledger = opened(postgres, name, tmp_path)
     await ledger.put(key(0), "m", SAID)
     postgres.stop()

@@ -13,12 +13,12 @@ from tests.support.ledgers import key
 from tests.support.postgres import PostgresServer
 
 from ragstone.config import LedgerSection, ModelSettings, Settings
-from ragstone.llm import Budget, CallFailed, Door, open_ledger, postgres_lane
+from ragstone.llm import Budget, CallFailed, Door, open_ledger
 from ragstone.llm import postgres as postgres_ledger
 from ragstone.llm.door import NotInLedger
-from ragstone.llm.ledgers import claimed
 from ragstone.llm.postgres import PostgresLedger
 from ragstone.llm.prompt import Completion
+from ragstone.llm.response_store import claimed
 from ragstone.llm.transport import Endpoint
 
 pytestmark = pytest.mark.server
@@ -155,7 +155,7 @@ async def enter(ledger: PostgresLedger) -> Completion | None:
 
 
 def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_lane, "HITS_S", 0.1)
+    monkeypatch.setattr(postgres_ledger, "HITS_S", 0.1)
     monkeypatch.setattr(postgres_ledger, "ALIVE_S", 0.2)
     monkeypatch.setattr(postgres_ledger, "CLAIM_S", 1.0)
 
@@ -164,7 +164,7 @@ CLAIMANT = """
 import asyncio, sys
 from pathlib import Path
 from ragstone.llm import postgres
-from ragstone.llm.ledgers import claimed
+from ragstone.llm.response_store import claimed
 from ragstone.llm.postgres_database import Database
 postgres.CLAIM_S = 1.0
 

@@ -12,8 +12,8 @@ from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
 from ragstone.llm import AnyLedger, Budget, Caps, Ledger, Reply
 from ragstone.llm.door import Door
-from ragstone.llm.memory import MemoryLedger
 from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt
+from ragstone.llm.response_store import MemoryLedger
 from ragstone.llm.rounds import Answered, Rounds
 from ragstone.llm.transport import Endpoint
 from ragstone.records import Usage

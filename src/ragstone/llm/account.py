@@ -8,10 +8,10 @@ import msgspec
 
 from ragstone.config import Price, Settings
 from ragstone.llm.budget import cost_usd
-from ragstone.llm.ledger import DAY_S
+from ragstone.llm.ledgers import Place, open_store, size_on_disk
 from ragstone.llm.prices import list_price
 from ragstone.llm.providers import providers
-from ragstone.llm.shelf import Place, existing_shelf, size_on_disk
+from ragstone.llm.response_store import DAY_S, Row
 from ragstone.records import Usage
 
 EPOCH = datetime.date(1970, 1, 1)
@@ -83,10 +83,10 @@ def read_account(place: Place, settings: Settings) -> Account:
 
     Raises DataError when there is no ledger, or a damaged one.
     """
-    with existing_shelf(place) as shelf, shelf.one_moment():
-        made = tally_responses(shelf.made())
-        damaged = shelf.n_bad
-        hits = {(day, model): _tally(counts) for day, model, *counts in shelf.hits()}
+    with open_store(place) as store, store.one_moment():
+        made = tally_responses(store.rows())
+        damaged = store.n_bad
+        hits = {(day, model): _tally(counts) for day, model, *counts in store.hits()}
     by_place: dict[tuple[int, str], dict[float, Tally]] = {place: {} for place in hits}
     for (day, model, discount), tally in made.items():
         by_place.setdefault((day, model), {})[discount] = tally
@@ -111,11 +111,11 @@ def read_account(place: Place, settings: Settings) -> Account:
     )
 
 
-def tally_responses(responses: Iterable[tuple[str, float, bytes]]) -> dict[tuple[int, str, float], Tally]:
-    """Return (day since 1970, model, discount) -> the calls that made these: model, moment and response."""
+def tally_responses(rows: Iterable[Row]) -> dict[tuple[int, str, float], Tally]:
+    """Return (day since 1970, model, discount) -> the calls that made these responses."""
     decode = msgspec.json.Decoder(_Used).decode
     counts: dict[tuple[int, str, float], list[int]] = {}
-    for model, created, response in responses:
+    for _, model, response, created in rows:
         used = decode(response)
         usage = used.usage
         found = counts.setdefault((int(created // DAY_S), model, used.discount), [0] * 7)

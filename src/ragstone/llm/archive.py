@@ -12,10 +12,10 @@ import msgspec
 from ragstone.config import Settings
 from ragstone.errors import DataError, nearest
 from ragstone.llm.account import price_of, sum_usd, tally_responses, tally_usd
-from ragstone.llm.ledger import Row
+from ragstone.llm.ledgers import Place, open_store, size_on_disk
 from ragstone.llm.prompt import Completion
+from ragstone.llm.response_store import Row
 from ragstone.llm.salvage import is_damaged, salvaged
-from ragstone.llm.shelf import Place, existing_shelf, made_shelf, size_on_disk
 from ragstone.tables import check_output
 
 SHOWN_LINES = 10
@@ -80,7 +80,7 @@ def export_responses(place: Place, file: Path, *, force: bool = False) -> Export
     if file.suffix != ".jsonl":
         raise DataError(f"{file}: an export is JSONL. Give it a name that ends in .jsonl.")
     salvaging = isinstance(place, Path) and is_damaged(place)
-    opened = salvaged(place) if isinstance(place, Path) and salvaging else existing_shelf(place)
+    opened = salvaged(place) if isinstance(place, Path) and salvaging else open_store(place)
     with opened as source, _whole_file(check_output(file, force)) as partial:
         n = 0
         with partial.open("wb", buffering=1 << 16) as out:
@@ -100,8 +100,8 @@ def import_responses(place: Place, file: Path) -> Imported:
         lines = file.open("rb")
     except OSError as mistake:
         raise DataError(f"{file}: cannot be read ({mistake.strerror}).") from None
-    with lines, made_shelf(place) as shelf:
-        new, n = shelf.add(_rows(lines, file))
+    with lines, open_store(place, make=True) as store:
+        new, n = store.add(_rows(lines, file))
     return Imported(str(file), new, n - new)
 
 
@@ -114,13 +114,13 @@ def choose_responses(
     asked (`openai/NAME`) or at one address (`openai/NAME@host/path`). Raises DataError if it has none.
     """
     before = time.time() - (older_than_s or 0.0)
-    with existing_shelf(place) as shelf:
-        known = shelf.models()
+    with open_store(place) as store:
+        known = store.models()
         models = [name for name in known if model in (None, name, name.rpartition("@")[0])]
         if model is not None and not models:
             raise DataError(f"{place}: it has no response of the model {model!r}. {nearest(model, known)}")
-        tallies = tally_responses(shelf.chosen(before, models))
-        damaged = shelf.n_bad
+        tallies = tally_responses(store.chosen(before, models))
+        damaged = store.n_bad
     counts: dict[str, int] = {}
     for (_, name, _), tally in sorted(tallies.items()):
         counts[name] = counts.get(name, 0) + tally.calls
@@ -141,9 +141,9 @@ def prune_responses(place: Place, chosen: Chosen) -> Pruned:
     What they saved stays counted. Responses that came after the choice stay too.
     """
     n_bytes = size_on_disk(place)
-    with existing_shelf(place) as shelf:
-        n = shelf.delete(chosen.before, chosen.models)
-        shelf.shrink()
+    with open_store(place) as store:
+        n = store.delete(chosen.before, chosen.models)
+        store.shrink()
     return Pruned(n, max(0, n_bytes - size_on_disk(place)))
 
 

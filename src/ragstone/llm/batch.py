@@ -19,9 +19,9 @@ from ragstone.errors import ModelError
 from ragstone.llm.batch_api import ENDPOINT, OVER, Batch, Result, download, find, look, read_result, submit
 from ragstone.llm.batch_journal import BatchJournal, Draft, Entry, call_line, read_calls
 from ragstone.llm.budget import Budget, discounted, most_tokens
-from ragstone.llm.ledgers import AnyLedger
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.providers import providers
+from ragstone.llm.response_store import AnyLedger
 from ragstone.llm.transport import Endpoint, Wire
 from ragstone.records import Usage
 

@@ -17,14 +17,13 @@ from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.call_trace import Conversation
 from ragstone.llm.calling import Caller
-from ragstone.llm.ledger import superseded_key
-from ragstone.llm.ledgers import AnyLedger, claimed
 from ragstone.llm.limits import RUN, Patience
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message, OnText, Prompt, Reply
 from ragstone.llm.providers import Dialect, Provider, is_reasoner, provider_of
 from ragstone.llm.reasoning import Room, cut_words, declared_room, was_cut
+from ragstone.llm.response_store import AnyLedger, claimed, superseded_key
 from ragstone.llm.rounds import Rounds
 from ragstone.llm.schema import ReplyError, encoded_schema
 from ragstone.llm.speaking import Habit, Telling

@@ -13,33 +13,46 @@ noticed only where they are no Completion any more. And a file in disorder hides
 the first call that it lacks, SQLite looks whether it is in order, so that none of them is paid for again.
 """
 
-import asyncio
 import contextlib
 import logging
-import queue
+import os
 import sqlite3
 import struct
-import threading
+import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.llm.claims import FileClaims, Turn
 from ragstone.llm.prompt import Completion
-from ragstone.records import Usage
+from ragstone.llm.response_store import (
+    BAD_ROWS,
+    DAY_S,
+    HITS_S,
+    Hit,
+    Hits,
+    LedgerTurn,
+    ResponseStore,
+    Row,
+    superseded_key,
+)
 from ragstone.tables.private import make_file
+from ragstone.tables.writer_thread import WriterThread
+
+if sys.platform != "win32":
+    import fcntl
 
 # PRAGMA user_version: 1 had no table of hits, 2 no checksums; an older one is upgraded, a newer one refused
 FORMAT = 3
 BUSY_S = 30.0
-HITS_S = 5.0
 CHECKED_BYTES = 1 << 28  # of a file that is looked through before the first call: 0.7 s at most
-DAY_S = 86_400
+SHRINK_MS = 2000  # how long the shrinking of the file waits for those who read or write it
+N_CLAIM_FILES = 16  # the kernel goes through all locks of a file, and a process holds a thousand
+# Of one open file, so that two ledgers in one process keep each other out. Elsewhere locks are the process's.
+OF_ONE_FILE = getattr(fcntl, "F_OFD_SETLK", None) if sys.platform != "win32" else None
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS responses"
@@ -60,24 +73,9 @@ STORE = (
     " CAST(responses.model AS BLOB), responses.response, responses.created, responses.checksum)"
 )
 VALUES = "VALUES (?, ?, ?, ?, ?)"
-BAD_ROWS = (
-    "%s: %d of the responses asked for cannot be read any more: what is stored has changed. They count as "
-    "missing, and are replaced when their calls are made again."
-)
+CHOSEN = "created < ? AND model IN (SELECT value FROM json_each(?))"
 LOG = logging.getLogger(__name__)
 _decode = msgspec.json.Decoder(Completion).decode
-
-Row = tuple[bytes, str, bytes, float]
-"""A stored response: key, model, Completion in JSON, seconds since 1970."""
-
-
-class _Entry(NamedTuple):
-    """A response on its way into the file, and who waits for it."""
-
-    row: Row
-    renewed: bool
-    loop: asyncio.AbstractEventLoop
-    done: asyncio.Future[None]
 
 
 class Ledger:
@@ -104,9 +102,12 @@ class Ledger:
         self._checked = False
         self._encode = msgspec.json.Encoder().encode
         self._closed = False
-        self._waiting: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write_batches, name="ragstone-ledger", daemon=True)
-        self._thread.start()
+        self._storing: WriterThread[tuple[Row, bool], None] = WriterThread(
+            "ragstone-ledger",
+            self._store,
+            if_closed=f"{path}: the ledger is closed. Open it again to ask more.",
+            idle_s=HITS_S,
+        )
 
     async def find(self, key: bytes, *, saved: bool = True, since: float = 0.0) -> Completion | None:
         """Return the response stored under the key, or None; one that cannot be read is none.
@@ -139,14 +140,14 @@ class Ledger:
             check_order(self._reader)
         self._checked = True
 
-    async def turn(self, key: bytes, since: float = 0.0) -> Turn:
+    async def turn(self, key: bytes, since: float = 0.0) -> LedgerTurn:
         """See AnyLedger. Raises DataError."""
         try:
             mine = self._claims.take(key)
         except OSError as mistake:
             raise DataError(explain(self.path, mistake)) from None
         if not mine:
-            return Turn(None, mine=False)
+            return LedgerTurn(None, mine=False)
         found: Completion | None = None
         try:
             # After the claim, so that what another stored before they gave theirs up is seen.
@@ -156,7 +157,7 @@ class Ledger:
             raise
         if found is not None:
             self._claims.release(key)
-        return Turn(found, mine=found is None)
+        return LedgerTurn(found, mine=found is None)
 
     def release(self, key: bytes) -> None:
         """See AnyLedger."""
@@ -181,50 +182,39 @@ class Ledger:
 
         renewed: see AnyLedger. Cancelling the caller does not take the response back: it was paid for.
         """
-        if self._closed:
-            raise DataError(f"{self.path}: the ledger is closed. Open it again to ask more.")
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
         row = (key, model, self._encode(completion), time.time())
-        self._waiting.put(_Entry(row, renewed, loop, done))
-        await done
+        await self._storing.post((row, renewed))
 
     def close(self) -> None:
         """Commit what is waiting and close the file. A second time it does nothing."""
         if self._closed:
             return
         self._closed = True
-        self._waiting.put(None)
-        self._thread.join()
+        self._storing.close()
         self._writer.close()
         self._reader.close()
         self._claims.close()
         if self._bad:
             LOG.warning(BAD_ROWS, self.path, len(self._bad))
 
-    def _write_batches(self) -> None:
-        for batch in self._batches():
-            hits = self._hits.take()
-            if not batch and not hits:
-                continue
-            mistake: DataError | None = None
-            try:
-                self._commit(batch, hits)
-            except sqlite3.Error as wrong:  # hits go unrecorded then: they are never worth an error
-                mistake = DataError(explain(self.path, wrong))
-            for loop in {entry.loop for entry in batch}:
-                waiting = [entry.done for entry in batch if entry.loop is loop]
-                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    loop.call_soon_threadsafe(_tell, waiting, mistake)
+    def _store(self, responses: list[tuple[Row, bool]]) -> Sequence[DataError | None]:
+        """Commit responses, each with whether it is renewed, and hits; in the thread."""
+        hits = self._hits.take()
+        try:
+            if responses or hits:
+                self._commit(responses, hits)
+        except sqlite3.Error as mistake:  # hits go unrecorded then: they are never worth an error
+            return [DataError(explain(self.path, mistake))] * len(responses)
+        return [None] * len(responses)
 
-    def _commit(self, batch: list[_Entry], hits: dict[str, list[int]]) -> None:
+    def _commit(self, responses: list[tuple[Row, bool]], hits: dict[str, list[int]]) -> None:
         day = int(time.time() // DAY_S)
         with self._writer:
             self._writer.execute("BEGIN IMMEDIATE")
-            for entry in batch:
-                if entry.renewed:
-                    self._set_aside(entry.row)
-            self._writer.executemany(STORE.format(rows=VALUES), [with_checksum(entry.row) for entry in batch])
+            for row, renewed in responses:
+                if renewed:
+                    self._set_aside(row)
+            self._writer.executemany(STORE.format(rows=VALUES), [with_checksum(row) for row, _ in responses])
             self._writer.executemany(
                 "INSERT INTO hits VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
                 " calls = calls + excluded.calls, input = input + excluded.input,"
@@ -248,20 +238,154 @@ class Ledger:
             older = (superseded_key(key, moment), model.decode(), response, created)
             self._writer.execute(STORE.format(rows=VALUES), with_checksum(older))
 
-    def _batches(self) -> Iterator[list[_Entry]]:
-        """Yield all that waits, each time that something does; none after HITS_S; the rest at a None."""
-        while True:
-            batch: list[_Entry] = []
-            try:
-                entry = self._waiting.get(timeout=HITS_S)
-                while entry is not None:
-                    batch.append(entry)
-                    entry = self._waiting.get_nowait()
-            except queue.Empty:
-                yield batch
+
+class FileClaims:
+    """Whose turn it is to make a call, among processes that share a ledger file: the claims of one of them.
+
+    A claim is a lock of the operating system on one byte of a file, at a place that the key decides. So it
+    ends with its process, however that ends, and nobody's clock matters. On Windows they hold within one open
+    ledger alone.
+    """
+
+    def __init__(self, ledger: Path) -> None:
+        self._folder = ledger.with_name(ledger.name + "-claims")
+        self._files: dict[int, int] = {}
+        self._held: set[bytes] = set()
+
+    def take(self, key: bytes) -> bool:
+        """Return whether the call is ours now; never waits. Raises OSError where no file can be made."""
+        if key in self._held:
+            return False
+        try:
+            self._lock(key, taken=True)
+        except (BlockingIOError, PermissionError):
+            return False
+        self._held.add(key)
+        return True
+
+    def release(self, key: bytes) -> None:
+        """Let others take it; of no effect where it is not ours."""
+        self._held.discard(key)
+        if self._files:
+            self._lock(key, taken=False)
+
+    def close(self) -> None:
+        """Release all."""
+        self._held.clear()
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+    def _lock(self, key: bytes, *, taken: bool) -> None:
+        if sys.platform == "win32":
+            return
+        number, place = key[0] % N_CLAIM_FILES, int.from_bytes(key[1:8], "big")
+        file = self._files.get(number)
+        if file is None:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            file = os.open(self._folder / f"{number:x}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._files[number] = file
+        if OF_ONE_FILE is None:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB if taken else fcntl.LOCK_UN, 1, place)
+            return
+        # struct flock: type, whence (0: from the beginning), start, length, process (0).
+        kind = fcntl.F_WRLCK if taken else fcntl.F_UNLCK
+        fcntl.fcntl(file, OF_ONE_FILE, struct.pack("hhqqi0q", kind, 0, place, 1, 0))
+
+
+@contextlib.contextmanager
+def open_store(path: Path, *, make: bool) -> Iterator[ResponseStore]:
+    """Give all responses of a ledger file. make: whether it is made where it is not.
+
+    Raises DataError, also for what goes wrong in the block.
+    """
+    if not make and not path.is_file():
+        raise DataError(
+            f"{path}: there is no ledger here yet; the first command that asks a model makes it. If yours "
+            "is elsewhere, name its settings: --config FOLDER/ragstone.toml."
+        )
+    try:
+        _make_folder(path)
+        with contextlib.closing(connect(path)) as connection:
+            yield FileStore(connection)
+    except sqlite3.Error as mistake:
+        raise DataError(explain(path, mistake)) from None
+
+
+class FileStore:
+    """The responses of a SQLite file. Its methods are those of ResponseStore."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.n_bad = 0
+
+    @contextlib.contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """See ResponseStore."""
+        self._connection.execute("BEGIN")
+        yield
+        self._connection.rollback()
+
+    def rows(self) -> Iterable[Row]:
+        """See ResponseStore."""
+        return self._good("ORDER BY key")
+
+    def chosen(self, before: float, models: list[str]) -> Iterable[Row]:
+        """See ResponseStore."""
+        return self._good(f"WHERE {CHOSEN}", (before, msgspec.json.encode(models).decode()))
+
+    def _good(self, which: str = "", values: tuple[object, ...] = ()) -> Iterator[Row]:
+        rows = self._connection.execute(
+            f"SELECT key, CAST(model AS BLOB), response, created, checksum FROM responses {which}",  # noqa: S608 - of this class
+            values,
+        )
+        for key, model, response, created, checksum in rows:
+            if readable(key, model, response, created, checksum) is None:
+                self.n_bad += 1
             else:
-                yield batch
-                return
+                yield key, model.decode(), response, created
+
+    def hits(self) -> Iterable[Hit]:
+        """See ResponseStore."""
+        return self._connection.execute(
+            "SELECT day, model, calls, input, output, cached, uncounted FROM hits"
+        )
+
+    def models(self) -> list[str]:
+        """See ResponseStore."""
+        found = self._connection.execute("SELECT DISTINCT CAST(model AS BLOB) FROM responses")
+        return [str(name, "utf-8", "replace") for (name,) in found if isinstance(name, bytes)]
+
+    def add(self, rows: Iterable[Row]) -> tuple[int, int]:
+        """See ResponseStore."""
+        # Read into a table of our own first: others can write until the whole file has been checked.
+        self._connection.execute("CREATE TEMP TABLE incoming (key, model, response, created, checksum)")
+        n = self._connection.executemany(
+            "INSERT INTO incoming VALUES (?, ?, ?, ?, ?)", map(with_checksum, rows)
+        ).rowcount
+        self._connection.commit()
+        with self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            # WHERE true: else SQLite takes ON for that of a join.
+            new = connection.execute(
+                STORE.format(rows="SELECT * FROM incoming WHERE true ORDER BY rowid")
+            ).rowcount
+        return new, max(n, 0)
+
+    def delete(self, before: float, models: list[str]) -> int:
+        """See ResponseStore."""
+        with self._connection as connection:
+            return connection.execute(
+                f"DELETE FROM responses WHERE {CHOSEN}",  # noqa: S608 - a constant
+                (before, msgspec.json.encode(models).decode()),
+            ).rowcount
+
+    def shrink(self) -> None:
+        """See ResponseStore."""
+        # While others read or the disk is full, the space is only marked as free, and used again later.
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._connection.execute(f"PRAGMA busy_timeout = {SHRINK_MS}")
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def readable(
@@ -285,55 +409,6 @@ def with_checksum(row: Row) -> tuple[bytes, str, bytes, float, int]:
 def _checksum(key: bytes, model: bytes, response: bytes, created: float) -> int:
     rest = zlib.crc32(struct.pack(">dI", created, len(model)), zlib.crc32(key))
     return zlib.crc32(response, zlib.crc32(model, rest))
-
-
-def superseded_key(key: bytes, created: float) -> bytes:
-    """Return the key of a response that gave way to one stored at this moment; nobody asks for it."""
-    return key + struct.pack(">d", created)
-
-
-class Hits:
-    """Responses given out and not yet written down: model -> calls, input, output, cached, uncounted."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts: dict[str, list[int]] = {}
-
-    def add(self, model: str, usage: Usage) -> None:
-        """Count one."""
-        with self._lock:
-            counts = self._counts.get(model)
-            if counts is None:
-                counts = self._counts[model] = [0, 0, 0, 0, 0]
-            counts[0] += 1
-            counts[1] += usage.input
-            counts[2] += usage.output
-            counts[3] += usage.cached
-            counts[4] += not usage.input + usage.output
-
-    def take(self) -> dict[str, list[int]]:
-        """Return what was counted, and begin anew."""
-        with self._lock:
-            counts, self._counts = self._counts, {}
-        return counts
-
-    def give_back(self, taken: dict[str, list[int]]) -> None:
-        """Count what was taken and not written down again."""
-        with self._lock:
-            for model, counts in taken.items():
-                now = self._counts.get(model, [0] * len(counts))
-                self._counts[model] = [one + other for one, other in zip(now, counts, strict=True)]
-
-
-def _tell(waiting: list[asyncio.Future[None]], mistake: DataError | None) -> None:
-    """Wake those who wait for a commit; the cancelled are gone."""
-    for done in waiting:
-        if done.done():
-            continue
-        if mistake is None:
-            done.set_result(None)
-        else:
-            done.set_exception(mistake)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -362,29 +437,6 @@ def check_order(connection: sqlite3.Connection) -> None:
     (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if said not in ("ok", b"ok"):
         raise sqlite3.DatabaseError(f"malformed: {said!s}")
-
-
-@contextlib.contextmanager
-def existing_file(path: Path) -> Iterator[sqlite3.Connection]:
-    """Give a connection to a ledger that exists. Raises DataError, also for what goes wrong in the block."""
-    if not path.is_file():
-        raise DataError(
-            f"{path}: there is no ledger here yet; the first command that asks a model makes it. If yours "
-            "is elsewhere, name its settings: --config FOLDER/ragstone.toml."
-        )
-    with open_file(path) as connection:
-        yield connection
-
-
-@contextlib.contextmanager
-def open_file(path: Path) -> Iterator[sqlite3.Connection]:
-    """Give a connection to a ledger, made if need be. Raises DataError, also for errors in the block."""
-    try:
-        _make_folder(path)
-        with contextlib.closing(connect(path)) as connection:
-            yield connection
-    except sqlite3.Error as mistake:
-        raise DataError(explain(path, mistake)) from None
 
 
 def _make_folder(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Two threads with a connection each: one looks up and claims, one stores. What callers ask for at once goes
 out together, as one query or one commit; a response is used only after its commit. A connection that is lost
-is made anew, for PATIENCE_S; responses that still cannot be stored are written to a file that
+is made anew, for AWAY_S; responses that still cannot be stored are written to a file that
 `ragstone ledger import` reads.
 
 Who is about to make a call claims it, so that nobody makes it twice. A claim ends with its block, or when its
@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.llm.claims import Turn
-from ragstone.llm.ledger import BAD_ROWS, DAY_S, HITS_S, Hits, superseded_key
-from ragstone.llm.postgres_database import Database, import_psycopg, opened
-from ragstone.llm.postgres_lane import Lane
+from ragstone.llm.postgres_database import Database, Reconnecting, import_psycopg, opened
 from ragstone.llm.prompt import Completion
+from ragstone.llm.response_store import BAD_ROWS, DAY_S, HITS_S, Hits, LedgerTurn, superseded_key
 from ragstone.tables.private import make_folder
+from ragstone.tables.writer_thread import WriterThread
 
 if TYPE_CHECKING:
     from ragstone.llm.postgres_database import Connection
@@ -146,12 +145,20 @@ class PostgresLedger:
         self._claims = _Claims()
         self._bad: dict[bytes, float] = {}  # responses that cannot be read -> when they were stored
         self._closing = False
-        self._asking = Lane(database, self._answer)
+        looking_up = Reconnecting(database, self._answer)
         try:
-            self._storing = Lane(database, self._store, self._rescue)
+            writing = Reconnecting(database, self._store, self._rescue)
         except BaseException:
-            self._asking.close()
+            looking_up.close()
             raise
+        self._connections = writing, looking_up
+        closed = f"{database}: the ledger is closed. Open it again to ask more."
+        self._asking: WriterThread[_Wish, _Answer] = WriterThread(
+            "ragstone-postgres-lookups", looking_up, if_closed=closed, idle_s=HITS_S
+        )
+        self._storing: WriterThread[_Row, None] = WriterThread(
+            "ragstone-postgres-writes", writing, if_closed=closed, idle_s=HITS_S
+        )
 
     async def find(self, key: bytes, *, saved: bool = True, since: float = 0.0) -> Completion | None:
         """Return the response stored under the key, or None; one that cannot be read is none.
@@ -182,7 +189,7 @@ class PostgresLedger:
         row = _Row(key, model, self._encode(completion), time.time(), renewed, key in self._bad)
         await self._storing.post(row)
 
-    async def turn(self, key: bytes, since: float = 0.0) -> Turn:
+    async def turn(self, key: bytes, since: float = 0.0) -> LedgerTurn:
         """See AnyLedger. Raises DataError."""
         if key in self._bad:  # what is stored after it counts
             since = max(since, math.nextafter(self._bad[key], math.inf))
@@ -192,7 +199,7 @@ class PostgresLedger:
         except asyncio.CancelledError:  # what is granted all the same must not stay with us
             asked.add_done_callback(lambda done: self._give_back(key, done))
             raise
-        return Turn(self._read(key, answer, saved=True), answer.granted)
+        return LedgerTurn(self._read(key, answer, saved=True), answer.granted)
 
     def release(self, key: bytes) -> None:
         """See AnyLedger."""
@@ -206,6 +213,8 @@ class PostgresLedger:
         self._closing = True
         self._storing.close()
         self._asking.close()
+        for connection in self._connections:
+            connection.close()
 
     def _read(self, key: bytes, answer: _Answer, saved: bool) -> Completion | None:
         """Return a response, None where it cannot be read; whose turn it is the next look tells."""

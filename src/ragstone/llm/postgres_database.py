@@ -1,17 +1,21 @@
-"""A PostgreSQL database that keeps a ledger: its address, its tables, and what its errors mean.
+"""A PostgreSQL database that keeps a ledger: its address, tables, errors, and all of its responses.
 
 Its tables begin with `ragstone_` and stand in the first schema of the user's search path.
 """
 
 import contextlib
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, LiteralString
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from ragstone.errors import ConfigError, DataError, MissingExtra
+from ragstone.llm.prompt import Completion
+from ragstone.llm.response_store import Hit, ResponseStore, Row
+from ragstone.tables.writer_thread import Job, Out
 
 if TYPE_CHECKING:
     import psycopg
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
 FORMAT = 1  # ragstone_format.version; a newer one is refused
 LOCK = 0x7261677374  # of whoever makes the tables: "ragst"
 CONNECT_S = 10
+AWAY_S = 30.0  # how long a server may be away: it is restarted, or another takes over
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
+AT_ONCE = 1_000  # responses that are fetched together
 # A cable that was pulled is noticed after 20 to 30 s, not after the system's two hours.
 IDLE_S, INTERVAL_S, MISSED, UNANSWERED_MS = 10, 5, 3, 20_000
 
@@ -168,6 +175,166 @@ def explain(database: Database, mistake: "psycopg.Error") -> str:
     if advice is None:
         advice = next((then for words, then in _CONNECTING.items() if re.search(words, text)), _ELSE)
     return f"{database}: the ledger cannot be used ({text}). {advice}"
+
+
+class Reconnecting(Generic[Job, Out]):
+    """Jobs on a connection that is made anew when it is lost: what a WriterThread calls.
+
+    work: does jobs on a connection and returns what came of each. It is called again with the same jobs when
+    the connection was lost. rescue: is handed jobs that could not be done, and returns what became of them,
+    a sentence for the user.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        work: "Callable[[Connection, list[Job]], Sequence[Out]]",
+        rescue: Callable[[list[Job]], str] = lambda _jobs: "",
+    ) -> None:
+        """Connect. Raises DataError when that fails, saying what to do."""
+        import psycopg
+
+        self._database, self._work, self._rescue = database, work, rescue
+        self._connection: Connection | None
+        try:
+            self._connection = connect(database)
+        except psycopg.Error as mistake:
+            raise DataError(explain(database, mistake)) from None
+        self._away_since: float | None = None
+
+    def __call__(self, jobs: list[Job]) -> Sequence[Out | DataError]:
+        """Return what came of each job: the same DataError for all where the server stays away."""
+        import psycopg
+
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                if self._connection is None:
+                    self._connection = connect(self._database)
+                outs = self._work(self._connection, jobs)
+            except psycopg.Error as mistake:
+                self.close()
+                if not (passing(mistake) and jobs and self._waits()):
+                    return self._given_up(jobs, explain(self._database, mistake))
+            except (DataError, ConfigError) as mistake:  # tables of a newer format since the last connection
+                return self._given_up(jobs, str(mistake))
+            else:
+                self._away_since = None
+                return outs
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def close(self) -> None:
+        """Disconnect, until the next job comes."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _waits(self) -> bool:
+        """Return whether the server has not been away for too long; what comes later is tried once."""
+        now = time.monotonic()
+        if self._away_since is None:
+            self._away_since = now
+        return now - self._away_since < AWAY_S
+
+    def _given_up(self, jobs: list[Job], words: str) -> list[DataError]:
+        rescued = self._rescue(jobs) if jobs else ""
+        return [DataError(f"{words} {rescued}".rstrip())] * len(jobs)
+
+
+@contextlib.contextmanager
+def open_store(database: Database, *, make: bool) -> Iterator[ResponseStore]:
+    """Give all responses of a database; make: whether its tables are made where they are not.
+
+    Raises DataError, also for what goes wrong in the block.
+    """
+    with opened(database, make=make) as connection:
+        yield PostgresStore(connection)
+
+
+class PostgresStore:
+    """The responses of a database. Its methods are those of ResponseStore; what they return is read once."""
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+        self.n_bad = 0
+
+    @contextlib.contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """See ResponseStore."""
+        with self._connection.transaction():
+            self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+
+    def rows(self) -> Iterable[Row]:
+        """See ResponseStore."""
+        # Keys are compared as bytes, so that an export is the same as that of a SQLite file.
+        return self._good("ORDER BY key")
+
+    def chosen(self, before: float, models: list[str]) -> Iterable[Row]:
+        """See ResponseStore."""
+        return self._good("WHERE created < %s::float8 AND model = ANY(%s)", (before, models))
+
+    def _good(self, which: LiteralString, values: tuple[object, ...] = ()) -> Iterator[Row]:
+        check = msgspec.json.Decoder(Completion).decode
+        with self._connection.transaction(), self._connection.cursor("rows", binary=True) as cursor:
+            cursor.itersize = AT_ONCE
+            query: LiteralString = "SELECT key, model, response, created FROM ragstone_responses "
+            for row in cursor.execute(query + which, values):
+                try:
+                    check(row[2])
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    self.n_bad += 1
+                else:
+                    yield row
+
+    def hits(self) -> Iterable[Hit]:
+        """See ResponseStore."""
+        yield from self._connection.execute(
+            "SELECT day, model, calls, input, output, cached, uncounted FROM ragstone_hits"
+        )
+
+    def models(self) -> list[str]:
+        """See ResponseStore."""
+        found = self._connection.execute("SELECT DISTINCT model FROM ragstone_responses")
+        return [name for (name,) in found]
+
+    def add(self, rows: Iterable[Row]) -> tuple[int, int]:
+        """See ResponseStore."""
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(
+                "CREATE TEMP TABLE incoming (key bytea, model text, response bytea, created float8,"
+                " n bigint GENERATED ALWAYS AS IDENTITY) ON COMMIT DROP"
+            )
+            with cursor.copy("COPY incoming (key, model, response, created) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+            total = cursor.rowcount
+            cursor.execute(
+                "INSERT INTO ragstone_responses (key, model, response, created)"
+                " SELECT key, model, response, created FROM incoming ORDER BY key, n ON CONFLICT DO NOTHING"
+            )
+            return cursor.rowcount, total
+
+    def delete(self, before: float, models: list[str]) -> int:
+        """See ResponseStore."""
+        return self._connection.execute(
+            "DELETE FROM ragstone_responses WHERE created < %s::float8 AND model = ANY(%s)", (before, models)
+        ).rowcount
+
+    def shrink(self) -> None:
+        """See ResponseStore."""
+        # Left undone, with a warning, for another owner.
+        self._connection.execute("VACUUM ragstone_responses")
+
+
+def size_of_tables(database: Database) -> int:
+    """Return the bytes of the tables and their indexes. Raises DataError."""
+    with opened(database, make=False) as connection:
+        row = connection.execute(
+            "SELECT pg_total_relation_size('ragstone_responses') + pg_total_relation_size('ragstone_hits')"
+        ).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _check_tables(connection: "Connection", database: Database, make: bool) -> None:

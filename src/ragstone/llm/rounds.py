@@ -14,8 +14,8 @@ from ragstone.config import Price
 from ragstone.errors import ModelError
 from ragstone.llm.batch import PUT_OFF, UNUSED, Renewals
 from ragstone.llm.budget import Budget, most_tokens
-from ragstone.llm.ledgers import AnyLedger
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.llm.response_store import AnyLedger
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):

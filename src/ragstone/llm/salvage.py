@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ragstone.errors import DataError
-from ragstone.llm.ledger import Row, check_order, connect, explain, is_damage, readable
+from ragstone.llm.ledger import check_order, connect, explain, is_damage, readable
+from ragstone.llm.response_store import Row
 
 PAGE = 4096  # of every file that Ragstone makes
 WAL_HEAD, FRAME_HEAD = 32, 24

@@ -9,7 +9,7 @@ from tests.support.command import ragstone
 from tests.support.fake_openai import Body, FakeOpenAI, Said
 from tests.support.postgres import PASSWORD, PostgresServer, options
 
-from ragstone.llm import postgres_lane
+from ragstone.llm import postgres_database
 
 SHEET = ("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", "--force")
 
@@ -78,7 +78,7 @@ def test_a_server_that_goes_away_for_long_ends_the_command_and_costs_no_call(
     postgres: PostgresServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(postgres_lane, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(postgres_database, "AWAY_S", 0.5)
     say = fake_openai.script
 
     def stop_and_say(body: Body) -> Said | str:

@@ -2,8 +2,8 @@
 
 from ragstone.engine.cluster.messages import Find, Found, Put, Release
 from ragstone.engine.cluster.speaking import Speaking
-from ragstone.llm.response_store import LedgerTurn
 from ragstone.llm.prompt import Completion
+from ragstone.llm.response_store import LedgerTurn
 
 
 class DeskLedger:

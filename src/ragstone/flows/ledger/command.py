@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ragstone.llm.account import Account, Line
     from ragstone.llm.archive import Chosen
-    from ragstone.llm.postgres_database import Database
+    from ragstone.llm.ledgers import Place
 
 SHOWN_DAYS = 14
 HOURS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -171,7 +171,7 @@ def _on_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _told(place: "Path | Database", chosen: "Chosen") -> str:
+def _told(place: "Place", chosen: "Chosen") -> str:
     n = sum(chosen.responses.values())
     if not n and not chosen.damaged:
         return f"{place}: it has no such response."

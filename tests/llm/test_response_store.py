@@ -12,10 +12,10 @@ from tests.support.fake_openai import ROOT, running, stats
 from tests.support.ledgers import key
 
 from ragstone.config import ModelSettings
-from ragstone.llm import Budget, CallFailed, Caps, Door, Ledger, ledgers
+from ragstone.llm import Budget, CallFailed, Caps, Door, Ledger, response_store
 from ragstone.llm.door import NotInLedger
-from ragstone.llm.ledgers import claimed
 from ragstone.llm.prompt import Completion
+from ragstone.llm.response_store import MOST_CHARACTERS, MemoryLedger, claimed
 from ragstone.llm.transport import Endpoint
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="claims hold within a process there")
@@ -127,7 +127,7 @@ async def test_offline_nothing_is_claimed_or_waited_for(tmp_path: Path) -> None:
 async def test_who_waits_for_long_is_told_once_what_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(ledgers, "LONG_S", 0.1)
+    monkeypatch.setattr(response_store, "LONG_S", 0.1)
     one, other = pair(tmp_path)
     async with claimed(one, key(1)):
         waiting = [asyncio.create_task(entered(other)) for _ in range(3)]
@@ -182,3 +182,21 @@ def test_the_calls_of_one_who_was_killed_go_to_who_waits(tmp_path: Path) -> None
             killed.kill()
         assert other.wait(30) == 0
         assert 40 <= stats(base_url)["n_requests"] <= 48  # twice only what was in flight
+
+
+async def test_a_ledger_in_memory_drops_the_response_used_least_recently() -> None:
+    ledger = MemoryLedger(most=2)
+    for each in (b"a", b"b"):
+        await ledger.put(each, "m", Completion(text=each.decode()))
+    assert await ledger.find(b"a") == Completion(text="a")
+    await ledger.put(b"c", "m", Completion(text="c"))
+    assert (await ledger.find(b"a"), await ledger.find(b"b")) == (Completion(text="a"), None)
+    ledger.close()
+    assert await ledger.find(b"a") is None
+
+
+async def test_long_responses_and_those_with_log_probabilities_are_not_kept() -> None:
+    ledger = MemoryLedger()
+    await ledger.put(b"a", "m", Completion(text="x" * (MOST_CHARACTERS + 1)))
+    await ledger.put(b"b", "m", Completion(text="x", logprobs=()))
+    assert await ledger.find(b"a") is await ledger.find(b"b") is None
