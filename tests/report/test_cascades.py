@@ -9,7 +9,8 @@ from ragstone.judging.combined.expected import CascadeFit, FitFigures
 from ragstone.judging.combined.savings import CascadeSavings, MemberWork
 from ragstone.judging.fields import Member
 from ragstone.records import Usage
-from ragstone.report.cascades import savings_line, terminal_fit
+from ragstone.report.cascades import fit_document, savings_line
+from ragstone.report.render.terminal import render_terminal
 from ragstone.statistics import Estimate
 
 
@@ -112,7 +113,7 @@ def shown(fit):
     from rich.console import Console
 
     page = io.StringIO()
-    Console(file=page, width=100, highlight=False).print(terminal_fit(fit))
+    Console(file=page, width=100, highlight=False).print(render_terminal(fit_document(fit)))
     return page.getvalue()
 
 

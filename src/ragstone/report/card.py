@@ -90,8 +90,6 @@ def cards_document(cards: Sequence[ReportCard]) -> Document:
             ),
         ],
         skip=("card-1", "report card"),
-        made=[],
-        source="",
     )
 
 
@@ -103,9 +101,6 @@ def card_document(card: ReportCard) -> Document:
         about=labelled(card),
         version=__version__,
         blocks=[_verdict(card), *card_blocks(card)],
-        skip=("", ""),
-        made=[],
-        source="",
     )
 
 

@@ -1,15 +1,12 @@
 """What a cascade has saved, and what one with fitted thresholds is expected to do, in words."""
 
-from typing import TYPE_CHECKING
-
 from ragstone.judging.combined.expected import CascadeFit, FitFigures
 from ragstone.judging.combined.savings import CascadeSavings
 from ragstone.records import Usage
-from ragstone.report.wording import count, plural
+from ragstone.report.document import Column, Document, Paragraph, Row, Table
+from ragstone.report.wording import count, plural, usd
 from ragstone.statistics import Estimate
-
-if TYPE_CHECKING:
-    from rich.console import Group
+from ragstone.version import __version__
 
 
 def savings_line(saved: CascadeSavings) -> str:
@@ -31,21 +28,26 @@ def savings_line(saved: CascadeSavings) -> str:
     )
 
 
-def terminal_fit(fit: CascadeFit) -> "Group":
+def fit_document(fit: CascadeFit) -> Document:
     """Return what `ragstone judges fit` shows: thresholds, agreement with people, and what it takes."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
     cheap, dear = fit.judge.members
     told = {"fitted on": fit.in_sample, "cross-validated": fit.cross_validated, "set apart": fit.tested}
     shown = {name: figures for name, figures in told.items() if figures}
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for head in ("agreement with people", *shown):
-        table.add_column(Text(head), justify="left" if head == "agreement with people" else "right")
-    for name, cells in _lines(list(shown.values()), cheap.judge, dear.judge):
-        table.add_row(Text(f"  {name}"), *(Text(cell) for cell in cells))
-    return Group(*(Text(line) for line in _thresholds(fit)), table, *(Text(line) for line in _remarks(fit)))
+    rows: list[Row] = [
+        [f"  {name}", *cells] for name, cells in _lines(list(shown.values()), cheap.judge, dear.judge)
+    ]
+    columns = [Column("agreement with people", text=True), *map(Column, shown)]
+    return Document(
+        title="",
+        kind="cascade",
+        about="",
+        version=__version__,
+        blocks=[
+            *map(Paragraph, _thresholds(fit)),
+            Table(columns, rows, "Agreement with people"),
+            *map(Paragraph, _remarks(fit)),
+        ],
+    )
 
 
 def _lines(shown: list[FitFigures], cheap: str, dear: str) -> list[tuple[str, list[str]]]:
@@ -94,22 +96,13 @@ def _remarks(fit: CascadeFit) -> list[str]:
 def _agreement(estimate: Estimate | None) -> str:
     if estimate is None:
         return "none"
-    known = f" ({_interval(estimate)})" if estimate.low is not None else ""
-    return f"{estimate.value:.3f}".replace("-", "−") + known
+    known = "" if estimate.low is None else f" ({estimate.low:.3f} to {estimate.high:.3f})"
+    return f"{estimate.value:.3f}{known}".replace("-", "−")
 
 
-def _interval(estimate: Estimate) -> str:
-    """Return the interval's ends with three decimals."""
-    return f"{estimate.low:.3f} to {estimate.high:.3f}".replace("-", "−")
-
-
-def _taken(usage: Usage, usd: float | None) -> str:
-    money = "" if usd is None else f", {_usd(usd)}"
-    return f"{plural(usage.calls, 'call')}, {plural(usage.input + usage.output, 'token')}{money}"
-
-
-def _usd(usd: float) -> str:
-    return f"{usd:.4f} USD" if abs(usd) < 1 else f"{usd:,.2f} USD"
+def _taken(usage: Usage, money: float | None) -> str:
+    price = "" if money is None else f", {usd(money)}"
+    return f"{plural(usage.calls, 'call')}, {plural(usage.input + usage.output, 'token')}{price}"
 
 
 def _difference(saved: CascadeSavings) -> str:
@@ -117,7 +110,7 @@ def _difference(saved: CascadeSavings) -> str:
     alone = saved.last_alone or Usage(calls=0)
     if saved.spent_usd is not None and saved.last_alone_usd:
         less = saved.last_alone_usd - saved.spent_usd
-        whole, what = saved.last_alone_usd, f"of the money ({_usd(abs(less))})"
+        whole, what = saved.last_alone_usd, f"of the money ({usd(abs(less))})"
     else:
         whole = float(alone.input + alone.output)
         less, what = whole - saved.spent.input - saved.spent.output, "of the tokens"

@@ -69,9 +69,6 @@ def comparison_document(comparison: Comparison, *, gated: bool = True) -> Docume
             Notes(comparison.notes),
             *_dots(comparison),
         ],
-        skip=("", ""),
-        made=[],
-        source="",
         last=gate,
         last_tone=GATE_TONES[comparison.gate.outcome],
     )

@@ -67,9 +67,6 @@ def corrected_document(means: Sequence[CorrectedMean]) -> Document:
         about="",
         version=__version__,
         blocks=[*_table(means), *sentences, Listing(list(notes)), *_dots(means)],
-        skip=("", ""),
-        made=[],
-        source="",
     )
 
 

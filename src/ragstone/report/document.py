@@ -262,9 +262,9 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     version: str
     blocks: list[Block]
-    skip: tuple[str, str]
-    made: list[tuple[str, str]]
-    source: str
+    skip: tuple[str, str] = ("", "")
+    made: list[tuple[str, str]] = []
+    source: str = ""
     last: str = ""
     last_tone: Tone = "muted"
 

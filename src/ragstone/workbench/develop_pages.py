@@ -39,7 +39,7 @@ from ragstone.judging.leaves import asks_default
 from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast
 from ragstone.llm.providers import providers
-from ragstone.report import developing_words
+from ragstone.report import developing
 from ragstone.report.card import contained, words_of_cards
 from ragstone.report.wording import forecast_lines
 from ragstone.workbench.desk import AtJudge, AtWorkbench, Workbench
@@ -263,9 +263,7 @@ def _labelled_entry(bench: Workbench, name: str) -> LabelledEntry:
 
 def _words(found: Development | None) -> dict[str, Any]:
     """Return what the templates call, and the card of the draft to show."""
-    ours = {
-        name: value for name, value in vars(developing_words).items() if callable(value) or name.isupper()
-    }
+    ours = {name: value for name, value in vars(developing).items() if callable(value) or name.isupper()}
     card = contained(found.after.card) if found else None
     return {**words_of_cards(), **ours, "card": card, "when": when}
 

@@ -115,12 +115,13 @@ def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, *, json: bool) 
 
 
 def _tell(found: "Development", *, json: bool) -> None:
-    from ragstone.report.developing_terminal import terminal_development
+    from ragstone.report.developing import development_document
+    from ragstone.report.render.terminal import render_terminal
 
     if json:
         show_json(found)
     else:
-        show(terminal_development(found))
+        show(render_terminal(development_document(found)))
 
 
 def _tell_look(look: "TestLook", *, json: bool) -> None:

@@ -1,12 +1,27 @@
-"""What developing a judge found, in words: the same in the terminal and in the workbench."""
+"""What developing a judge found: its sentences, which the workbench shows too, and what a terminal shows."""
 
 from ragstone.agreement.developing import Development, Move, VerdictChange, Version
 from ragstone.records import Status
 from ragstone.report.card import names
 from ragstone.report.compare import signed, signed_interval
-from ragstone.report.wording import STATUS_WORDS, count, interval, number, plural
+from ragstone.report.document import (
+    Block,
+    Column,
+    Document,
+    Listing,
+    Made,
+    Paragraph,
+    Table,
+    Tone,
+    table_of,
+)
+from ragstone.report.wording import STATUS_WORDS, count, interval, number, one_line, plural, statuses
 from ragstone.statistics import Estimate
+from ragstone.version import __version__
 
+SHOWN = 10  # of the changes; all of them stand in --json
+SHOWN_TEXT = 200
+TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "cannot tell": "strong"}
 MOVES: dict[Move, str] = {
     "worse": "got worse",
     "lost": "no longer scored",
@@ -19,6 +34,60 @@ MEASURED = {
     "difference": "mean difference from people",
     "Spearman": "rank correlation with people",
 }
+
+
+def development_document(found: Development) -> Document:
+    """Return what `ragstone judges develop` shows: agreement before and after, then the changed verdicts."""
+    more = len(found.changes) - SHOWN
+    return Document(
+        title="",
+        kind="development of a judge",
+        about="",
+        version=__version__,
+        blocks=[
+            Paragraph(headline(found), TONES[found.verdict]),
+            Paragraph(parts_told(found), "muted"),
+            *([_versions(found)] if found.measure else []),
+            Paragraph(changed_told(found)),
+            *(block for change in found.changes[:SHOWN] for block in _change(found, change)),
+            *([Paragraph(f"  {more} more with --json.", "muted")] if more > 0 else []),
+            Listing(found.notes, tone="muted"),
+        ],
+    )
+
+
+def _versions(found: Development) -> Table:
+    def judged(version: Version) -> str:
+        failed = statuses(version.statuses)
+        return f"{version.card.n} scored" + (f", {failed}" if failed else "")
+
+    columns: list[Made[Version]] = [
+        (Column("", text=True), lambda version: f"  {version_name(version)}"),
+        (MEASURED[found.measure] if found.measure else "", lambda version: valued(found, version)),
+        ("interval", lambda version: spanned(found, version)),
+        (Column("judgements", text=True), judged),
+    ]
+    return table_of("Versions", [one for one in (found.before, found.after) if one], columns)
+
+
+def _change(found: Development, change: VerdictChange) -> list[Block]:
+    old = score_told(found, change.before, change.before_status)
+    new = score_told(found, change.after, change.after_status)
+    system = "" if change.system == "default" else f", {change.system}"
+    head = f"  {change.question_id}{system}: {MOVES[change.move]}: {old} → {new}; "
+    told = [
+        ("asked", change.question),
+        ("answer", change.answer),
+        ("reference", change.reference),
+        ("before", change.before_reason),
+        ("now", change.after_reason),
+        *(("people", reason) for reason in change.human_reasons),
+    ]
+    tone: Tone = "strong" if change.move in ("worse", "lost") else ""
+    return [
+        Paragraph(f"{head}people: {human_told(found, change)}", tone),
+        *(Paragraph(f"    {what}: {one_line(words, SHOWN_TEXT)}", "muted") for what, words in told if words),
+    ]
 
 
 def headline(found: Development) -> str:
