@@ -16,8 +16,8 @@ from ragstone.errors import ConfigError
 from ragstone.llm import AnyLedger, Budget, Caps, load_secret, open_ledger
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.limits import RUN, SERVING
-from ragstone.llm.response_store import MemoryLedger
 from ragstone.llm.models import IN_ROUNDS, Models
+from ragstone.llm.response_store import MemoryLedger
 from ragstone.llm.rounds import Answered, Process
 from ragstone.report.summary import Calls
 

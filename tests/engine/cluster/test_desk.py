@@ -9,8 +9,8 @@ from ragstone.engine.cluster.desk import LEASE_S, Desk
 from ragstone.engine.cluster.messages import read_to_worker, write
 from ragstone.llm import Caps
 from ragstone.llm.budget import Spent
-from ragstone.llm.memory import MemoryLedger
 from ragstone.llm.prompt import Completion
+from ragstone.llm.response_store import MemoryLedger
 
 SAID = Completion(text="yes")
 
