@@ -24,7 +24,7 @@ from ragstone.corpus.file import IngestOptions
 from ragstone.corpus.ingest import read_corpus
 from ragstone.flows.build.questions import build_questions
 from ragstone.records import Document
-from ragstone.report.evaluation_set import EvaluationSet
+from ragstone.report.certificate import EvaluationSet
 from ragstone.tables import read_rows
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"

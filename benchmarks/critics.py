@@ -9,11 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragstone.dataset.built import CriticMeasured
-from ragstone.dataset.candidate import Candidate, Passage
-from ragstone.dataset.certifying.critic_verdicts import FILTER
-from ragstone.dataset.critique import critique, shown_passages
-from ragstone.dataset.defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
+from ragstone.dataset.candidate import Candidate, CriticMeasured, Passage
+from ragstone.dataset.certifying.funnel import FILTER
+from ragstone.flows.build.critique import critique, shown_passages
+from ragstone.flows.build.defects import OWN_KINDS, PlantedDefect, measure_critics, plant_defects
 from ragstone.judging.critic import Critic, critic_names, load_critics
 from ragstone.llm import Ask, Prompt, Reply
 from ragstone.records import Question, Usage

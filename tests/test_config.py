@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragstone.config import ModelSettings, Price, Settings, choose, convert_section, load_settings
-from ragstone.dataset.styles import load_style
 from ragstone.errors import ConfigError
+from ragstone.flows.build.styles import load_style
 from ragstone.judging import load_judge
 from ragstone.judging.critic import load_critic
 from ragstone.systems.prompting import load_prompt

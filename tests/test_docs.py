@@ -31,7 +31,7 @@ from ragstone.cli.app import app_of
 from ragstone.config import ModelSettings, Settings
 from ragstone.console import printing as console
 from ragstone.console.starter import copy_starter
-from ragstone.dataset.styles import parse_style
+from ragstone.flows.build.styles import parse_style
 from ragstone.flows.doctor.command import OPTIONAL
 from ragstone.judging.critic import parse_critic
 from ragstone.judging.judge import parse_judge

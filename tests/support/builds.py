@@ -3,9 +3,8 @@
 import msgspec
 
 from ragstone.config import BuildSection
-from ragstone.dataset.built import Built, CriticMeasured
-from ragstone.dataset.candidate import Candidate, Loss, Passage
-from ragstone.dataset.certifying.critic_verdicts import share_of
+from ragstone.dataset.candidate import Built, Candidate, CriticMeasured, Loss, Passage
+from ragstone.dataset.certifying.funnel import share_of
 from ragstone.records import Evidence, Question, Usage
 
 TEXTS = {

@@ -32,7 +32,7 @@ from ragstone.corpus.duplicates import find_duplicates
 from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.headings import document_headings, sections_of
 from ragstone.corpus.language import detect_language
-from ragstone.corpus.readers.pdf.paragraphs import Words, join
+from ragstone.corpus.readers.pdf.paragraphs import DocumentWords, join
 from ragstone.corpus.readers.xlsx import _kind_of_code
 from ragstone.corpus.reading import PACKED, READERS
 from ragstone.corpus.sentences import sentence_spans
@@ -171,7 +171,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "corpus.headings": lambda text: sections_of(text, document_headings(document(text))),
     "corpus.language": detect_language,
     "corpus.readers.xlsx": _kind_of_code,
-    "corpus.readers.pdf.join": lambda text: join(f"{text}x-", f"y{text}", Words([text])),
+    "corpus.readers.pdf.join": lambda text: join(f"{text}x-", f"y{text}", DocumentWords([text])),
     "corpus.search_terms": search_terms,
     "corpus.sentences": sentence_spans,
     "corpus.tags": lambda text: match_tags(text, TAGS),

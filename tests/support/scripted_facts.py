@@ -16,7 +16,7 @@ import msgspec
 from tests.support.scripted_writer import fenced
 from tests.support.scripts import Body, Script, fit_schema, prompt_of, say, schema_in
 
-from ragstone.dataset.factual.facts import TOKENS_A_FACT
+from ragstone.flows.build.fact_writing import TOKENS_A_FACT
 
 SENTENCE = re.compile(r"[^.!?।。؟\n]{20,280}[.!?।。؟]?")
 TWIN = "The same thing is said every time."

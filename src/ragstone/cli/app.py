@@ -66,8 +66,8 @@ COMMANDS: dict[str, str | tuple[str, dict[str, str]]] = {
     "build": (
         "Documents to an evaluation set, checked, and with a certificate.",
         {
-            "questions": "flows.build.questions_command:questions",
-            "facts": "flows.build.facts_command:facts",
+            "questions": "flows.build.command:questions",
+            "facts": "flows.build.command:facts",
         },
     ),
     "assistant": "flows.assistant.command:assistant",

@@ -1,15 +1,136 @@
 """What can be said against a question without asking a model."""
 
 import re
+import unicodedata
 from collections.abc import Callable
+from functools import cache
+from itertools import takewhile
+from typing import NamedTuple
 
+import msgspec
+
+from ragstone.config import read_library
 from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.answers import compares_two, offers_choice, polarity, says_unknown
-from ragstone.dataset.asking import asks_something
 from ragstone.dataset.candidate import Candidate, lose
-from ragstone.dataset.mentions import mention_of_context
 from ragstone.judging.lexical import context_overlap, words
 from ragstone.records import Question, references
+
+QUESTION_MARKS = re.compile("[?？؟՞፧⁇⁈⁉‽;¿꘏]|(?<=[\u0370-\u03ff\u1f00-\u1fff]);")
+STOPS = frozenset(".。।۔…！!:：,")
+# Languages whose questions begin with the question word: further on, it may belong to a statement.
+ASKING_FIRST = frozenset({"de", "el", "en", "es", "fr", "it", "nl", "pl", "pt", "ro", "ru", "uk"})
+NEAR_THE_BEGINNING = 2  # words
+UNSPACED = frozenset({"zh", "ja", "ko", "th"})
+
+
+class Forms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What library/question_forms.toml says of a language."""
+
+    asking: str
+    first: str = ""
+
+
+class Words(NamedTuple):
+    """The same as sets; `parts` is the pattern of a script without spaces."""
+
+    asking: frozenset[str]
+    first: frozenset[str]
+    parts: re.Pattern[str] | None
+
+
+def asks_something(text: str, lang: str | None) -> bool:
+    """Return whether a text asks: by a question mark, a question word, or an order ("Explain ...").
+
+    A single word asks nothing. Without a stop at its end a text may be a search ("causes of the trail of
+    tears"), and asks; with one ("The river, which flows north.") a question word must stand near its
+    beginning, where the language puts it there. Without a language the words of all languages count; in a
+    language that is not in library/question_forms.toml every text is taken to ask.
+    """
+    said = tokenize(text)
+    if len(said) < 2:
+        return False
+    if QUESTION_MARKS.search(text):
+        return True
+    forms = _forms()
+    if lang is not None and lang not in forms:
+        return True
+    codes = forms if lang is None else (lang, "en")
+    return any(_asks(text, said, code) for code in codes)
+
+
+def _asks(text: str, said: list[str], code: str) -> bool:
+    words = _forms()[code]
+    if words.parts is not None:
+        return bool(words.parts.search(text))
+    if not _stops(text):
+        return any(character.isalpha() and character < "\u0e00" for character in text)
+    heard = said[:NEAR_THE_BEGINNING] if code in ASKING_FIRST else said
+    return not words.asking.isdisjoint(heard) or said[0] in words.first
+
+
+def _stops(text: str) -> bool:
+    """Say whether a stop stands behind the last word."""
+    behind = takewhile(lambda sign: not (sign.isalnum() or sign == "_"), reversed(text))
+    return any(sign in STOPS for sign in behind)
+
+
+@cache
+def _forms() -> dict[str, Words]:
+    library = msgspec.convert(read_library("ragstone.dataset", "question_forms.toml"), dict[str, Forms])
+    return {code: _ready(code, forms) for code, forms in library.items()}
+
+
+def _ready(code: str, forms: Forms) -> Words:
+    parts = re.compile("|".join(map(re.escape, forms.asking.split()))) if code in UNSPACED else None
+    return Words(frozenset(tokenize(forms.asking)), frozenset(tokenize(forms.first)), parts)
+
+
+LOOKED_AT = 20_000  # characters; a question has some hundred
+
+
+class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What library/mentions.toml says of a language."""
+
+    noun: str
+    phrases: list[str]
+
+
+def mention_of_context(text: str, lang: str | None = None, within: int | None = None) -> str | None:
+    """Return the words by which a text speaks of its passage, author or figure, in any of 23 languages.
+
+    None where it speaks of none. lang: its phrases and the English ones are looked for; all where it is None
+    or not among them. within: only words that begin in so many characters from the start.
+    """
+    patterns = _patterns()
+    tried = (
+        [patterns[code] for code in dict.fromkeys((lang, "en"))] if lang in patterns else patterns.values()
+    )
+    composed = unicodedata.normalize("NFC", text).strip()[:LOOKED_AT]
+    for pattern in tried:
+        found = pattern.search(composed)
+        if found and (within is None or found.start() <= within):
+            return found[0].strip()
+    return None
+
+
+@cache
+def _patterns() -> dict[str | None, re.Pattern[str]]:
+    """Return one pattern a language, in the order of the file."""
+    library = msgspec.convert(read_library("ragstone.dataset", "mentions.toml"), dict[str, Phrases])
+    return {code: _compiled(listed) for code, listed in library.items()}
+
+
+def _compiled(listed: Phrases) -> re.Pattern[str]:
+    return re.compile("|".join(_edged(phrase, listed.noun) for phrase in listed.phrases), re.IGNORECASE)
+
+
+def _edged(phrase: str, noun: str) -> str:
+    """Return a phrase as a pattern that begins and ends where words do; one that ends in ~ needs no edges."""
+    spaced = phrase.removesuffix("~").replace("{noun}", noun).replace(" ", r"\s+")
+    spaced = spaced.replace(r"\s+?", r"\s*")  # a space that may be missing
+    return f"(?:{spaced})" if phrase.endswith("~") else rf"(?<!\w)(?:{spaced})(?!\w)"
+
 
 # People's questions in six packs have at most 54 words, 99 of 100 of a bank's own answers at most 370.
 LONGEST_QUESTION = 60

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from ragstone.config import Settings
 from ragstone.dataset.candidate import Candidate, Loss, Passage, lose
-from ragstone.dataset.writing import Written
 from ragstone.engine.local import run_sync
 from ragstone.engine.session import open_session
 from ragstone.flows.build.filling import Made, Task, count_accepted, fill
+from ragstone.flows.build.writing import Written
 from ragstone.records import Question
 
 PASSAGE = Passage(document_id="d", start=0, end=1, text="x")

@@ -83,7 +83,7 @@ UNRELATED = (
 _YES_AND_NO = frozenset(["yes", "no", "sí", "oui", "non", "हाँ", "नहीं", "نعم", "لا", "ndiyo", "hapana"])
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedPassage(msgspec.Struct, frozen=True, kw_only=True):
     """What can be compared of a passage. terms: its search terms; sentences: those of each; pairs: of each
     with the next, in which what a sentence of an answer says is looked for.
     """
@@ -97,16 +97,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     ingredients: frozenset[str]
 
 
-def evidence_of(passage: Passage) -> Evidence:
+def compared_passage(passage: Passage) -> ComparedPassage:
     """Return a passage, with its title, in the form that sentences are compared with."""
-    return _evidence(passage.title, passage.text, passage.lang)
+    return _compared(passage.title, passage.text, passage.lang)
 
 
 @lru_cache(maxsize=512)  # 5 ms a passage; the same ones are found again and again
-def _evidence(title: str, shown: str, lang: str | None) -> Evidence:
+def _compared(title: str, shown: str, lang: str | None) -> ComparedPassage:
     text = f"{title}\n{shown}"
     sentences = [frozenset(search_terms(text[start:end])) for start, end in sentence_spans(text)]
-    return Evidence(
+    return ComparedPassage(
         lang=lang or language_of(shown),
         text=shown,
         terms=frozenset(search_terms(text)),
@@ -121,7 +121,7 @@ class Support:
     """Finds the passages behind sentences. A class: it embeds each passage at most once, when it must."""
 
     def __init__(self, question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> None:
-        self._evidence = [evidence_of(passage) for passage in passages]
+        self._evidence = [compared_passage(passage) for passage in passages]
         self._known = frozenset(term for word in content_words(question) for term in word_terms(word))
         self._asked_values = held_values(question)
         self._lang = lang

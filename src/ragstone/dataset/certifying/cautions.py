@@ -4,10 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ragstone.config import BuildSection
-from ragstone.dataset.certifying.closed_book_rate import ClosedBookRate
 from ragstone.dataset.certifying.coverage import FIFTHS, Coverage
-from ragstone.dataset.certifying.critic_verdicts import FILTER, CriticVerdict
-from ragstone.dataset.certifying.funnel import Funnel, n_lost, n_of
+from ragstone.dataset.certifying.funnel import FILTER, ClosedBookRate, CriticVerdict, Funnel, n_lost, n_of
 
 FEW = 30  # questions, below which a mean over them says little
 COVERED = 0.5  # of the documents with text, below which a set speaks of a part of the corpus only

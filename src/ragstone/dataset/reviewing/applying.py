@@ -15,9 +15,9 @@ from ragstone.dataset.reviewing.decisions import (
     digest_of,
     net_change,
     outcome_of,
-    picked,
     replaced,
     standing,
+    values_of,
     words_of,
 )
 from ragstone.errors import DataError
@@ -238,11 +238,11 @@ def _edited(given: Question, stack: Stack) -> Question | str:
     for name in texts:
         if getattr(given, name) not in (getattr(before, name), getattr(after, name)):
             return f"its {name} is not what was edited: the file has changed since"
-    reverted = replaced(given, picked(before, texts))
+    reverted = replaced(given, values_of(before, texts))
     seen = next((one.seen for one in stack if one.seen), None)
     if seen is not None and digest_of(reverted) != seen:
         return "its text is not what was decided on: the file has changed since"
-    edited = replaced(given, picked(after, texts))
+    edited = replaced(given, values_of(after, texts))
     if isinstance(after.evidence, list | None):
         ids = documents_after(given, after.evidence)
         edited = msgspec.structs.replace(edited, evidence=after.evidence, document_ids=ids)

@@ -7,12 +7,17 @@ import msgspec
 
 from ragstone.dataset.candidate import REASONS, Candidate, Loss, Passage
 from ragstone.dataset.certifying.cautions import cautions_of, remarks_about
-from ragstone.dataset.certifying.certificate import Certificate, digests_of
-from ragstone.dataset.certifying.closed_book_rate import closed_book_rate
+from ragstone.dataset.certifying.certificate import Certificate, CriticAgreement, ReviewNumbers, digests_of
 from ragstone.dataset.certifying.coverage import coverage_of
-from ragstone.dataset.certifying.critic_verdicts import FILTER, share_of
-from ragstone.dataset.certifying.funnel import Funnel, losses_of, n_of, n_short
-from ragstone.dataset.certifying.review_numbers import CriticAgreement, ReviewNumbers
+from ragstone.dataset.certifying.funnel import (
+    FILTER,
+    Funnel,
+    closed_book_rate,
+    losses_of,
+    n_of,
+    n_short,
+    share_of,
+)
 from ragstone.dataset.reviewing.applying import LOST, ReviewedQuestion, TextOf
 from ragstone.dataset.reviewing.decisions import OF_THE_TEXT, REJECTIONS, Reason, changed_fields
 from ragstone.records import Evidence, Question

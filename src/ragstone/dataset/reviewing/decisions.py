@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ragstone.dataset.certifying.digests import short_digest
+from ragstone.dataset.certifying.certificate import short_digest
 from ragstone.errors import DataError
 from ragstone.records import Evidence, Question, Row, references
 from ragstone.tables.journal import Journal
@@ -127,9 +127,9 @@ class Decision(Row, frozen=True, kw_only=True):
             raise ValueError(f"question {self.question_id!r}: decision {self.decision!r} {has} {name!r}")
 
 
-def values_of(question: Question, names: Sequence[Field]) -> Values:
-    """Return these fields of a question."""
-    return Values(**{name: getattr(question, name) for name in names})
+def values_of(given: Question | Values, names: Sequence[Field]) -> Values:
+    """Return these fields of a question, or of other values."""
+    return Values(**{name: getattr(given, name) for name in names})
 
 
 def digest_of(question: Question) -> str:
@@ -144,11 +144,6 @@ def words_of(decision: Decision) -> str:
     if decision.reason == "other":
         return comment
     return f"{words}: {comment}" if comment else words
-
-
-def picked(values: Values, names: Sequence[Field]) -> Values:
-    """Return these fields of values."""
-    return Values(**{name: getattr(values, name) for name in names})
 
 
 def replaced(question: Question, values: Values) -> Question:

@@ -1,12 +1,12 @@
-"""A build from its rows to its files, and what it would ask: the same for questions and for facts."""
+"""A build from its sources to its files, and what it would ask: the same for questions and for facts."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from ragstone.config import Settings, choose
-from ragstone.dataset.build_files import check_build_outputs, write_build
-from ragstone.dataset.built import Built
+from ragstone.dataset.build_files import build_paths, check_build_outputs, write_build
+from ragstone.dataset.candidate import Built
 from ragstone.dataset.certifying.certificate import certify
 from ragstone.dataset.split import split_questions
 from ragstone.engine.local import run_sync
@@ -14,13 +14,44 @@ from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.flows.build.fictional import write_fiction
-from ragstone.flows.build.rows import document_id_of
 from ragstone.llm import Caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Document
-from ragstone.report.certificate import write_certificate
-from ragstone.report.evaluation_set import EvaluationSet
-from ragstone.stages.tag import Taggable
+from ragstone.report.certificate import EvaluationSet, write_certificate
+from ragstone.stages.corpus import read_documents
+from ragstone.stages.tag import Taggable, read_taggable
+from ragstone.tables import keep_sources
+
+ROWS = (".jsonl", ".parquet")  # of a single source: rows of ours, or of another tool with its names
+
+
+def read_sources(sources: Sequence[Path | str], settings: Settings) -> list[Taggable]:
+    """Return the rows of one .jsonl or .parquet file, documents or chunks; else what ingest makes of them.
+
+    sources: as of `ragstone ingest`; read as `[documents]` says. Raises DataError if it is nothing.
+    """
+    if len(sources) == 1 and Path(sources[0]).suffix.lower() in ROWS:
+        return read_taggable(Path(sources[0]))[1]
+    corpus = read_documents(settings, [str(Path(source).absolute()) for source in sources])
+    if not corpus.documents:
+        first = "; ".join(f"{one.path}: {one.reason}" for one in corpus.skipped[:3])
+        raise DataError(
+            f"no documents in {', '.join(map(str, sources))}{': ' + first if first else ''}. Name files or "
+            "folders that `ragstone ingest` reads; --glob takes files of other endings as text."
+        )
+    return list(corpus.documents)
+
+
+def document_id_of(row: Taggable) -> str:
+    """Return the id of a document, or of the one that a chunk is a piece of."""
+    return row.id if isinstance(row, Document) else row.document_id
+
+
+def read_for(output: Path | str, sources: Sequence[Path | str], settings: Settings) -> list[Taggable]:
+    """Return the rows that a build reads. Raises DataError where one of its files would replace a source."""
+    keep_sources(build_paths(Path(output), settings.build), sources)
+    return read_sources(sources, settings)
+
 
 SAMPLE = 500  # documents that a forecast looks at, evenly spaced
 

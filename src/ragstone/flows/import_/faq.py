@@ -7,7 +7,7 @@ from itertools import pairwise
 import msgspec
 
 from ragstone.corpus.file import File, Unreadable
-from ragstone.corpus.headings import Heading, document_headings
+from ragstone.corpus.headings import SectionHeading, document_headings
 from ragstone.corpus.reading import READERS
 from ragstone.errors import DataError
 from ragstone.flows.import_.rows import Found, ImportOptions, RowQuestion, Source, changed, left_out, skipped
@@ -96,19 +96,19 @@ def _bare(piece: str) -> str:
     return piece[:-2].rstrip() if piece.endswith("**") and piece.count("**") == 1 else piece
 
 
-def _headings(page: Document) -> list[Heading]:
+def _headings(page: Document) -> list[SectionHeading]:
     """Return the headings of a page, lines in bold type that ask among them, below all others."""
     headings = document_headings(page)
-    bold = [Heading(found.start(), 7, found["text"].strip()) for found in _BOLD.finditer(page.text)]
+    bold = [SectionHeading(found.start(), 7, found["text"].strip()) for found in _BOLD.finditer(page.text)]
     return sorted([*headings, *bold], key=lambda heading: heading.start)
 
 
-def _under_headings(text: str, headings: Sequence[Heading]) -> Iterator[Entry | Unasked]:
+def _under_headings(text: str, headings: Sequence[SectionHeading]) -> Iterator[Entry | Unasked]:
     starts = [heading.start for heading in headings]
     if text[: starts[0] if starts else len(text)].strip():
         yield Unasked(1, BEFORE)
-    above: list[Heading] = []
-    asked: Heading | None = None
+    above: list[SectionHeading] = []
+    asked: SectionHeading | None = None
     begin = 0
     for heading, (start, end) in zip(headings, pairwise([*starts, len(text)]), strict=True):
         asks = bool(ASKS.search(heading.title))
@@ -126,12 +126,12 @@ def _under_headings(text: str, headings: Sequence[Heading]) -> Iterator[Entry | 
         yield _entry(text, asked, begin, len(text), above)
 
 
-def _entry(text: str, asked: Heading, begin: int, end: int, above: Sequence[Heading]) -> Entry:
+def _entry(text: str, asked: SectionHeading, begin: int, end: int, above: Sequence[SectionHeading]) -> Entry:
     section = " > ".join(one.title for one in above if one.title)
     return Entry(asked.title, text[begin:end].strip(), section, line_of(text, asked.start))
 
 
-def _after_line(text: str, heading: Heading) -> int:
+def _after_line(text: str, heading: SectionHeading) -> int:
     """Return where the text under a heading begins: after its line, and after one that underlines it."""
     end = text.find("\n", heading.start)
     if end < 0:

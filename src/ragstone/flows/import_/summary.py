@@ -5,8 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.dataset.repeats import find_repeats
-from ragstone.dataset.wording import exact_form
+from ragstone.dataset.repeats import exact_form, find_repeats
 from ragstone.errors import DataError
 from ragstone.flows.import_.rows import Found, Grades, Remark
 from ragstone.records import Document, Question, references

@@ -10,8 +10,7 @@ import msgspec
 
 from ragstone.config import BuildSection, Settings, load_settings
 from ragstone.dataset.build_files import CERTIFICATE, CERTIFICATE_PAGE, SIDES, part_path
-from ragstone.dataset.certifying.certificate import Certificate, fit
-from ragstone.dataset.certifying.review_numbers import ReviewNumbers
+from ragstone.dataset.certifying.certificate import Certificate, ReviewNumbers, fit
 from ragstone.dataset.reviewing.applying import ReviewedQuestion, TextOf, left_out, read_whole, review_items
 from ragstone.dataset.reviewing.certified import candidates_of, recertify, review_numbers
 from ragstone.dataset.reviewing.decisions import log_path, read_decisions

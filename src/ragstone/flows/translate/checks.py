@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.splitting import pack
 from ragstone.dataset.candidate import Loss
-from ragstone.dataset.factual.numbers import numbers_in
 from ragstone.dataset.languages import speaks
+from ragstone.dataset.numbers import numbers_in
 
 # A fenced block of code, to its end or that of the text.
 _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[^\S\n]*$|\Z)", re.MULTILINE | re.DOTALL)

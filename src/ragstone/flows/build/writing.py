@@ -1,7 +1,6 @@
 """One call: a passage -> questions, each with its answer and the words that hold it.
 
-A question that is not in the language of its passage is asked for once more, in a second call.
-"""
+A question that is not in the language of its passage is asked for once more, in a second call."""
 
 import functools
 import re
@@ -14,7 +13,7 @@ from ragstone.corpus.language import detect_language
 from ragstone.dataset.candidate import Candidate, Loss, Passage, call_failed, lose
 from ragstone.dataset.evidence import HOWS, Found, find_evidence
 from ragstone.dataset.languages import language_name, speaks
-from ragstone.dataset.styles import Turn, render_style
+from ragstone.flows.build.styles import Turn, render_style
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Evidence, Question
 

@@ -1,17 +1,124 @@
 import pytest
 
 from ragstone.dataset.candidate import Candidate, Passage
-from ragstone.dataset.factual.changes import same_words
-from ragstone.dataset.factual.falsify import (
+from ragstone.flows.build.falsifying import (
+    Changed,
     ChangeReply,
     CheckReply,
     Truths,
+    check_change,
+    count_negations,
     falsify_fact,
+    is_negated,
     plan_changes,
     replace_words,
+    same_words,
 )
 from ragstone.llm import CallFailed, Reply
 from ragstone.records import Evidence, Question, Usage
+
+PAIRS = {
+    "en": ("The bank accepts cards.", "The bank does not accept cards."),
+    "de": ("Das Konto ist gültig.", "Das Konto ist nicht gültig."),
+    "nl": ("De rekening is geldig.", "De rekening is niet geldig."),
+    "fr": ("Le compte est valable.", "Le compte n'est pas valable."),
+    "es": ("La cuenta es válida.", "La cuenta no es válida."),
+    "pt": ("A conta é válida.", "A conta não é válida."),
+    "it": ("Il conto è valido.", "Il conto non è valido."),
+    "ro": ("Contul este valid.", "Contul nu este valid."),
+    "pl": ("Konto jest ważne.", "Konto nie jest ważne."),
+    "cs": ("Účet je platný.", "Účet je neplatný."),
+    "ru": ("Счёт действителен.", "Счёт не действителен."),
+    "uk": ("Рахунок дійсний.", "Рахунок не дійсний."),
+    "el": ("Ο λογαριασμός είναι έγκυρος.", "Ο λογαριασμός δεν είναι έγκυρος."),
+    "tr": ("Kartlar kabul edilir.", "Kartlar kabul edilmez."),
+    "vi": ("Tài khoản có hiệu lực.", "Tài khoản không có hiệu lực."),
+    "id": ("Rekening itu berlaku.", "Rekening itu tidak berlaku."),
+    "hi": ("यह खाता मान्य है।", "यह खाता मान्य नहीं है।"),
+    "bn": ("হিসাবটি বৈধ।", "হিসাবটি বৈধ নয়।"),
+    "ar": ("الحساب صالح.", "الحساب ليس صالحا."),
+    "zh": ("银行接受信用卡。", "银行不接受信用卡。"),
+    "ja": ("銀行はカードを受け付けます。", "銀行はカードを受け付けません。"),
+    "ko": ("은행은 카드를 받습니다.", "은행은 카드를 받지 않습니다."),
+    "th": ("ธนาคารรับบัตร", "ธนาคารไม่รับบัตร"),
+    "sv": ("Kontot är giltigt.", "Kontot är inte giltigt."),
+}
+
+
+@pytest.mark.parametrize(("lang", "pair"), PAIRS.items())
+def test_a_negation_that_comes_or_goes_is_seen_in_each_language(lang, pair):
+    plain, denied = (sentence.rstrip(".。।").split() for sentence in pair)
+    assert is_negated(plain, denied, lang)
+    assert is_negated(denied, plain, lang)
+    assert not is_negated(plain, plain, lang)
+
+
+def test_affixes_deny_and_words_that_look_alike_do_not():
+    assert is_negated(["valid"], ["invalid"], "en")
+    assert is_negated(["gelir"], ["gelmez"], "tr")
+    assert not is_negated(["rises"], ["falls"], "en")
+    assert not is_negated(["Delhi"], ["Mumbai"], "en")
+
+
+def test_of_an_unknown_language_the_words_of_all_are_counted():
+    assert count_negations("Konto nie jest not valid", None) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "lang", "changed"),
+    [
+        ("It costs 5 euros.", "It costs 7 euros.", "number", "en", Changed("5", "7")),
+        ("It is in Delhi.", "It is in Mumbai.", "entity", "en", Changed("Delhi", "Mumbai")),
+        ("The fee rises.", "The fee falls.", "relation", "en", Changed("rises", "falls")),
+        ("She can't pay.", "She can pay.", "negation", "en", Changed("can't", "can")),
+        ("银行接受信用卡。", "银行不接受信用卡。", "negation", "zh", Changed("", "不")),
+        ("银行在北京。", "银行在上海。", "entity", "zh", Changed("北 京", "上 海")),
+        ("Bien que cher, il sert.", "Bien que laid, il sert.", "entity", "fr", Changed("cher", "laid")),
+    ],
+)
+def test_the_change_asked_for_is_found(before, after, kind, lang, changed):
+    assert check_change(before, after, kind, lang) == changed
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "why"),
+    [
+        ("It is in Delhi.", "It is  in DELHI!", "entity", "nothing was changed"),
+        (
+            "The fee rises with it.",
+            "Another sentence was written instead here.",
+            "relation",
+            "words were changed",
+        ),
+        ("A b c d e f g h i j.", "A x c d e f g h y j.", "entity", "2 places"),
+        ("It costs 5 euros.", "It costs 7 dollars.", "number", "something else than a number"),
+        ("It costs 5 euros.", "It costs 7 euros.", "entity", "a number was changed"),
+        ("It costs 5 euros.", "It costs 7 euros.", "relation", "a number was changed"),
+        ("It costs 5 euros.", "It does not cost 5 euros.", "entity", "a negation was changed"),
+        ("It rises with age.", "It never rises with age.", "relation", "a negation was changed"),
+        ("It is in Delhi.", "It is in Mumbai.", "negation", "no negation"),
+        ("Now Paris grows fast.", "Now Rome grows fast.", "relation", "a name was changed"),
+        ("It is in old Delhi.", "It is in Delhi.", "entity", "put in or taken out"),
+        ("It is in old Delhi.", "It is in Delhi.", "relation", "put in or taken out"),
+        (
+            "It asks to block a sum.",
+            "It asks not to a sum.",
+            "negation",
+            "more than a negation was taken out: block",
+        ),
+    ],
+)
+def test_another_change_is_named(before, after, kind, why):
+    found = check_change(before, after, kind, "en")
+    assert isinstance(found, str)
+    assert why in found
+
+
+def test_words_are_the_same_whatever_their_case_and_punctuation():
+    assert same_words("The fee — 5 €, is LOW!") == same_words("the fee 5 is low")
+    assert same_words("यह ऋण ४५ दिनों में है।") != same_words("यह ऋण ५५ दिनों में है।")
+    assert same_words("मान्य है") == "मान्य है"
+
 
 SECRET = b"0" * 32
 TEXT = "A car loan runs for 12 to 48 months in Delhi. Rates fall when the bank is content. It is not free."

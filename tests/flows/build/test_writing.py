@@ -6,8 +6,8 @@ from tests.support.scripted_judge import Scripted
 
 from ragstone.config import BuildSection
 from ragstone.dataset.candidate import Passage
-from ragstone.dataset.styles import Turn, load_style, turns_of
-from ragstone.dataset.writing import Draft, write_prompt, write_questions
+from ragstone.flows.build.styles import Turn, load_style, turns_of
+from ragstone.flows.build.writing import Draft, write_prompt, write_questions
 from ragstone.llm import CallFailed
 from ragstone.llm.madeup import made_up_reply
 from ragstone.llm.schema import schema_of

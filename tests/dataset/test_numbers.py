@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, text
 
-from ragstone.dataset.factual.numbers import change_number, numbers_in
+from ragstone.dataset.numbers import change_number, numbers_in
 
 
 def changed(statement, seed="0", beside=()):

@@ -1,18 +1,231 @@
-"""True statements -> false ones, by a small change of a known kind that is checked."""
+"""A true statement -> false ones by the smallest change: of a number, name or relation, or a negation."""
 
+import difflib
 import re
-from collections.abc import Collection, Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 from typing import Annotated, Literal
 
 import msgspec
 
 from ragstone.config.build import Change
+from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.candidate import Candidate, Loss, call_failed, lose, noted
-from ragstone.dataset.factual.changes import UNSPACED, Changed, check_change, same_words
-from ragstone.dataset.factual.facts import check_fact, tidy
-from ragstone.dataset.factual.numbers import NumberChange, change_number
+from ragstone.dataset.numbers import NumberChange, change_number, numbers_in
+from ragstone.flows.build.fact_writing import check_fact, tidy
 from ragstone.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.records import Question
+
+# Words that deny, of languages with spaces.
+WORDS = {
+    "en": "not no never none neither nor cannot without nobody nothing nowhere unable",
+    "de": "nicht kein keine keiner keinen keinem keines nie niemals ohne weder nichts niemand",
+    "nl": "niet geen nooit zonder noch niets niemand",
+    "fr": "ne n pas non jamais sans aucun aucune ni rien personne",
+    "es": "no nunca jamás sin ningún ninguna ninguno ni nada nadie tampoco",
+    "pt": "não nunca jamais sem nenhum nenhuma nem nada ninguém",
+    "it": "non mai senza nessun nessuno nessuna né niente",
+    "ro": "nu niciodată fără niciun nicio nici",
+    "ca": "no mai sense cap ni",
+    "sv": "inte ej aldrig utan ingen inget inga",
+    "da": "ikke aldrig uden ingen intet",
+    "no": "ikke aldri uten ingen intet",
+    "pl": "nie nigdy bez żaden żadna żadne ani",
+    "cs": "ne není nejsou nikdy bez žádný žádná žádné ani",
+    "sk": "nie nikdy bez žiadny žiadna žiadne ani",
+    "ru": "не нет никогда без ни нельзя никакой никто ничего",
+    "uk": "не ні немає ніколи без жоден жодна ніхто нічого",
+    "bg": "не няма никога без нито",
+    "el": "δεν δε μη μην όχι ποτέ χωρίς κανένας καμία κανένα",
+    "tr": "değil değildir yok yoktur olmayan asla hiç",
+    "hu": "nem ne sem nincs soha nélkül",
+    "fi": "ei en et emme ette eivät ilman älä",
+    "vi": "không chẳng chưa đừng chớ",
+    "id": "tidak bukan jangan belum tanpa tak",
+    "sw": "si hakuna hapana sio bila kamwe",
+    "hi": "नहीं न ना मत बिना नही",
+    "bn": "না নয় নি নেই ছাড়া নন",
+    "ar": "لا لم لن ليس ليست غير ما دون بدون لست",
+    "he": "לא אין אינו אינה אינם בלי אל",
+    "fa": "نه نیست نیستند بدون هیچ نمی ن",
+    "ur": "نہیں نہ مت بغیر",
+}
+# Of languages that deny with a part of a word, or that have no spaces: found inside words.
+PARTS = {
+    "zh": "不 没 沒 未 无 無 非 勿 莫",
+    "ja": "ない なく なか ません ず ぬ 不 無 非 未",
+    "ko": "않 안 아니 못 없 말 불 비",
+    "th": "ไม่ มิ ไร้",
+    "en": "n't n’t",
+}
+# Of languages that deny with an affix: what one form of a word has, at its start or behind its stem.
+AFFIXES = {
+    "tr": ("ma", "me", "mı", "mi", "mu", "mü", "sız", "siz", "suz", "süz"),
+    "cs": ("ne",),
+    "sk": ("ne",),
+    "sw": ("ha", "hu", "si"),
+    "fa": ("ن", "نمی"),
+    "en": ("un", "in", "im", "non", "dis"),
+    "de": ("un",),
+}
+_ALL = frozenset(word for words in WORDS.values() for word in words.split())
+STEM = 2  # characters that two forms of a word share, at least
+
+
+def count_negations(text: str, lang: str | None) -> int:
+    """Return how many negations a text has; of a language that is not known here, words of all that are."""
+    code = (lang or "")[:2]
+    folded = unicodedata.normalize("NFC", text).casefold()
+    n_parts = sum(folded.count(part) for part in PARTS.get(code, "").split())
+    if code in PARTS and code not in WORDS:
+        return n_parts
+    known = frozenset(WORDS[code].split()) if code in WORDS else _ALL
+    return n_parts + sum(word in known for word in tokenize(folded))
+
+
+def is_negated(before: Sequence[str], after: Sequence[str], lang: str | None) -> bool:
+    """Say whether one of two runs of words denies what the other says.
+
+    It has more negations, or a word with an affix that denies where the other has it without.
+    """
+    if count_negations(" ".join(before), lang) != count_negations(" ".join(after), lang):
+        return True
+    affixes = AFFIXES.get((lang or "")[:2], ())
+    return any(_denies(a, b, affixes) or _denies(b, a, affixes) for a in before for b in after)
+
+
+def _denies(word: str, plain: str, affixes: Sequence[str]) -> bool:
+    """Say whether a word is another one with an affix: `invalid` and `valid`, `vermez` and `verir`."""
+    word, plain = word.casefold(), plain.casefold()
+    n_same = next((at for at, (a, b) in enumerate(zip(word, plain, strict=False)) if a != b), len(plain))
+    more, less = word[n_same:], plain[n_same:]
+    for affix in affixes:
+        rest = word.removeprefix(affix)
+        if rest != word and len(rest) > STEM and rest[: STEM + 1] == plain[: STEM + 1]:
+            return True
+        if n_same >= STEM and more.startswith(affix) and not less.startswith(affix[0]):
+            return True
+    return False
+
+
+MOST_SHARE = 0.4  # of the longer statement's words: what a small change may touch
+ALWAYS = 3  # words that it may touch in the shortest statement
+MOST_RUNS = {"negation": 2, "number": 1, "entity": 1, "relation": 2}  # places: `accepts`, `does not accept`
+
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+# Words with what belongs to them; in scripts without spaces each character with its marks.
+_TOKEN = re.compile(
+    rf"[{UNSPACED}][\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*|\d+(?:[.,٫٬]\d+)*|(?:(?![{UNSPACED}\d])[^\W_]|[\u0300-\u036f"
+    rf"\u0900-\u0903\u093a-\u094f\u0980-\u0983\u09bc-\u09d7\u064b-\u0670])+(?:['’][^\W\d_]+)?"
+)
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """What stood there, and what stands there now; several places are joined by ` … `."""
+
+    before: str
+    after: str
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, without punctuation, in reading order."""
+    return _TOKEN.findall(unicodedata.normalize("NFC", text))
+
+
+def same_words(text: str) -> str:
+    """Return a text's words in one case: what two statements share that say the same in the same words."""
+    return " ".join(words_of(text)).casefold()
+
+
+def check_change(before: str, after: str, kind: Change, lang: str | None) -> Changed | str:
+    """Return what was changed from a statement to another, or why that is not the change asked for."""
+    old, new = words_of(before), words_of(after)
+    runs = _runs(old, new)
+    if not runs:
+        return "nothing was changed"
+    n_touched = max(sum(len(a) for a, _ in runs), sum(len(b) for _, b in runs))
+    if n_touched > max(ALWAYS, MOST_SHARE * max(len(old), len(new))):
+        return f"{n_touched} of {len(old)} words were changed"
+    if len(runs) > MOST_RUNS[kind]:
+        return f"{len(runs)} places were changed"
+    denied = count_negations(before, lang) != count_negations(after, lang) or is_negated(*_flat(runs), lang)
+    if denied != (kind == "negation"):
+        return "a negation was changed" if denied else "no negation was put in or taken out"
+    mistake = _CHECKS[kind](runs, lang)
+    if mistake is not None:
+        return mistake
+    return Changed(_joined(a for a, _ in runs), _joined(b for _, b in runs))
+
+
+Runs = Sequence[tuple[list[str], list[str]]]
+
+
+def _runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[list[str], list[str]]]:
+    """Return the places that differ: the words there before and after, either of them may be none."""
+    folded_old, folded_new = ([word.casefold() for word in words] for words in (old, new))
+    matcher = difflib.SequenceMatcher(None, folded_old, folded_new, autojunk=False)
+    return [(list(old[a:b]), list(new[c:d])) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
+
+
+def _number(runs: Runs, _lang: str | None) -> str | None:
+    for before, after in runs:
+        if len(before) != 1 or len(after) != 1 or not (numbers_in(before[0]) and numbers_in(after[0])):
+            return "something else than a number was changed"
+    return None
+
+
+def _negation(runs: Runs, lang: str | None) -> str | None:
+    """A word that is gone for nothing, and denied nothing, was lost in copying."""
+    lost = [word for before, after in runs if not after for word in before]
+    if lost and not count_negations(" ".join(lost), lang):
+        return f"more than a negation was taken out: {' '.join(lost)}"
+    return None
+
+
+def _entity(runs: Runs, _lang: str | None) -> str | None:
+    before, after = runs[0]
+    if not before or not after:
+        return "a name was put in or taken out, not replaced"
+    if _numbers(before) or _numbers(after):
+        return None if _letters(before) and _letters(after) else "a number was changed, not a name"
+    if not (_letters(before) and _letters(after)):
+        return "no name was changed"
+    return None
+
+
+def _relation(runs: Runs, lang: str | None) -> str | None:
+    before, after = _flat(runs)
+    if not before or not after:
+        return "words were put in or taken out, not replaced"
+    if _numbers(before) != _numbers(after):
+        return "a number was changed, not a relation"
+    if (lang or "")[:2] != "de" and _names(before) != _names(after):  # German writes nouns as names
+        return "a name was changed, not a relation"
+    return None
+
+
+_CHECKS = {"number": _number, "negation": _negation, "entity": _entity, "relation": _relation}
+
+
+def _flat(runs: Runs) -> tuple[list[str], list[str]]:
+    return [word for before, _ in runs for word in before], [word for _, after in runs for word in after]
+
+
+def _numbers(words: Iterable[str]) -> list[str]:
+    return [number for word in words for number in numbers_in(word)]
+
+
+def _letters(words: Iterable[str]) -> bool:
+    return any(character.isalpha() for word in words for character in word)
+
+
+def _names(words: Iterable[str]) -> list[str]:
+    return [word for word in words if word[:1].isupper()]
+
+
+def _joined(runs: Iterable[Sequence[str]]) -> str:
+    return " … ".join(" ".join(run) for run in runs if run)
+
 
 VERSION = 1  # of the prompts below; a change of wording is a new one
 CHANGE_TOKENS, CHECK_TOKENS = 160, 200

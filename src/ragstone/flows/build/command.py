@@ -1,0 +1,182 @@
+"""`ragstone build questions` and `ragstone build facts`: documents -> sets that are checked and certified."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragstone.console.asking import cut_off, leave, tell_forecast
+from ragstone.console.bars import bars
+from ragstone.console.options import (
+    AsJson,
+    BudgetCap,
+    BuildSources,
+    Config,
+    Deadline,
+    Force,
+    ForecastOnly,
+    Limit,
+    Model,
+    Offline,
+    Output,
+    SeedOfRun,
+    Strict,
+    TestShare,
+    Yes,
+)
+from ragstone.console.printing import UNSCORED, say, show, show_json
+
+if TYPE_CHECKING:
+    from ragstone.report.certificate import EvaluationSet
+
+
+def end_build(made: "EvaluationSet", said: str, *, json: bool, strict: bool) -> None:
+    """Show the certificate of an evaluation set, what it cost, and what was `said` of its files.
+
+    Raises typer.Exit as the calls demand, and with 5 under `strict` for a set that is not whole.
+    """
+    from ragstone.report.certificate import certificate_document
+    from ragstone.report.render.terminal import render_terminal
+    from ragstone.report.wording import asked_line
+
+    if json:
+        files = [str(path) for path in made.files]
+        show_json({"certificate": made.certificate, "calls": made.calls, "files": files})
+    else:
+        show(render_terminal(certificate_document(made.certificate)))
+    say(asked_line(made.calls))
+    say(f"{said}; beside it all that were written, the lost too.")
+    if made.built.declared.test_share:
+        counts = Counter(made.sides.values())
+        say(
+            f"Split by document: {counts['dev']} to develop with (dev), {counts['test']} to test with (test)."
+        )
+    leave(cut_off(made.calls), made.calls, strict=strict)
+    if strict and not made.is_whole:
+        raise typer.Exit(UNSCORED)
+
+
+Glob = Annotated[list[str] | None, typer.Option("--glob", help="Of folders, only files that match.")]
+PerDocument = Annotated[int | None, typer.Option("--per-document", min=1, help="Questions a document; 3.")]
+Count = Annotated[int | None, typer.Option("--count", min=1, help="Accepted questions in all, exactly.")]
+Style = Annotated[
+    list[str] | None, typer.Option("--style", help="factoid, bloom... or a .toml file; may be repeated.")
+]
+CriticModel = Annotated[str | None, typer.Option("--critic-model", help="Default: the writing model.")]
+OneCall = Annotated[bool | None, typer.Option("--one-call", help="All critics in one call a question.")]
+ClosedBook = Annotated[
+    Literal["off", "tag", "drop"] | None,
+    typer.Option("--closed-book", help="Questions that the model answers without a document."),
+]
+Negatives = Annotated[int | None, typer.Option("--negatives", min=0, help="Questions nothing answers.")]
+MultiHop = Annotated[int | None, typer.Option("--multi-hop", min=0, help="Questions over two documents.")]
+Fictional = Annotated[
+    bool | None, typer.Option("--fictional", help="Write a copy with other names and years, too.")
+]
+
+
+def questions(
+    sources: BuildSources,
+    *,
+    output: Output = Path("questions/questions.jsonl"),
+    model: Model = None,
+    critic_model: CriticModel = None,
+    glob: Glob = None,
+    per_document: PerDocument = None,
+    count: Count = None,
+    style: Style = None,
+    one_call: OneCall = None,
+    closed_book: ClosedBook = None,
+    negatives: Negatives = None,
+    multi_hop: MultiHop = None,
+    fictional: Fictional = None,
+    test_share: TestShare = None,
+    limit: Limit = None,
+    seed: SeedOfRun = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Write questions about documents, and keep those that checks and critics let pass."""
+    from ragstone.config import choose, load_settings
+    from ragstone.flows.build.questions import build_rows, forecast_questions
+    from ragstone.flows.build.session import build_in_session, check_build, read_for
+    from ragstone.llm import parse_caps
+    from ragstone.report.wording import plural
+
+    caps = parse_caps(budget, deadline)
+    settings = choose(choose(load_settings(config), "run", seed=seed), "documents", glob=glob)
+    settings = choose(settings, "build", model=model, critic_model=critic_model, styles=style)
+    settings = choose(settings, "build", per_document=per_document, count=count, test_share=test_share)
+    settings = choose(settings, "build", one_call=one_call, closed_book=closed_book, fictional=fictional)
+    settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop)
+    rows = read_for(output, sources, settings)[:limit]
+    check_build(rows, settings, None if forecast else output, force)
+    if forecast or not offline:
+        tell_forecast(forecast_questions(rows, settings), only=forecast, yes=yes, json=json)
+    made = build_in_session(
+        rows, build_rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
+    )
+    end_build(made, f"{plural(len(made.questions), 'question')} in {output}", json=json, strict=strict)
+
+
+Falsify = Annotated[
+    str | None,
+    typer.Option("--falsify", help="False statements too: number,entity,negation,relation, or some of them."),
+]
+FactCount = Annotated[int | None, typer.Option("--count", min=1, help="True statements in all, exactly.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of everything that draws at random.")]
+
+
+def facts(
+    sources: BuildSources,
+    *,
+    output: Output = Path("facts/facts.jsonl"),
+    model: Model = None,
+    falsify: Falsify = None,
+    count: FactCount = None,
+    test_share: TestShare = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    budget: BudgetCap = None,
+    deadline: Deadline = None,
+    forecast: ForecastOnly = False,
+    yes: Yes = False,
+    offline: Offline = False,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Write true statements about documents, and false ones by small changes, for true/false tests."""
+    from ragstone.config import choose, load_settings
+    from ragstone.flows.build.facts import build_fact_rows, forecast_facts, with_changes
+    from ragstone.flows.build.session import build_in_session, check_build, read_for
+    from ragstone.llm import parse_caps
+
+    caps = parse_caps(budget, deadline)
+    settings = choose(load_settings(config), "run", seed=seed)
+    settings = choose(settings, "build", model=model, count=count, test_share=test_share)
+    settings = with_changes(settings, _names(falsify))
+    rows = read_for(output, sources, settings)[:limit]
+    check_build(rows, settings, None if forecast else output, force)
+    if forecast or not offline:
+        tell_forecast(forecast_facts(rows, settings), only=forecast, yes=yes, json=json)
+    made = build_in_session(
+        rows, build_fact_rows, settings, output=output, force=force, caps=caps, offline=offline, progress=bars
+    )
+    n_false = sum(row.reference == "false" for row in made.questions)
+    said = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
+    end_build(made, said, json=json, strict=strict)
+
+
+def _names(falsify: str | None) -> list[str] | None:
+    """Return the names of an option `a,b`; None where it is not given."""
+    return None if falsify is None else [name.strip() for name in falsify.split(",") if name.strip()]
