@@ -1,7 +1,7 @@
 import pytest
 
 from ragstone.corpus.headings import (
-    Heading,
+    SectionHeading,
     document_headings,
     markdown_headings,
     merge_sections,
@@ -44,7 +44,7 @@ def test_headings_of_markdown(text, found):
 def test_headings_that_the_reader_noted_go_before_those_of_markdown():
     noted = [{"start": 4, "level": 2, "title": "B"}, {"start": 0, "level": 1, "title": "A"}]
     document = Document(id="d", text="# X\nB", source="a.md", metadata={"headings": noted})
-    assert document_headings(document) == [Heading(0, 1, "A"), Heading(4, 2, "B")]
+    assert document_headings(document) == [SectionHeading(0, 1, "A"), SectionHeading(4, 2, "B")]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from ragstone.corpus import parallel
-from ragstone.corpus.file import File, IngestOptions, Limits, Skipped, limits_of
+from ragstone.corpus.file import File, IngestOptions, ReadingLimits, Skipped, limits_of
 from ragstone.corpus.ingest import read_corpus
 from ragstone.corpus.parallel import ReadingProcess, n_processes, read_in_processes
 from ragstone.errors import MissingExtra
@@ -137,7 +137,7 @@ def of(name):
 
 @pytest.mark.kill
 def test_a_file_that_takes_too_much_is_skipped_and_the_next_one_is_read(process, monkeypatch):
-    limits = Limits(cpu_s=1, n_bytes=1_000_000_000)
+    limits = ReadingLimits(cpu_s=1, n_bytes=1_000_000_000)
     [skipped] = process.read(of("busy"), limits)
     assert skipped.reason == "it takes more than 1 s to read: split it, or save it anew with another program"
     [skipped] = process.read(of("greedy"), limits)
@@ -152,7 +152,7 @@ def test_a_file_that_takes_too_much_is_skipped_and_the_next_one_is_read(process,
 @pytest.mark.kill
 def test_each_file_has_limits_of_its_own(process):
     for _ in range(4):
-        [document] = process.read(of("slow"), Limits(cpu_s=3))
+        [document] = process.read(of("slow"), ReadingLimits(cpu_s=3))
         assert document.text == "Rice stands in water."
 
 
@@ -171,7 +171,7 @@ def test_long_files_may_take_longer():
 
 def test_what_a_library_reads_is_read_in_a_process_and_what_only_we_read_is_not(folder, monkeypatch):
     monkeypatch.setattr(parallel, "BEFORE", HOSTILE.replace('"busy"', '"deadly.pdf"'))
-    monkeypatch.setattr(parallel, "limits_of", lambda *_: Limits(cpu_s=3))
+    monkeypatch.setattr(parallel, "limits_of", lambda *_: ReadingLimits(cpu_s=3))
     (folder / "deadly.pdf").write_bytes(b"%PDF")
     corpus = read_corpus([folder / "deadly.pdf", folder / "00.md"])
     assert [one.reason[:26] for one in corpus.skipped] == ["it takes more than 3 s to "]

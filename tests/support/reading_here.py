@@ -2,7 +2,7 @@
 
 import threading
 
-from ragstone.corpus.file import File, Limits
+from ragstone.corpus.file import File, ReadingLimits
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.reading import read_file
 
@@ -10,5 +10,7 @@ from ragstone.corpus.reading import read_file
 class ReadHere(ReadingProcess):
     """Reads in this process, at once."""
 
-    def read(self, file: File, limits: Limits | None = None, stop: threading.Event | None = None) -> Given:
+    def read(
+        self, file: File, limits: ReadingLimits | None = None, stop: threading.Event | None = None
+    ) -> Given:
         return read_file(file, self._options)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ragstone.corpus.headings import (
     JOINER,
-    Section,
+    DocumentSection,
     document_headings,
     is_markdown,
     merge_sections,
@@ -112,7 +112,7 @@ DEFAULT_SIZE = 1200  # characters: about 300 tokens of English
 TINY = 6  # sections shorter than a sixth of the size are joined to a neighbour
 
 
-class Cut(msgspec.Struct, frozen=True, kw_only=True):
+class CutSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How documents are cut: sizes in characters; `embed` and `percentile` for the method that needs them."""
 
     size: int
@@ -121,7 +121,7 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
     percentile: float
 
 
-Chunker = Callable[[Iterable[Document], Cut], Iterator[tuple[Document, Iterable[Span]]]]
+Chunker = Callable[[Iterable[Document], CutSettings], Iterator[tuple[Document, Iterable[Span]]]]
 """Documents -> each with its spans in order; none of them is blank. It may look ahead in the documents."""
 
 
@@ -160,7 +160,7 @@ def chunk_documents(
             "chunks of method 'semantic' need an embedder: give chunk_documents one as `embed`, e.g. "
             "ragstone.embedding.opening.open_embedder('packaged'), or choose the method 'sentence'."
         )
-    cut = Cut(size=size, overlap=overlap, embed=embed, percentile=percentile)
+    cut = CutSettings(size=size, overlap=overlap, embed=embed, percentile=percentile)
     return _chunks(CHUNKERS[method](_readable(documents), cut))
 
 
@@ -214,7 +214,7 @@ def _page_starts(document: Document) -> list[int]:
         return []
 
 
-def _place(span: Span, page_starts: list[int], sections: list[Section]) -> Metadata:
+def _place(span: Span, page_starts: list[int], sections: list[DocumentSection]) -> Metadata:
     place: Metadata = {}
     if page_starts:
         place["page"] = max(1, bisect_right(page_starts, span[0]))
@@ -224,17 +224,17 @@ def _place(span: Span, page_starts: list[int], sections: list[Section]) -> Metad
     return place
 
 
-def whole(document: Document, _cut: Cut) -> Iterable[Span]:
+def whole(document: Document, _cut: CutSettings) -> Iterable[Span]:
     """Return one span, the whole document, whatever its length."""
     return [(0, len(document.text))]
 
 
-def fixed(document: Document, cut: Cut) -> Iterable[Span]:
+def fixed(document: Document, cut: CutSettings) -> Iterable[Span]:
     """Yield spans of the same length, whatever they cut through but a character and its marks."""
     return split_by_length(document.text, cut.size, cut.overlap)
 
 
-def recursive(document: Document, cut: Cut) -> Iterable[Span]:
+def recursive(document: Document, cut: CutSettings) -> Iterable[Span]:
     """Yield spans that end at the highest boundary that fits: blank lines, lines, sentences, words.
 
     A Markdown file (by the ending of its source) is cut at its headings and blocks first.
@@ -243,12 +243,12 @@ def recursive(document: Document, cut: Cut) -> Iterable[Span]:
     return split_recursively(document.text, everything, cut.size, cut.overlap, markdown=is_markdown(document))
 
 
-def sentence(document: Document, cut: Cut) -> Iterable[Span]:
+def sentence(document: Document, cut: CutSettings) -> Iterable[Span]:
     """Yield as many whole sentences as fit; they overlap by whole sentences. A longer one is cut."""
     return pack(document.text, sentence_spans(document.text, document.lang), cut.size, cut.overlap)
 
 
-def heading(document: Document, cut: Cut) -> Iterable[Span]:
+def heading(document: Document, cut: CutSettings) -> Iterable[Span]:
     """Yield sections, those longer than the size cut as by `recursive`, tiny ones joined to a neighbour.
 
     A document without headings is one section.
@@ -259,16 +259,16 @@ def heading(document: Document, cut: Cut) -> Iterable[Span]:
         yield from split_recursively(text, span, cut.size, cut.overlap, markdown=is_markdown(document))
 
 
-def semantic(documents: Iterable[Document], cut: Cut) -> Iterator[tuple[Document, Iterable[Span]]]:
+def semantic(documents: Iterable[Document], cut: CutSettings) -> Iterator[tuple[Document, Iterable[Span]]]:
     """Yield sentences grouped where the meaning changes, see split_by_meaning."""
     assert cut.embed is not None
     return split_by_meaning(documents, cut.size, cut.percentile, cut.embed)
 
 
-def _one_by_one(spans: Callable[[Document, Cut], Iterable[Span]]) -> Chunker:
+def _one_by_one(spans: Callable[[Document, CutSettings], Iterable[Span]]) -> Chunker:
     """Return the chunker that cuts each document by itself."""
 
-    def chunker(documents: Iterable[Document], cut: Cut) -> Iterator[tuple[Document, Iterable[Span]]]:
+    def chunker(documents: Iterable[Document], cut: CutSettings) -> Iterator[tuple[Document, Iterable[Span]]]:
         return ((document, spans(document, cut)) for document in documents)
 
     return chunker

@@ -59,7 +59,7 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
     processes: int | None = None
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What reading one file may take: seconds of computing, three times as many by the clock, and bytes of
     memory. What takes more is a bomb, or as good as one. passages: that it may give, of PASSAGE letters."""
 
@@ -68,9 +68,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     passages: int | None = None
 
 
-def limits_of(n_bytes: int, passages: int | None = None) -> Limits:
+def limits_of(n_bytes: int, passages: int | None = None) -> ReadingLimits:
     """Return the limits for a file of so many bytes of the user's own: long ones may take longer."""
-    return Limits(cpu_s=60 + n_bytes // 200_000, n_bytes=2_000_000_000 + 10 * n_bytes, passages=passages)
+    return ReadingLimits(
+        cpu_s=60 + n_bytes // 200_000, n_bytes=2_000_000_000 + 10 * n_bytes, passages=passages
+    )
 
 
 def too_many(n_passages: int, most: int) -> str:

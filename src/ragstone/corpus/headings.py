@@ -25,7 +25,7 @@ _MARKUP = re.compile(r"!?\[([^\]]{0,500}+)\]\([^)]{0,2000}+\)|[`*]|\{#[^}]{0,200
 _PARAGRAPH = re.compile(r" {0,3}(?![>#|]|[-*+] |\d{1,9}[.)] )\S")  # a line that an underline makes a heading
 
 
-class Heading(msgspec.Struct, frozen=True):
+class SectionHeading(msgspec.Struct, frozen=True):
     """Where the heading's line begins, its level (1 is the highest) and its text."""
 
     start: int
@@ -33,7 +33,7 @@ class Heading(msgspec.Struct, frozen=True):
     title: str
 
 
-class Section(msgspec.Struct, frozen=True):
+class DocumentSection(msgspec.Struct, frozen=True):
     """A heading and what follows up to the next one; `path` holds the titles from the highest level on."""
 
     start: int
@@ -46,7 +46,7 @@ def is_markdown(document: Document) -> bool:
     return PurePath(document.source or "").suffix.lower() in MARKDOWN
 
 
-def document_headings(document: Document) -> list[Heading]:
+def document_headings(document: Document) -> list[SectionHeading]:
     """Return the headings of a document in order.
 
     They are those that its reader noted (`metadata["headings"]`, a list of `{"start", "level", "title"}`);
@@ -56,7 +56,7 @@ def document_headings(document: Document) -> list[Heading]:
     noted = (document.metadata or {}).get("headings")
     if noted:
         try:
-            headings = msgspec.convert(noted, list[Heading])
+            headings = msgspec.convert(noted, list[SectionHeading])
         except msgspec.ValidationError:
             pass
         else:
@@ -67,7 +67,7 @@ def document_headings(document: Document) -> list[Heading]:
     return []
 
 
-def markdown_headings(text: str) -> Iterator[Heading]:
+def markdown_headings(text: str) -> Iterator[SectionHeading]:
     """Yield the headings of a Markdown text: `# Title`, and a line underlined with = or -.
 
     Not those in code between fences, in code that is indented, and in front matter (CommonMark 0.31; an
@@ -88,9 +88,9 @@ def markdown_headings(text: str) -> Iterator[Heading]:
         atx = _ATX.match(line)
         underline = _UNDERLINE.fullmatch(line)
         if atx:
-            yield Heading(start, len(atx[1]), _plain(_unclosed(atx[2] or "")))
+            yield SectionHeading(start, len(atx[1]), _plain(_unclosed(atx[2] or "")))
         elif underline and before:
-            yield Heading(before_start, 1 if "=" in underline[1] else 2, _plain(before))
+            yield SectionHeading(before_start, 1 if "=" in underline[1] else 2, _plain(before))
         # Only the first line of a paragraph may become a heading.
         fresh = not atx and not underline and _PARAGRAPH.match(line) and not _continued(text, start)
         before, before_start = (line, start) if fresh else ("", start)
@@ -114,20 +114,20 @@ def _plain(title: str) -> str:
     return _MARKUP.sub(lambda found: found[1] or "", title).strip()
 
 
-def sections_of(text: str, headings: Sequence[Heading]) -> list[Section]:
+def sections_of(text: str, headings: Sequence[SectionHeading]) -> list[DocumentSection]:
     """Return the sections in order; together they are the whole text. What precedes the first has no path."""
     sections = []
     starts = [heading.start for heading in headings]
     if not starts or text[: starts[0]].strip():
-        sections.append(Section(0, starts[0] if starts else len(text), ()))
-    above: list[Heading] = []
+        sections.append(DocumentSection(0, starts[0] if starts else len(text), ()))
+    above: list[SectionHeading] = []
     for heading, (start, end) in zip(headings, pairwise([*starts, len(text)]), strict=True):
         above = [*(one for one in above if one.level < heading.level), heading]
-        sections.append(Section(start, end, tuple(one.title for one in above if one.title)))
+        sections.append(DocumentSection(start, end, tuple(one.title for one in above if one.title)))
     return sections
 
 
-def path_of(span: Span, sections: Sequence[Section]) -> tuple[str, ...]:
+def path_of(span: Span, sections: Sequence[DocumentSection]) -> tuple[str, ...]:
     """Return the headings that all of a span stands under: the beginning that its sections' paths share."""
     first = bisect_right(sections, span[0], key=lambda section: section.start) - 1
     last = bisect_left(sections, span[1], key=lambda section: section.start)
@@ -140,7 +140,7 @@ def path_of(span: Span, sections: Sequence[Section]) -> tuple[str, ...]:
     return tuple(shared)
 
 
-def merge_sections(text: str, sections: Sequence[Section], size: int, tiny: int) -> Iterator[Span]:
+def merge_sections(text: str, sections: Sequence[DocumentSection], size: int, tiny: int) -> Iterator[Span]:
     """Yield the sections as spans; one shorter than `tiny` is joined to a neighbour, up to `size` together.
 
     Neighbours stand under the same parent, or the later is a part of the earlier: a heading with nothing

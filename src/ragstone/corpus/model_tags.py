@@ -41,7 +41,7 @@ class TopicReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class TagChoice(msgspec.Struct, frozen=True):
     """What a model said of a text or a topic; where the call failed `value` is None and `status` says how.
 
     cut: whether the model was shown only the beginning of the text.
@@ -53,7 +53,7 @@ class Chosen(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-async def choose_tags(text: str, tags: Sequence[Tag], ask: Ask, secret: bytes) -> Chosen:
+async def choose_tags(text: str, tags: Sequence[Tag], ask: Ask, secret: bytes) -> TagChoice:
     """Return the values that a model gives a text, for each key; of a closed tag only values of its list.
 
     A reply with another value is `unparsable`, after one re-ask.
@@ -62,9 +62,9 @@ async def choose_tags(text: str, tags: Sequence[Tag], ask: Ask, secret: bytes) -
     try:
         reply = await ask(tags_prompt(text[:MOST_CHARACTERS], tags, secret))
     except CallFailed as failure:
-        return Chosen(None, failure.status, str(failure), cut)
+        return TagChoice(None, failure.status, str(failure), cut)
     found = {tag.key: _values(getattr(reply.value, tag.key), tag) for tag in tags}
-    return Chosen(found, cut=cut)
+    return TagChoice(found, cut=cut)
 
 
 def tags_prompt(text: str, tags: Sequence[Tag], secret: bytes) -> Prompt:
@@ -80,7 +80,7 @@ def tags_prompt(text: str, tags: Sequence[Tag], secret: bytes) -> Prompt:
     )
 
 
-async def name_topic(terms: Sequence[str], texts: Sequence[str], ask: Ask, secret: bytes) -> Chosen:
+async def name_topic(terms: Sequence[str], texts: Sequence[str], ask: Ask, secret: bytes) -> TagChoice:
     """Return a model's name for the topic of these texts, on one line."""
     heads = "\n\n".join(f"[{n}] {text[:SHOWN_HEAD]}" for n, text in enumerate(texts[:SHOWN_TEXTS], 1))
     form = '{"nonce": the code, "reason": one sentence, "name": two to five words}'
@@ -89,9 +89,9 @@ async def name_topic(terms: Sequence[str], texts: Sequence[str], ask: Ask, secre
             _prompt(TOPIC_TOLD, form, {"words": ", ".join(terms), "texts": heads}, TopicReply, secret)
         )
     except CallFailed as failure:
-        return Chosen(None, failure.status, str(failure))
+        return TagChoice(None, failure.status, str(failure))
     name = tidy(reply.value.name)
-    return Chosen(name) if name else Chosen(None, "unparsable", "the name is blank")
+    return TagChoice(name) if name else TagChoice(None, "unparsable", "the name is blank")
 
 
 def merge_spellings(values: Iterable[str]) -> Mapping[str, str]:

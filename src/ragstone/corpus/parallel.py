@@ -21,9 +21,9 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO
 
-from ragstone.corpus.file import PASSAGE, File, IngestOptions, Limits, Skipped, limits_of, too_many
+from ragstone.corpus.file import PASSAGE, File, IngestOptions, ReadingLimits, Skipped, limits_of, too_many
 from ragstone.corpus.reading import PACKED, read_file
-from ragstone.corpus.sources import Entry, Found
+from ragstone.corpus.sources import ArchiveEntry, Found
 from ragstone.errors import MissingExtra
 from ragstone.records import Document
 from ragstone.tables.storage import url_of
@@ -59,7 +59,7 @@ def _read(file: File, options: IngestOptions, most: int | None) -> list[Document
     return given
 
 
-def _restrain(limits: Limits) -> None:
+def _restrain(limits: ReadingLimits) -> None:
     """Let the next file take so much: beyond its time this process is killed, beyond its memory is none."""
     try:
         import resource
@@ -123,7 +123,7 @@ def _may_harm(found: Found) -> bool:
     """Return whether a library that reads a file may crash, or never end."""
     if isinstance(found, Skipped):
         return False
-    file = found.file if isinstance(found, Entry) else found
+    file = found.file if isinstance(found, ArchiveEntry) else found
     return file.path.suffix.lower() in PACKED
 
 
@@ -131,7 +131,7 @@ def _n_bytes(found: Found) -> int:
     if isinstance(found, Skipped):
         return 0
     try:
-        return found.n_bytes if isinstance(found, Entry) else found.path.stat().st_size
+        return found.n_bytes if isinstance(found, ArchiveEntry) else found.path.stat().st_size
     except OSError:
         return 0
 
@@ -206,7 +206,9 @@ class ReadingProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
 
-    def read(self, file: File, limits: Limits | None = None, stop: threading.Event | None = None) -> Given:
+    def read(
+        self, file: File, limits: ReadingLimits | None = None, stop: threading.Event | None = None
+    ) -> Given:
         """Return what a file gives; skipped where that takes too much, or crashes, or there is no process.
 
         limits: by default as long as the file is. stop: when it is set, the file is skipped. Raises

@@ -8,20 +8,20 @@ import msgspec
 
 from ragstone.corpus.file import File, IngestOptions, Skipped, Unreadable
 from ragstone.corpus.language import detect_languages
-from ragstone.corpus.readers.table import Table, documents_of, read_csv, read_jsonl
+from ragstone.corpus.readers.table import FileTable, documents_of, read_csv, read_jsonl
 from ragstone.corpus.readers.text import code_of, read_markdown, read_source, read_text
 from ragstone.corpus.zips import too_large
 from ragstone.errors import DataError
 from ragstone.records import Document
 from ragstone.tables.storage import open_bytes, url_of
 
-Reader = Callable[[File], Iterable[Document | Table]]
+Reader = Callable[[File], Iterable[Document | FileTable]]
 
 
 def _imported(module: str, name: str) -> Reader:
     """Return a reader whose rooms are imported when it reads: every command imports this module."""
 
-    def read(file: File) -> Iterable[Document | Table]:
+    def read(file: File) -> Iterable[Document | FileTable]:
         reader: Reader = getattr(import_module(f"ragstone.corpus.readers.{module}"), name)
         return reader(file)
 
@@ -116,7 +116,7 @@ def _check_size(file: File, options: IngestOptions) -> None:
         raise Unreadable(f"it is {too_large(n_bytes, options.max_file_mb * 1_000_000)}")
 
 
-def _documents(found: Document | Table, file: File, options: IngestOptions) -> Iterable[Document]:
+def _documents(found: Document | FileTable, file: File, options: IngestOptions) -> Iterable[Document]:
     return [found] if isinstance(found, Document) else documents_of(found, file, options)
 
 
@@ -131,7 +131,7 @@ def _with_languages(documents: list[Document]) -> list[Document]:
     return documents
 
 
-def reader_of(file: File) -> Callable[[File], Iterable[Document | Table]]:
+def reader_of(file: File) -> Callable[[File], Iterable[Document | FileTable]]:
     """Return the reader of a file. Raises Unreadable where there is none, with what to do."""
     ending = file.path.suffix.lower()
     if ending in READERS:

@@ -19,7 +19,7 @@ ARCHIVE = ".zip"
 _MAGIC = re.compile(r"[*?[]")
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ArchiveEntry(msgspec.Struct, frozen=True):
     """A file in an archive, as `file` calls it; its name there, and its unpacked size."""
 
     file: File
@@ -28,7 +28,7 @@ class Entry(msgspec.Struct, frozen=True):
     n_bytes: int
 
 
-Found = File | Entry | Skipped
+Found = File | ArchiveEntry | Skipped
 
 
 class Pattern(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ def _each_once(found: Sequence[Found]) -> Iterator[Found]:
         if isinstance(one, Skipped):
             yield Skipped(_printable(one.path), one.reason)
             continue
-        place, file = _place(one), one.file if isinstance(one, Entry) else one
+        place, file = _place(one), one.file if isinstance(one, ArchiveEntry) else one
         if _printable(file.id) != file.id:
             yield Skipped(_printable(str(file.path)), "its name is not in UTF-8: rename it")
         elif place in seen:
@@ -82,9 +82,9 @@ def _each_once(found: Sequence[Found]) -> Iterator[Found]:
             yield msgspec.structs.replace(one, as_text=True) if place in named else one
 
 
-def _place(one: File | Entry) -> tuple[str, str]:
+def _place(one: File | ArchiveEntry) -> tuple[str, str]:
     """Return where the bytes of a file are: its path, and its name in the archive there."""
-    path, name = (one.archive, one.name) if isinstance(one, Entry) else (one.path, "")
+    path, name = (one.archive, one.name) if isinstance(one, ArchiveEntry) else (one.path, "")
     return os.path.realpath(path), name
 
 
@@ -212,7 +212,7 @@ def _entry(file: File, entry: zipfile.ZipInfo, inner: File) -> Found:
         return Skipped(str(inner.path), "it is a link")
     if inner.path.suffix.lower() == ARCHIVE:
         return Skipped(str(inner.path), "it is an archive in an archive: unpack the outer one")
-    return Entry(inner, file.path, entry.filename, entry.file_size)
+    return ArchiveEntry(inner, file.path, entry.filename, entry.file_size)
 
 
 def loaded(found: Iterable[Found], options: IngestOptions) -> Generator[File | Skipped, None, None]:
@@ -220,7 +220,7 @@ def loaded(found: Iterable[Found], options: IngestOptions) -> Generator[File | S
     archive: zipfile.ZipFile | None = None
     try:
         for one in found:
-            if not isinstance(one, Entry):
+            if not isinstance(one, ArchiveEntry):
                 yield _regular(one) if isinstance(one, File) else one
                 continue
             if archive is None or archive.filename != str(one.archive):
@@ -233,7 +233,7 @@ def loaded(found: Iterable[Found], options: IngestOptions) -> Generator[File | S
             archive.close()
 
 
-def _with_content(one: Entry, archive: zipfile.ZipFile, options: IngestOptions) -> File | Skipped:
+def _with_content(one: ArchiveEntry, archive: zipfile.ZipFile, options: IngestOptions) -> File | Skipped:
     try:
         content = read_entry(archive, archive.getinfo(one.name), options.max_file_mb * 1_000_000)
     except Unreadable as mistake:

@@ -18,7 +18,7 @@ _END = re.compile(r"\s*(?:[,.;:!?()\n،؛؟।。、-]|$)")
 _I = r"(?:i am|i'm|soy|je suis|ich bin|sono|eu sou|ik ben|я|ben|saya)"
 
 
-class _Patterns(NamedTuple):
+class _NamePatterns(NamedTuple):
     """Where names begin, as the words of library/names.toml say, and the words that are no part of one."""
 
     introduced: re.Pattern[str]
@@ -32,13 +32,13 @@ class _Patterns(NamedTuple):
 
 
 @cache
-def _patterns() -> _Patterns:
+def _patterns() -> _NamePatterns:
     listed = load_words("names.toml")
     called, i_am, titles, greetings, closings, forms = (
         _either(listed[key]) for key in ("called", "i_am", "titles", "greetings", "closings", "forms")
     )
     before, title = r"(?<![\w\[])", rf"(?:{titles})(?!\w)\.?\s+"
-    return _Patterns(
+    return _NamePatterns(
         introduced=_compiled(rf"{before}(?:{called})(?!\w)\s*:?\s+"),
         titled=_compiled(rf"{before}(?:{i_am})\s+(?:el |la |le |o |a |der |die |il )?{title}"),
         form=_compiled(rf"(?<![\w\[-])(?:{forms})(?!\w)\s*[:：]\s*"),

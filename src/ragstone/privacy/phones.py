@@ -19,7 +19,7 @@ _MINE = (
 )
 
 
-class _Patterns(NamedTuple):
+class _NumberPatterns(NamedTuple):
     """What says that a number is a telephone's, and what says that it is something else."""
 
     phone: re.Pattern[str]
@@ -27,11 +27,11 @@ class _Patterns(NamedTuple):
 
 
 @cache
-def _patterns() -> _Patterns:
+def _patterns() -> _NumberPatterns:
     words = {key: "|".join(map(re.escape, listed)) for key, listed in load_words("numbers.toml").items()}
     whole = r"(?<![\w\[])(?:{})(?!\w)"
     phone, other = whole.format(words["phone"]), whole.format(words["other"])
-    return _Patterns(
+    return _NumberPatterns(
         re.compile(rf"{phone}|{words['phone_within']}|{_MINE}", re.IGNORECASE),
         re.compile(rf"{other}|{words['other_within']}", re.IGNORECASE),
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import Settings, load_settings
-from ragstone.corpus.model_tags import Chosen, choose_tags, merge_spellings, name_topic
+from ragstone.corpus.model_tags import TagChoice, choose_tags, merge_spellings, name_topic
 from ragstone.corpus.tags import Tag, load_tags, match_tags, with_tags
 from ragstone.corpus.topics import Labels, group_texts, topic_names, topic_terms, unique_names
 from ragstone.embedding.model import NotEmbedded
@@ -151,7 +151,7 @@ async def tag_rows(
     found, chosen = await _tags_of(rows, wanted, session)
     names: list[str | None] = [None] * len(rows)
     topics: list[TopicCount] = []
-    named: list[Chosen] = []
+    named: list[TagChoice] = []
     if wanted.topics:
         topics, named, names = await _topics_of(texts, [_lang_of(row) for row in rows], wanted, session)
     tagged = [
@@ -197,9 +197,9 @@ def _lang_of(row: Taggable) -> str | None:
 
 async def _tags_of(
     rows: Sequence[Taggable], wanted: Tagging, session: Session
-) -> tuple[list[dict[str, list[str]]], list[Chosen | None]]:
+) -> tuple[list[dict[str, list[str]]], list[TagChoice | None]]:
     """Return the tags of each row, and what the model said; None where none was asked."""
-    none: list[Chosen | None] = [None] * len(rows)
+    none: list[TagChoice | None] = [None] * len(rows)
     texts = [_text_of(row) for row in rows]
     if not wanted.tags:
         return [{} for _ in rows], none
@@ -207,10 +207,10 @@ async def _tags_of(
         return [match_tags(text, wanted.tags) for text in texts], none
     ask, secret = await session.models.ask(wanted.model), session.secret()
 
-    async def work(text: str) -> Chosen:
+    async def work(text: str) -> TagChoice:
         return await choose_tags(text, wanted.tags, ask, secret)
 
-    chosen: list[Chosen | None] = []
+    chosen: list[TagChoice | None] = []
     with session.progress("tag", len(rows), session.state) as advance:
         async for one in map_in_order(work, texts, session.models.stop):
             advance()
@@ -228,7 +228,7 @@ async def _tags_of(
 
 async def _topics_of(
     texts: Sequence[str], langs: Sequence[str | None], wanted: Tagging, session: Session
-) -> tuple[list[TopicCount], list[Chosen], list[str | None]]:
+) -> tuple[list[TopicCount], list[TagChoice], list[str | None]]:
     """Return the topics, what the model said of each, and the name of each text's topic."""
     labels = await _labels(texts, langs, wanted, session)
     terms = topic_terms(texts, labels)
@@ -239,7 +239,7 @@ async def _topics_of(
             [text for text, at in zip(texts, labels, strict=True) if at == n] for n in range(len(terms))
         ]
 
-        async def work(topic: int) -> Chosen:
+        async def work(topic: int) -> TagChoice:
             return await name_topic(terms[topic], members[topic], ask, secret)
 
         with session.progress("name topics", len(terms), session.state) as advance:
@@ -271,7 +271,7 @@ def _metadata(
     found: dict[str, list[str]],
     topic: str | None,
     wanted: Tagging,
-    said: Chosen | None,
+    said: TagChoice | None,
 ) -> dict[str, object] | None:
     """Return a row's metadata with its topic and tags; those of an earlier tagging do not stay."""
     empty: dict[str, list[str]] = {tag.key: [] for tag in wanted.tags}

@@ -16,7 +16,7 @@ from ragstone.assistant.knowledge import uploads
 from ragstone.assistant.knowledge.entry import BadUpload
 from ragstone.assistant.knowledge.uploads import safe_name
 from ragstone.corpus import parallel
-from ragstone.corpus.file import IngestOptions, Limits
+from ragstone.corpus.file import IngestOptions, ReadingLimits
 from ragstone.records import Document
 
 DOCUMENT = Document(id="one", text="Maize is sown in May.")
@@ -202,8 +202,8 @@ parallel.read_file = read
 def hostile(monkeypatch, processes):
     """crash.txt crashes what reads it, busy.txt is never read to its end."""
     monkeypatch.setattr(parallel, "BEFORE", HOSTILE)
-    monkeypatch.setattr(uploads, "LIMITS", Limits(cpu_s=3))
-    monkeypatch.setattr(parallel, "limits_of", lambda *_: Limits(cpu_s=3))
+    monkeypatch.setattr(uploads, "LIMITS", ReadingLimits(cpu_s=3))
+    monkeypatch.setattr(parallel, "limits_of", lambda *_: ReadingLimits(cpu_s=3))
 
 
 @pytest.mark.kill
@@ -240,7 +240,7 @@ async def test_an_upload_is_read_once(tmp_path, monkeypatch):
 
 
 async def test_who_hangs_up_while_an_upload_is_read_ends_the_reading(tmp_path, hostile, monkeypatch):
-    monkeypatch.setattr(uploads, "LIMITS", Limits(cpu_s=60))
+    monkeypatch.setattr(uploads, "LIMITS", ReadingLimits(cpu_s=60))
     async with knowledge_in(tmp_path) as knowledge:
         reading = asyncio.ensure_future(knowledge.check("busy.txt", MAIZE))
         await asyncio.sleep(0.2)

@@ -1,11 +1,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.corpus.readers.office import PAGE, Block, lay_out, outline_notes
+from ragstone.corpus.readers.office import PAGE, OutlineBlock, lay_out, outline_notes
 from ragstone.corpus.readers.pdf.headings import _NUMBERING
 
 BLOCKS = st.builds(
-    Block, st.text(alphabet=f"ab {PAGE}", max_size=6), st.integers(0, 2), st.sampled_from(["", "list", "row"])
+    OutlineBlock,
+    st.text(alphabet=f"ab {PAGE}", max_size=6),
+    st.integers(0, 2),
+    st.sampled_from(["", "list", "row"]),
 )
 
 
@@ -21,12 +24,12 @@ def test_pages_and_headings_lie_where_their_text_is(blocks):
 
 def test_lines_of_a_kind_stand_together_and_a_page_begins_with_its_first_text():
     blocks = [
-        Block(PAGE),
-        Block("A", 1),
-        Block("x", 0, "list"),
-        Block("y", 0, "list"),
-        Block(PAGE),
-        Block("B", 1),
+        OutlineBlock(PAGE),
+        OutlineBlock("A", 1),
+        OutlineBlock("x", 0, "list"),
+        OutlineBlock("y", 0, "list"),
+        OutlineBlock(PAGE),
+        OutlineBlock("B", 1),
     ]
     outline = lay_out(blocks)
     assert outline.text == "A\n\nx\ny\n\nB"
@@ -34,7 +37,7 @@ def test_lines_of_a_kind_stand_together_and_a_page_begins_with_its_first_text():
         "headings": [{"start": 0, "level": 1, "title": "A"}, {"start": 8, "level": 1, "title": "B"}],
         "page_starts": [0, 8],
     }
-    assert outline_notes(lay_out([Block("x")])) == {}
+    assert outline_notes(lay_out([OutlineBlock("x")])) == {}
 
 
 def test_a_title_of_nothing_but_digits_ends():

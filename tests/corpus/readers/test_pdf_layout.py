@@ -4,7 +4,7 @@ import pytest
 from tests.support.pdf import At, write_pdf
 
 from ragstone.corpus.file import File
-from ragstone.corpus.readers.pdf.paragraphs import Words, join
+from ragstone.corpus.readers.pdf.paragraphs import DocumentWords, join
 from ragstone.corpus.readers.pdf.reader import read_pdf
 
 LEFT = [
@@ -284,7 +284,7 @@ def test_the_numbers_of_a_table_s_rows_are_no_line_numbers(tmp_path):
     ],
 )
 def test_two_lines_are_joined_as_their_words_want(before, after, elsewhere, joined):
-    assert join(before, after, Words([f"{before}\r\n{after}", elsewhere])) == joined
+    assert join(before, after, DocumentWords([f"{before}\r\n{after}", elsewhere])) == joined
 
 
 def test_a_raised_number_is_a_word_of_its_own_line(tmp_path):

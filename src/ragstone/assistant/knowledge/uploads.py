@@ -12,7 +12,7 @@ import msgspec
 
 from ragstone.assistant.knowledge.cutting import Halted
 from ragstone.assistant.knowledge.entry import BadUpload
-from ragstone.corpus.file import File, IngestOptions, Limits, Skipped
+from ragstone.corpus.file import File, IngestOptions, ReadingLimits, Skipped
 from ragstone.corpus.parallel import Given, ReadingProcess
 from ragstone.corpus.reading import CONVERTED, PACKED, READERS
 from ragstone.corpus.sources import ARCHIVE
@@ -25,7 +25,7 @@ MOST_BYTES_OF_NAME = 150  # file systems take 255, and a name gets an ending whi
 HEAD = 1024  # bytes in which a file says what it is
 NICE = 10  # how far what reads for a server stands back for its answers
 IDLE_S = 60.0  # after so long without an upload the process that reads them ends
-LIMITS = Limits()
+LIMITS = ReadingLimits()
 
 _SAYS = {
     b"%PDF-": "a PDF file",

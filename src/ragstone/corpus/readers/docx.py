@@ -14,7 +14,7 @@ from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.readers.office import (
     PAGE,
     REPEATED,
-    Block,
+    OutlineBlock,
     attribute,
     child,
     children,
@@ -36,7 +36,7 @@ _ROMANS = (*_ROMAN, (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "
 _LONGEST = 1000  # Roman numbers and letters grow with the number
 
 
-class Level(msgspec.Struct, frozen=True):
+class ListLevel(msgspec.Struct, frozen=True):
     """How one level of a list is counted. text: a template such as "%1.%2"."""
 
     form: str
@@ -44,15 +44,15 @@ class Level(msgspec.Struct, frozen=True):
     start: int
 
 
-class List(msgspec.Struct, frozen=True):
+class WordList(msgspec.Struct, frozen=True):
     """The levels of a list; `counter` names the count that it shares with others of the same kind."""
 
     counter: str
-    levels: dict[int, Level]
+    levels: dict[int, ListLevel]
     restarts: dict[int, int]
 
 
-def lists_of(numbering: Element | None) -> dict[str, List]:
+def lists_of(numbering: Element | None) -> dict[str, WordList]:
     """Return the lists that a numbering part defines, by number."""
     if numbering is None:
         return {}
@@ -69,24 +69,24 @@ def lists_of(numbering: Element | None) -> dict[str, List]:
             if child(one, "startOverride") is not None
         }
         levels = abstract.get(counter, {}) | {n: level for one in overrides for n, level in _levels(one)}
-        found[attribute(number, "numId") or ""] = List(counter, levels, restarts)
+        found[attribute(number, "numId") or ""] = WordList(counter, levels, restarts)
     return found
 
 
-def _levels(parent: Element) -> Iterator[tuple[int, Level]]:
+def _levels(parent: Element) -> Iterator[tuple[int, ListLevel]]:
     for level in _all(parent, "lvl"):
         form = attribute(child(level, "numFmt"), "val") or "decimal"
         text = attribute(child(level, "lvlText"), "val") or ""
         yield (
             _int(attribute(level, "ilvl")),
-            Level(form, text, _int(attribute(child(level, "start"), "val"), 1)),
+            ListLevel(form, text, _int(attribute(child(level, "start"), "val"), 1)),
         )
 
 
 class Counting:
     """The counts of a document's lists as they stand while it is read from the top."""
 
-    def __init__(self, lists: dict[str, List]) -> None:
+    def __init__(self, lists: dict[str, WordList]) -> None:
         self._lists = lists
         self._counts: dict[str, dict[int, int]] = {}
         self._begun: set[str] = set()
@@ -109,8 +109,8 @@ class Counting:
         return _PLACE.sub(lambda place: _shown(one.levels, counts, int(place[1]) - 1), level.text)
 
 
-def _shown(levels: dict[int, Level], counts: dict[int, int], depth: int) -> str:
-    level = levels.get(depth, Level("decimal", "", 1))
+def _shown(levels: dict[int, ListLevel], counts: dict[int, int], depth: int) -> str:
+    level = levels.get(depth, ListLevel("decimal", "", 1))
     count = counts.get(depth, level.start)
     return FORMS.get(level.form, str)(count) if 0 < count < _LONGEST else str(count)
 
@@ -160,7 +160,7 @@ _CONTENTS = re.compile(r"toc [1-9]|table of figures|toc heading")  # they repeat
 _TITLE = "title"
 
 
-class Style(msgspec.Struct, frozen=True):
+class ParagraphStyle(msgspec.Struct, frozen=True):
     """What a paragraph style means: its built-in name, the level of a heading, its list and depth."""
 
     name: str = ""
@@ -172,8 +172,8 @@ class Style(msgspec.Struct, frozen=True):
 class Word(msgspec.Struct, frozen=True):
     """What is known of a file while its body is read."""
 
-    styles: dict[str, Style]
-    default: Style
+    styles: dict[str, ParagraphStyle]
+    default: ParagraphStyle
     counting: Counting
     notes: dict[str, dict[str, Element]]
     cited: list[tuple[str, Element]]
@@ -195,8 +195,10 @@ def read_docx(file: File) -> Iterator[Document]:
         if body is None:
             raise Unreadable("it is no Word file: it has no body")
         word = _word(archive, main)
-        blocks = [Block(PAGE), *_blocks(body, word)]
-        blocks += [Block(f"{mark} {_inline_text(note, word)}", kind="note") for mark, note in word.cited]
+        blocks = [OutlineBlock(PAGE), *_blocks(body, word)]
+        blocks += [
+            OutlineBlock(f"{mark} {_inline_text(note, word)}", kind="note") for mark, note in word.cited
+        ]
         title = title_of(archive)
     outline = lay_out(blocks)
     named = _styled_title(body, word)
@@ -223,14 +225,14 @@ def _word(archive: zipfile.ZipFile, main: str) -> Word:
     return Word(styles, default, counting, notes, [])
 
 
-def _styles(part: Element | None) -> tuple[dict[str, Style], Style]:
+def _styles(part: Element | None) -> tuple[dict[str, ParagraphStyle], ParagraphStyle]:
     """Return the paragraph styles by id, each with what it inherits, and the default one."""
     declared = {attribute(one, "styleId") or "": one for one in children(part)}
-    found: dict[str, Style] = {}
+    found: dict[str, ParagraphStyle] = {}
 
-    def resolve(name: str, below: frozenset[str]) -> Style:
+    def resolve(name: str, below: frozenset[str]) -> ParagraphStyle:
         if name in found or name not in declared or name in below:
-            return found.get(name, Style())
+            return found.get(name, ParagraphStyle())
         one = declared[name]
         base = resolve(attribute(child(one, "basedOn"), "val") or "", below | {name})
         called = (attribute(child(one, "name"), "val") or "").lower()
@@ -247,10 +249,10 @@ def _styles(part: Element | None) -> tuple[dict[str, Style], Style]:
         for n, one in declared.items()
         if attribute(one, "default") == "1" and attribute(one, "type") == "paragraph"
     )
-    return found, found.get(next(usual, ""), Style())
+    return found, found.get(next(usual, ""), ParagraphStyle())
 
 
-def _with_properties(style: Style, properties: Element | None) -> Style:
+def _with_properties(style: ParagraphStyle, properties: Element | None) -> ParagraphStyle:
     """Return a style with what a paragraph or a further style says itself."""
     outline = attribute(child(properties, "outlineLvl"), "val")
     number = attribute(child(properties, "numPr", "numId"), "val")
@@ -264,12 +266,12 @@ def _with_properties(style: Style, properties: Element | None) -> Style:
     return style
 
 
-def _style_of(paragraph: Element, word: Word) -> Style:
+def _style_of(paragraph: Element, word: Word) -> ParagraphStyle:
     named = attribute(child(paragraph, "pPr", "pStyle"), "val")
     return _with_properties(word.styles.get(named or "", word.default), child(paragraph, "pPr"))
 
 
-def _blocks(parent: Element, word: Word) -> Iterator[Block]:
+def _blocks(parent: Element, word: Word) -> Iterator[OutlineBlock]:
     for one in parent:
         name = local(one)
         if name == "p":
@@ -280,7 +282,7 @@ def _blocks(parent: Element, word: Word) -> Iterator[Block]:
             yield from _blocks(one, word)
 
 
-def _paragraph(paragraph: Element, word: Word) -> Iterator[Block]:
+def _paragraph(paragraph: Element, word: Word) -> Iterator[OutlineBlock]:
     style = _style_of(paragraph, word)
     if _CONTENTS.fullmatch(style.name):
         return
@@ -288,7 +290,7 @@ def _paragraph(paragraph: Element, word: Word) -> Iterator[Block]:
     text = "".join(_runs(paragraph, word, boxes))
     label = word.counting.label(style.number or "", style.depth) if text.replace(PAGE, "").strip() else ""
     kind = "" if style.level or not style.number or style.number == "0" else "list"
-    yield Block(f"{label} {text}" if label else text, level=style.level, kind=kind)
+    yield OutlineBlock(f"{label} {text}" if label else text, level=style.level, kind=kind)
     for box in boxes:
         yield from _blocks(box, word)
 
@@ -323,7 +325,7 @@ def _cite(reference: Element, word: Word, kind: str) -> str:
     return mark
 
 
-def _table(table: Element, word: Word) -> Iterator[Block]:
+def _table(table: Element, word: Word) -> Iterator[OutlineBlock]:
     """Yield the rows of a table; the blocks of its cells where it only lays out the page."""
     rows = [(row, list(_inner(row, "tc"))) for row in _inner(table, "tr")]
     if _is_layout([cells for _, cells in rows], word):
@@ -343,7 +345,7 @@ def _table(table: Element, word: Word) -> Iterator[Block]:
             texts.append(text)
             column += _count(child(cell, "tcPr", "gridSpan"), 1)
         if any(text.replace(PAGE, "").strip() for text in texts):
-            yield Block(" | ".join(texts), kind=f"row {id(table)}")
+            yield OutlineBlock(" | ".join(texts), kind=f"row {id(table)}")
 
 
 def _count(element: Element | None, default: int) -> int:

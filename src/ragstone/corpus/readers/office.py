@@ -136,7 +136,7 @@ REPEATED = 200
 """The most characters of a cell that spans rows for it to stand in each of them."""
 
 
-class Block(msgspec.Struct, frozen=True):
+class OutlineBlock(msgspec.Struct, frozen=True):
     """A paragraph, a heading (`level` from 1), an item of a list, a row of a table.
 
     Blocks of the same `kind` that is not empty stand on lines one after the other; a blank line sets the
@@ -156,12 +156,12 @@ class Outline(msgspec.Struct, frozen=True):
     page_starts: list[int]
 
 
-def lay_out(blocks: Iterable[Block]) -> Outline:
+def lay_out(blocks: Iterable[OutlineBlock]) -> Outline:
     """Return the blocks as one text. Blank ones are left out; pages that begin in them begin after them."""
     pieces: list[str] = []
     outline = Outline("", [], [])
     at = 0
-    before: Block | None = None
+    before: OutlineBlock | None = None
     for block in blocks:
         text = block.text.replace(PAGE, "").strip()
         if not text:

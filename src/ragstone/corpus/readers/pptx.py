@@ -8,7 +8,7 @@ from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.readers.office import (
     PAGE,
     REPEATED,
-    Block,
+    OutlineBlock,
     attribute,
     child,
     children,
@@ -43,7 +43,7 @@ def read_pptx(file: File) -> Iterator[Document]:
         main = main_part(archive, "ppt/presentation.xml")
         slides = [list(_slide(archive, part)) for part in _slide_parts(archive, main)]
         title = title_of(archive)
-    outline = lay_out(block for slide in slides for block in (Block(PAGE), *slide))
+    outline = lay_out(block for slide in slides for block in (OutlineBlock(PAGE), *slide))
     if not outline.text:
         raise Unreadable("it holds no text, only pictures: run it through OCR first")
     shown = next((block.text for block in slides[0] if block.level), None)
@@ -67,14 +67,14 @@ def _slide_parts(archive: zipfile.ZipFile, main: str) -> list[str]:
     return [relations[name].target for name in names if name in relations]
 
 
-def _slide(archive: zipfile.ZipFile, part: str) -> Iterator[Block]:
+def _slide(archive: zipfile.ZipFile, part: str) -> Iterator[OutlineBlock]:
     slide = parsed(archive, part)
     if attribute(slide, "show") in ("0", "false"):
         return
     shapes = list(_shapes(child(slide, "cSld", "spTree")))
     for shape in shapes:
         if _placeholder(shape) in TITLES:
-            yield Block(" ".join(" ".join(_paragraphs(shape)).split()), level=1)
+            yield OutlineBlock(" ".join(" ".join(_paragraphs(shape)).split()), level=1)
     for number, shape in enumerate(shapes):
         if _placeholder(shape) not in TITLES | FURNITURE:
             yield from _shape(shape, f"{part} {number}")
@@ -82,16 +82,18 @@ def _slide(archive: zipfile.ZipFile, part: str) -> Iterator[Block]:
         if relation.kind == "diagramData":
             drawing = parsed(archive, relation.target)
             for point in drawing.iter() if drawing is not None else ():
-                yield from (Block(text, kind=part) for text in _paragraphs(point) if local(point) == "t")
+                yield from (
+                    OutlineBlock(text, kind=part) for text in _paragraphs(point) if local(point) == "t"
+                )
         elif relation.kind == "notesSlide":
             yield from _notes(archive, relation.target)
 
 
-def _notes(archive: zipfile.ZipFile, part: str) -> Iterator[Block]:
+def _notes(archive: zipfile.ZipFile, part: str) -> Iterator[OutlineBlock]:
     notes = list(_shapes(child(parsed(archive, part), "cSld", "spTree")))
     texts = [text for shape in notes if _placeholder(shape) not in FURNITURE for text in _paragraphs(shape)]
     if any(text.strip() for text in texts):
-        yield from (Block(text, kind=part) for text in ("Notes:", *texts))
+        yield from (OutlineBlock(text, kind=part) for text in ("Notes:", *texts))
 
 
 def _shapes(parent: Element | None) -> Iterator[Element]:
@@ -109,10 +111,10 @@ def _placeholder(shape: Element) -> str | None:
     return attribute(mark, "type")
 
 
-def _shape(shape: Element, name: str) -> Iterator[Block]:
+def _shape(shape: Element, name: str) -> Iterator[OutlineBlock]:
     table = child(shape, "graphic", "graphicData", "tbl")
     if table is None:
-        yield from (Block(text, kind=name) for text in _paragraphs(shape))
+        yield from (OutlineBlock(text, kind=name) for text in _paragraphs(shape))
         return
     above: dict[int, str] = {}
     for row in (one for one in table if local(one) == "tr"):
@@ -125,7 +127,7 @@ def _shape(shape: Element, name: str) -> Iterator[Block]:
             above[column] = text if len(text) <= REPEATED else ""
             texts.append(text)
         if any(texts):
-            yield Block(" | ".join(texts), kind=name)
+            yield OutlineBlock(" | ".join(texts), kind=name)
 
 
 def _paragraphs(shape: Element) -> Iterator[str]:

@@ -29,7 +29,7 @@ MOST_CELLS = 5_000_000  # of a table that is one document, blank ones too
 Row = Mapping[str, Any]
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class FileTable(msgspec.Struct, frozen=True, kw_only=True):
     """Rows with their numbers, and the names of the columns in order.
 
     name: of a sheet; empty where a file is one table. caption: what stands above the header. unnamed:
@@ -63,7 +63,7 @@ def named_cells(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
     return {name: cell for name, cell in zip(names, cells, strict=False) if name and cell and cell.strip()}
 
 
-def documents_of(table: Table, file: File, options: IngestOptions) -> Iterator[Document]:
+def documents_of(table: FileTable, file: File, options: IngestOptions) -> Iterator[Document]:
     """Yield the documents of a table as the options say.
 
     A row's text is the first column named as in COLUMNS, blank where the row has none of them filled; in a
@@ -101,7 +101,9 @@ def _chosen(columns: Mapping[str, str], options: IngestOptions) -> dict[str, lis
     return found
 
 
-def _document(row: Row, chosen: Mapping[str, list[str]], table: Table, file: File, number: int) -> Document:
+def _document(
+    row: Row, chosen: Mapping[str, list[str]], table: FileTable, file: File, number: int
+) -> Document:
     cells = {name: cell for name, cell in row.items() if cell not in (None, "")}
     names = {_folded(name): name for name in reversed(cells)}
     known = {
@@ -136,16 +138,16 @@ def _as_text(cell: Any) -> str:  # noqa: ANN401 - whatever JSON holds
     return cell if isinstance(cell, str) else msgspec.json.encode(cell).decode()
 
 
-def _notes(table: Table) -> dict[str, Any]:
+def _notes(table: FileTable) -> dict[str, Any]:
     caption = {"caption": table.caption} if table.caption else {}
     return {**({"sheet": table.name} if table.name else {}), **caption, **table.notes}
 
 
-def _place(table: Table, file: File) -> str:
+def _place(table: FileTable, file: File) -> str:
     return f"{file.id}#{table.name}" if table.name else file.id
 
 
-def _whole(table: Table, file: File) -> Iterator[Document]:
+def _whole(table: FileTable, file: File) -> Iterator[Document]:
     if len(table.rows) * len(table.columns) > MOST_CELLS:
         raise Unreadable(f"a table of more than {MOST_CELLS:,} cells is no document: read it by rows")
     lines = [" | ".join(table.columns)]
@@ -168,7 +170,7 @@ def _in_a_line(cell: Any) -> str:  # noqa: ANN401 - whatever JSON holds
 SHOWN_MISTAKES = 3
 
 
-def read_csv(file: File) -> Iterator[Table]:
+def read_csv(file: File) -> Iterator[FileTable]:
     """Yield the one table of a CSV file with a header; rows without any cell filled are left out.
 
     The delimiter is that of , ; tab and | which splits the header into most cells. Where all rows have the
@@ -200,7 +202,7 @@ def read_csv(file: File) -> Iterator[Table]:
     if width > MOST_COLUMNS:
         raise Unreadable(f"it has {width:,} columns, and at most {MOST_COLUMNS:,} are read")
     names = names_of({n: header[n - 1] if n <= len(header) else "" for n in range(1, width + 1)})
-    yield Table(
+    yield FileTable(
         rows=[(n, named) for n, row in enumerate(rows, 1) if (named := named_cells(names, row))],
         columns=[name for name in names if name],
         notes=encoding_note(encoding),
@@ -208,7 +210,7 @@ def read_csv(file: File) -> Iterator[Table]:
     )
 
 
-def read_jsonl(file: File) -> Iterator[Table]:
+def read_jsonl(file: File) -> Iterator[FileTable]:
     """Yield the objects of a JSONL file as one table; a row is counted by its line.
 
     Raises Unreadable, naming the lines, if any line is no JSON object.
@@ -228,4 +230,4 @@ def read_jsonl(file: File) -> Iterator[Table]:
         more = f"; and {len(mistakes) - SHOWN_MISTAKES} lines more" if len(mistakes) > SHOWN_MISTAKES else ""
         raise Unreadable("; ".join(mistakes[:SHOWN_MISTAKES]) + more)
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
-    yield Table(rows=rows, columns=columns, notes=encoding_note(encoding))
+    yield FileTable(rows=rows, columns=columns, notes=encoding_note(encoding))

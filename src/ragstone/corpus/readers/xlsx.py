@@ -25,7 +25,7 @@ from ragstone.corpus.readers.office import (
     related,
     relations_of,
 )
-from ragstone.corpus.readers.table import Table, names_of
+from ragstone.corpus.readers.table import FileTable, names_of
 from ragstone.corpus.zips import DAMAGED, check_entry
 
 # Formats that every program knows by number (ECMA-376 part 1, 18.8.30): dates and times, percentages.
@@ -119,7 +119,7 @@ Grid = dict[int, dict[int, str]]
 """Row number -> column number -> text; both from 1, blank cells absent."""
 
 
-def read_xlsx(file: File) -> Iterator[Table]:
+def read_xlsx(file: File) -> Iterator[FileTable]:
     """Yield a table for each visible sheet that holds anything.
 
     The first row with two or more filled cells is the header; what stands above it is the caption. Rows are
@@ -147,7 +147,7 @@ def read_xlsx(file: File) -> Iterator[Table]:
                     yield table
 
 
-def _table(sheet: "_Sheet", name: str) -> Table | None:
+def _table(sheet: "_Sheet", name: str) -> FileTable | None:
     grid = sheet.grid
     filled = sorted(number for number, cells in grid.items() if cells)
     if not filled:
@@ -163,7 +163,7 @@ def _table(sheet: "_Sheet", name: str) -> Table | None:
     above = [" ".join(grid[number].values()) for number in filled if number < first]
     notes = {"formulas_without_value": sheet.n_uncalculated} if sheet.n_uncalculated else {}
     columns = [column for column in names.values() if column]
-    return Table(rows=rows, columns=columns, name=name, caption=" ".join(above) or None, notes=notes)
+    return FileTable(rows=rows, columns=columns, name=name, caption=" ".join(above) or None, notes=notes)
 
 
 class _Strings:

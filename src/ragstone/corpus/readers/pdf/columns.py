@@ -14,7 +14,7 @@ from statistics import median
 
 import msgspec
 
-from ragstone.corpus.readers.pdf.runs import Run
+from ragstone.corpus.readers.pdf.runs import TextRun
 
 GUTTER = 0.7  # ems
 MIN_LINES = 4  # on each side of a gutter
@@ -40,15 +40,15 @@ class Gutter(msgspec.Struct, frozen=True):
     y1: float
 
 
-class Piece(msgspec.Struct, frozen=True, gc=False):
+class InkPiece(msgspec.Struct, frozen=True, gc=False):
     """A run, its baseline to a tenth of a point, and its ink: a bit for each point that it covers across."""
 
-    run: Run
+    run: TextRun
     base: float
     ink: int
 
 
-class _Line(msgspec.Struct, frozen=True, gc=False):
+class _InkLine(msgspec.Struct, frozen=True, gc=False):
     """The runs on one baseline from left to right, where they start, and their ink.
 
     words: what `_words` found before, for most strips of a table end at the same runs.
@@ -56,9 +56,9 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
 
     base: float
     ink: int
-    runs: list[Run]
+    runs: list[TextRun]
     starts: list[float]
-    words: "dict[tuple[int, int], _Words]"
+    words: "dict[tuple[int, int], _LineWords]"
 
 
 class _Strip(msgspec.Struct, frozen=True):
@@ -71,12 +71,12 @@ class _Strip(msgspec.Struct, frozen=True):
     last: int
 
 
-def pieces_of(runs: list[Run]) -> list[Piece]:
+def pieces_of(runs: list[TextRun]) -> list[InkPiece]:
     """Return the runs of a page as `find_gutter` wants them: downwards, and on a line rightwards."""
     pieces = []
     for run in runs:
         x0, x1 = max(int(run.x0), 0), max(int(run.x1) + 1, 0)
-        pieces.append(Piece(run, round(run.base, 1), (1 << x1) - (1 << x0) if x1 > x0 else 0))
+        pieces.append(InkPiece(run, round(run.base, 1), (1 << x1) - (1 << x0) if x1 > x0 else 0))
     pieces.sort(key=_place_of)
     return pieces
 
@@ -84,7 +84,7 @@ def pieces_of(runs: list[Run]) -> list[Piece]:
 _place_of = attrgetter("base", "run.x0")
 
 
-def find_gutter(pieces: list[Piece]) -> Gutter | None:
+def find_gutter(pieces: list[InkPiece]) -> Gutter | None:
     """Return the tallest gutter in a page or a part of it, None where there is none.
 
     pieces: in the order of `pieces_of`.
@@ -102,7 +102,7 @@ def find_gutter(pieces: list[Piece]) -> Gutter | None:
     return _without_head(pieces, Gutter(strip.x0, strip.x1, y0, y1))
 
 
-def _inks(pieces: list[Piece]) -> list[int]:
+def _inks(pieces: list[InkPiece]) -> list[int]:
     """Return the ink of each line, which shows for most parts of a page that there is no gutter."""
     inks: list[int] = []
     last = None
@@ -115,21 +115,21 @@ def _inks(pieces: list[Piece]) -> list[int]:
     return inks
 
 
-def _lines(pieces: list[Piece]) -> list[_Line]:
+def _lines(pieces: list[InkPiece]) -> list[_InkLine]:
     lines = []
     base, ink = pieces[0].base, 0
-    runs: list[Run] = []
+    runs: list[TextRun] = []
     for piece in pieces:
         if piece.base != base:
-            lines.append(_Line(base, ink, runs, [run.x0 for run in runs], {}))
+            lines.append(_InkLine(base, ink, runs, [run.x0 for run in runs], {}))
             base, ink, runs = piece.base, 0, []
         runs.append(piece.run)
         ink |= piece.ink
-    lines.append(_Line(base, ink, runs, [run.x0 for run in runs], {}))
+    lines.append(_InkLine(base, ink, runs, [run.x0 for run in runs], {}))
     return lines
 
 
-def _candidates(lines: list[_Line], width: int) -> Iterator[_Strip]:
+def _candidates(lines: list[_InkLine], width: int) -> Iterator[_Strip]:
     """Yield strips at least as wide as `width`, those through many lines first, each as tall as it goes."""
     inks = [line.ink for line in lines]
     tables, height = {0: inks}, len(lines)
@@ -195,7 +195,7 @@ def _extended(inks: list[int], x0: int, x1: int, first: int, last: int) -> _Stri
     return _Strip(x0, x1, bits, first, last)
 
 
-def _is_gutter(lines: list[_Line], strip: _Strip) -> bool:
+def _is_gutter(lines: list[_InkLine], strip: _Strip) -> bool:
     along = lines[strip.first : strip.last + 1]
     left, right = _halves(along, strip)
     if min(len(left), len(right)) < MIN_LINES:
@@ -206,7 +206,7 @@ def _is_gutter(lines: list[_Line], strip: _Strip) -> bool:
     return _aligned(*sides) < ALIGNED or all(map(_is_prose, sides))
 
 
-def _halves(lines: list[_Line], strip: _Strip) -> "tuple[list[_Words], list[_Words]]":
+def _halves(lines: list[_InkLine], strip: _Strip) -> "tuple[list[_LineWords], list[_LineWords]]":
     left, right = [], []
     for line in lines:
         place = bisect_left(line.starts, strip.x0 + 1)
@@ -217,7 +217,7 @@ def _halves(lines: list[_Line], strip: _Strip) -> "tuple[list[_Words], list[_Wor
     return left, right
 
 
-class _Words(msgspec.Struct, frozen=True, gc=False):
+class _LineWords(msgspec.Struct, frozen=True, gc=False):
     """What stands on one line next to a strip, up to the first wide gap."""
 
     base: float
@@ -228,7 +228,7 @@ class _Words(msgspec.Struct, frozen=True, gc=False):
     size: float
 
 
-def _words(line: _Line, place: int, step: int) -> _Words:
+def _words(line: _InkLine, place: int, step: int) -> _LineWords:
     """place: of the run next to a strip; step: 1 on the strip's right, -1 on its left."""
     key = place, step
     if key in line.words:
@@ -250,11 +250,11 @@ def _words(line: _Line, place: int, step: int) -> _Words:
         ink += right - left
         characters += run.end - run.start
         place += step
-    line.words[key] = _Words(line.base, x0, x1, ink, characters, first.size)
+    line.words[key] = _LineWords(line.base, x0, x1, ink, characters, first.size)
     return line.words[key]
 
 
-def _beside(side: list[_Words], strip: _Strip) -> list[_Words]:
+def _beside(side: list[_LineWords], strip: _Strip) -> list[_LineWords]:
     """Return the lines of the column next to a strip, without those of columns beyond."""
     near = [
         one for one in side if strip.x0 - one.x1 < NEAR * one.size and one.x0 - strip.x1 < NEAR * one.size
@@ -265,7 +265,7 @@ def _beside(side: list[_Words], strip: _Strip) -> list[_Words]:
     return [one for one in side if one.x0 < right and one.x1 > left]
 
 
-def _is_prose(side: list[_Words]) -> bool:
+def _is_prose(side: list[_LineWords]) -> bool:
     """Return whether most lines are filled with text, as the cells of a table's column are not."""
     n = len(side)
     # The widest tenth are headings over several columns, or tables.
@@ -275,7 +275,7 @@ def _is_prose(side: list[_Words]) -> bool:
     return filled and median(one.characters for one in side) >= PROSE_CHARACTERS
 
 
-def _aligned(one: list[_Words], other: list[_Words]) -> float:
+def _aligned(one: list[_LineWords], other: list[_LineWords]) -> float:
     """Return the share of the lines of the side with fewer that have a partner on the other."""
     few, many = sorted((one, other), key=len)
     tolerance = SAME_LINE * min(max(words.size for words in side) for side in (few, many))
@@ -288,7 +288,7 @@ def _aligned(one: list[_Words], other: list[_Words]) -> float:
     return partners / len(few)
 
 
-def _without_head(pieces: list[Piece], strip: Gutter) -> Gutter:
+def _without_head(pieces: list[InkPiece], strip: Gutter) -> Gutter:
     """Return a gutter without the head that a band of white across the page parts from it."""
     inside = [piece.run for piece in pieces if strip.y0 <= piece.base <= strip.y1]
     band = BAND * median([run.size for run in inside])
@@ -306,24 +306,24 @@ MARGIN_WIDTH = 0.6  # of the other side's width, at most
 MARGIN_SIZE = 0.97  # of its size, at most
 
 
-class Column(msgspec.Struct, frozen=True):
+class PdfColumn(msgspec.Struct, frozen=True):
     """Runs that are read from top to bottom; `margin` is text beside the text."""
 
-    runs: list[Run]
+    runs: list[TextRun]
     margin: bool = False
 
 
-def read_columns(runs: list[Run], *, rtl: bool) -> list[Column]:
+def read_columns(runs: list[TextRun], *, rtl: bool) -> list[PdfColumn]:
     """Return the columns of a page in reading order, those in its margin last."""
     columns = list(_columns(pieces_of(runs), rtl=rtl))
     return [one for one in columns if not one.margin] + [one for one in columns if one.margin]
 
 
-def _columns(pieces: list[Piece], *, rtl: bool) -> Iterator[Column]:
+def _columns(pieces: list[InkPiece], *, rtl: bool) -> Iterator[PdfColumn]:
     found = find_gutter(pieces)
     if found is None:
         if pieces:
-            yield Column([piece.run for piece in pieces])
+            yield PdfColumn([piece.run for piece in pieces])
         return
     above, left, right, below = _parts(pieces, found)
     yield from _columns(above, rtl=rtl)
@@ -331,16 +331,16 @@ def _columns(pieces: list[Piece], *, rtl: bool) -> Iterator[Column]:
     margin = _margin_of(*([piece.run for piece in side] for side in sides))
     for number, side in enumerate(sides):
         for column in _columns(side, rtl=rtl):
-            yield Column(column.runs, margin=column.margin or number == margin)
+            yield PdfColumn(column.runs, margin=column.margin or number == margin)
     yield from _columns(below, rtl=rtl)
 
 
-def _parts(pieces: list[Piece], gutter: Gutter) -> tuple[list[Piece], ...]:
+def _parts(pieces: list[InkPiece], gutter: Gutter) -> tuple[list[InkPiece], ...]:
     """Return what stands above a gutter, on its left, on its right and below it, each in the same order."""
-    above: list[Piece] = []
-    left: list[Piece] = []
-    right: list[Piece] = []
-    below: list[Piece] = []
+    above: list[InkPiece] = []
+    left: list[InkPiece] = []
+    right: list[InkPiece] = []
+    below: list[InkPiece] = []
     for piece in pieces:
         if piece.base < gutter.y0:
             above.append(piece)
@@ -353,7 +353,7 @@ def _parts(pieces: list[Piece], gutter: Gutter) -> tuple[list[Piece], ...]:
     return above, left, right, below
 
 
-def _margin_of(first: list[Run], second: list[Run]) -> int | None:
+def _margin_of(first: list[TextRun], second: list[TextRun]) -> int | None:
     """Return which of two sides is margin text, 0 or 1: smaller and much less; None where neither is."""
     counts = [sum(run.end - run.start for run in side) for side in (first, second)]
     sizes = [main_size(side) for side in (first, second)]
@@ -364,7 +364,7 @@ def _margin_of(first: list[Run], second: list[Run]) -> int | None:
     return fewer if small and sizes[fewer] < MARGIN_SIZE * sizes[other] else None
 
 
-def main_size(runs: Iterable[Run]) -> float:
+def main_size(runs: Iterable[TextRun]) -> float:
     """Return the size of most characters in points; 0 without any."""
     counts: dict[float, int] = {}
     for run in runs:

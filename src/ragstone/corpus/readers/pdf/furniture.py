@@ -15,9 +15,9 @@ from itertools import pairwise
 import msgspec
 
 from ragstone.corpus.readers.pdf.headings import TITLE_SIZE, is_heading
-from ragstone.corpus.readers.pdf.paragraphs import SAME_SIZE, Block
+from ragstone.corpus.readers.pdf.paragraphs import SAME_SIZE, PdfBlock
 from ragstone.corpus.readers.pdf.rows import clean, lines_of
-from ragstone.corpus.readers.pdf.runs import Page, Run
+from ragstone.corpus.readers.pdf.runs import PageRuns, TextRun
 
 EDGE = 0.14  # of the page's height, above and below
 SAME_PLACE = 3.0  # points
@@ -45,7 +45,7 @@ class Furniture(msgspec.Struct, frozen=True):
     n_pages: int
 
 
-class _Line(msgspec.Struct, frozen=True, gc=False):
+class _EdgeLine(msgspec.Struct, frozen=True, gc=False):
     """A line near an edge, or one that stands on its side."""
 
     page: int
@@ -53,10 +53,10 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
     size: float
     text: str
     numbers: tuple[str, ...]
-    runs: list[Run]
+    runs: list[TextRun]
 
 
-def remove_furniture(pages: list[Page], size: float) -> tuple[list[Page], list[Furniture]]:
+def remove_furniture(pages: list[PageRuns], size: float) -> tuple[list[PageRuns], list[Furniture]]:
     """Return the pages without their furniture, and what it was.
 
     size: that of the document's text in points. A single page loses no more than a bare page number.
@@ -69,14 +69,14 @@ def remove_furniture(pages: list[Page], size: float) -> tuple[list[Page], list[F
     return left, [Furniture(lines[0].text, len({line.page for line in lines})) for lines in taken]
 
 
-def _without(page: Page, number: int, gone: set[tuple[int, int]]) -> Page:
+def _without(page: PageRuns, number: int, gone: set[tuple[int, int]]) -> PageRuns:
     runs = [run for run in page.runs if (number, run.start) not in gone]
     turned = [run for run in page.turned if (number, run.start) not in gone]
     return msgspec.structs.replace(page, runs=runs, turned=turned)
 
 
-def _repeated(pages: list[Page], size: float) -> list[list[_Line]]:
-    alike: dict[str, list[_Line]] = defaultdict(list)
+def _repeated(pages: list[PageRuns], size: float) -> list[list[_EdgeLine]]:
+    alike: dict[str, list[_EdgeLine]] = defaultdict(list)
     for number, page in enumerate(pages):
         for line in _edge_lines(page, number):
             alike[_pattern(line)].append(line)
@@ -92,7 +92,7 @@ def _repeated(pages: list[Page], size: float) -> list[list[_Line]]:
     return found + [[line] for line in numbers if int(line.numbers[0][-9:]) - line.page in offsets]
 
 
-def _offset(lines: list[_Line]) -> int | None:
+def _offset(lines: list[_EdgeLine]) -> int | None:
     """Return by how much the page numbers in furniture lead the pages' places, None without any."""
     for slot in zip(*(line.numbers for line in lines), strict=True):
         counts = Counter(int(value[-9:]) - line.page for value, line in zip(slot, lines, strict=True))
@@ -102,7 +102,7 @@ def _offset(lines: list[_Line]) -> int | None:
     return None
 
 
-def _edge_lines(page: Page, number: int) -> Iterator[_Line]:
+def _edge_lines(page: PageRuns, number: int) -> Iterator[_EdgeLine]:
     top, bottom = EDGE * page.height, (1 - EDGE) * page.height
     # Of pages with wide margins the outermost lines count as well, if they are bare numbers.
     bases = [run.base for run in page.runs] or [0.0]
@@ -117,15 +117,15 @@ def _edge_lines(page: Page, number: int) -> Iterator[_Line]:
         yield _line(page, number, run.x0, [run])
 
 
-def _line(page: Page, number: int, place: float, runs: list[Run]) -> _Line:
+def _line(page: PageRuns, number: int, place: float, runs: list[TextRun]) -> _EdgeLine:
     runs.sort(key=lambda run: run.x0)
     text = clean(" ".join(page.text[run.start : run.end] for run in runs))
     roman = _ROMAN.fullmatch(text)
     numbers = (str(_value(text.lower())),) if roman else tuple(_NUMBER.findall(text))
-    return _Line(number, place, max(run.size for run in runs), text, numbers, runs)
+    return _EdgeLine(number, place, max(run.size for run in runs), text, numbers, runs)
 
 
-def _pattern(line: _Line) -> str:
+def _pattern(line: _EdgeLine) -> str:
     return "#" if _ROMAN.fullmatch(line.text) else _NUMBER.sub("#", line.text)
 
 
@@ -134,9 +134,9 @@ def _value(roman: str) -> int:
     return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
 
 
-def _at_one_place(lines: list[_Line]) -> Iterator[list[_Line]]:
+def _at_one_place(lines: list[_EdgeLine]) -> Iterator[list[_EdgeLine]]:
     """Yield the lines in groups that stand at one place, each in the order of the pages."""
-    group: list[_Line] = []
+    group: list[_EdgeLine] = []
     for line in sorted(lines, key=lambda line: line.place):
         if group and line.place - group[-1].place > SAME_PLACE:
             yield sorted(group, key=lambda line: line.page)
@@ -145,7 +145,7 @@ def _at_one_place(lines: list[_Line]) -> Iterator[list[_Line]]:
     yield sorted(group, key=lambda line: line.page)
 
 
-def _is_furniture(lines: list[_Line], n_pages: int, size: float) -> bool:
+def _is_furniture(lines: list[_EdgeLine], n_pages: int, size: float) -> bool:
     numbers = [line.page for line in lines]
     if len(set(numbers)) < (2 if n_pages <= FEW_PAGES else MIN_REPEATS):
         return False
@@ -166,7 +166,7 @@ def _agree(values: Iterable[str | int]) -> bool:
     return most >= MOST * (most + sum(count for _, count in others))
 
 
-def _page_number(pages: list[Page]) -> Iterator[list[_Line]]:
+def _page_number(pages: list[PageRuns]) -> Iterator[list[_EdgeLine]]:
     """Yield the bare number at the top or the foot of a single page, if white sets it apart."""
     for page in pages:
         lines = list(lines_of(page.runs))
@@ -217,7 +217,7 @@ _BEGINNING = re.compile(
 )
 
 
-def are_publication_notes(blocks: list[Block]) -> bool:
+def are_publication_notes(blocks: list[PdfBlock]) -> bool:
     """Return whether a column in the margin says only how its page was published.
 
     The column is smaller and narrower than the one beside it (`read_columns`). It must have marks of two
@@ -237,7 +237,7 @@ def _is_loose_prose(text: str) -> bool:
     return not any(mark.search(text) for mark in _PUBLICATION)
 
 
-def front_matter(blocks: list[Block], size: float) -> range:
+def front_matter(blocks: list[PdfBlock], size: float) -> range:
     """Return the places of the blocks with authors and addresses on a document's first page; maybe none.
 
     They follow the title, the largest text, or the one block that may stand below it as a subtitle, and go up
@@ -267,7 +267,7 @@ def front_matter(blocks: list[Block], size: float) -> range:
     return range(last - len(run), last) if surely else range(0)
 
 
-def _after_title(blocks: list[Block], size: float) -> int:
+def _after_title(blocks: list[PdfBlock], size: float) -> int:
     """Return the place after the title; the number of blocks where there is none."""
     sizes = [block.size if _WORD.search(block.text) and not block.margin else 0.0 for block in blocks]
     largest = max(sizes, default=0.0)
@@ -279,7 +279,7 @@ def _after_title(blocks: list[Block], size: float) -> int:
     return place
 
 
-def _is_of_names(block: Block, size: float) -> bool:
+def _is_of_names(block: PdfBlock, size: float) -> bool:
     text = block.text
     if block.margin or _BEGINNING.match(text) or (is_heading(block, size) and not block.raised):
         return False
@@ -289,17 +289,17 @@ def _is_of_names(block: Block, size: float) -> bool:
     return 2 * sum(word[0].isupper() for word in words) >= len(words)
 
 
-def _is_body(block: Block) -> bool:
+def _is_body(block: PdfBlock) -> bool:
     words: list[str] = [] if block.margin else _WORD.findall(block.text)
     return len(words) >= BODY and 2 * sum(word[0].islower() for word in words) > len(words)
 
 
-def _is_addressed(block: Block) -> bool:
+def _is_addressed(block: PdfBlock) -> bool:
     text = block.text
     return bool(("@" in text and _ADDRESS.search(text)) or ("000" in text and _ORCID.search(text)))
 
 
-def _begins_names(block: Block, run: list[Block]) -> bool:
+def _begins_names(block: PdfBlock, run: list[PdfBlock]) -> bool:
     """Return whether authors begin here: the block has marks, or the next one has, and it is no subtitle."""
     if _is_addressed(block) or (block.raised and _AUTHOR_KEY.search(block.text)):
         return True
@@ -307,7 +307,7 @@ def _begins_names(block: Block, run: list[Block]) -> bool:
     return len(run) > 1 and _is_addressed(run[1]) and all(word[0].isupper() for word in words)
 
 
-def _returning_keys(run: list[Block]) -> bool:
+def _returning_keys(run: list[PdfBlock]) -> bool:
     """Return whether raised signs behind the names return, all of them, before addresses below."""
     if not run[0].raised:
         return False

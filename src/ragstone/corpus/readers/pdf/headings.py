@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.corpus.readers.pdf.paragraphs import Block
+from ragstone.corpus.readers.pdf.paragraphs import PdfBlock
 from ragstone.corpus.readers.pdf.rows import clean, lines_of
-from ragstone.corpus.readers.pdf.runs import BOLD, ITALIC, Page, Run
+from ragstone.corpus.readers.pdf.runs import BOLD, ITALIC, PageRuns, TextRun
 from ragstone.corpus.readers.text import TITLE_LENGTH
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _PROGRAM = re.compile(
 )
 
 
-class Heading(msgspec.Struct, frozen=True):
+class PdfHeading(msgspec.Struct, frozen=True):
     """A heading, the offset of its first character in the document's text, and its level from 1."""
 
     start: int
@@ -46,15 +46,15 @@ class Heading(msgspec.Struct, frozen=True):
     title: str
 
 
-class Placed(msgspec.Struct, frozen=True):
+class PlacedBlock(msgspec.Struct, frozen=True):
     """A block, its page from 0 and its offset in the document's text."""
 
     page: int
     start: int
-    block: Block
+    block: PdfBlock
 
 
-class Entry(msgspec.Struct, frozen=True):
+class OutlineEntry(msgspec.Struct, frozen=True):
     """An entry of an outline: its level from 1, its page from 0."""
 
     level: int
@@ -62,9 +62,9 @@ class Entry(msgspec.Struct, frozen=True):
     page: int | None
 
 
-def read_outline(pdf: "PdfDocument") -> list[Entry]:
+def read_outline(pdf: "PdfDocument") -> list[OutlineEntry]:
     """Return the bookmarks of a PDF in their order, at most 20,000."""
-    entries: list[Entry] = []
+    entries: list[OutlineEntry] = []
     for mark in pdf.get_toc():
         target = mark.get_dest()
         page = target.get_index() if target else None
@@ -72,13 +72,15 @@ def read_outline(pdf: "PdfDocument") -> list[Entry]:
             title = " ".join((mark.get_title() or "").split())
         except UnicodeDecodeError:  # half of a surrogate pair, in a damaged file
             continue
-        entries.append(Entry(mark.level + 1, title, page))
+        entries.append(OutlineEntry(mark.level + 1, title, page))
         if len(entries) == MAX_OUTLINE:
             break
     return entries
 
 
-def find_headings(outline: Iterable[Entry], blocks: list[Placed], size: float) -> list[Heading]:
+def find_headings(
+    outline: Iterable[OutlineEntry], blocks: list[PlacedBlock], size: float
+) -> list[PdfHeading]:
     """Return the headings in the order of the text. size: that of the document's text in points."""
     entries = [entry for entry in outline if _key(entry.title)]
     found = list(_outlined(entries, blocks))
@@ -87,8 +89,8 @@ def find_headings(outline: Iterable[Entry], blocks: list[Placed], size: float) -
     return _by_type(blocks, size)
 
 
-def _outlined(entries: Iterable[Entry], blocks: Iterable[Placed]) -> Iterator[Heading]:
-    pages: dict[int, list[Placed]] = defaultdict(list)
+def _outlined(entries: Iterable[OutlineEntry], blocks: Iterable[PlacedBlock]) -> Iterator[PdfHeading]:
+    pages: dict[int, list[PlacedBlock]] = defaultdict(list)
     for placed in blocks:
         pages[placed.page].append(placed)
     taken: set[int] = set()
@@ -97,11 +99,11 @@ def _outlined(entries: Iterable[Entry], blocks: Iterable[Placed]) -> Iterator[He
         for placed in pages.get(entry.page if entry.page is not None else -1, ()):
             if placed.start not in taken and _is_titled(placed.block, wanted):
                 taken.add(placed.start)
-                yield Heading(placed.start, min(entry.level, MAX_LEVEL), entry.title)
+                yield PdfHeading(placed.start, min(entry.level, MAX_LEVEL), entry.title)
                 break
 
 
-def _is_titled(block: Block, wanted: str) -> bool:
+def _is_titled(block: PdfBlock, wanted: str) -> bool:
     if block.tabular or len(block.text) > 2 * MAX_LENGTH:
         return False
     return wanted in (_key(block.text), _key(block.text.split("\n", 1)[0]))
@@ -111,21 +113,21 @@ def _key(title: str) -> str:
     return _OTHER.sub("", _NUMBERING.sub("", title.strip())).casefold()
 
 
-def _by_type(blocks: list[Placed], size: float) -> list[Heading]:
+def _by_type(blocks: list[PlacedBlock], size: float) -> list[PdfHeading]:
     found = [placed for placed in blocks[:-1] if is_heading(placed.block, size)]
     kinds = sorted({_kind(placed.block) for placed in found}, reverse=True)
     levels = {kind: min(level, MAX_LEVEL) for level, kind in enumerate(kinds, 1)}
     return [
-        Heading(placed.start, levels[_kind(placed.block)], " ".join(placed.block.text.split()))
+        PdfHeading(placed.start, levels[_kind(placed.block)], " ".join(placed.block.text.split()))
         for placed in found
     ]
 
 
-def _kind(block: Block) -> tuple[float, int]:
+def _kind(block: PdfBlock) -> tuple[float, int]:
     return round(block.size), block.style & BOLD
 
 
-def is_heading(block: Block, size: float) -> bool:
+def is_heading(block: PdfBlock, size: float) -> bool:
     """Return whether a block looks like a heading. size: that of the document's text in points."""
     text = block.text
     if block.tabular or block.margin or block.rows > MAX_ROWS or len(text) > MAX_LENGTH or "\n" in text:
@@ -149,7 +151,7 @@ def metadata_title(pdf: "PdfDocument") -> str | None:
     return None if not title or _FILE_NAME.search(title) or _PROGRAM.match(title) else title
 
 
-def largest_text(pages: Iterable[Page], size: float) -> str | None:
+def largest_text(pages: Iterable[PageRuns], size: float) -> str | None:
     """Return the largest text of the first page with text, if it is larger than the document's text."""
     page = next((page for page in pages if page.runs), None)
     if page is None:
@@ -158,7 +160,7 @@ def largest_text(pages: Iterable[Page], size: float) -> str | None:
     largest = max((run.size for run in runs), default=0.0)
     if largest < TITLE_SIZE * size:
         return None
-    lines: list[list[Run]] = []
+    lines: list[list[TextRun]] = []
     for line in lines_of(run for run in page.runs if abs(run.size - largest) < 0.02 * largest):
         if lines and line[0].base - lines[-1][0].base > TITLE_PITCH * largest:
             break

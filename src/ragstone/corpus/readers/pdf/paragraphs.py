@@ -7,7 +7,7 @@ from statistics import median
 
 import msgspec
 
-from ragstone.corpus.readers.pdf.rows import Row
+from ragstone.corpus.readers.pdf.rows import PdfRow
 from ragstone.corpus.readers.pdf.runs import BOLD
 
 HYPHENS = "-\u2010\u00ad\ufffe"  # PDFium writes U+FFFE for a hyphen at the end of a line
@@ -28,7 +28,7 @@ _BINDS = "\u2013\u2014/"
 _LONG = 300  # characters that are looked at; longer addresses are not
 
 
-class Words:
+class DocumentWords:
     """The words of a document, to tell a hyphen of a word from one of a line's end. Built at first use."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -47,7 +47,7 @@ class Words:
         return word in self._words
 
 
-def join(before: str, after: str, words: Words) -> str:
+def join(before: str, after: str, words: DocumentWords) -> str:
     """Return two pieces of a paragraph as one."""
     if before[-1] in HYPHENS:
         return _joined_at_hyphen(before, after, words)
@@ -70,7 +70,7 @@ def _ends_in_address(text: str) -> bool:
     return text[-1] in _ADDRESS_ENDS and bool(_OPEN_ADDRESS.search(text[-_LONG:]))
 
 
-def _joined_at_hyphen(before: str, after: str, words: Words) -> str:
+def _joined_at_hyphen(before: str, after: str, words: DocumentWords) -> str:
     stem, first = before[:-1], _FIRST.match(after)
     last = _LAST.search(stem[-_LONG:])
     if before[-1] == "\u00ad":
@@ -82,7 +82,7 @@ def _joined_at_hyphen(before: str, after: str, words: Words) -> str:
     return f"{stem}-{after}" if _is_compound(last[0], first[0], words) else stem + after
 
 
-def _is_compound(left: str, right: str, words: Words) -> bool:
+def _is_compound(left: str, right: str, words: DocumentWords) -> bool:
     """Return whether the hyphen belongs to the word.
 
     It does before a capital or a figure (Anglo-Saxon, COVID-19), in a word that the document has with a
@@ -130,7 +130,7 @@ _FIRST_WIDE = "\u3000"
 _WIDE_LETTER = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
-class Block(msgspec.Struct, frozen=True):
+class PdfBlock(msgspec.Struct, frozen=True):
     """A paragraph, or the lines of a list or a table.
 
     open: its end breaks off, as at the foot of a column; full: its last line goes to the column's edge;
@@ -151,7 +151,7 @@ class Block(msgspec.Struct, frozen=True):
     raised: bool = False
 
 
-def joined(blocks: Sequence[Block]) -> str:
+def joined(blocks: Sequence[PdfBlock]) -> str:
     """Return the text of blocks that stand one below the other."""
     return BETWEEN_BLOCKS.join(block.text for block in blocks)
 
@@ -164,23 +164,23 @@ class _Frame(msgspec.Struct, frozen=True):
     pitch: float
     rtl: bool
 
-    def starts(self, row: Row) -> float:
+    def starts(self, row: PdfRow) -> float:
         return -row.x1 if self.rtl else row.x0
 
-    def room(self, row: Row) -> float:
+    def room(self, row: PdfRow) -> float:
         return self.end + row.x0 if self.rtl else self.end - row.x1
 
 
 class _Draft:
     """A block that grows line by line."""
 
-    def __init__(self, row: Row, text: str) -> None:
+    def __init__(self, row: PdfRow, text: str) -> None:
         self.rows = [row]
         self.text = text
         self.in_paragraph = 1  # lines since the last line end that was kept
 
 
-def make_blocks(rows: list[Row], words: Words, *, margin: bool) -> list[Block]:
+def make_blocks(rows: list[PdfRow], words: DocumentWords, *, margin: bool) -> list[PdfBlock]:
     """Return the blocks of a column from top to bottom. words: of the document, for hyphens at line ends."""
     if not rows:
         return []
@@ -199,11 +199,11 @@ def make_blocks(rows: list[Row], words: Words, *, margin: bool) -> list[Block]:
     return [_block(draft, frame, margin=margin) for draft in drafts]
 
 
-def _text(row: Row) -> str:
+def _text(row: PdfRow) -> str:
     return BETWEEN_CELLS.join(cell.text for cell in row.cells) if row.tabular else row.text
 
 
-def _frame(rows: list[Row]) -> _Frame:
+def _frame(rows: list[PdfRow]) -> _Frame:
     plain = [row for row in rows if not row.tabular] or rows
     rtl = 2 * sum(row.rtl for row in rows) > len(rows)
     starts = [-row.x1 if rtl else row.x0 for row in plain]
@@ -220,7 +220,7 @@ def _frame(rows: list[Row]) -> _Frame:
     return _Frame(min(starts), max(ends), pitch, rtl)
 
 
-def _link(frame: _Frame, draft: _Draft, row: Row, after: Row | None) -> str:
+def _link(frame: _Frame, draft: _Draft, row: PdfRow, after: PdfRow | None) -> str:
     """Return what stands between a line and the one before it: " ", a line end, or "" between two blocks."""
     before = draft.rows[-1]
     gap = row.base - before.base
@@ -240,7 +240,7 @@ def _link(frame: _Frame, draft: _Draft, row: Row, after: Row | None) -> str:
     return _link_after_full_line(frame, draft, row, after, ended=ended)
 
 
-def _table_link(frame: _Frame, before: Row, row: Row, after: Row | None, gap: float) -> str:
+def _table_link(frame: _Frame, before: PdfRow, row: PdfRow, after: PdfRow | None, gap: float) -> str:
     near = gap < TABLE_GAP * max(frame.pitch, row.size)
     if before.tabular and row.tabular:
         return "\n" if near else ""
@@ -261,7 +261,7 @@ def _share_size(sizes: frozenset[float], others: frozenset[float]) -> bool:
     )
 
 
-def _is_full(frame: _Frame, row: Row, after: Row) -> bool:
+def _is_full(frame: _Frame, row: PdfRow, after: PdfRow) -> bool:
     """Return whether the first word of the next line would not have fitted."""
     text = after.text
     width = (after.x1 - after.x0) / len(text)
@@ -278,7 +278,7 @@ def _is_item(text: str, *, certain: bool) -> bool:
     return certain and not word and bool(_BULLET.match(text) or _COUNTED.match(text))
 
 
-def _link_after_short_line(frame: _Frame, draft: _Draft, row: Row, *, ended: bool) -> str:
+def _link_after_short_line(frame: _Frame, draft: _Draft, row: PdfRow, *, ended: bool) -> str:
     before = draft.rows[-1]
     room = frame.room(before) / (frame.end - frame.start or 1)
     shift = (frame.starts(row) - frame.starts(before)) / row.size
@@ -290,7 +290,9 @@ def _link_after_short_line(frame: _Frame, draft: _Draft, row: Row, *, ended: boo
     return " " if row.text[0].islower() or (room < RAGGED and prose) else "\n"
 
 
-def _link_after_full_line(frame: _Frame, draft: _Draft, row: Row, after: Row | None, *, ended: bool) -> str:
+def _link_after_full_line(
+    frame: _Frame, draft: _Draft, row: PdfRow, after: PdfRow | None, *, ended: bool
+) -> str:
     before = draft.rows[-1]
     shift = (frame.starts(row) - frame.starts(before)) / row.size
     if shift > INDENT and ended:
@@ -305,7 +307,7 @@ def _link_after_full_line(frame: _Frame, draft: _Draft, row: Row, after: Row | N
     return " "
 
 
-def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> Block:
+def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> PdfBlock:
     first, last = draft.rows[0], draft.rows[-1]
     style = first.style
     for row in draft.rows:
@@ -315,7 +317,7 @@ def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> Block:
     tabular = any(row.tabular for row in draft.rows)
     indented = frame.starts(first) - frame.start > INDENT * first.size
     sizes = frozenset[float]().union(*(row.sizes for row in draft.rows))
-    return Block(
+    return PdfBlock(
         text=draft.text,
         size=_main_size(draft.rows),
         sizes=sizes,
@@ -330,7 +332,7 @@ def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> Block:
     )
 
 
-def _main_size(rows: Sequence[Row]) -> float:
+def _main_size(rows: Sequence[PdfRow]) -> float:
     counts: dict[float, int] = {}
     for row in rows:
         counts[row.size] = counts.get(row.size, 0) + len(row.text)

@@ -18,8 +18,8 @@ from ragstone.corpus.readers.pdf.furniture import (
     remove_furniture,
 )
 from ragstone.corpus.readers.pdf.headings import (
-    Entry,
-    Placed,
+    OutlineEntry,
+    PlacedBlock,
     find_headings,
     largest_text,
     metadata_title,
@@ -28,15 +28,15 @@ from ragstone.corpus.readers.pdf.headings import (
 from ragstone.corpus.readers.pdf.paragraphs import (
     BETWEEN_BLOCKS,
     SAME_SIZE,
-    Block,
-    Words,
+    DocumentWords,
+    PdfBlock,
     ends_open,
     join,
     joined,
     make_blocks,
 )
 from ragstone.corpus.readers.pdf.rows import clean, drop_line_numbers, make_rows, mark_tables
-from ragstone.corpus.readers.pdf.runs import EMPTY, Page, read_page
+from ragstone.corpus.readers.pdf.runs import EMPTY, PageRuns, read_page
 from ragstone.corpus.readers.text import first_line
 from ragstone.errors import MissingExtra
 from ragstone.records import Document
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 class Laid(msgspec.Struct, frozen=True):
     """The blocks of a page; left out of them: notes on the publication, and how many line numbers."""
 
-    blocks: list[Block]
+    blocks: list[PdfBlock]
     margin_notes: list[str]
     n_line_numbers: int
 
 
-def lay_out(page: Page, words: Words) -> Laid:
+def lay_out(page: PageRuns, words: DocumentWords) -> Laid:
     """Return the blocks of a page: columns, then margins, then what stands on its side."""
-    blocks: list[Block] = []
+    blocks: list[PdfBlock] = []
     ends: dict[float, int] = {}  # size -> the last block of that size in the columns before
     notes: list[str] = []
     n_line_numbers = 0
@@ -70,11 +70,13 @@ def lay_out(page: Page, words: Words) -> Laid:
     turned = [clean(page.text[run.start : run.end]) for run in page.turned]
     if any(turned):
         text = "\n".join(line for line in turned if line)
-        blocks.append(Block(text, 0.0, frozenset(), 0, len(turned), True, False, False, True, True))
+        blocks.append(PdfBlock(text, 0.0, frozenset(), 0, len(turned), True, False, False, True, True))
     return Laid(blocks, notes, n_line_numbers)
 
 
-def _add_column(blocks: list[Block], ends: dict[float, int], column: list[Block], words: Words) -> None:
+def _add_column(
+    blocks: list[PdfBlock], ends: dict[float, int], column: list[PdfBlock], words: DocumentWords
+) -> None:
     """Add the blocks of a column, the first of each size to the paragraph of that size that it continues.
 
     What stood in between, a caption or a note, comes after the paragraph.
@@ -94,7 +96,7 @@ def _add_column(blocks: list[Block], ends: dict[float, int], column: list[Block]
     ends.update(last)
 
 
-def goes_on(before: Block, after: Block) -> bool:
+def goes_on(before: PdfBlock, after: PdfBlock) -> bool:
     """Return whether a block is the rest of the paragraph that another one of its size begins."""
     if not before.open or after.tabular or before.margin != after.margin:
         return False
@@ -110,7 +112,7 @@ def goes_on(before: Block, after: Block) -> bool:
     )
 
 
-def merged(before: Block, after: Block, words: Words) -> Block:
+def merged(before: PdfBlock, after: PdfBlock, words: DocumentWords) -> PdfBlock:
     """Return a paragraph and its rest as one block."""
     return msgspec.structs.replace(
         before,
@@ -122,20 +124,20 @@ def merged(before: Block, after: Block, words: Words) -> Block:
     )
 
 
-def is_text(block: Block, size: float) -> bool:
+def is_text(block: PdfBlock, size: float) -> bool:
     """Return whether a block is set as the text of a document; captions, notes and titles are not."""
     return not block.margin and not block.tabular and abs(block.size - size) <= SAME_SIZE * size
 
 
-class Text(msgspec.Struct, frozen=True):
+class DocumentText(msgspec.Struct, frozen=True):
     """A document's text; page_starts: the offset of each page's first character; blocks: in its order."""
 
     text: str
     page_starts: list[int]
-    blocks: list[Placed]
+    blocks: list[PlacedBlock]
 
 
-def write_text(pages: list[list[Block]], words: Words, size: float) -> Text:
+def write_text(pages: list[list[PdfBlock]], words: DocumentWords, size: float) -> DocumentText:
     """Return the text of the pages, a paragraph that goes over a page's end in one piece.
 
     A page without blocks has an empty text between two blank lines. size: that of the document's text.
@@ -147,7 +149,7 @@ def write_text(pages: list[list[Block]], words: Words, size: float) -> Text:
         goes_over.append(_brought_together(before, after, size, held=held))
     pieces: list[str] = []
     starts: list[int] = []
-    placed: list[Placed] = []
+    placed: list[PlacedBlock] = []
     length = 0
     for number, blocks in enumerate(pages):
         rest = blocks
@@ -167,15 +169,15 @@ def write_text(pages: list[list[Block]], words: Words, size: float) -> Text:
             if place or rest is not blocks:
                 pieces.append(BETWEEN_BLOCKS)
                 length += len(BETWEEN_BLOCKS)
-            placed.append(Placed(number, length, block))
+            placed.append(PlacedBlock(number, length, block))
             pieces.append(block.text)
             length += len(block.text)
     # What is left of hyphens at line ends, once all lines are joined, becomes as long a one.
     whole = "".join(pieces).replace("\ufffe", "-").replace("\u00ad", "-")
-    return Text(whole, starts, placed)
+    return DocumentText(whole, starts, placed)
 
 
-def _brought_together(before: list[Block], after: list[Block], size: float, *, held: bool) -> bool:
+def _brought_together(before: list[PdfBlock], after: list[PdfBlock], size: float, *, held: bool) -> bool:
     """Return whether a paragraph goes from one page to the next, with its ends moved to where they meet.
 
     What stands below its beginning (notes, captions) comes to stand before it, what stands above its rest
@@ -195,9 +197,9 @@ def _brought_together(before: list[Block], after: list[Block], size: float, *, h
 class _Contents(msgspec.Struct, frozen=True):
     """What is read from the file before it is closed; damaged: places of pages that cannot be loaded."""
 
-    pages: list[Page]
+    pages: list[PageRuns]
     damaged: list[int]
-    outline: list[Entry]
+    outline: list[OutlineEntry]
     title: str | None
 
 
@@ -220,7 +222,7 @@ def read_pdf(file: File) -> Iterator[Document]:
     """
     contents = _read(file)
     size = main_size(run for page in contents.pages for run in page.runs)
-    words = Words(page.text for page in contents.pages)
+    words = DocumentWords(page.text for page in contents.pages)
     pages, furniture = remove_furniture(contents.pages, size)
     laid = [lay_out(page, words) for page in pages]
     laid, front = _without_front(laid, size)
@@ -269,10 +271,10 @@ def _read(file: File) -> _Contents:
         pdf.close()
 
 
-def _read_pages(pdf: "PdfDocument") -> tuple[list[Page], list[int]]:
+def _read_pages(pdf: "PdfDocument") -> tuple[list[PageRuns], list[int]]:
     from pypdfium2 import PdfiumError
 
-    pages: list[Page] = []
+    pages: list[PageRuns] = []
     damaged: list[int] = []
     for number in range(len(pdf)):
         try:
@@ -292,7 +294,12 @@ def _read_pages(pdf: "PdfDocument") -> tuple[list[Page], list[int]]:
 
 
 def _notes(
-    contents: _Contents, text: Text, laid: list[Laid], front: str, furniture: list[Furniture], size: float
+    contents: _Contents,
+    text: DocumentText,
+    laid: list[Laid],
+    front: str,
+    furniture: list[Furniture],
+    size: float,
 ) -> dict[str, object]:
     headings = find_headings(contents.outline, text.blocks, size)
     blank = [n for n, page in enumerate(laid, 1) if not page.blocks and not page.margin_notes]

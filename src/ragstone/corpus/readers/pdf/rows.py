@@ -8,7 +8,7 @@ from operator import attrgetter
 
 import msgspec
 
-from ragstone.corpus.readers.pdf.runs import BOLD, ITALIC, RTL, Page, Run
+from ragstone.corpus.readers.pdf.runs import BOLD, ITALIC, RTL, PageRuns, TextRun
 
 SAME_BASE = 0.25  # ems between the baselines of runs of one size that still stand on one line
 RAISED_BASE = 0.55  # the same for a smaller run, a superscript or an index
@@ -30,7 +30,7 @@ _MARKER = re.compile(
 )
 
 
-class Cell(msgspec.Struct, frozen=True, gc=False):
+class PdfCell(msgspec.Struct, frozen=True, gc=False):
     """Text without a wide gap, and where its ink begins and ends."""
 
     x0: float
@@ -38,7 +38,7 @@ class Cell(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
+class PdfRow(msgspec.Struct, frozen=True, gc=False):
     """The cells on one baseline in reading order.
 
     size and style are those of most of its text, sizes those of all of it but superscripts; raised: it has
@@ -48,7 +48,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     base: float
     size: float
     style: int
-    cells: list[Cell]
+    cells: list[PdfCell]
     text: str
     x0: float
     x1: float
@@ -58,21 +58,21 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     tabular: bool = False
 
 
-def row_of(cells: list[Cell], like: Row) -> Row:
+def row_of(cells: list[PdfCell], like: PdfRow) -> PdfRow:
     """Return a row with other cells."""
     x0, x1 = min(cell.x0 for cell in cells), max(cell.x1 for cell in cells)
     text = " ".join(cell.text for cell in cells)
     return msgspec.structs.replace(like, cells=cells, text=text, x0=x0, x1=x1)
 
 
-def make_rows(page: Page, runs: Iterable[Run]) -> list[Row]:
+def make_rows(page: PageRuns, runs: Iterable[TextRun]) -> list[PdfRow]:
     """Return the rows of a column from top to bottom."""
     return [row for line in lines_of(runs) if (row := _row(page, line)) is not None]
 
 
-def lines_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
+def lines_of(runs: Iterable[TextRun]) -> Iterator[list[TextRun]]:
     """Yield the runs that stand on one line, line after line; those of a line in no order."""
-    line: list[Run] = []
+    line: list[TextRun] = []
     base = size = 0.0
     for run in sorted(runs, key=_base_of):
         gap, small, large = run.base - base, run.size, size
@@ -91,7 +91,7 @@ def lines_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
 _base_of = attrgetter("base")
 
 
-def _row(page: Page, line: list[Run]) -> Row | None:
+def _row(page: PageRuns, line: list[TextRun]) -> PdfRow | None:
     rtl = page.has_rtl and any(RTL.search(page.text, run.start, run.end) for run in line)
     if len(line) > 1:
         # PDFium has put right-to-left lines in reading order; others are read from left to right.
@@ -118,15 +118,15 @@ def _row(page: Page, line: list[Run]) -> Row | None:
     else:
         x0, x1 = min([cell.x0 for cell in cells]), max([cell.x1 for cell in cells])
         text = " ".join([cell.text for cell in cells])
-    return Row(base, size, style, cells, text, x0, x1, sizes, rtl, raised)
+    return PdfRow(base, size, style, cells, text, x0, x1, sizes, rtl, raised)
 
 
-def _is_raised(run: Run, base: float, size: float) -> bool:
+def _is_raised(run: TextRun, base: float, size: float) -> bool:
     return run.size < SMALLER * size and base - run.base > RAISED * size
 
 
-def _cells(text: str, line: list[Run], size: float, *, rtl: bool) -> list[Cell]:
-    cells: list[Cell] = []
+def _cells(text: str, line: list[TextRun], size: float, *, rtl: bool) -> list[PdfCell]:
+    cells: list[PdfCell] = []
     first = line[0]
     x0, x1, said, end = first.x0, first.x1, text[first.start : first.end], first.end
     last = first
@@ -148,23 +148,23 @@ def _cells(text: str, line: list[Run], size: float, *, rtl: bool) -> list[Cell]:
     return cells
 
 
-def _cell(x0: float, x1: float, said: str, *, rtl: bool) -> list[Cell]:
+def _cell(x0: float, x1: float, said: str, *, rtl: bool) -> list[PdfCell]:
     """Return a cell, or those that rows of dots lead to; none for white."""
     if "...." in said or ". . . ." in said:
         return list(_led_to(x0, x1, said))
     said = clean(said)
     if rtl:
         said = _STRAY_MARK.sub(r"\2\1", said)
-    return [Cell(x0, x1, said)] if said else []
+    return [PdfCell(x0, x1, said)] if said else []
 
 
-def _led_to(x0: float, x1: float, said: str) -> Iterator[Cell]:
+def _led_to(x0: float, x1: float, said: str) -> Iterator[PdfCell]:
     """Yield the cells between rows of dots (as in a list of contents), placed by letters."""
     width, at = (x1 - x0) / len(said), 0
     for dots in [*_LEADER.finditer(said), None]:
         stop = dots.start() if dots else len(said)
         if said[at:stop].strip():
-            yield Cell(x0 + at * width, x0 + stop * width, clean(said[at:stop]))
+            yield PdfCell(x0 + at * width, x0 + stop * width, clean(said[at:stop]))
         at = dots.end() if dots else stop
 
 
@@ -193,7 +193,7 @@ _INTEGER = re.compile(r"\d{1,3}")
 Gap = tuple[float, float]
 
 
-def mark_tables(rows: list[Row]) -> list[Row]:
+def mark_tables(rows: list[PdfRow]) -> list[PdfRow]:
     """Return the rows, those of tables marked, and lines that continue a cell joined to it.
 
     A gap parts cells where it lies in one strip with those of the rows around, or is very wide. Other gaps
@@ -216,7 +216,7 @@ def mark_tables(rows: list[Row]) -> list[Row]:
     return list(_with_wrapped_cells(_with_neighbours(found)))
 
 
-def _with_neighbours(rows: list[Row]) -> list[Row]:
+def _with_neighbours(rows: list[PdfRow]) -> list[PdfRow]:
     """Return the rows, with those marked too that share half of their gaps with a table's row beside them."""
     found = list(rows)
     for step in (1, -1):
@@ -239,7 +239,7 @@ def _overlap(gap: Gap, other: Gap) -> float:
     return min(gap[1], other[1]) - max(gap[0], other[0])
 
 
-def _gaps(row: Row) -> list[Gap]:
+def _gaps(row: PdfRow) -> list[Gap]:
     cells = sorted(row.cells, key=lambda cell: cell.x0)
     return [(one.x1, after.x0) for one, after in pairwise(cells)]
 
@@ -261,16 +261,16 @@ def _parts_cells(gap: Gap, near: list[list[Gap]], size: float) -> bool:
     return False
 
 
-def _with_wrapped_cells(rows: list[Row]) -> Iterator[Row]:
+def _with_wrapped_cells(rows: list[PdfRow]) -> Iterator[PdfRow]:
     """Yield the rows; a line that stands under a cell of a table, but the first, is a part of that cell."""
-    held: Row | None = None
+    held: PdfRow | None = None
     base = 0.0
     for row in rows:
         under = _cell_above(held, row) if held and row.base - base < WRAP * row.size else None
         if held and under is not None:
             cells = list(held.cells)
             cell = cells[under]
-            cells[under] = Cell(cell.x0, max(cell.x1, row.x1), f"{cell.text} {row.text}")
+            cells[under] = PdfCell(cell.x0, max(cell.x1, row.x1), f"{cell.text} {row.text}")
             held = msgspec.structs.replace(row_of(cells, held), tabular=True)
         else:
             if held:
@@ -281,7 +281,7 @@ def _with_wrapped_cells(rows: list[Row]) -> Iterator[Row]:
         yield held
 
 
-def _cell_above(above: Row, row: Row) -> int | None:
+def _cell_above(above: PdfRow, row: PdfRow) -> int | None:
     if not above.tabular or len(row.cells) > 1 or abs(above.size - row.size) > 0.05 * row.size:
         return None
     edge = SAME_EDGE * row.size
@@ -290,7 +290,7 @@ def _cell_above(above: Row, row: Row) -> int | None:
     return next((n for n, cell in enumerate(above.cells) if n and abs(cell.x0 - row.x0) < edge), None)
 
 
-def drop_line_numbers(rows: list[Row]) -> tuple[list[Row], int]:
+def drop_line_numbers(rows: list[PdfRow]) -> tuple[list[PdfRow], int]:
     """Return the rows of a column without the numbers that count its lines, and how many they were.
 
     Told from a table's first column: lines without text are numbered too, or no other line holds cells.
@@ -312,7 +312,7 @@ def drop_line_numbers(rows: list[Row]) -> tuple[list[Row], int]:
     return kept, len(chain)
 
 
-def _longest_count(rows: list[Row]) -> list[int]:
+def _longest_count(rows: list[PdfRow]) -> list[int]:
     """Return the places of the longest series of rows that begin with n, n + 1, n + 2..."""
     longest: list[int] = []
     chain: list[int] = []

@@ -25,7 +25,7 @@ Span = tuple[int, int, int]  # start and end of a drawing in the text, and its h
 NAME_BYTES = 100
 
 
-class Place(NamedTuple):
+class DrawingPlace(NamedTuple):
     """Where a drawing stands: its box, its font's handle and size in points, its origin and quarter turns."""
 
     box: Box
@@ -36,7 +36,7 @@ class Place(NamedTuple):
     quarter: int
 
 
-class Calls(NamedTuple):
+class PdfiumCalls(NamedTuple):
     """PDFium's functions, with the plainest types that they accept."""
 
     text_object: Callable[..., int | None]
@@ -52,12 +52,12 @@ class Calls(NamedTuple):
 
 
 @cache
-def calls() -> Calls:
+def calls() -> PdfiumCalls:
     """Return the functions, bound once in a process."""
     import pypdfium2.raw as pdfium
 
     four = [c_void_p] * 4
-    return Calls(
+    return PdfiumCalls(
         _bind(pdfium.FPDFText_GetTextObject, c_void_p, c_void_p, c_int),
         _bind(pdfium.FPDFTextObj_GetFont, c_void_p, c_void_p),
         _bind(pdfium.FPDFFont_GetBaseFontName, c_size_t, c_void_p, c_char_p, c_size_t),
@@ -112,7 +112,7 @@ class TextLayer:
         self._calls.font_name(font, buffer, NAME_BYTES)
         return buffer.value
 
-    def places(self, spans: list[Span]) -> list[Place]:
+    def places(self, spans: list[Span]) -> list[DrawingPlace]:
         """Return where each drawing stands; spans: all of the page's, in order."""
         one_each = self._calls.count_rects(self._layer, 0, -1) == len(spans) and self._exact
         font_of, matrix_of, size_of = self._calls.font_of, self._calls.matrix, self._calls.font_size
@@ -131,7 +131,7 @@ class TextLayer:
             a, b, c, d, x, y = matrix[:]
             size = size_of(layer, char) * (c * c + d * d) ** 0.5
             quarter = (0 if a >= 0 else 2) if abs(a) >= abs(b) else 1 if b > 0 else 3
-            places.append(Place(box, font_of(handle), size, x, y, quarter))
+            places.append(DrawingPlace(box, font_of(handle), size, x, y, quarter))
         return places
 
     def box(self, start: int, end: int) -> Box:
@@ -186,7 +186,7 @@ _ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
-class Run(msgspec.Struct, frozen=True, gc=False):
+class TextRun(msgspec.Struct, frozen=True, gc=False):
     """Text from `start` to `end` of the page's text, its ink from (x0, y0) to (x1, y1), on a baseline.
 
     Points; y grows downwards, and the page is turned so that its text is upright.
@@ -203,7 +203,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     style: int
 
 
-class Page(msgspec.Struct, frozen=True):
+class PageRuns(msgspec.Struct, frozen=True):
     """The runs of a page in the order of the file; `turned` are those that stand on their side.
 
     has_rtl: some of its text is written from right to left; rtl: most of it is.
@@ -212,16 +212,16 @@ class Page(msgspec.Struct, frozen=True):
     text: str
     width: float
     height: float
-    runs: list[Run]
-    turned: list[Run]
+    runs: list[TextRun]
+    turned: list[TextRun]
     has_rtl: bool
     rtl: bool
 
 
-EMPTY = Page("", 0.0, 0.0, [], [], has_rtl=False, rtl=False)  # of a page that cannot be read
+EMPTY = PageRuns("", 0.0, 0.0, [], [], has_rtl=False, rtl=False)  # of a page that cannot be read
 
 
-def read_page(page: "PdfPage") -> Page:
+def read_page(page: "PdfPage") -> PageRuns:
     """Return the runs of a page; without any for a page that has no text."""
     layer = page.get_textpage()
     try:
@@ -234,8 +234,8 @@ def read_page(page: "PdfPage") -> Page:
         bounds = left, bottom, right, top = page.get_bbox()
         width, height = (right - left, top - bottom)
         turned_page = (height, width) if upright % 2 else (width, height)
-        runs: list[Run] = []
-        others: list[Run] = []
+        runs: list[TextRun] = []
+        others: list[TextRun] = []
         for run, place in zip(_runs(text, spans, places, upright, bounds), places, strict=True):
             if _is_on_paper(run):
                 (runs if place.quarter == upright else others).append(run)
@@ -243,10 +243,10 @@ def read_page(page: "PdfPage") -> Page:
     finally:
         layer.close()
     rtl = has_rtl and 2 * len(RTL.findall(characters)) > len(characters)
-    return Page(characters, *turned_page, runs, others, has_rtl, rtl)
+    return PageRuns(characters, *turned_page, runs, others, has_rtl, rtl)
 
 
-def _upright(spans: list[Span], places: list[Place]) -> int:
+def _upright(spans: list[Span], places: list[DrawingPlace]) -> int:
     """Return the quarter turns of most characters."""
     quarters = [0] * 4
     for (start, end, _), place in zip(spans, places, strict=True):
@@ -255,8 +255,8 @@ def _upright(spans: list[Span], places: list[Place]) -> int:
 
 
 def _runs(
-    layer: TextLayer, spans: list[Span], places: list[Place], quarter: int, bounds: Box
-) -> Iterator[Run]:
+    layer: TextLayer, spans: list[Span], places: list[DrawingPlace], quarter: int, bounds: Box
+) -> Iterator[TextRun]:
     """Yield the runs in the coordinates of the page turned upright."""
     left, bottom, right, top = bounds
     styles: dict[int | None, int] = {}
@@ -273,7 +273,7 @@ def _runs(
             place = (right - x1, y0 - bottom, right - x0, y1 - bottom, y - bottom)
         else:
             place = (top - y1, right - x1, top - y0, right - x0, right - x)
-        yield Run(start, end, *place, size, styles[font])
+        yield TextRun(start, end, *place, size, styles[font])
 
 
 def _style(font_name: bytes) -> int:
@@ -327,12 +327,12 @@ def _end_of(layer: TextLayer, handle: int | None, at: int, end: int) -> int:
     return outside
 
 
-def _is_on_paper(run: Run) -> bool:
+def _is_on_paper(run: TextRun) -> bool:
     """Return whether a run is where a page can be: damaged files have text at 1e9 points, or nowhere."""
     return -FAR < run.x0 <= run.x1 < FAR and -FAR < run.y0 <= run.y1 < FAR and -FAR < run.base < FAR
 
 
-def _parted(layer: TextLayer, runs: list[Run], quarter: int) -> Iterator[Run]:
+def _parted(layer: TextLayer, runs: list[TextRun], quarter: int) -> Iterator[TextRun]:
     """Yield the runs, those with a gap as wide as between cells in parts."""
     usual = _usual_widths(runs)
     for run in runs:
@@ -344,7 +344,7 @@ def _parted(layer: TextLayer, runs: list[Run], quarter: int) -> Iterator[Run]:
             yield run
 
 
-def _usual_widths(runs: list[Run]) -> dict[tuple[float, int], float]:
+def _usual_widths(runs: list[TextRun]) -> dict[tuple[float, int], float]:
     """Return the usual width of a character in ems for each size and style that has a line of text."""
     widths: dict[tuple[float, int], list[float]] = {}
     for run in runs:
@@ -354,7 +354,7 @@ def _usual_widths(runs: list[Run]) -> dict[tuple[float, int], float]:
     return {kind: min(median(found), USUAL) for kind, found in widths.items()}
 
 
-def _parts(layer: TextLayer, run: Run, quarter: int) -> Iterator[Run]:
+def _parts(layer: TextLayer, run: TextRun, quarter: int) -> Iterator[TextRun]:
     axis = quarter % 2
     sign = -1 if quarter > 1 else 1
     start, x0 = run.start, run.x0
@@ -373,7 +373,7 @@ def _parts(layer: TextLayer, run: Run, quarter: int) -> Iterator[Run]:
     yield msgspec.structs.replace(run, start=start, x0=x0)
 
 
-def _breaks(text: str, run: Run) -> Iterator[tuple[int, int]]:
+def _breaks(text: str, run: TextRun) -> Iterator[tuple[int, int]]:
     """Yield where a run may have a gap: at its spaces, and in a short one between any two characters.
 
     PDFium puts no space between two numbers that a wide gap parts, if the PDF draws them as one.
