@@ -30,6 +30,9 @@ ALONE = ("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--no-prox
 PATIENCE_S = 60  # a shared machine halts at times; what is there is seen at once
 
 
+AXE = Path(__file__).parents[1] / "fixtures" / "axe" / "axe-4.14.1.min.js"
+
+
 class Tab:
     """One page of a browser, and everything that it complained of or asked for since it was opened."""
 
@@ -61,6 +64,13 @@ class Tab:
     def run(self, script: str) -> Any:  # noqa: ANN401
         """Return what a script gives; a promise is awaited."""
         return self.page.evaluate(script)
+
+    def axe(self) -> list[str]:
+        """Return what axe finds against the page as it stands: the rule, and the element."""
+        # By playwright, beside the page: a policy of its own may forbid scripts that are not its files.
+        self.run(AXE.read_text(encoding="utf-8"))
+        found = self.run("axe.run(document, { resultTypes: ['violations'] }).then((one) => one.violations)")
+        return [f"{one['id']}: {node['html'][:150]}" for one in found for node in one["nodes"][:3]]
 
     def until(self, script: str, value: object) -> None:
         """Wait for a script to give a value; fail with what it gives after PATIENCE_S.

@@ -97,7 +97,7 @@ class People:
             self.add(name, role)
         account = self.accounts.find(name)
         client = self.visitor()
-        client.cookies.set(SESSION, self.accounts.sessions.begin(account.id))
+        client.cookies.set(SESSION, self.accounts.begin_session(account.id))
         client.headers["X-CSRF-Token"] = self.accounts.csrf(account)
         return client
 

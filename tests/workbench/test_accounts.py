@@ -28,7 +28,7 @@ def join(accounts, name, role="reader"):
 
 def test_the_file_is_its_owners_alone_and_holds_no_token(accounts):
     token = accounts.invite("owner", "a test")
-    session = accounts.sessions.begin(join(accounts, "Anna").id)
+    session = accounts.begin_session(join(accounts, "Anna").id)
     path = accounts._register.path
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for secret in (token, session):
@@ -97,7 +97,7 @@ def test_the_last_owner_stays(accounts):
 def test_who_is_removed_is_logged_out_and_the_name_stays_theirs(accounts):
     join(accounts, "Anna", "owner")
     ben = join(accounts, "Ben")
-    session, link = accounts.sessions.begin(ben.id), accounts.renew("Ben", "Anna")
+    session, link = accounts.begin_session(ben.id), accounts.renew("Ben", "Anna")
     accounts.remove("Ben")
     assert accounts.who(session) is None
     assert accounts.invitation(link) is None
@@ -107,7 +107,7 @@ def test_who_is_removed_is_logged_out_and_the_name_stays_theirs(accounts):
 
 def test_a_new_password_ends_sessions_links_and_tokens(accounts):
     ben = join(accounts, "Ben")
-    session, before = accounts.sessions.begin(ben.id), accounts.csrf(ben)
+    session, before = accounts.begin_session(ben.id), accounts.csrf(ben)
     first, link = accounts.renew("Ben", "Anna"), accounts.renew("Ben", "Anna")
     assert accounts.invitation(first) is None  # the later link takes its place
     renewed = accounts.accept(link, "", "another hash")
@@ -119,7 +119,7 @@ def test_a_new_password_ends_sessions_links_and_tokens(accounts):
 
 
 def test_a_session_ends_so_long_after_the_last_request(accounts, clock):
-    token = accounts.sessions.begin(join(accounts, "Anna").id)
+    token = accounts.begin_session(join(accounts, "Anna").id)
     for _ in range(4):
         clock.move(hours=11.9)
         assert accounts.who(token).name == "Anna"
@@ -128,7 +128,7 @@ def test_a_session_ends_so_long_after_the_last_request(accounts, clock):
 
 
 def test_requests_in_a_row_write_nothing(accounts, clock):
-    token = accounts.sessions.begin(join(accounts, "Anna").id)
+    token = accounts.begin_session(join(accounts, "Anna").id)
     before = accounts._register.path.stat().st_mtime_ns
     clock.move(minutes=0.5)
     assert accounts.who(token) is not None
@@ -136,7 +136,7 @@ def test_requests_in_a_row_write_nothing(accounts, clock):
 
 
 def test_a_role_holds_from_the_next_request_on(accounts):
-    token = accounts.sessions.begin(join(accounts, "Anna", "annotator").id)
+    token = accounts.begin_session(join(accounts, "Anna", "annotator").id)
     accounts.set_role("Anna", "reader")
     assert accounts.who(token).role == "reader"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.report.conftest import JUDGEMENTS, card, summary_of
-from tests.support.browser import Tab, opened_tab
+from tests.support.browser import opened_tab
 from tests.support.judged_runs import judged, questions, write_run
 from tests.support.served_workbench import served
 from tests.workbench.test_run_page import EVIL, write
@@ -22,21 +22,12 @@ from ragstone.tables import write_rows
 
 pytestmark = pytest.mark.browser
 
-AXE = Path(__file__).parents[1] / "fixtures" / "axe" / "axe-4.14.1.min.js"
 SHOWN = "document.getElementById('shown').textContent"
 FOCUSED = "document.activeElement.textContent.trim().slice(0, 22)"
 
 
 def full() -> RunSummary:
     return msgspec.structs.replace(summary_of(JUDGEMENTS), cards=[card(better=False)])
-
-
-def complaints(tab: Tab) -> list[str]:
-    tab.run(AXE.read_text(encoding="utf-8"))
-    found = tab.run("axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)")
-    return [
-        f"{one['id']} ({one['impact']}): {node['html'][:150]}" for one in found for node in one["nodes"][:3]
-    ]
 
 
 def test_a_run_is_found_opened_and_read_with_keys_alone(project: Path) -> None:
@@ -154,7 +145,7 @@ def test_axe_finds_nothing_to_complain_of(project: Path, scheme: str, width: int
             tab.visit(f"{address}/workbench/{place}")
             if place.startswith("runs/"):
                 tab.page.locator(".opened").wait_for()
-            assert complaints(tab) == [], place
+            assert tab.axe() == [], place
             assert tab.run("document.documentElement.scrollWidth <= innerWidth"), place
 
 
@@ -176,4 +167,4 @@ def test_of_many_systems_a_row_shows_how_many_a_judge_finds_low(project: Path) -
         assert tab.run(told) == "a 1, b 0, c 1, d 1, e 1"
         tab.page.select_option("#tool-judge", "0")
         tab.until(chips, [["a · containment: correctness 1"], ["a · containment: correctness 0"]])
-        assert complaints(tab) == []
+        assert tab.axe() == []

@@ -19,7 +19,6 @@ from ragstone.config import Settings
 from ragstone.dataset.reviewing.applying import apply_review
 from ragstone.dataset.reviewing.decisions import log_path, read_decisions
 
-AXE = Path(__file__).parents[1] / "fixtures" / "axe" / "axe-4.14.1.min.js"
 SERVER = """
 import sys, uvicorn
 from ragstone.config import Settings
@@ -75,12 +74,6 @@ def select(tab: Tab, words: str) -> None:
     )
 
 
-def complaints_of_axe(tab: Tab) -> list[str]:
-    tab.run(AXE.read_text("utf-8"))
-    found = tab.run("axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)")
-    return [f"{one['id']}: {node['html'][:150]}" for one in found for node in one["nodes"][:3]]
-
-
 def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
     path = write_set(tmp_path / "questions")
     with socket.create_server(("127.0.0.1", 0)) as listening, opened_tab(loopback=True) as tab:
@@ -90,7 +83,7 @@ def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
             tab.page.click(".entry a")
             tab.page.click("text=Begin")
             tab.page.wait_for_url("**/question?**")
-            assert complaints_of_axe(tab) == []
+            assert tab.axe() == []
             assert marks(tab) == ["treated with fungicide"]
             # Evidence: behind a character that is two units in the browser, one here.
             tab.page.keyboard.press("e")
@@ -104,7 +97,7 @@ def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
                 "[...document.querySelectorAll('.words mark')].map((one) => one.textContent).join()",
                 "fungicide",
             )
-            assert complaints_of_axe(tab) == []
+            assert tab.axe() == []
             before = tab.page.url
             tab.page.click("text=Save and accept")
             tab.page.wait_for_url(lambda url: url != before)
@@ -123,7 +116,7 @@ def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
             tab.page.click(".entry a")
             tab.page.wait_for_selector("text=3 of 3 questions decided")
             assert tab.page.inner_text(".progress p").endswith("1 accepted · 1 edited · 1 rejected")
-            assert complaints_of_axe(tab) == []
+            assert tab.axe() == []
             tab.page.click(f"text={QUESTIONS[2].question}")
             tab.page.wait_for_selector("text=the language is wrong or broken")
             tab.page.keyboard.press("u")
@@ -144,7 +137,7 @@ def test_on_a_phone_what_was_typed_stays_when_the_server_is_gone_or_another_was_
         question = tab.page.url
         tab.page.keyboard.press("e")
         tab.page.fill("#edit-question", "मक्का कब?")
-        assert complaints_of_axe(tab) == []
+        assert tab.axe() == []
         assert tab.run("document.documentElement.scrollWidth") == 360
         assert tab.page.title().startswith(evil)
         select(tab, MAIS[:5])
@@ -163,7 +156,7 @@ def test_on_a_phone_what_was_typed_stays_when_the_server_is_gone_or_another_was_
         tab.run(f"post('{question.partition('/question')[0]}/decide', {msgspec.json.encode(other).decode()})")
         tab.page.click("text=Save and accept")
         tab.page.wait_for_selector("text=has accepted this question in the meantime")
-        assert complaints_of_axe(tab) == []
+        assert tab.axe() == []
         assert len(read_decisions(log_path(path))) == 1
         before = tab.page.url
         tab.page.click("text=Decide all the same")

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from tests.support.served_assistant import KEYS, Scripted, ask, key, said, served
 
-from ragstone.assistant.conversation import Text
+from ragstone.assistant.conversation import TextPiece
 from ragstone.config import AssistantSection, Settings
 from ragstone.config.serve import ServeSection
 from ragstone.errors import ConfigError
@@ -89,7 +89,7 @@ def test_the_address_is_one_that_a_browser_opens():
 @pytest.mark.kill
 async def test_replies_under_way_come_to_their_end_when_the_server_is_told_to_stop(tmp_path):
     scripted = Scripted()
-    scripted.say(Text("Sow "), 0.3, Text("in May."), said("Sow in May."))
+    scripted.say(TextPiece("Sow "), 0.3, TextPiece("in May."), said("Sow in May."))
 
     async def chat(address):
         async with httpx.AsyncClient(base_url=address) as client:

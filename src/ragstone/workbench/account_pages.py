@@ -88,8 +88,8 @@ def _enter(
     """Begin a session with a token of its own; one that the browser had ends."""
     accounts = accounts_of(bench)
     if before := request.scope["state"].get("session"):
-        accounts.sessions.end(before)
-    cookie = Cookies({}, secure=bench.is_https).logged_in(accounts.sessions.begin(account.id))
+        accounts.end_session(before)
+    cookie = Cookies({}, secure=bench.is_https).logged_in(accounts.begin_session(account.id))
     bench.log.note(account.name, action, address_of(request), {"role": account.role})
     return see_other(to, cookie)
 
@@ -167,7 +167,7 @@ def _check_twice(password: str, again: str) -> None:
 async def log_out(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     """End this session."""
     accounts = accounts_of(bench)
-    accounts.sessions.end(request.scope["state"]["session"])
+    accounts.end_session(request.scope["state"]["session"])
     return _left(request, bench, "logout")
 
 
@@ -175,7 +175,7 @@ async def log_out(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
 async def log_out_everywhere(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     """End all sessions of this person."""
     account: UserAccount = request.scope["state"]["account"]
-    accounts_of(bench).sessions.end_all(account.id)
+    accounts_of(bench).end_sessions(account.id)
     return _left(request, bench, "logout everywhere")
 
 

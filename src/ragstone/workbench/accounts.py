@@ -96,41 +96,6 @@ TOLD_S = 60.0
 """A session that is used is written down so often, in seconds, not at each request."""
 
 
-class Sessions:
-    """The sessions of a register. lasting_s: seconds without a request after which one ends."""
-
-    def __init__(self, register: AccountsFile, lasting_s: float, now: Callable[[], float]) -> None:
-        self._register, self._lasting_s, self._now = register, lasting_s, now
-
-    def begin(self, person: int) -> str:
-        """Return the token of a new session: 256 random bits."""
-        token, now = secrets.token_urlsafe(32), self._now()
-        self._register.rows("DELETE FROM sessions WHERE seen <= ?", now - self._lasting_s)
-        self._register.rows("INSERT INTO sessions VALUES (?, ?, ?, ?)", _digest(token), person, now, now)
-        self._register.rows("UPDATE people SET seen = ? WHERE id = ?", now, person)
-        return token
-
-    def person(self, token: str) -> int | None:
-        """Return whose session it is, and keep it alive; None where there is none or it has ended."""
-        digest, now = _digest(token), self._now()
-        row = self._register.row("SELECT person, seen FROM sessions WHERE token = ?", digest)
-        if not row or row[1] <= now - self._lasting_s:
-            return None
-        if now - row[1] >= TOLD_S:
-            self._register.rows("UPDATE sessions SET seen = ? WHERE token = ?", now, digest)
-            self._register.rows("UPDATE people SET seen = ? WHERE id = ?", now, row[0])
-        person: int = row[0]
-        return person
-
-    def end(self, token: str) -> None:
-        """End one session."""
-        self._register.rows("DELETE FROM sessions WHERE token = ?", _digest(token))
-
-    def end_all(self, person: int) -> None:
-        """End all sessions of somebody."""
-        self._register.rows("DELETE FROM sessions WHERE person = ?", person)
-
-
 DAY_S = 86_400.0
 INVITED_S = 7 * DAY_S
 OPEN_INVITATIONS = """
@@ -178,7 +143,7 @@ class Accounts:
     def __init__(self, folder: Path, session_hours: float, now: Callable[[], float] = time.time) -> None:
         self._register = AccountsFile(folder)
         self._now = now
-        self.sessions = Sessions(self._register, session_hours * 3600, now)
+        self._session_s = session_hours * 3600
 
     def close(self) -> None:
         """Close the file."""
@@ -195,9 +160,31 @@ class Accounts:
 
     def who(self, token: str | None) -> UserAccount | None:
         """Return whose session a token is, and keep it alive; None where it is none or has ended."""
-        person = self.sessions.person(token) if token else None
-        row = self._register.row(f"{AN_ACCOUNT} AND id = ?", person) if person is not None else ()
+        digest, now = _digest(token or ""), self._now()
+        session = self._register.row("SELECT person, seen FROM sessions WHERE token = ?", digest)
+        if not session or session[1] <= now - self._session_s:
+            return None
+        if now - session[1] >= TOLD_S:
+            self._register.rows("UPDATE sessions SET seen = ? WHERE token = ?", now, digest)
+            self._register.rows("UPDATE people SET seen = ? WHERE id = ?", now, session[0])
+        row = self._register.row(f"{AN_ACCOUNT} AND id = ?", session[0])
         return _account(row) if row else None
+
+    def begin_session(self, person: int) -> str:
+        """Return the token of a new session: 256 random bits, of which the digest is kept."""
+        token, now = secrets.token_urlsafe(32), self._now()
+        self._register.rows("DELETE FROM sessions WHERE seen <= ?", now - self._session_s)
+        self._register.rows("INSERT INTO sessions VALUES (?, ?, ?, ?)", _digest(token), person, now, now)
+        self._register.rows("UPDATE people SET seen = ? WHERE id = ?", now, person)
+        return token
+
+    def end_session(self, token: str) -> None:
+        """End one session."""
+        self._register.rows("DELETE FROM sessions WHERE token = ?", _digest(token))
+
+    def end_sessions(self, person: int) -> None:
+        """End all sessions of somebody."""
+        self._register.rows("DELETE FROM sessions WHERE person = ?", person)
 
     def csrf(self, account: UserAccount) -> str:
         """Return what every POST of theirs carries. It outlives a session, so that a page in which somebody
@@ -264,7 +251,7 @@ class Accounts:
             if invitation.person is not None:
                 account = self._known(invitation.person)
                 self._register.rows("UPDATE people SET password = ? WHERE id = ?", password, account.id)
-                self.sessions.end_all(account.id)
+                self.end_sessions(account.id)
                 return self._known(account.name)
             name = checked_name(name)
             if self._register.row("SELECT 1 FROM people WHERE key = ?", name_key(name)):
@@ -284,7 +271,7 @@ class Accounts:
         with self._register.changing():
             self._register.rows("UPDATE people SET password = ? WHERE id = ?", password, account.id)
             self._register.rows("DELETE FROM invitations WHERE person = ?", account.id)
-            self.sessions.end_all(account.id)
+            self.end_sessions(account.id)
 
     def set_role(self, name: str, role: Role) -> UserAccount:
         """Give somebody another role; return them as they were. Raises DataError for the last owner."""
@@ -306,7 +293,7 @@ class Accounts:
             self._register.rows(
                 "UPDATE people SET removed = ?, password = '' WHERE id = ?", self._now(), account.id
             )
-            self.sessions.end_all(account.id)
+            self.end_sessions(account.id)
             return account
 
     def _known(self, name: str) -> UserAccount:

@@ -1,7 +1,6 @@
 """Who did what, when and from where: lines of JSON that are only ever added."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.tables.private import make_folder
+from ragstone.tables.journal import append_line
 
 FILE = "audit.jsonl"
 ROTATED_BYTES = 16 << 20
@@ -40,15 +39,12 @@ class AuditLog:
         short = {name: one[:LONGEST] if isinstance(one, str) else one for name, one in facts.items()}
         entry = AuditEntry(at=at, who=who[:LONGEST], action=action, address=address, facts=short)
         # json, not msgspec: what is not ASCII is escaped, so no text can look like another line or turn one.
-        line = json.dumps(msgspec.to_builtins(entry)) + "\n"
+        line = json.dumps(msgspec.to_builtins(entry))
         path = self._folder / FILE
         try:
-            make_folder(self._folder)
             if path.exists() and path.stat().st_size >= ROTATED_BYTES:
                 path.rename(self._folder / f"audit-{len(self._rotated()) + 1:04}.jsonl")
-            number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            with os.fdopen(number, "wb") as file:
-                file.write(line.encode())
+            append_line(path, line.encode(), mode=0o600)
         except OSError as mistake:
             raise DataError(
                 f"{path}: the audit log cannot be written ({mistake.strerror}), and without it this is not "

@@ -43,12 +43,6 @@ class ItemMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     comment: str | None = None
 
 
-class MarkSaved(msgspec.Struct, frozen=True):
-    """The mark is on the disk."""
-
-    saved: bool = True
-
-
 @get("/label/{name:str}", sync_to_thread=True, guards=[ANNOTATOR])
 def labelling(request: AnyRequest, person: AtPerson, opened: AtQueue) -> Response[str]:
     """Give the screen of an annotator; its script fetches the items."""
@@ -83,7 +77,7 @@ def item(person: AtPerson, opened: AtQueue, place: FromPath[int]) -> ItemShown:
 
 
 @post("/label/{name:str}/marks", sync_to_thread=True, status_code=200, guards=[ANNOTATOR])
-def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> MarkSaved:
+def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> dict[str, bool]:
     """Keep a label or a skip, or take it back. Sent twice, it is kept once.
 
     Raises DataError for what can never be kept, ServiceUnavailableException while the file cannot be written
@@ -108,7 +102,7 @@ def mark(person: AtPerson, opened: AtQueue, data: JSONBody[ItemMark]) -> MarkSav
         _keep(opened, person.name, data, comment)
     except DataError as mistake:
         raise ServiceUnavailableException(str(mistake)) from None
-    return MarkSaved()
+    return {"saved": True}
 
 
 def _keep(opened: OpenQueue, person: str, done: ItemMark, comment: str) -> None:
@@ -166,12 +160,6 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     comment: str | None = None
 
 
-class Settled(msgspec.Struct, frozen=True):
-    """It is on the disk; who had given what, in the order in which it was shown."""
-
-    annotators: list[str]
-
-
 @get("/label/{name:str}/adjudicate", sync_to_thread=True, guards=[OWNER])
 def adjudicate(request: AnyRequest, opened: AtQueue, name: FromPath[str]) -> Response[str]:
     """Give the items on which people differ: those that are open, then those that are settled."""
@@ -199,7 +187,7 @@ def decide(
     opened: AtQueue,
     name: FromPath[str],
     data: JSONBody[Settling],
-) -> Settled:
+) -> dict[str, list[str]]:
     """Keep the label that settles an item; it replaces what the annotators' come to, and they stay.
 
     Raises DataError for an item on which nobody differs, and for a score off the scale.
@@ -213,7 +201,7 @@ def decide(
     opened.marks.adjudicate(person.name, data.place, opened.texts[data.place], data.score, comment)
     bench.audit(request, "difference settled", queue=name, item=data.place + 1)
     after = next(one for one in differences(opened) if one.item.place == data.place)
-    return Settled([one.annotator or "" for one in after.opinions])
+    return {"annotators": [one.annotator or "" for one in after.opinions]}
 
 
 def differences(opened: OpenQueue) -> list[Difference]:

@@ -1,7 +1,7 @@
 """The queues of a workbench: their list, making one from a run, how far each has come, labels in and out."""
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from ragstone.agreement.corrected import FEW_LABELS
 from ragstone.agreement.humans import annotator_agreement
 from ragstone.agreement.queueing.choosing import AnswerDraw, Way, way_of
-from ragstone.agreement.queueing.marking import MeanReach, Progress, Skip, fitted, progress_of, reach_of
+from ragstone.agreement.queueing.marking import MeanReach, fitted, progress_of, reach_of
 from ragstone.agreement.queueing.queue import (
     Material,
     Plan,
@@ -60,18 +60,6 @@ WAY_WORDS: dict[Way, str] = {
 }
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """A queue in the list. mine: labelled and all of whoever looks, None if none is theirs."""
-
-    name: str
-    metric: str
-    source: str
-    way: str
-    n_annotators: int
-    progress: Progress
-    mine: tuple[int, int] | None
-
-
 class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
     """What the form of a new queue sends. judge: `judge|metric`. scale: as `1-5`, "" for the judge's."""
 
@@ -90,22 +78,15 @@ class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
 
 
-class QueueMade(msgspec.Struct, frozen=True):
-    """Where the new queue stands."""
-
-    go: str
-
-
 @get("/label", sync_to_thread=True)
 def queues(request: AnyRequest, bench: AtWorkbench, person: AtPerson) -> Response[str]:
     """Give the list of queues, with how far each has come."""
     opened, wrong = bench.queues.all()
-    listed = [_listed(one.queue, one.marks.labels.rows(), one.marks.skips.rows(), person) for one in opened]
     return page(
         request,
         "label_queues.html",
         "Label",
-        queues=listed,
+        queues=[_listed(one, person) for one in opened],
         wrong=wrong,
         label=LABEL,
         may_make=person.may("owner"),
@@ -113,19 +94,18 @@ def queues(request: AnyRequest, bench: AtWorkbench, person: AtPerson) -> Respons
     )
 
 
-def _listed(queue: Queue, labels: Sequence[Label], skips: Sequence[Skip], person: Person) -> Listed:
-    places = queue.places_of(person.name)
-    own = {(row.question_id, row.system) for row in labels if row.annotator == person.name}
-    n_own = sum((queue.items[at].question_id, queue.items[at].system) in own for at in places)
-    return Listed(
-        name=queue.name,
-        metric=queue.metric,
-        source=queue.source.partition("/")[2],
-        way=WAY_WORDS[queue.choice.by],
-        n_annotators=len(queue.annotators),
-        progress=progress_of(queue, labels, skips),
-        mine=(n_own, len(places)) if places else None,
-    )
+def _listed(opened: OpenQueue, person: Person) -> dict[str, object]:
+    """Return a queue as the list shows it. mine: labelled and all of whoever looks, None for none."""
+    queue, mine = opened.queue, opened.share_of(person.name)
+    return {
+        "name": queue.name,
+        "metric": queue.metric,
+        "source": queue.source.partition("/")[2],
+        "way": WAY_WORDS[queue.choice.by],
+        "n_annotators": len(queue.annotators),
+        "progress": progress_of(queue, opened.marks.labels.rows(), opened.marks.skips.rows()),
+        "mine": mine if mine[1] else None,
+    }
 
 
 @get("/label/new", sync_to_thread=True, guards=[OWNER])
@@ -165,7 +145,7 @@ def _free_name(bench: Workbench, run: str) -> str:
 
 
 @post("/label/new", sync_to_thread=True, status_code=200, guards=[OWNER])
-def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> QueueMade:
+def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> dict[str, str]:
     """Make a queue from a run. Raises DataError with what keeps it from being made."""
     judge, _, metric = data.judge.rpartition("|")
     if data.n < 1:
@@ -194,7 +174,7 @@ def make(request: AnyRequest, bench: AtWorkbench, data: JSONBody[QueueForm]) -> 
         )
     write_queue(bench.queues.folder, queue, texts)
     bench.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
-    return QueueMade(go=f"{LABEL}/{queue.name}/progress")
+    return {"go": f"{LABEL}/{queue.name}/progress"}
 
 
 def _scale(text: str) -> tuple[float, float] | None:
@@ -282,13 +262,6 @@ class Import(msgspec.Struct, frozen=True, kw_only=True):
     annotator: str
 
 
-class LabelsTaken(msgspec.Struct, frozen=True):
-    """How many labels of a file were new or changed one that was there."""
-
-    n_labels: int
-    n_new: int
-
-
 @get("/label/{name:str}/progress", sync_to_thread=True)
 def progress(
     request: AnyRequest,
@@ -325,13 +298,8 @@ def progress(
 
 def _is_blind(opened: OpenQueue, person: Person) -> bool:
     """Return whether somebody still has items to label, so that judge and systems must not be shown yet."""
-    if person.role != "annotator":
-        return False
-    own = {
-        (row.question_id, row.system) for row in opened.marks.labels.rows() if row.annotator == person.name
-    }
-    items = [opened.queue.items[place] for place in opened.queue.places_of(person.name)]
-    return any((one.question_id, one.system) not in own for one in items)
+    n_labelled, n_items = opened.share_of(person.name)
+    return person.role == "annotator" and n_labelled < n_items
 
 
 def _reach(
@@ -369,7 +337,7 @@ def take_in(
     opened: AtQueue,
     name: FromPath[str],
     data: JSONBody[Import],
-) -> LabelsTaken:
+) -> dict[str, int]:
     """Take in labels of another tool: all of them, or none where one does not fit. Raises DataError."""
     ending = Path(data.file).suffix.lower()
     if ending not in READERS:
@@ -385,7 +353,7 @@ def take_in(
             raise type(mistake)(str(mistake).replace(str(path), data.file)) from None
     n_new = opened.marks.labels.put(rows)
     bench.audit(request, "labels imported", queue=name, file=data.file[:100], labels=len(rows), new=n_new)
-    return LabelsTaken(len(rows), n_new)
+    return {"n_labels": len(rows), "n_new": n_new}
 
 
 ROUTES = (queues, new_queue, make, progress, export, take_in)

@@ -11,7 +11,7 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
 from ragstone.agreement.card import ReportCard
-from ragstone.assistant.api.problems import Refused
+from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.errors import ConfigError, nearest
 from ragstone.flows.develop.judge_files import FOLDER, versions
 from ragstone.judging import Judge, judge_names, load_judge
@@ -208,7 +208,7 @@ async def monitor(request: AnyRequest, bench: AtWorkbench) -> Response[str]:
     """Give the page of the monitor; where nothing is monitored, how to begin."""
     try:
         return monitor_page(await bench.monitor.page())
-    except Refused as refused:
+    except RefusedRequest as refused:
         if refused.status_code != NOTHING:
             raise
         return page(request, "no_monitor.html", "Monitor")

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ragstone.assistant.api.gate import Limits
+from ragstone.assistant.api.gate import RequestLimits
 from ragstone.errors import DataError, MissingExtra
 from ragstone.workbench.names import name_key
 
@@ -73,8 +73,8 @@ class Attempts:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._addresses = Limits(MOST_OF_ADDRESS, WITHIN_S)
-        self._names = Limits(MOST_OF_NAME, WITHIN_S)
+        self._addresses = RequestLimits(MOST_OF_ADDRESS, WITHIN_S)
+        self._names = RequestLimits(MOST_OF_NAME, WITHIN_S)
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
 
     async def right(self, address: str, name: str, given: str, known: str | None) -> bool | None:

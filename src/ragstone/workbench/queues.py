@@ -134,6 +134,12 @@ class OpenQueue:
             self._contexts[place] = highlighted(self.texts[place])
         return self._contexts[place]
 
+    def share_of(self, person: str) -> tuple[int, int]:
+        """Return how many of a person's items they have labelled, and how many are theirs."""
+        own = {(row.question_id, row.system) for row in self.marks.labels.rows() if row.annotator == person}
+        items = [self.queue.items[place] for place in self.queue.places_of(person)]
+        return sum((one.question_id, one.system) in own for one in items), len(items)
+
 
 class Queues:
     """The queues of a workbench. Texts are read once, for a queue never changes.

@@ -102,7 +102,7 @@ def review_question(
         item.question.question,
         opened=opened,
         view=view,
-        evidence=msgspec.json.encode(view.quoted).decode(),
+        evidence=msgspec.json.encode(view["quoted"]).decode(),
         number=number + 1,
         before=None if before is None else _address(opened, before, chosen),
         after=None if after is None else _address(opened, after, chosen),
@@ -217,12 +217,6 @@ class Checking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     change: QuestionEdit
 
 
-class EditWarnings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks say, in words."""
-
-    warnings: list[str]
-
-
 @post("/review/{set_id:str}/decide", sync_to_thread=True)
 def decide(
     request: AnyRequest, bench: AtWorkbench, opened: AtReview, data: JSONBody[Deciding]
@@ -331,10 +325,10 @@ def find(opened: AtReview, data: JSONBody[Seeking]) -> Quoted:
 
 
 @post("/review/{set_id:str}/check", sync_to_thread=True)
-def check(opened: AtReview, data: JSONBody[Checking]) -> EditWarnings:
+def check(opened: AtReview, data: JSONBody[Checking]) -> dict[str, list[str]]:
     """Say what the checks have against a question as it is being edited."""
     edited, _ = changed(opened, opened.item(data.question_id), data.change)
-    return EditWarnings(warnings=warnings_of(edited, opened.others, opened.text_of))
+    return {"warnings": warnings_of(edited, opened.others, opened.text_of)}
 
 
 def changed(

@@ -248,49 +248,6 @@ class ReviewFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return urlencode(msgspec.to_builtins(self))
 
 
-class ReviewLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A question in the list. state: of STATES; lost: why the build lost it; flags: low scores."""
-
-    id: str
-    question: str
-    reference: str
-    state: str
-    lost: str | None
-    scores: dict[str, float]
-    lang: str | None
-
-
-class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """What a critic gave, and why."""
-
-    critic: str
-    score: float
-    low: bool
-    reason: str
-
-
-class View(msgspec.Struct, frozen=True, kw_only=True):
-    """A question as its page shows it.
-
-    stands: the id of the last decision. notes: of its metadata. shown: the documents, with the evidence
-    marked. quoted: the evidence with its words; wrong: why it cannot be shown. warnings: of the checks.
-    """
-
-    question: Question
-    references: list[str]
-    state: str
-    look: str | None
-    lost: tuple[str, str] | None
-    scores: list[Score]
-    notes: list[tuple[str, str]]
-    stands: str
-    stack: Sequence[Decision]
-    shown: list[DocumentPart]
-    quoted: list[Quoted]
-    wrong: str | None
-    warnings: list[str]
-
-
 def chosen_items(opened: OpenReview, chosen: ReviewFilter) -> list[int]:
     """Return the numbers of the questions that were asked for, in the order of the file."""
     return [number for number, item in enumerate(opened.items) if fits(item, chosen)]
@@ -335,18 +292,18 @@ def next_open(opened: OpenReview, chosen: ReviewFilter, number: int) -> int | No
     return next((one for one in left if one > number), left[0] if left else None)
 
 
-def line_of(item: ReviewedQuestion) -> ReviewLine:
-    """Return a question as the list shows it."""
+def line_of(item: ReviewedQuestion) -> dict[str, object]:
+    """Return a question as the list shows it. state: of STATES; lost: why the build lost it."""
     question = item.question
-    return ReviewLine(
-        id=question.id,
-        question=question.question,
-        reference=" · ".join(references(question)),
-        state=state_of(item),
-        lost=_lost_words(item)[0] if item.lost else None,
-        scores=question.scores or {},
-        lang=question.lang,
-    )
+    return {
+        "id": question.id,
+        "question": question.question,
+        "reference": " · ".join(references(question)),
+        "state": state_of(item),
+        "lost": _lost_words(item)[0] if item.lost else None,
+        "scores": question.scores or {},
+        "lang": question.lang,
+    }
 
 
 def tags_of(questions: Iterable[Question]) -> dict[str, int]:
@@ -362,26 +319,30 @@ def critics_of(questions: Iterable[Question]) -> list[str]:
     return list(dict.fromkeys(name for question in questions for name in question.scores or {}))
 
 
-def view_of(opened: OpenReview, item: ReviewedQuestion) -> View:
-    """Return a question with all that its page shows."""
+def view_of(opened: OpenReview, item: ReviewedQuestion) -> dict[str, object]:
+    """Return a question with all that its page shows.
+
+    stands: the id of the last decision. notes: of its metadata. shown: the documents, with the evidence
+    marked. quoted: the evidence with its words; wrong: why it cannot be shown. warnings: of the checks.
+    """
     question = item.question
     last = opened.last(question.id)
     spans, wrong = shown_spans(opened, question)
-    return View(
-        question=question,
-        references=references(question),
-        state=state_of(item),
-        look=item.look,
-        lost=_lost_words(item) if item.lost else None,
-        scores=_scores(question, opened.threshold),
-        notes=_notes(question),
-        stands=last.id if last else "",
-        stack=item.stack,
-        shown=documents_shown(opened, question, spans),
-        quoted=spans,
-        wrong=wrong,
-        warnings=warnings_of(question, opened.others, opened.text_of),
-    )
+    return {
+        "question": question,
+        "references": references(question),
+        "state": state_of(item),
+        "look": item.look,
+        "lost": _lost_words(item) if item.lost else None,
+        "scores": _scores(question, opened.threshold),
+        "notes": _notes(question),
+        "stands": last.id if last else "",
+        "stack": item.stack,
+        "shown": documents_shown(opened, question, spans),
+        "quoted": spans,
+        "wrong": wrong,
+        "warnings": warnings_of(question, opened.others, opened.text_of),
+    }
 
 
 def shown_spans(opened: OpenReview, question: Question) -> tuple[list[Quoted], str | None]:
@@ -438,11 +399,12 @@ def _lost_words(item: ReviewedQuestion) -> tuple[str, str]:
     return REASONS[reason][1] if reason in REASONS else reason, str(lost.get("detail", ""))
 
 
-def _scores(question: Question, threshold: int) -> list[Score]:
+def _scores(question: Question, threshold: int) -> list[dict[str, object]]:
+    """Return what each critic gave, whether that is low, and why."""
     rationales = (question.metadata or {}).get("rationales")
     reasons = rationales if isinstance(rationales, dict) else {}
     return [
-        Score(critic=name, score=score, low=score < threshold, reason=str(reasons.get(name, "")))
+        {"critic": name, "score": score, "low": score < threshold, "reason": str(reasons.get(name, ""))}
         for name, score in (question.scores or {}).items()
     ]
 

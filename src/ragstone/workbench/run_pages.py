@@ -37,7 +37,7 @@ from ragstone.report.run_report import made_blocks, number_blocks
 from ragstone.report.wording import STATUS_WORDS, caution, count, usd
 from ragstone.workbench.desk import AtWorkbench, RunFolder, Workbench
 from ragstone.workbench.frame import AnyRequest, page, query_of
-from ragstone.workbench.rows.asking import Lines, RowFilter, columns_in, lines_in, menus_in, page_of
+from ragstone.workbench.rows.asking import Lines, RowFilter, RowsHead, columns_in, head_in, lines_in, page_of
 from ragstone.workbench.rows.files import rows_file
 from ragstone.workbench.rows.opening import conversations, opened_in
 from ragstone.workbench.runs import RunEntry, kind_of_bench, summary_of_none
@@ -143,27 +143,11 @@ def run(
     )
 
 
-class RowsHead(msgspec.Struct, frozen=True, kw_only=True):
-    """What the list of a run's questions needs once."""
-
-    columns: list[Column]
-    groups: list[tuple[str, str, int]]
-    n_groups: int
-    causes: list[tuple[str, int]]
-
-
 @get("/runs/{index:int}/{name:str}/head", sync_to_thread=True)
 def head(bench: AtWorkbench, folder: RunFolder) -> RowsHead:
     """Give the judges of a run, and what its menus offer."""
-    columns = told_columns(bench, folder)
     with bench.indexes.of(folder) as con:
-        menus = menus_in(con)
-        return RowsHead(
-            columns=columns_in(con, columns),
-            groups=menus.groups,
-            n_groups=menus.n_groups,
-            causes=menus.causes,
-        )
+        return head_in(con, told_columns(bench, folder))
 
 
 @get("/runs/{index:int}/{name:str}/rows", sync_to_thread=True)
@@ -174,20 +158,14 @@ def rows(request: AnyRequest, bench: AtWorkbench, folder: RunFolder) -> Lines:
         return lines_in(con, chosen, columns_in(con, columns))
 
 
-class PageOfQuestion(msgspec.Struct, frozen=True):
-    """The page of a question, from 0, in the order of the file."""
-
-    page: int
-
-
 @get("/runs/{index:int}/{name:str}/place", sync_to_thread=True)
-def place(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> PageOfQuestion:
+def place(bench: AtWorkbench, folder: RunFolder, question: FromQuery[str]) -> dict[str, int]:
     """Give the page on which a question stands."""
     with bench.indexes.of(folder) as con:
         at = page_of(con, question)
     if at is None:
         raise _no_question(question)
-    return PageOfQuestion(at)
+    return {"page": at}
 
 
 @get("/runs/{index:int}/{name:str}/question", sync_to_thread=True)

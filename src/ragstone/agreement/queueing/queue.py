@@ -15,11 +15,11 @@ from ragstone.agreement.queueing.choosing import AnswerDraw, DrawnAnswer, choose
 from ragstone.errors import DataError, nearest
 from ragstone.judging.classify import ClassifyJudge
 from ragstone.judging.examples import of_criterion
-from ragstone.judging.fields import PromptedJudge
 from ragstone.judging.fields import Example as JudgeExample
+from ragstone.judging.fields import PromptedJudge
 from ragstone.judging.judge import Judge
 from ragstone.judging.rubric import Criterion, RubricJudge
-from ragstone.records import Answer, Judgement, Label, Question, references
+from ragstone.records import Answer, Judgement, Label, Question, alternatives, references
 from ragstone.tables import read_rows, write_rows
 from ragstone.tables.private import make_folder
 
@@ -191,12 +191,17 @@ def queue_names(folder: Path) -> list[str]:
 
 def queue_path(folder: Path, name: str) -> Path:
     """Return where a queue stands. Raises DataError for what cannot be its name."""
+    check_name(name)
+    return folder / f"{name}.json"
+
+
+def check_name(name: str) -> None:
+    """Check that a queue can have a name. Raises DataError."""
     if not NAME.fullmatch(name):
         raise DataError(
             f"{name!r} cannot be the name of a queue: take letters, digits, - and _, at most 60, such as "
             "harvest-2."
         )
-    return folder / f"{name}.json"
 
 
 EVIDENCE = "evidence"
@@ -241,11 +246,7 @@ def make_queue(plan: Plan, material: Material) -> tuple[Queue, list[Answer]]:
     Raises DataError for a plan that cannot be carried out: as `choose` and `deal` do, for a name or a scale
     that is none, and where an answer to label is not among the answers.
     """
-    if not NAME.fullmatch(plan.name):
-        raise DataError(
-            f"{plan.name!r} cannot be the name of a queue: take letters, digits, - and _, at most 60, such "
-            "as harvest-2."
-        )
+    check_name(plan.name)
     taken = next((name for name in plan.annotators if name.startswith(ADJUDICATOR)), None)
     if taken is not None:
         raise DataError(
@@ -324,7 +325,7 @@ def _example(example: JudgeExample, criterion: Criterion | None) -> RubricExampl
         expected, reason = of_criterion(expected, criterion.name), of_criterion(reason, criterion.name)
     given = {
         "question": example.question,
-        "reference": " / ".join(_listed(example.reference)),
+        "reference": " / ".join(alternatives(example.reference)),
         "answer": example.answer,
         "contexts": "\n\n".join(example.contexts or []),
     }
@@ -333,10 +334,6 @@ def _example(example: JudgeExample, criterion: Criterion | None) -> RubricExampl
         expected=_said(expected),
         reason=_said(reason),
     )
-
-
-def _listed(reference: str | list[str] | None) -> list[str]:
-    return [reference] if isinstance(reference, str) else reference or []
 
 
 def _said(value: object) -> str:

@@ -66,9 +66,13 @@ class Lines(msgspec.Struct, frozen=True, kw_only=True):
     results: dict[str, int]
 
 
-class Menus(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be chosen: groups as (key, value, questions), the largest; causes with their questions."""
+class RowsHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What the list of a run's questions needs once: the judges, and what can be chosen.
 
+    groups: (key, value, questions), the largest; n_groups: of all. causes: with their questions.
+    """
+
+    columns: list[Column]
     groups: list[tuple[str, str, int]]
     n_groups: int
     causes: list[tuple[str, int]]
@@ -87,8 +91,8 @@ def columns_in(con: "duckdb.DuckDBPyConnection", told: Sequence[Column]) -> list
     ]
 
 
-def menus_in(con: "duckdb.DuckDBPyConnection") -> Menus:
-    """Return what the menus of groups and causes offer."""
+def head_in(con: "duckdb.DuckDBPyConnection", told: Sequence[Column]) -> RowsHead:
+    """Return the judges of an index, and what the menus of groups and causes offer."""
     rows = con.execute(
         "SELECT name, value, count(*) n FROM groups GROUP BY ALL ORDER BY n DESC, min(place)"
     ).fetchall()
@@ -97,7 +101,7 @@ def menus_in(con: "duckdb.DuckDBPyConnection") -> Menus:
     causes = con.execute(
         "SELECT cause, count(*) n FROM causes GROUP BY ALL ORDER BY n DESC, min(place)"
     ).fetchall()
-    return Menus(groups=kept, n_groups=len(rows), causes=causes)
+    return RowsHead(columns=columns_in(con, told), groups=kept, n_groups=len(rows), causes=causes)
 
 
 def lines_in(con: "duckdb.DuckDBPyConnection", chosen: RowFilter, columns: Sequence[Column]) -> Lines:
