@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.dataset.importing.sheets import open_sheet
 from ragstone.dataset.logs.reading import LENIENT
+from ragstone.flows.import_.sheets import open_sheet
 from ragstone.records import Answer
 from ragstone.tables import read_rows, write_rows
 from ragstone.tables.cells import FORMULA, GUARDED, NUMBER, no_formula, open_table

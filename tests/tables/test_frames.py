@@ -28,7 +28,7 @@ from ragstone.records import (
     Verdict,
 )
 from ragstone.tables import Rows, parse_rows
-from ragstone.tables.shapes import columns_of_struct
+from ragstone.tables.frames import columns_of_struct
 
 ROW_TYPES = AnyRow.__args__
 FULL: dict[type, AnyRow] = {

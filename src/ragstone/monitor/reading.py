@@ -20,9 +20,9 @@ import msgspec
 from ragstone.config import MonitorSection
 from ragstone.dataset.logs.reading import decode_line, is_json_lines, log_files, read_log
 from ragstone.errors import DataError
-from ragstone.monitor.logged import Logged, Masker, Reader, Said
+from ragstone.monitor.logged import Feedback, Logged, Masker, Reader
 from ragstone.monitor.store import Mark, MonitorStore
-from ragstone.tables.interchange import answers_in, is_trace
+from ragstone.tables.interchange.recognise import answers_in, is_trace
 
 CHECKED = 1024  # bytes of the beginning, and before the place that was reached
 BATCH = 1000  # rows that are handed on together
@@ -30,7 +30,7 @@ Raw = dict[str, Any] | str
 """A row, or why it cannot be read."""
 
 
-class Batch(msgspec.Struct, frozen=True):
+class LogBatch(msgspec.Struct, frozen=True):
     """Rows with their places, and the mark to keep with them; None before the end of a whole file."""
 
     rows: list[tuple[str, Raw]]
@@ -68,7 +68,7 @@ def _inode(status: os.stat_result) -> str:
     return f"{status.st_dev}:{status.st_ino}"
 
 
-def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[Batch]:
+def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[LogBatch]:
     """Yield what was not read of a file before, in batches. marks: of all files, by their inodes.
 
     Raises DataError for a file that cannot be read at all.
@@ -81,7 +81,7 @@ def new_rows(path: Path, marks: Mapping[str, Mark]) -> Iterator[Batch]:
         same = [mark for mark in known if (mark.size, mark.changed) == (status.st_size, status.st_mtime_ns)]
         if same and same[0].offset >= status.st_size:
             if same[0].path != str(path):
-                yield Batch([], msgspec.structs.replace(same[0], path=str(path)))
+                yield LogBatch([], msgspec.structs.replace(same[0], path=str(path)))
             return
         with path.open("rb") as file:
             reached = next((mark for mark in known if not mark.whole and _goes_on(file, mark, status)), None)
@@ -122,19 +122,19 @@ def _before(file: BinaryIO, offset: int) -> str:
     return hashlib.blake2b(head + b"\0" + file.read(min(CHECKED, offset)), digest_size=16).hexdigest()
 
 
-def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) -> Iterator[Batch]:
+def _lines(path: Path, file: BinaryIO, mark: Mark, inode: str, *, anew: bool) -> Iterator[LogBatch]:
     """Yield rows from a place on. A last line that is no whole JSON is left for the next time."""
     offset, number = mark.offset, mark.line
     rows: list[tuple[str, Raw]] = []
 
-    def batch() -> Batch:
+    def batch() -> LogBatch:
         status = os.fstat(file.fileno())
         here = file.tell()
         reached = Mark(
             str(path), inode, status.st_size, status.st_mtime_ns, offset, number, _before(file, offset)
         )
         file.seek(here)
-        return Batch(rows, reached, anew)
+        return LogBatch(rows, reached, anew)
 
     file.seek(offset)
     for line in file:
@@ -164,7 +164,7 @@ def _no_object(raw: object) -> str:
     return f"expected a JSON object, got {type(raw).__name__}"
 
 
-def _whole(path: Path, status: os.stat_result, inode: str, *, anew: bool) -> Iterator[Batch]:
+def _whole(path: Path, status: os.stat_result, inode: str, *, anew: bool) -> Iterator[LogBatch]:
     """Yield all rows of a file, of traces as answers; the mark comes with the last."""
     numbered = ((place.line, raw) for place, raw in read_log(path))
     first = next(numbered, None)
@@ -175,10 +175,10 @@ def _whole(path: Path, status: os.stat_result, inode: str, *, anew: bool) -> Ite
     for line, raw in rows:
         waiting.append((f"{path}:{line}", raw))
         if len(waiting) >= BATCH:
-            yield Batch(waiting, None, anew)
+            yield LogBatch(waiting, None, anew)
             waiting = []
     mark = Mark(str(path), inode, status.st_size, status.st_mtime_ns, status.st_size, 1, "", whole=True)
-    yield Batch(waiting, mark, anew)
+    yield LogBatch(waiting, mark, anew)
 
 
 def _chained(first: tuple[int, Raw] | None, rest: Iterator[tuple[int, Raw]]) -> Iterator[tuple[int, Raw]]:
@@ -254,7 +254,7 @@ def take_log(
     return taking.counts()
 
 
-def _readable(batches: Iterator[Batch], *, strict: bool) -> Iterator[Batch]:
+def _readable(batches: Iterator[LogBatch], *, strict: bool) -> Iterator[LogBatch]:
     """Yield batches up to an error of their file, which is passed on if that is strict."""
     try:
         yield from batches
@@ -280,9 +280,9 @@ class _Taking:
         self.understood = False  # any row of the file; else it is read anew when its columns are named
         self._columns: dict[str, None] = {}
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: LogBatch) -> None:
         """Keep the rows of a batch."""
-        found: list[Logged | Said] = []
+        found: list[Logged | Feedback] = []
         malformed: list[str] = []
         without = 0
         for place, raw in batch.rows:
@@ -312,7 +312,7 @@ class _Taking:
             anew=[path] if path else [],
         )
 
-    def _masked(self, one: Logged | Said) -> Logged | Said:
+    def _masked(self, one: Logged | Feedback) -> Logged | Feedback:
         if self._masker is None:
             return one
         return self._masker.exchange(one) if isinstance(one, Logged) else self._masker.said(one)

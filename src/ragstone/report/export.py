@@ -10,7 +10,7 @@ from ragstone.errors import DataError, MissingExtra
 from ragstone.report.joined import FinishedRun
 from ragstone.tables import Rows, check_place, partial_path
 from ragstone.tables.cells import cell, no_formula, open_table
-from ragstone.tables.shapes import fitted, plain
+from ragstone.tables.frames import fitted, plain
 from ragstone.tables.writing import FREE_FORM
 
 Table = Rows[dict[str, Any]]

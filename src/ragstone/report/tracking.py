@@ -19,7 +19,7 @@ from ragstone.errors import DataError, MissingExtra
 from ragstone.judging.summary import MetricSummary
 from ragstone.report.joined import FinishedRun
 from ragstone.statistics import Estimate
-from ragstone.tables.shapes import plain
+from ragstone.tables.frames import plain
 
 EXPERIMENT = "ragstone"
 TABLE = "results.json"

@@ -1,7 +1,7 @@
 """Rows <-> files: JSONL, Parquet and CSV, streaming; column names of other tools understood."""
 
 from ragstone.tables.frames import Rows
-from ragstone.tables.holding import held
+from ragstone.tables.journal import held
 from ragstone.tables.reading import parse_row, parse_rows, read_rows
 from ragstone.tables.shown import Displayed
 from ragstone.tables.writing import (

@@ -1,4 +1,4 @@
-"""Files that survive a kill: journals of rows that only grow, and files that are replaced whole.
+"""Files that survive a kill and are shared: locks, journals of rows that only grow, files replaced whole.
 
 What has been acknowledged is on the disk. What a killed process had half written counts as never written:
 nobody had been told that it was.
@@ -7,6 +7,7 @@ nobody had been told that it was.
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -15,6 +16,65 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.tables.private import make_folder
+
+if sys.platform != "win32":
+    import fcntl
+
+
+POLL_S = 0.005
+
+
+@contextlib.contextmanager
+def held(path: Path, wait_s: float = 0.0) -> Iterator[None]:
+    """Keep other processes out of a file or folder of rows until the block ends.
+
+    wait_s: how long to wait for another that has it. The lock is the operating system's (on `.NAME.lock`
+    beside it), so a killed process holds nothing. Raises DataError if another process has it, or if the
+    folder that it is in cannot be written to.
+    """
+    if sys.platform == "win32":  # two runs in one folder are not told apart there
+        yield
+        return
+    until = time.monotonic() + wait_s
+    while True:
+        lock = _open_lock(path)
+        if lock is not None:
+            break
+        if time.monotonic() >= until:
+            raise DataError(
+                f"{path}: another run is writing it at this moment. Wait for it, or give another name."
+            )
+        time.sleep(POLL_S)
+    try:
+        yield
+    finally:
+        _lock_of(path).unlink(missing_ok=True)
+        os.close(lock)
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
+
+
+def _open_lock(path: Path) -> int | None:
+    """Return the open lock of a path, None while another process has it."""
+    lock = _lock_of(path)
+    try:
+        file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as mistake:
+        raise DataError(
+            f"{path}: cannot be written ({mistake.strerror}). Choose a folder that can."
+        ) from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Whoever held it before may have removed it since it was opened: then the lock is on nothing.
+        if os.path.samestat(os.fstat(file), lock.stat()):
+            return file
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(file)
+    return None
+
 
 if sys.platform != "win32":
     import fcntl

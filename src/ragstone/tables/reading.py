@@ -18,9 +18,8 @@ from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
 from ragstone.tables.cells import csv_reader, unguarded
 from ragstone.tables.columns import accepted_names, to_canonical
-from ragstone.tables.interchange import answers_in, is_result
-from ragstone.tables.logged import LOG_NAMES, logged_files, read_logged
-from ragstone.tables.saved import is_saved, read_saved
+from ragstone.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
+from ragstone.tables.interchange.recognise import answers_in, is_result
 from ragstone.tables.shards import shards_of
 from ragstone.tables.storage import Place, below, exists, local_path, open_bytes, told, url_of
 

@@ -16,7 +16,7 @@ import msgspec
 
 from ragstone.errors import DataError
 from ragstone.records import Document, Row
-from ragstone.tables.holding import held
+from ragstone.tables.journal import held
 from ragstone.tables.storage import (
     Entry,
     Place,

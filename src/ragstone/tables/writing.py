@@ -13,7 +13,7 @@ from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Row, Usage
 from ragstone.tables.cells import open_table
 from ragstone.tables.columns import fields_of
-from ragstone.tables.holding import held
+from ragstone.tables.journal import held
 from ragstone.tables.private import make_folder
 from ragstone.tables.shards import check_folder, open_shards
 from ragstone.tables.storage import (

@@ -9,12 +9,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from ragstone.assistant.conversation import Passage
-from ragstone.assistant.knowledge.building import Kept, build, finish
+from ragstone.assistant.knowledge.building import KnowledgeParts, build, finish
 from ragstone.assistant.knowledge.catalogue import Catalogue
 from ragstone.assistant.knowledge.cutting import Halted, root_of
-from ragstone.assistant.knowledge.entry import Advance, BadUpload, Built, Entry, KnowledgeDown, Placed
+from ragstone.assistant.knowledge.entry import (
+    Advance,
+    BadUpload,
+    BuildResult,
+    DocumentEntry,
+    KnowledgeDown,
+    PlacedPassage,
+)
 from ragstone.assistant.knowledge.grouping import Namer
-from ragstone.assistant.knowledge.points import ASKER, Points
+from ragstone.assistant.knowledge.points import ASKER, PassagePoints
 from ragstone.assistant.knowledge.snapshot import (
     Nearest,
     Snapshot,
@@ -34,7 +41,7 @@ from ragstone.embedding.gathering import Gathered
 from ragstone.embedding.model import Embed, Vectors
 from ragstone.errors import ConfigError, DataError, MissingExtra, ModelError
 from ragstone.retrieval.fusion import FUSED_DEPTH, score_fusion
-from ragstone.tables.holding import held
+from ragstone.tables.journal import held
 
 MOST_ASKED = 2000  # characters of a question that are searched by
 CATALOGUE = "catalogue.sqlite"
@@ -78,9 +85,9 @@ def open_knowledge(
     folder = root / Path(section.store).expanduser()
     identity = embed.identity if isinstance(embed, Embedder) else section.embedder
     catalogue = Catalogue(folder / CATALOGUE)
-    kept = Kept(
+    kept = KnowledgeParts(
         catalogue=catalogue,
-        points=Points(section, folder, catalogue.name, identity),
+        points=PassagePoints(section, folder, catalogue.name, identity),
         embed=embed,
         identity=identity,
         tags=list(tags),
@@ -99,7 +106,7 @@ class KnowledgeBase:
     Builds run in a thread of their own, one at a time; another process that builds the same is an error.
     """
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: KnowledgeParts) -> None:
         self._kept = kept
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ragstone-build")
         self._looker = ThreadPoolExecutor(1, thread_name_prefix="ragstone-health")  # behind no search
@@ -122,7 +129,7 @@ class KnowledgeBase:
 
     # What is in it.
 
-    def documents(self) -> list[Entry]:
+    def documents(self) -> list[DocumentEntry]:
         """Return the documents, by id."""
         return self._snapshot().entries
 
@@ -139,7 +146,7 @@ class KnowledgeBase:
         }
         return {key: values for key, values in found.items() if values}
 
-    async def passage(self, chunk_id: str) -> Placed | None:
+    async def passage(self, chunk_id: str) -> PlacedPassage | None:
         """Return a passage with the text around it; None where there is none of that id."""
         return place_of(await asyncio.to_thread(self._snapshot), chunk_id)
 
@@ -252,7 +259,7 @@ class KnowledgeBase:
 
     # Changing.
 
-    async def build(self, sources: Sequence[Path | str], advance: Advance = silent) -> Built:
+    async def build(self, sources: Sequence[Path | str], advance: Advance = silent) -> BuildResult:
         """Make it hold what these files, folders and archives hold; return what that changed.
 
         New and changed files are read, unchanged ones left alone, those that are gone from a source are
@@ -264,31 +271,31 @@ class KnowledgeBase:
         """
         roots = [root_of(source) for source in sources]
 
-        def work(stop: threading.Event) -> Built:
+        def work(stop: threading.Event) -> BuildResult:
             return self._build(roots, stop, advance)
 
         return await self._change(work)
 
-    async def rebuild(self, advance: Advance = silent) -> Built:
+    async def rebuild(self, advance: Advance = silent) -> BuildResult:
         """Read all files of all sources and all uploads anew, and make the store whole; see `build`.
 
         Texts that the embedder has in its store are not embedded again. A source that is not there any more
         keeps its documents.
         """
 
-        def work(stop: threading.Event) -> Built:
+        def work(stop: threading.Event) -> BuildResult:
             return self._build(self.sources(), stop, advance, anew=True)
 
         return await self._change(work)
 
-    async def add(self, upload: Upload, advance: Advance = silent) -> Built:
+    async def add(self, upload: Upload, advance: Advance = silent) -> BuildResult:
         """Keep a file that `check` has read under its name in the store, and take in what it gave.
 
         It comes in place of one of that name. Raises BadUpload where its document ids are taken, or it gives
         too many passages: then, and where it is stopped, nothing has changed.
         """
 
-        def work(stop: threading.Event) -> Built:
+        def work(stop: threading.Event) -> BuildResult:
             self._kept.points.check()
             path = str(self._kept.uploads / upload.name)
             if self._kept.catalogue.readmit(path):
@@ -363,7 +370,7 @@ class KnowledgeBase:
         *,
         anew: bool = False,
         read: Mapping[str, Given] | None = None,
-    ) -> Built:
+    ) -> BuildResult:
         """Build from these sources and the uploads, one of which may have been cut short."""
         uploads = self._kept.uploads
         uploaded = uploads.is_dir() and any(not path.name.startswith(".") for path in uploads.iterdir())

@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from ragstone.assistant.conversation import Asked, Said, Step
+from ragstone.assistant.conversation import AgentStep, Asked, Said
 from ragstone.assistant.log.appending import Appender
-from ragstone.assistant.log.spans import Spans
+from ragstone.assistant.log.spans import SpanSender
 from ragstone.config.assistant import LogSection
-from ragstone.llm.structured import HALF_A_PAIR
+from ragstone.llm.schema import HALF_A_PAIR
 from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts, own_words
 from ragstone.records import Answer, Context, Label
 from ragstone.tables import read_rows
-from ragstone.tables.logged import logged_files
+from ragstone.tables.folders import logged_files
 
 SYSTEM = "assistant"
 THUMB = "thumb"
@@ -71,7 +71,7 @@ def answer_row(
     )
 
 
-def _step(step: Step, thought: str, arguments: dict[str, Any], observation: str) -> dict[str, Any]:
+def _step(step: AgentStep, thought: str, arguments: dict[str, Any], observation: str) -> dict[str, Any]:
     """Return a step as it stands in the row, with its texts as they are given."""
     return {
         "thought": thought,
@@ -120,9 +120,8 @@ def iso(now: datetime) -> str:
 
 def _masked(value: Any, own: OwnWords | None) -> Any:  # noqa: ANN401 - arguments of any tool
     """Return a value with all texts in it masked together, wherever they stand in it."""
-    texts = [
-        HALF_A_PAIR.sub("\ufffd", text) for text in _texts(value)
-    ]  # half a pair is what no file can hold
+    # Half of a surrogate pair is what no file can hold.
+    texts = [HALF_A_PAIR.sub("\ufffd", text) for text in _texts(value)]
     return _with_texts(value, iter([one.text for one in mask_texts(texts, own)]))
 
 
@@ -168,7 +167,7 @@ class ExchangeLog:
         own: OwnWords | None,
         secret: bytes,
         *,
-        spans: Spans | None = None,
+        spans: SpanSender | None = None,
     ) -> None:
         """rotate_bytes: a file that would grow beyond is followed by another. secret: for digest_of.
         spans: gets every exchange too.
@@ -246,7 +245,7 @@ def open_log(section: LogSection, root: Path, secret: bytes) -> ExchangeLog:
         section.rotate_mb * 1_000_000,
         own_words(section.mask),
         secret,
-        spans=None if section.otlp_endpoint is None else Spans(section.otlp_endpoint),
+        spans=None if section.otlp_endpoint is None else SpanSender(section.otlp_endpoint),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from ragstone.tables.interchange import deepeval, langfuse, openinference, promptfoo, ragas
+from ragstone.tables.interchange import langfuse, openinference, promptfoo, samples
 
 Numbered = tuple[int, Any]
 """A line, or the number of a row, and what stands there: an object, or the error in place of one."""
@@ -17,8 +17,8 @@ FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Reader], ...] = (
     (promptfoo.is_table, promptfoo.refuse_table),
     (openinference.is_openinference, openinference.read_openinference),
     (langfuse.is_langfuse, langfuse.read_langfuse),
-    (deepeval.is_deepeval, deepeval.read_deepeval),
-    (ragas.is_ragas, ragas.read_ragas),
+    (samples.is_deepeval, samples.read_deepeval),
+    (samples.is_ragas, samples.read_ragas),
 )
 
 

@@ -1,5 +1,6 @@
-"""Folders that `save_to_disk` of Hugging Face's `datasets` (version 5.2) writes -> their rows."""
+"""Folders that hold rows: of Hugging Face's `save_to_disk` (datasets 5.2), and the log of an assistant."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import DataError, MissingExtra
+from ragstone.records import Answer, Label
 
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
@@ -58,3 +60,36 @@ def _json(path: Path) -> dict[str, Any]:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except (msgspec.DecodeError, OSError) as mistake:
         raise DataError(f"{path}: cannot be read ({mistake}). Save the data set again.") from None
+
+
+LOG_NAMES: dict[type, str] = {Answer: "exchanges", Label: "feedback"}
+"""What the files of a log begin with: `exchanges-20261121T233005-1.jsonl`."""
+
+_NAME = re.compile(r"-(\d{8}T\d{6})-(\d+)\.jsonl$")
+
+
+def logged_files(folder: Path, row_type: type) -> list[Path]:
+    """Return the files of a log that hold such rows, in the order in which they were begun; often none."""
+    name = LOG_NAMES.get(row_type)
+    found = {path: _NAME.search(path.name) for path in folder.glob(f"{name}-*.jsonl")} if name else {}
+    dated = [(match[1], int(match[2]), path) for path, match in found.items() if match]
+    return [path for _, _, path in sorted(dated)]
+
+
+def read_logged(files: list[Path]) -> Iterator[tuple[int, Any]]:
+    """Yield (line number, decoded object or DecodeError) for every row, numbered through all files.
+
+    A last line without an end is passed over: it is being written, or its writer was killed.
+    """
+    decode = msgspec.json.Decoder().decode
+    number = 0
+    for path in files:
+        with path.open("rb") as file:
+            for place, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    break
+                number += 1
+                try:
+                    yield number, decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
+                    yield number, msgspec.DecodeError(f"{path.name}, line {place}: {mistake}")

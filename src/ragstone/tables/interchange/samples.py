@@ -1,13 +1,16 @@
-"""Test cases of deepeval (version 4.3): `.deepeval/.latest_run_full.json`, test runs, and `save_as`.
+"""Samples of ragas (version 0.4) and test cases of deepeval (version 4.3) -> rows of an answer sheet.
 
-A test run has camel case and its cases inside; `EvaluationDataset.save_as` writes our own aliases, in CSV
-with passages that are joined by `|`.
+Of ragas: `EvaluationDataset` and results, as JSONL, CSV or a data set; their columns are read without help,
+here are the ids of passages beside them, and conversations. Of deepeval: `.deepeval/.latest_run_full.json`,
+test runs (camel case, the cases inside), and `save_as`, our own aliases, in CSV with passages joined by `|`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ragstone.tables.columns import as_contexts, as_list
 from ragstone.tables.interchange.values import amount_in, context_in, count_in
+from ragstone.tables.said import said_in
 
 _CASES = ("testCases", "test_cases")
 _NAMES = {"actualOutput": "actual_output", "expectedOutput": "expected_output"}
@@ -41,12 +44,14 @@ def read_deepeval(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tupl
         run = raw.get("testRunData", raw)
         cases = next((run[name] for name in _CASES if isinstance(run.get(name), list)), None)
         if cases is None:
-            yield number, _row(raw)
+            yield number, _case_row(raw)
         else:
-            yield from ((at, _row(one) if isinstance(one, dict) else one) for at, one in enumerate(cases, 1))
+            yield from (
+                (at, _case_row(one) if isinstance(one, dict) else one) for at, one in enumerate(cases, 1)
+            )
 
 
-def _row(case: Mapping[str, Any]) -> dict[str, Any]:
+def _case_row(case: Mapping[str, Any]) -> dict[str, Any]:
     """Return a case in the names of an answer sheet. Beside what was found, `context` is what should be."""
     row = {_NAMES.get(name, name): value for name, value in case.items() if name not in _SPENT}
     found = case.get("retrievalContext", case.get("retrieval_context"))
@@ -67,3 +72,41 @@ def _row(case: Mapping[str, Any]) -> dict[str, Any]:
     row |= {name: value for name, value in more.items() if value is not None}
     tags = row.pop("tags", None)  # a list; ours are named
     return {**row, "deepeval_tags": tags} if tags else row
+
+
+def is_ragas(raw: Mapping[str, Any]) -> bool:
+    """Say whether an object is a sample of ragas."""
+    return "user_input" in raw and bool(
+        raw.keys() & {"response", "retrieved_contexts", "reference", "rubrics"}
+    )
+
+
+def read_ragas(rows: Iterable[tuple[int, Any]], _where: str) -> Iterator[tuple[int, Any]]:
+    """Yield samples as rows of an answer sheet; what is no object as it is."""
+    for number, raw in rows:
+        yield number, (_sample_row(raw) if isinstance(raw, dict) else raw)
+
+
+def _sample_row(sample: Mapping[str, Any]) -> dict[str, Any]:
+    row = dict(sample)
+    ids, found = sample.get("retrieved_context_ids"), sample.get("retrieved_contexts")
+    if ids is not None and found is not None:
+        names = as_list(ids)
+        try:
+            contexts = as_contexts(found) or []
+        except TypeError:  # it is told with its place when the row itself is read
+            return row
+        if len(contexts) == len(names):
+            del row["retrieved_context_ids"]
+            row["retrieved_contexts"] = [
+                {**one, "id": str(name)} for one, name in zip(contexts, names, strict=True)
+            ]
+    turns = sample.get("user_input")
+    if isinstance(turns, str) and turns.lstrip().startswith("[{"):
+        turns = as_list(turns)
+    if isinstance(turns, list):
+        said = [{**turn, "role": turn.get("type")} for turn in turns if isinstance(turn, Mapping)]
+        row["user_input"], answer = said_in({"messages": said})
+        if row.get("response") is None:
+            row["response"] = answer
+    return row
