@@ -20,7 +20,7 @@ import numpy as np
 from ragstone.config import MonitorSection
 from ragstone.monitor.alarms import alarms
 from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, freeze, judge_again
-from ragstone.monitor.cells import Cell
+from ragstone.monitor.cells import DayCell
 from ragstone.monitor.streams import EARLY, OVERALL, WX, Change, N, Stream, W, changes_of
 from ragstone.records import Answer
 from ragstone.statistics.clusters import Codes, Floats
@@ -244,9 +244,9 @@ def drops(n: int) -> None:
         seed += 1
 
 
-def cells_of(one: Stream) -> list[Cell]:
+def cells_of(one: Stream) -> list[DayCell]:
     return [
-        Cell(
+        DayCell(
             day=one.day(at), tag="", value="", metric=one.metric, judge=one.judge, n=int(row[0]),
             w=row[1], wx=row[2], w2=row[3], w2x=row[4], w2x2=row[5],
         )
@@ -331,7 +331,7 @@ def causes(n: int) -> None:
                 print(f"{name:<38}{len(found):>9}{f'{later} days later':>18}{shares}", flush=True)
 
 
-def _named(cells: list[Cell], section: MonitorSection, canaries: Canaries, later: int) -> list[str]:
+def _named(cells: list[DayCell], section: MonitorSection, canaries: Canaries, later: int) -> list[str]:
     """Return the cause that the first alarm after the change has so many days after it was raised."""
     for alarm in alarms(cells, section):
         if alarm.raised is not None and alarm.since >= BEGIN + timedelta(days=PLANTED - 7):

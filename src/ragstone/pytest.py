@@ -15,11 +15,11 @@ import pytest
 if TYPE_CHECKING:
     from ragstone.config import Settings
     from ragstone.experiments.compared import MetricComparison
-    from ragstone.flows.compare.checking import Checked
+    from ragstone.flows.compare.checking import CheckedApplication
     from ragstone.judging import Judge, MetricSummary
     from ragstone.records import Judgement, Question
 
-    Check = Callable[[str | Callable[..., object]], Checked]
+    Check = Callable[[str | Callable[..., object]], CheckedApplication]
 
 MARK = (
     "ragstone(questions, thresholds, judges, model, max_unscored, baseline, margin): "
@@ -106,7 +106,7 @@ def ragstone_check(request: "pytest.FixtureRequest") -> "Check":
         raise _failure(f"@pytest.mark.{KEY}: {words}. It takes {', '.join(Wanted._fields)}.") from None
     root = request.config.rootpath
 
-    def check(system: "str | Callable[..., object]") -> "Checked":
+    def check(system: "str | Callable[..., object]") -> "CheckedApplication":
         from ragstone.errors import RagstoneError
 
         __tracebackhide__ = True
@@ -149,7 +149,7 @@ def _check_mark(wanted: Wanted) -> None:
             )
 
 
-def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "Checked":
+def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "CheckedApplication":
     """Return the answers and what the judges say of them. Raises RagstoneError."""
     from ragstone.errors import ConfigError, DataError
     from ragstone.flows.compare.checking import check_application
@@ -185,7 +185,7 @@ def _settings(root: Path) -> "Settings":
     return load_settings(file) if file.is_file() else Settings(root=str(root))
 
 
-def _problems(checked: "Checked", wanted: Wanted, root: Path) -> tuple[list[str], list[str]]:
+def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tuple[list[str], list[str]]:
     """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
     from ragstone.report.compare import gate_told, metric_told, outcome
     from ragstone.report.wording import denominator, statuses, with_level
@@ -216,7 +216,7 @@ def _problems(checked: "Checked", wanted: Wanted, root: Path) -> tuple[list[str]
     return problems, lines
 
 
-def _thresholds(checked: "Checked", given: Mapping[str, float]) -> dict[tuple[str, str], float]:
+def _thresholds(checked: "CheckedApplication", given: Mapping[str, float]) -> dict[tuple[str, str], float]:
     """Return the threshold of each judge and metric. Raises ConfigError for a name that is neither."""
     from ragstone.errors import ConfigError, nearest
 
@@ -261,7 +261,7 @@ def _unscored(metric: "MetricSummary", most: float) -> list[str]:
     return [f"{n} of {metric.n_rows} could not be scored; max_unscored lets pass {most:.0%}."]
 
 
-def _worst(metric: "MetricSummary", checked: "Checked") -> list[str]:
+def _worst(metric: "MetricSummary", checked: "CheckedApplication") -> list[str]:
     """Return the questions with the least scores, those without one first, with the reason."""
     rows = [row for row in checked.judgements if (row.judge, row.metric) == (metric.judge, metric.metric)]
     rows = [row for row in rows if row.status != "not_applicable"]
@@ -269,7 +269,7 @@ def _worst(metric: "MetricSummary", checked: "Checked") -> list[str]:
     return [line for row in worst for line in _told(row, checked)]
 
 
-def _told(row: "Judgement", checked: "Checked") -> list[str]:
+def _told(row: "Judgement", checked: "CheckedApplication") -> list[str]:
     from ragstone.records import references
     from ragstone.report.wording import one_line
 

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragstone.agreement.comparison import Comparison, Scale, compare
+from ragstone.agreement.comparison import GradeComparison, Scale, compare
 
 
 def comparison(
@@ -12,7 +12,7 @@ def comparison(
     *,
     mapped: bool = False,
     threshold: float | None = None,
-) -> Comparison:
+) -> GradeComparison:
     return compare(np.array(human, float), np.array(judge, float), scale, mapped=mapped, threshold=threshold)
 
 

@@ -1,12 +1,12 @@
 import pytest
 from tests.agreement.rows import judgement, label
 
-from ragstone.agreement.pairing import Pairs, human_scores, pair
+from ragstone.agreement.pairing import GradePairs, human_scores, pair
 from ragstone.errors import DataError
 from ragstone.records import Judgement, Label
 
 
-def pairs_of(judgements: list[Judgement], labels: list[Label]) -> Pairs:
+def pairs_of(judgements: list[Judgement], labels: list[Label]) -> GradePairs:
     return pair(judgements, human_scores(labels, "correctness"))
 
 

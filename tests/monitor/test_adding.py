@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragstone.config import MonitorSection
 from ragstone.monitor.adding import chances, draw_of
 from ragstone.monitor.cells import point_of
-from ragstone.monitor.judged import Scored
+from ragstone.monitor.judged import StoredScore
 from ragstone.monitor.logged import Reader
 from ragstone.monitor.store import MonitorStore
 
@@ -65,8 +65,8 @@ def judged_mean(tmp_path, key, *, left=None, **section):
         store.declare(chosen)
         store.add(store.adder(chosen), rows)
         taken = [due.n for due in store.due(["good"])][:left]
-        one = Scored(judge="good", version=1, model="m", metric="good", status="scored", score=1.0)
-        none = Scored(judge="good", version=1, model="m", metric="good", status="scored", score=0.0)
+        one = StoredScore(judge="good", version=1, model="m", metric="good", status="scored", score=1.0)
+        none = StoredScore(judge="good", version=1, model="m", metric="good", status="scored", score=0.0)
         store.keep([(n, one if n <= 60 else none) for n in taken], best={})
         cells = store.cells(tag="")
     return point_of(cells[0].day, cells).mean if cells else None

@@ -9,10 +9,10 @@ from hypothesis.strategies import integers, permutations
 from ragstone.llm import Message, Prompt, Reply
 from ragstone.monitor.canaries import (
     Canaries,
+    CanaryRound,
     CanaryScore,
     JudgedAnswer,
-    Round,
-    Rounds,
+    RoundScores,
     anew,
     due,
     evidence_of,
@@ -70,7 +70,7 @@ def rounds(*scores, judges=None):
     """Canaries with the same score each in every round, the first one frozen; a week apart."""
     judges = judges or ["j 1 m"] * len(scores)
     known = [
-        Round(
+        CanaryRound(
             day=BEGIN + timedelta(days=7 * at),
             scores=[{} if one is None else {"faithfulness": CanaryScore(score=one, judge=judges[at])}] * 40,
         )
@@ -175,7 +175,7 @@ DAYS = [date(2026, 1, 1) + timedelta(days=7 * at) for at in range(40)]
 def rounds_of(scores, known=None):
     found = np.array(scores, dtype=float)
     there = np.ones(found.shape, dtype=bool) if known is None else np.array(known)
-    return Rounds(scores=found, known=there, days=DAYS[: found.shape[1]])
+    return RoundScores(scores=found, known=there, days=DAYS[: found.shape[1]])
 
 
 def test_differences_by_hand():

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.logged import Logged, Masker, Reader, Said, seconds_of
+from ragstone.monitor.logged import Feedback, Logged, Masker, Reader, seconds_of
 from ragstone.privacy.masking import own_words
 from ragstone.records import Context
 
@@ -89,7 +89,7 @@ def test_a_row_of_labels_is_what_a_person_said():
     said = Reader(MonitorSection(), KEY).read(
         {"question_id": "x1", "metric": "thumb", "score": 0, "rationale": "It is in May.", "system": "a"}
     )
-    assert said == Said(name="x1", feedback=0.0, correction="It is in May.")
+    assert said == Feedback(name="x1", feedback=0.0, correction="It is in May.")
 
 
 def test_labels_of_annotators_and_judgements_are_no_feedback():
@@ -97,7 +97,7 @@ def test_labels_of_annotators_and_judgements_are_no_feedback():
     label = {"question_id": "x1", "system": "a", "score": 0}
     assert reader.read({**label, "metric": "correctness"}) is None
     assert reader.read({**label, "judge": "thumb", "metric": "thumb"}) is None
-    assert isinstance(reader.read(label), Said)
+    assert isinstance(reader.read(label), Feedback)
 
 
 def test_question_and_answer_may_stand_in_named_columns():
@@ -192,5 +192,5 @@ def test_ones_own_words_are_masked():
 
 
 def test_what_people_say_is_masked():
-    said = Masker(None).said(Said(name="x", feedback=0.0, correction="Write to a@b.org"))
+    said = Masker(None).said(Feedback(name="x", feedback=0.0, correction="Write to a@b.org"))
     assert said.correction == "Write to [email]"

@@ -11,11 +11,11 @@ from tests.support.monitor_store import row as monitor_row
 from ragstone.config import MonitorSection
 from ragstone.errors import DataError
 from ragstone.llm import Caps
-from ragstone.monitor.cells import Cell
-from ragstone.monitor.judged import Scored
-from ragstone.monitor.logged import Reader, Said
+from ragstone.monitor.cells import DayCell
+from ragstone.monitor.judged import StoredScore
+from ragstone.monitor.logged import Feedback, Reader
 from ragstone.monitor.look import store_spent
-from ragstone.monitor.showing import Filter
+from ragstone.monitor.showing import ExchangeFilter
 from ragstone.monitor.store import MonitorStore, has_store
 from ragstone.records import Context
 
@@ -43,7 +43,7 @@ def opened(tmp_path, rows=(), **section):
 
 def score(value=None, judge="answered", **more):
     given = {"judge": judge, "version": 2, "model": "m", "metric": judge, "status": "scored"}
-    return Scored(**{**given, "score": value, **more})
+    return StoredScore(**{**given, "score": value, **more})
 
 
 def keep(store, *scores, judges=("answered",)):
@@ -72,7 +72,7 @@ def test_what_is_shown_of_an_exchange_is_all_that_is_known(tmp_path):
     )
     with opened(tmp_path, [said]) as store:
         keep(store, ("x1", score(1.0, label="answered", reason="It says so.")))
-        store.add(store.adder(MonitorSection()), [Said(name="x1", feedback=0.0, correction="In May.")])
+        store.add(store.adder(MonitorSection()), [Feedback(name="x1", feedback=0.0, correction="In May.")])
         (seen,) = store.exchanges().rows
     assert (seen.name, seen.question, seen.answer, seen.tags) == ("x1", "Why 1?", "So 1.", {"crop": "maize"})
     assert seen.time == datetime.datetime(2026, 1, 1, 10, tzinfo=datetime.UTC)
@@ -100,7 +100,7 @@ def test_cells_are_the_sums_of_a_day_by_tag(tmp_path):
         assert store.cells(until=FIRST, tag="") == [cells[FIRST, "", ""]]
     # Every exchange is judged, so every weight is 1: w = n = 2, wx = 1 + 0.5, w2x2 = 1 + 0.25.
     expected = {"n": 2, "w": 2.0, "wx": 1.5, "w2": 2.0, "w2x": 1.5, "w2x2": 1.25}
-    whole = Cell(
+    whole = DayCell(
         day=FIRST,
         tag="",
         value="",
@@ -141,12 +141,12 @@ def test_what_people_say_is_a_metric_whenever_they_say_it(tmp_path):
         assert [(cell.metric, cell.judge, cell.wx, cell.n) for cell in store.cells(tag="")] == [
             ("feedback", "people", 1.0, 1)
         ]
-        store.add(adder, [Said(name="x2", feedback=0.0), Said(name="x3", feedback=1.0)])
+        store.add(adder, [Feedback(name="x2", feedback=0.0), Feedback(name="x3", feedback=1.0)])
         store.add(adder, [row(3)])  # its feedback was there before it
         (cell,) = store.cells(tag="")
         assert (cell.wx, cell.n) == (2.0, 3)
         assert store.overview().n_feedback == 3
-        assert [seen.name for seen in store.exchanges(Filter(feedback_at_most=0.0)).rows] == ["x2"]
+        assert [seen.name for seen in store.exchanges(ExchangeFilter(feedback_at_most=0.0)).rows] == ["x2"]
 
 
 def test_cells_follow_the_tags_of_the_settings(tmp_path):
@@ -240,7 +240,7 @@ def test_filters_and_pages(tmp_path):
         keep(store, *((f"x{n}", one) for n, one in enumerate(scores)), ("x5", score(status="refused")))
 
         def names(**chosen):
-            return {seen.name for seen in store.exchanges(Filter(**chosen)).rows}
+            return {seen.name for seen in store.exchanges(ExchangeFilter(**chosen)).rows}
 
         assert names(text="WHY 3") == {"x3"}
         assert names(text="%") == set()

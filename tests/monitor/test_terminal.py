@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.judged import Scored
+from ragstone.monitor.judged import StoredScore
 from ragstone.monitor.logged import Reader
 from ragstone.monitor.look import WatchSummary
 from ragstone.monitor.reading import ReadCounts
@@ -29,7 +29,7 @@ def summary(tmp_path):
         store.add(store.adder(section), rows)
 
         def score(model, **more):
-            return Scored(judge="good", version=1, model=model, metric="good", **more)
+            return StoredScore(judge="good", version=1, model=model, metric="good", **more)
 
         store.keep(
             [

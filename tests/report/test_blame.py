@@ -5,7 +5,7 @@ import pytest
 from tests.report.surfaces import shown
 
 from ragstone.errors import DataError
-from ragstone.experiments.blame import Caused, Largest, Returned, Share, SystemBlame
+from ragstone.experiments.blame import Caused, ComponentShare, Largest, Returned, SystemBlame
 from ragstone.report.blame import (
     BlameSummary,
     blame_document,
@@ -24,10 +24,10 @@ from ragstone.statistics import Estimate
 
 def share(component, n, of=50):
     if not of:
-        return Share(component=component, n=0, share=None)
+        return ComponentShare(component=component, n=0, share=None)
     low, high = max(0.0, n / of - 0.1), min(1.0, n / of + 0.1)
     found = Estimate(value=n / of, low=low, high=high, n=of, method="wilson")
-    return Share(component=component, n=n, share=found)
+    return ComponentShare(component=component, n=n, share=found)
 
 
 SYSTEM = SystemBlame(

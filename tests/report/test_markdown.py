@@ -6,7 +6,7 @@ from tests.report.conftest import WriteRun, card, judgement, summary_of
 from tests.report.test_page import EVIL, evil_everywhere
 
 from ragstone.errors import DataError
-from ragstone.experiments.blame import Share, SystemBlame
+from ragstone.experiments.blame import ComponentShare, SystemBlame
 from ragstone.experiments.breakdown import rank_systems
 from ragstone.report.blame import BlameSummary
 from ragstone.report.page import write_markdown
@@ -51,8 +51,8 @@ def test_several_systems_stand_in_order_with_a_verdict() -> None:
 def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
     share = Estimate(value=0.25, low=0.1, high=0.4, n=40, method="wilson")
     shares = [
-        Share(component="retriever", n=10, share=share),
-        Share(component="judge", n=0, share=None),
+        ComponentShare(component="retriever", n=10, share=share),
+        ComponentShare(component="judge", n=0, share=None),
     ]
     row = SystemBlame(
         system="rag",

@@ -14,7 +14,7 @@ from ragstone.embedding.model import NotEmbedded, TextRefused
 from ragstone.errors import ConfigError, MissingExtra, ModelError
 from ragstone.records import Chunk, Question
 from ragstone.retrieval.dense import search_by_faiss
-from ragstone.retrieval.deps import Filter, RetrieverDeps
+from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps
 from ragstone.retrieval.ranks import search_exactly
 from ragstone.retrieval.search import build_search
 
@@ -55,7 +55,7 @@ async def rankings(declared, k=3, chunks=None, **given):
 
 @pytest.mark.server
 @pytest.mark.parametrize("index", ["faiss", "qdrant"])
-@pytest.mark.parametrize("among", [Filter(), Filter(where={"pet": "yes"})])
+@pytest.mark.parametrize("among", [ChunkFilter(), ChunkFilter(where={"pet": "yes"})])
 async def test_every_index_gives_the_rankings_of_exact_search(index, among, tmp_path):
     for k in (1, 3, 100):
         exact = await rankings(DenseSettings(), k, filter=among)
@@ -63,7 +63,7 @@ async def test_every_index_gives_the_rankings_of_exact_search(index, among, tmp_
         assert [[item.document_id for item in one.items] for one in found] == [
             [item.document_id for item in one.items] for one in exact
         ]
-    assert len(found[0].items) == (5 if among == Filter() else 2)
+    assert len(found[0].items) == (5 if among == ChunkFilter() else 2)
     assert (tmp_path / "qdrant").exists() == (index == "qdrant")
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from ragstone.errors import ConfigError
 from ragstone.records import Chunk, Question
-from ragstone.retrieval.deps import Filter, RetrieverDeps, index_tags, subset_of
+from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps, index_tags, subset_of
 from ragstone.retrieval.search import build_search
 
 METADATA = [
@@ -17,7 +17,7 @@ CHUNKS = [
 ]
 
 
-async def found(question: Question, among: Filter) -> tuple[list[str], dict[str, object] | None]:
+async def found(question: Question, among: ChunkFilter) -> tuple[list[str], dict[str, object] | None]:
     search = await build_search("bm25", CHUNKS, RetrieverDeps(filter=among))
     (ranking,) = await search([question], 9)
     return [item.document_id for item in ranking.items], ranking.metadata
@@ -33,16 +33,16 @@ async def found(question: Question, among: Filter) -> tuple[list[str], dict[str,
     ],
 )
 def test_chunks_are_chosen_by_all_the_tags(where, positions):
-    index = index_tags(CHUNKS, Filter(where=where))
+    index = index_tags(CHUNKS, ChunkFilter(where=where))
     assert subset_of(index, where).positions.tolist() == positions
 
 
 def test_nothing_asked_is_no_subset():
-    assert subset_of(index_tags(CHUNKS, Filter()), {}) is None
+    assert subset_of(index_tags(CHUNKS, ChunkFilter()), {}) is None
 
 
 async def test_a_question_finds_chunks_of_its_own_tags_and_without_any_all_of_them():
-    among = Filter(match=("crop", "lang"))
+    among = ChunkFilter(match=("crop", "lang"))
     maize = Question(id="q", question="maize", lang="en", tags={"crop": "maize"})
     assert await found(maize, among) == (["0"], None)
     assert await found(Question(id="q", question="maize", lang="fr"), among) == (["2"], None)
@@ -50,27 +50,27 @@ async def test_a_question_finds_chunks_of_its_own_tags_and_without_any_all_of_th
 
 
 async def test_where_goes_before_what_the_question_says():
-    among = Filter(where={"crop": "wheat"}, match=("crop",))
+    among = ChunkFilter(where={"crop": "wheat"}, match=("crop",))
     asked = Question(id="q", question="maize", tags={"crop": "maize"})
     assert await found(asked, among) == (["0", "1"], None)
 
 
 async def test_a_question_whose_tags_no_chunk_has_finds_nothing_and_says_why():
     asked = Question(id="q", question="maize", tags={"crop": "rice"})
-    assert await found(asked, Filter(match=("crop",))) == ([], {"no_chunk_has": {"crop": "rice"}})
+    assert await found(asked, ChunkFilter(match=("crop",))) == ([], {"no_chunk_has": {"crop": "rice"}})
 
 
 @pytest.mark.parametrize(
     ("among", "says"),
     [
         (
-            Filter(where={"crop": "maise"}),
+            ChunkFilter(where={"crop": "maise"}),
             r"no chunk has crop = 'maise'\. Did you mean 'maize'\? All: maize, wheat",
         ),
-        (Filter(where={"region": "iowa"}), "no chunk has the tag 'region'.*: crop, lang, topic, year"),
-        (Filter(match=("region",)), "no chunk has the tag 'region'"),
+        (ChunkFilter(where={"region": "iowa"}), "no chunk has the tag 'region'.*: crop, lang, topic, year"),
+        (ChunkFilter(match=("region",)), "no chunk has the tag 'region'"),
         (
-            Filter(where={"crop": "wheat", "topic": "water"}),
+            ChunkFilter(where={"crop": "wheat", "topic": "water"}),
             "no chunk has crop = 'wheat', topic = 'water' together",
         ),
     ],
@@ -82,4 +82,4 @@ async def test_tags_that_no_chunk_has_are_met_with_those_that_there_are(among, s
 
 def test_chunks_without_tags_are_told_so():
     with pytest.raises(ConfigError, match="The chunks have no tags at all"):
-        index_tags(CHUNKS[3:], Filter(where={"crop": "maize"}))
+        index_tags(CHUNKS[3:], ChunkFilter(where={"crop": "maize"}))

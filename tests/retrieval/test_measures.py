@@ -8,12 +8,12 @@ from sklearn.metrics import ndcg_score
 
 from ragstone.records import Evidence, Question, Ranking, RankingItem
 from ragstone.retrieval.evaluate import QueryMeasures, measure_queries
-from ragstone.retrieval.measures import MEASURES, Grades, Hits, gather_hits, hits_in
+from ragstone.retrieval.measures import MEASURES, Grades, RelevantHits, gather_hits, hits_in
 
 RANKING = ["a", "b", "c", "d", "e", "f"]
 
 
-def find_hits(rankings: list[list[str]], relevant: list[Grades]) -> Hits:
+def find_hits(rankings: list[list[str]], relevant: list[Grades]) -> RelevantHits:
     places = [{document: place for place, document in enumerate(ranking, 1)} for ranking in rankings]
     return gather_hits([hits_in(*pair) for pair in zip(places, relevant, strict=True)], relevant)
 

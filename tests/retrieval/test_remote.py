@@ -8,7 +8,7 @@ from ragstone.config import HttpSettings, HybridSettings
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.records import Chunk, Document, Question
 from ragstone.retrieval import remote as remote_module
-from ragstone.retrieval.deps import Filter, RetrieverDeps
+from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps
 from ragstone.retrieval.search import build_search
 
 DOCUMENTS = {
@@ -286,7 +286,7 @@ async def test_ids_that_are_all_unknown_are_a_mistake_and_some_are_not(fake):
 
 
 async def test_filters_are_passed_on_or_refused(fake):
-    among = Filter(where={"crop": "wheat"}, match=("lang",))
+    among = ChunkFilter(where={"crop": "wheat"}, match=("lang",))
     request = {"q": "{question}", "crop": "{tag.crop}", "lang": "{lang}"}
     await ask(fake, request=request, filter=among)
     assert fake.asked[0].body == {"q": "What does maize need?", "crop": "wheat", "lang": "en"}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ragstone.config import HybridSettings
 from ragstone.errors import ConfigError, DataError
 from ragstone.records import Chunk, Question
-from ragstone.retrieval.deps import Filter, RetrieverDeps
+from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps
 from ragstone.retrieval.ranks import top_hits_of_rows
 from ragstone.retrieval.search import RETRIEVERS, build_search, indexed_text
 
@@ -153,7 +153,7 @@ async def test_only_chunks_with_the_tags_are_found(name):
         msgspec.structs.replace(chunk, metadata={"tags": {"crop": crop}})
         for chunk, crop in zip(chunks_of("maize", "maize", "maize"), ["maize", "wheat", "maize"], strict=True)
     ]
-    among = Filter(where={"crop": "maize"})
+    among = ChunkFilter(where={"crop": "maize"})
     (ranking,) = await rankings_of(name, chunks, questions_of("maize"), 4, means(filter=among))
     assert [item.document_id for item in ranking.items] == ["d0", "d2"]
 

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from ragstone.monitor.cells import Cell
+from ragstone.monitor.cells import DayCell
 
 BEGIN = date(2026, 1, 1)
 
@@ -13,7 +13,7 @@ def cell(at, n, right, **named):
     """Yes/no scores of a day, each of weight 1. at: days after BEGIN."""
     sums = {"w": n, "wx": right, "w2": n, "w2x": right, "w2x2": right}
     given = {"tag": "", "value": "", "metric": "faithfulness", "judge": "faithfulness 1 m"}
-    return Cell(day=BEGIN + timedelta(days=at), n=n, **{**sums, **given, **named})
+    return DayCell(day=BEGIN + timedelta(days=at), n=n, **{**sums, **given, **named})
 
 
 def days(means, *, n=900, seed=0, begin=0, **named):

@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.judged import Scored
+from ragstone.monitor.judged import StoredScore
 from ragstone.monitor.logged import Logged, Reader
 from ragstone.monitor.store import MonitorStore
 
@@ -59,9 +59,9 @@ def fill(folder: Path, rows: list[dict[str, object]], **section: object) -> Moni
     return store
 
 
-def _scored(metric: str, said: object, label: object) -> Scored:
+def _scored(metric: str, said: object, label: object) -> StoredScore:
     known = isinstance(said, int | float)
-    return Scored(
+    return StoredScore(
         judge=metric,
         version=1,
         model=MODEL,

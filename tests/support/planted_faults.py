@@ -10,8 +10,8 @@ from random import Random
 from typing import Literal
 
 from ragstone.experiments.blame import Component, SystemBlame
-from ragstone.flows.blame.causes import Facts, Given, find_cause
-from ragstone.flows.blame.points import Point, Points, share_out
+from ragstone.flows.blame.causes import KnownAnswer, PointFacts, find_cause
+from ragstone.flows.blame.points import CountedPoint, Points, share_out
 from ragstone.judging import MetricSummary
 
 LEAD = MetricSummary(
@@ -88,9 +88,9 @@ class Planted:
             return "truth"
         return "memory" if self.happens(0.7) else "invention"
 
-    def given(self, said: Said, has: bool, right: bool) -> Given:
+    def given(self, said: Said, has: bool, right: bool) -> KnownAnswer:
         supported = said == "misread" or (said == "truth" and has)
-        return Given(
+        return KnownAnswer(
             text=said,
             right=right,
             refused=self.told(said == "refusal", self.rates.refusal),
@@ -101,22 +101,22 @@ class Planted:
         """Return whether the judge gives the point. matches: the answer says what the reference says."""
         return not self.happens(self.rates.harsh) if matches else self.happens(self.rates.lenient)
 
-    def facts(self, name: str) -> Facts:
+    def facts(self, name: str) -> PointFacts:
         """Return all that could be asked of one question; what blame does not need, it does not look at."""
         rates = self.rates
         if self.happens(rates.unanswerable):
             lost = self.told(self.happens(rates.fills), rates.refusal)
-            point = Point(question_id=name, lost=lost, answerable=False)
-            return Facts(point=point, answer=Given(text="an answer"))
+            point = CountedPoint(question_id=name, lost=lost, answerable=False)
+            return PointFacts(point=point, answer=KnownAnswer(text="an answer"))
         has, ignores = not self.happens(rates.missed), self.happens(rates.ignores)
         known, wrong_reference = self.happens(rates.known), self.happens(rates.wrong_reference)
         said, in_hand = self.said(has, ignores, known), self.said(True, ignores, known)
         matches, still = (one == "truth" and not wrong_reference for one in (said, in_hand))
         right = self.judged(matches)
-        point = Point(question_id=name, lost=not right, second=self.told(matches, rates.second))
+        point = CountedPoint(question_id=name, lost=not right, second=self.told(matches, rates.second))
         gold = self.given(in_hand, True, self.judged(still))
         seen = said if has or gold.right else in_hand
-        return Facts(
+        return PointFacts(
             point=point,
             answer=self.given(said, has, right),
             relevant=["d"],

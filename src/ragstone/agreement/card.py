@@ -58,7 +58,7 @@ class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
     alpha: dict[str, Estimate] = {}
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerGroup(msgspec.Struct, frozen=True, kw_only=True):
     """The judge beside people on some of the answers: those of one system, one language, one value of a tag.
 
     n: answers; n_questions: different questions among them, the unit that intervals rest on.
@@ -207,7 +207,7 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     constant: Baseline | None
     no_model: Baseline | None
     humans: HumanAgreement | None
-    by_system: list[Group]
+    by_system: list[AnswerGroup]
     better_than_baseline: bool | None
     verdict: str
     notes: list[str]
@@ -215,7 +215,7 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     names: list[str] = []
     per_grade: list[GradeAgreement] = []
     calibration: Calibration | None = None
-    by: dict[str, list[Group]] = {}
+    by: dict[str, list[AnswerGroup]] = {}
     ranking: SystemRanking | None = None
     disagreements: list[Disagreement] = []
 

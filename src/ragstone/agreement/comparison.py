@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.agreement.pairing import Human, Key, Pairs, pair
+from ragstone.agreement.pairing import GradePairs, Human, Key, pair
 from ragstone.config import AgreementMeasure
 from ragstone.errors import DataError
 from ragstone.records import Judgement
@@ -21,7 +21,7 @@ YES_NO = (0.0, 1.0)
 Scale = tuple[float, float] | None
 
 
-class Comparison(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class GradeComparison(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Scores made comparable. human, judge: (n,). raw: the judge's scores as it gave them, (n,).
 
     categories: the grades that both use, empty if they cannot be compared grade by grade. same_unit: whether
@@ -47,7 +47,7 @@ def compare(
     mapped: bool,
     threshold: float | None,
     pairwise: bool = False,
-) -> Comparison:
+) -> GradeComparison:
     """Return on what footing the two are compared; there is at least one pair.
 
     scale: the lowest and the highest score of the judge, if known. mapped: the caller has said which judge
@@ -60,7 +60,9 @@ def compare(
     if pairwise:
         return _on_scale(human, judge, scale, mapped)
     if labels_yes_no and judge_yes_no:
-        return Comparison(human=human, judge=judge, raw=judge, categories=[*YES_NO], same_unit=True, notes=[])
+        return GradeComparison(
+            human=human, judge=judge, raw=judge, categories=[*YES_NO], same_unit=True, notes=[]
+        )
     if labels_yes_no and threshold is not None:
         return _cut(human, judge, scale, threshold)
     if labels_yes_no and not mapped:
@@ -68,10 +70,10 @@ def compare(
     return _on_scale(human, judge, scale, mapped)
 
 
-def _cut(human: Floats, judge: Floats, scale: Scale, threshold: float) -> Comparison:
+def _cut(human: Floats, judge: Floats, scale: Scale, threshold: float) -> GradeComparison:
     if scale and not scale[0] < threshold <= scale[1]:
         return _in_rank(human, judge, f"The threshold {threshold:g} does not apply: {_span(judge, scale)}.")
-    return Comparison(
+    return GradeComparison(
         human=human,
         judge=(judge >= threshold).astype(np.float64),
         raw=judge,
@@ -82,7 +84,7 @@ def _cut(human: Floats, judge: Floats, scale: Scale, threshold: float) -> Compar
     )
 
 
-def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Comparison:
+def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> GradeComparison:
     if scale and (human.min() < scale[0] or human.max() > scale[1]):
         note = (
             f"The labels hold {_values(human)} and {_span(judge, scale)}: give a mapping of label to score."
@@ -91,7 +93,7 @@ def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Compa
     seen = np.union1d(human, judge)
     if len(seen) <= MAX_GRADES and (scale is None or scale[1] - scale[0] < MAX_GRADES):
         categories = _grades(seen, scale)
-        return Comparison(
+        return GradeComparison(
             human=human, judge=judge, raw=judge, categories=categories, same_unit=True, notes=[]
         )
     if not mapped and len(np.unique(human)) <= MAX_GRADES:
@@ -100,7 +102,7 @@ def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> Compa
         )
         return _in_rank(human, judge, note)
     note = f"Too many different scores to compare grade by grade: {_span(judge, scale)}."
-    return Comparison(human=human, judge=judge, raw=judge, categories=[], same_unit=True, notes=[note])
+    return GradeComparison(human=human, judge=judge, raw=judge, categories=[], same_unit=True, notes=[note])
 
 
 def _grades(seen: Floats, scale: Scale) -> list[float]:
@@ -111,9 +113,9 @@ def _grades(seen: Floats, scale: Scale) -> list[float]:
     return [float(grade) for grade in seen]
 
 
-def _in_rank(human: Floats, judge: Floats, note: str, *, off_scale: bool = False) -> Comparison:
+def _in_rank(human: Floats, judge: Floats, note: str, *, off_scale: bool = False) -> GradeComparison:
     notes = [note, "Until then only order and correlation are compared: no exact agreement, no kappa."]
-    return Comparison(
+    return GradeComparison(
         human=human,
         judge=judge,
         raw=judge,
@@ -148,13 +150,13 @@ class JudgeId(msgspec.Struct, frozen=True):
     prompt_version: int
 
 
-class Measured(msgspec.Struct, frozen=True, eq=False):
+class MeasuredJudge(msgspec.Struct, frozen=True, eq=False):
     """A judge's pairs and their footing; comparison is None if there is no pair."""
 
     judge: JudgeId
     scale: Scale
-    pairs: Pairs
-    comparison: Comparison | None
+    pairs: GradePairs
+    comparison: GradeComparison | None
 
 
 def by_judge(judgements: Iterable[Judgement]) -> dict[JudgeId, list[Judgement]]:
@@ -173,12 +175,12 @@ def measure(
     *,
     mapped: bool,
     threshold: float | None,
-) -> Measured:
+) -> MeasuredJudge:
     """Return a judge's rows beside people's grades. mapped, threshold: see comparison.compare."""
     pairs = pair(rows, humans)
     scale = _scale(rows)
     if not pairs.keys:
-        return Measured(judge, scale, pairs, None)
+        return MeasuredJudge(judge, scale, pairs, None)
     comparison = compare(
         pairs.human,
         pairs.judge,
@@ -187,7 +189,7 @@ def measure(
         threshold=threshold,
         pairwise=judge.metric == PREFERENCE,
     )
-    return Measured(judge, scale, pairs, comparison)
+    return MeasuredJudge(judge, scale, pairs, comparison)
 
 
 Threshold = float | Mapping[str, float] | None
@@ -239,7 +241,7 @@ def _scale(rows: Sequence[Judgement]) -> Scale:
     return next((row.scale for row in rows if row.scale), None)
 
 
-def hits(one: Measured) -> dict[Key, float]:
+def hits(one: MeasuredJudge) -> dict[Key, float]:
     """Return 1 for each answer that got the human grade, else 0; empty if grades cannot be compared."""
     if one.comparison is None or not one.comparison.categories:
         return {}
@@ -247,7 +249,7 @@ def hits(one: Measured) -> dict[Key, float]:
     return dict(zip(one.pairs.keys, matches.tolist(), strict=True))
 
 
-def worths(comparison: Comparison, measure: AgreementMeasure) -> Floats | None:
+def worths(comparison: GradeComparison, measure: AgreementMeasure) -> Floats | None:
     """Return what each answer is worth, the more the better; None where the measure means nothing here.
 
     Their mean is the exact agreement, the mean difference below 0, or Spearman's correlation (the product of
@@ -271,7 +273,7 @@ def _standard_ranks(values: Floats) -> Floats | None:
 
 
 def choose_measure(
-    rows: Sequence[Comparison], declared: AgreementMeasure | None
+    rows: Sequence[GradeComparison], declared: AgreementMeasure | None
 ) -> tuple[AgreementMeasure, str]:
     """Return what cells are ordered by, and why. Raises DataError for a declared one that no cell has."""
 

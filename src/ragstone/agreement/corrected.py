@@ -8,9 +8,9 @@ import numpy as np
 
 from ragstone.agreement.comparison import (
     YES_NO,
-    Comparison,
+    GradeComparison,
     JudgeId,
-    Measured,
+    MeasuredJudge,
     by_judge,
     check_thresholds,
     measure,
@@ -199,7 +199,7 @@ def corrected_means(
     return found
 
 
-def _bounds(one: Measured, comparison: Comparison, *, mapped: bool) -> Bounds:
+def _bounds(one: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
     """Return the lowest and the highest grade that people can give, None if nobody knows."""
     human, scale = comparison.human, one.scale
     if not mapped and bool(np.isin(human, YES_NO).all()):
@@ -210,7 +210,7 @@ def _bounds(one: Measured, comparison: Comparison, *, mapped: bool) -> Bounds:
 
 
 def _by_system(
-    one: Measured, comparison: Comparison, rows: Sequence[Judgement], clusters: Mapping[str, str]
+    one: MeasuredJudge, comparison: GradeComparison, rows: Sequence[Judgement], clusters: Mapping[str, str]
 ) -> dict[str, SystemScores]:
     """Return the scores of each system, in the order of the judgements."""
     pairs, cut = one.pairs, comparison.threshold
@@ -263,7 +263,7 @@ def _mean(
     judge: JudgeId,
     system: str,
     scores: SystemScores,
-    comparison: Comparison,
+    comparison: GradeComparison,
     bounds: Bounds,
     *,
     seed: int,
@@ -298,7 +298,7 @@ def _mean(
     )
 
 
-def _notes(mean: CorrectedMean, one: Measured, rows: Sequence[Judgement], *, first: bool) -> list[str]:
+def _notes(mean: CorrectedMean, one: MeasuredJudge, rows: Sequence[Judgement], *, first: bool) -> list[str]:
     """Return what to know before trusting a mean; first: of its judge, so that it speaks for all of them."""
     notes, whose = [], f"{mean.judge} of {mean.system}"
     if mean.n_labelled < FEW_LABELS:
@@ -333,7 +333,7 @@ def _notes(mean: CorrectedMean, one: Measured, rows: Sequence[Judgement], *, fir
     return notes
 
 
-def _labelled(one: Measured, system: str) -> list[Human]:
+def _labelled(one: MeasuredJudge, system: str) -> list[Human]:
     return [
         human for (_, name), human in zip(one.pairs.keys, one.pairs.humans, strict=True) if name == system
     ]

@@ -9,7 +9,14 @@ import msgspec
 import numpy as np
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.comparison import Comparison, JudgeId, Measured, choose_measure, measure, worths
+from ragstone.agreement.comparison import (
+    GradeComparison,
+    JudgeId,
+    MeasuredJudge,
+    choose_measure,
+    measure,
+    worths,
+)
 from ragstone.agreement.grading import report_card
 from ragstone.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.config import AgreementMeasure
@@ -259,7 +266,7 @@ class JudgedVersion(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A version's judgements of the labelled answers in the metric of its score, measured, and its card."""
 
     rows: dict[Key, Judgement]
-    measured: Measured
+    measured: MeasuredJudge
     card: ReportCard
 
 
@@ -327,7 +334,7 @@ def compare_versions(before: JudgedVersion, after: JudgedVersion, *, seed: int) 
     return Moved(n=len(keys), measure=by, values=(values[0], values[1]), test=test, notes=notes)
 
 
-def _at(comparison: Comparison | None, places: list[int]) -> Comparison:
+def _at(comparison: GradeComparison | None, places: list[int]) -> GradeComparison:
     """Return some of the rows of a comparison."""
     if comparison is None:
         raise ValueError("rows that were compared have a comparison")

@@ -7,8 +7,8 @@ from itertools import chain
 import msgspec
 import numpy as np
 
-from ragstone.agreement.comparison import MAX_GRADES, YES_NO, Comparison
-from ragstone.agreement.pairing import Pairs
+from ragstone.agreement.comparison import MAX_GRADES, YES_NO, GradeComparison
+from ragstone.agreement.pairing import GradePairs
 from ragstone.statistics import (
     Clusters,
     Estimate,
@@ -63,7 +63,7 @@ class Raters(msgspec.Struct, frozen=True):
         return sorted({value for given in self.together for value in given})
 
 
-def raters_of(pairs: Pairs, comparison: Comparison) -> Raters | None:
+def raters_of(pairs: GradePairs, comparison: GradeComparison) -> Raters | None:
     """Return who gave what; None where no answer has two annotators, and the pairs say it all."""
     people = [human.grades for human in pairs.humans] + [human.grades for _, human in pairs.tied]
     if all(len(given) == 1 for given in people):
@@ -81,7 +81,7 @@ Found = dict[str, Estimate | None]
 
 
 def agreement_estimates(
-    comparison: Comparison,
+    comparison: GradeComparison,
     clusters: Clusters,
     raters: Raters | None = None,
     *,
@@ -126,7 +126,7 @@ def mean_difference(differences: Floats, clusters: Clusters, *, seed: int, resam
 
 
 def _without_grades(
-    comparison: Comparison,
+    comparison: GradeComparison,
     clusters: Clusters,
     raters: Raters | None,
     *,

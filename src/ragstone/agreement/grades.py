@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from ragstone.agreement.card import Calibration, Disagreement, GradeAgreement, ReliabilityBin, grade_name
-from ragstone.agreement.comparison import YES_NO, Comparison, Scale
-from ragstone.agreement.pairing import Human, Pairs
+from ragstone.agreement.comparison import YES_NO, GradeComparison, Scale
+from ragstone.agreement.pairing import GradePairs, Human
 from ragstone.records import Judgement
 from ragstone.statistics import (
     BINS,
@@ -28,7 +28,7 @@ LONGEST_NAME = 24
 
 
 def grade_agreements(
-    comparison: Comparison, clusters: Clusters, *, seed: int, resamples: int
+    comparison: GradeComparison, clusters: Clusters, *, seed: int, resamples: int
 ) -> list[GradeAgreement]:
     """Return recall and precision of each grade; empty where grades cannot be compared."""
     human, judge = comparison.human, comparison.judge
@@ -51,7 +51,7 @@ def grade_agreements(
     ]
 
 
-def grade_names(comparison: Comparison, metric: str, rows: Sequence[Judgement]) -> list[str]:
+def grade_names(comparison: GradeComparison, metric: str, rows: Sequence[Judgement]) -> list[str]:
     """Return what each grade is called: by the metric, else by the judge's own labels, else its number.
 
     A judge's label counts if it always stands for the same score and is short. Labels of scores that were cut
@@ -77,7 +77,7 @@ def _is_word(label: str) -> bool:
 
 
 def calibration_of(
-    comparison: Comparison, scale: Scale, clusters: Clusters, *, seed: int, resamples: int
+    comparison: GradeComparison, scale: Scale, clusters: Clusters, *, seed: int, resamples: int
 ) -> Calibration | None:
     """Return how far the judge's scores hold as probabilities; None unless they can be read so.
 
@@ -134,7 +134,7 @@ MOST = 10
 LONGEST = 600  # characters of a text that are kept
 
 
-def instructive_disagreements(comparison: Comparison, pairs: Pairs) -> list[Disagreement]:
+def instructive_disagreements(comparison: GradeComparison, pairs: GradePairs) -> list[Disagreement]:
     """Return at most ten answers on which judge and people differ, the largest distance first.
 
     Distances are compared in tenths of the largest. Where they are equal, systems take turns, and with them
@@ -159,7 +159,7 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray(((np.cumsum(counts) - counts / 2) / len(values))[codes])
 
 
-def _chosen(apart: Floats, pairs: Pairs) -> list[int]:
+def _chosen(apart: Floats, pairs: GradePairs) -> list[int]:
     """Return the places of at most ten, in the order in which they are shown."""
     distances = np.abs(apart)
     tenths = np.ceil(10 * distances / (distances.max() or 1.0) - 1e-6)
@@ -173,7 +173,7 @@ def _chosen(apart: Floats, pairs: Pairs) -> list[int]:
     return chosen
 
 
-def _next(waiting: Sequence[int], apart: Floats, pairs: Pairs, chosen: Sequence[int]) -> int:
+def _next(waiting: Sequence[int], apart: Floats, pairs: GradePairs, chosen: Sequence[int]) -> int:
     """Return the first of those whose question, then system, then side was shown least often."""
     questions = Counter(pairs.clusters[place] for place in chosen)
     systems = Counter(pairs.systems[place] for place in chosen)
@@ -188,14 +188,14 @@ def _next(waiting: Sequence[int], apart: Floats, pairs: Pairs, chosen: Sequence[
     )
 
 
-def _worth(pairs: Pairs, place: int) -> tuple[bool, bool, tuple[str, str]]:
+def _worth(pairs: GradePairs, place: int) -> tuple[bool, bool, tuple[str, str]]:
     """Return what orders answers of one distance, the best first."""
     human = pairs.humans[place]
     n_reasons = bool(_reasons(human)) + bool(pairs.rows[place].rationale)
     return _divided(human), n_reasons < 2, pairs.keys[place]
 
 
-def _told(pairs: Pairs, place: int) -> Disagreement:
+def _told(pairs: GradePairs, place: int) -> Disagreement:
     row, human = pairs.rows[place], pairs.humans[place]
     return Disagreement(
         question_id=row.question_id,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from ragstone.agreement.card import (
+    AnswerGroup,
     Baseline,
-    Group,
     HumanAgreement,
     ReportCard,
     SystemRanking,
@@ -15,9 +15,9 @@ from ragstone.agreement.card import (
 from ragstone.agreement.comparison import (
     PREFERENCE,
     YES_NO,
-    Comparison,
+    GradeComparison,
     JudgeId,
-    Measured,
+    MeasuredJudge,
     by_judge,
     check_thresholds,
     hits,
@@ -28,7 +28,7 @@ from ragstone.agreement.estimates import agreement_estimates, raters_of
 from ragstone.agreement.grades import calibration_of, grade_agreements, grade_names, instructive_disagreements
 from ragstone.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.agreement.humans import human_agreement, with_alpha
-from ragstone.agreement.pairing import Pairs, human_scores, inclusion_of
+from ragstone.agreement.pairing import GradePairs, human_scores, inclusion_of
 from ragstone.agreement.verdict import (
     Hits,
     best_rival,
@@ -73,7 +73,7 @@ def report_cards(
     check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {j.metric for j in rows_of}}
 
-    def measured_in(metric: str, judge: JudgeId) -> Measured:
+    def measured_in(metric: str, judge: JudgeId) -> MeasuredJudge:
         cut = threshold_of(judge, threshold)
         return measure(judge, rows_of[judge], humans[metric], mapped=mapping is not None, threshold=cut)
 
@@ -100,7 +100,9 @@ def report_cards(
     return Rows(cards, ReportCard)
 
 
-def _check(measured: Sequence[Measured], judgements: Sequence[Judgement], labels: Sequence[Label]) -> None:
+def _check(
+    measured: Sequence[MeasuredJudge], judgements: Sequence[Judgement], labels: Sequence[Label]
+) -> None:
     """Raise DataError if no judge can be measured, or the labels lie off the scale of every one."""
     if not judgements or not labels:
         raise DataError(f"no {'labels' if judgements else 'judgements'} to compare: is this the right file?")
@@ -122,7 +124,7 @@ def _check(measured: Sequence[Measured], judgements: Sequence[Judgement], labels
         raise DataError(f"judge {judge.judge!r}, metric {judge.metric!r}: {comparison.notes[0]}")
 
 
-def _check_fields(by: Sequence[str], measured: Sequence[Measured]) -> None:
+def _check_fields(by: Sequence[str], measured: Sequence[MeasuredJudge]) -> None:
     """Raise DataError for a field that neither labels nor judgements have."""
     for field in by:
         if not any(has_field(one.pairs, field) for one in measured):
@@ -139,7 +141,7 @@ def _examples(rows: Sequence[Judgement] | Sequence[Label]) -> str:
 
 
 def report_card(
-    one: Measured,
+    one: MeasuredJudge,
     rivals: Sequence[tuple[str, Hits]],
     people: HumanAgreement | None,
     *,
@@ -191,7 +193,7 @@ def report_card(
     )
 
 
-def _empty_card(one: Measured, people: HumanAgreement | None) -> ReportCard:
+def _empty_card(one: MeasuredJudge, people: HumanAgreement | None) -> ReportCard:
     """Return the card of a judge none of whose judgements can be compared."""
     judge, pairs = one.judge, one.pairs
     return ReportCard(
@@ -221,7 +223,7 @@ def _empty_card(one: Measured, people: HumanAgreement | None) -> ReportCard:
 
 
 def _conclusion(
-    one: Measured,
+    one: MeasuredJudge,
     agreement: Mapping[str, Estimate],
     baselines: Sequence[Baseline],
     people: HumanAgreement | None,
@@ -237,7 +239,7 @@ def _conclusion(
     return better_than_all(baselines), verdict(agreement, baselines, people, yes, ranking)
 
 
-def _confusion(comparison: Comparison | None) -> list[list[int]]:
+def _confusion(comparison: GradeComparison | None) -> list[list[int]]:
     if comparison is None or not comparison.categories:
         return []
     table = contingency_table(comparison.human, comparison.judge, comparison.categories)
@@ -245,10 +247,10 @@ def _confusion(comparison: Comparison | None) -> list[list[int]]:
 
 
 def _notes(
-    comparison: Comparison,
-    pairs: Pairs,
+    comparison: GradeComparison,
+    pairs: GradePairs,
     agreement: Mapping[str, Estimate],
-    tables: Sequence[Sequence[Group]],
+    tables: Sequence[Sequence[AnswerGroup]],
 ) -> list[str]:
     notes = [*comparison.notes, *_tuned(pairs), *_unequal(pairs)]
     if comparison.categories and "kappa" not in agreement:
@@ -270,7 +272,7 @@ def _notes(
     return notes
 
 
-def _tuned(pairs: Pairs) -> list[str]:
+def _tuned(pairs: GradePairs) -> list[str]:
     if not pairs.n_tuned:
         return []
     n = f"{pairs.n_tuned:,} labelled answer{'s are' if pairs.n_tuned > 1 else ' is'}"
@@ -280,7 +282,7 @@ def _tuned(pairs: Pairs) -> list[str]:
     ]
 
 
-def _unequal(pairs: Pairs) -> list[str]:
+def _unequal(pairs: GradePairs) -> list[str]:
     n = sum(any(inclusion_of(label) for label in human.labels) for human in pairs.humans)
     if not n:
         return []

@@ -6,10 +6,10 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from ragstone.agreement.card import Group, Reversal, SystemRanking
-from ragstone.agreement.comparison import Comparison
+from ragstone.agreement.card import AnswerGroup, Reversal, SystemRanking
+from ragstone.agreement.comparison import GradeComparison
 from ragstone.agreement.estimates import mean_difference, table_totals
-from ragstone.agreement.pairing import Pairs
+from ragstone.agreement.pairing import GradePairs
 from ragstone.records import Metadata
 from ragstone.statistics import (
     Clusters,
@@ -37,14 +37,16 @@ MOST_GROUPS = 30
 UNTOLD = "(not given)"
 
 
-def by_system(comparison: Comparison, pairs: Pairs, *, seed: int, resamples: int) -> list[Group]:
+def by_system(
+    comparison: GradeComparison, pairs: GradePairs, *, seed: int, resamples: int
+) -> list[AnswerGroup]:
     """Return a group for each system, in order of first appearance."""
     return _groups(_places(pairs.systems), comparison, pairs, seed=seed, resamples=resamples)
 
 
 def by_tags(
-    comparison: Comparison, pairs: Pairs, wanted: Iterable[str], *, seed: int, resamples: int
-) -> dict[str, list[Group]]:
+    comparison: GradeComparison, pairs: GradePairs, wanted: Iterable[str], *, seed: int, resamples: int
+) -> dict[str, list[AnswerGroup]]:
     """Return the groups of each tag that has two values or more, the largest first, at most 30 of a tag.
 
     Tags are fields of the metadata of labels and judgements (columns of their files that are none of ours),
@@ -53,7 +55,7 @@ def by_tags(
     """
     told = _told(pairs)
     in_tags = dict.fromkeys(tag for fields in told for one in fields if "tags" in one for tag in _tags(one))
-    found: dict[str, list[Group]] = {}
+    found: dict[str, list[AnswerGroup]] = {}
     for tag in dict.fromkeys([*USUAL, *in_tags, *wanted]):
         places = _places([_value(fields, tag) or UNTOLD for fields in told])
         if len(places) < 2:
@@ -63,12 +65,12 @@ def by_tags(
     return found
 
 
-def has_field(pairs: Pairs, name: str) -> bool:
+def has_field(pairs: GradePairs, name: str) -> bool:
     """Return whether any row of these pairs has a value to group by."""
     return any(_value(fields, name) for fields in _told(pairs))
 
 
-def _told(pairs: Pairs) -> list[list[Metadata]]:
+def _told(pairs: GradePairs) -> list[list[Metadata]]:
     """Return what the rows of each answer say of it, the labels first."""
     return [
         [found for found in (*(label.metadata for label in human.labels), row.metadata) if found]
@@ -102,8 +104,13 @@ GroupMeasured = tuple[dict[str, Estimate | None], Estimate | None]
 
 
 def _groups(
-    places: Mapping[str, list[int]], comparison: Comparison, pairs: Pairs, *, seed: int, resamples: int
-) -> list[Group]:
+    places: Mapping[str, list[int]],
+    comparison: GradeComparison,
+    pairs: GradePairs,
+    *,
+    seed: int,
+    resamples: int,
+) -> list[AnswerGroup]:
     """Return the groups at these places."""
     codes = cluster_codes(pairs.clusters, len(pairs.keys))
     parts = {
@@ -120,7 +127,7 @@ def _groups(
     else:
         measured = _ungraded(parts, places, codes, seed=seed, resamples=resamples)
     return [
-        Group(
+        AnswerGroup(
             name=name,
             n=len(part.human),
             n_questions=len(np.unique(codes[places[name]])),
@@ -133,7 +140,7 @@ def _groups(
     ]
 
 
-def _graded(part: Comparison, codes: Codes, *, seed: int, resamples: int) -> GroupMeasured:
+def _graded(part: GradeComparison, codes: Codes, *, seed: int, resamples: int) -> GroupMeasured:
     """Return exact agreement, a kappa and the bias of one group."""
     human, judge, categories = part.human, part.judge, part.categories
     exact = mean_estimate(exact_matches(human, judge), codes, seed=seed, resamples=resamples)
@@ -150,7 +157,7 @@ def _graded(part: Comparison, codes: Codes, *, seed: int, resamples: int) -> Gro
 
 
 def _ungraded(
-    parts: Mapping[str, Comparison],
+    parts: Mapping[str, GradeComparison],
     places: Mapping[str, list[int]],
     codes: Codes,
     *,

@@ -34,7 +34,7 @@ class JudgeCell(msgspec.Struct, frozen=True, kw_only=True):
     added: bool = False
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+class LeftOutCell(msgspec.Struct, frozen=True, kw_only=True):
     """A combination of the grid that is not measured, and why."""
 
     name: str
@@ -153,8 +153,8 @@ class JudgeBoard(msgspec.Struct, frozen=True, kw_only=True):
     standings: list[JudgeStanding]
     comparisons: list[CellComparison]
     aside: list[Aside]
-    failed: list[LeftOut]
-    left_out: list[LeftOut]
+    failed: list[LeftOutCell]
+    left_out: list[LeftOutCell]
     notes: list[str]
 
 
@@ -207,7 +207,7 @@ class CheaperWithExamples(msgspec.Struct, frozen=True, kw_only=True):
     comparison: CellComparison
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeChoice(msgspec.Struct, frozen=True, kw_only=True):
     """What a bench of judges recommends.
 
     best: the highest place. alike: those not distinguishable from it. cheapest: the cheapest of these all,

@@ -16,7 +16,6 @@ Key = tuple[str, str]
 """An answer: (question id, system)."""
 
 UNNAMED = "default"  # the system of rows whose file has no such column
-
 ADJUDICATOR = "adjudicator "
 """What the annotator of a label begins with that settles an answer on which annotators differ."""
 
@@ -37,7 +36,7 @@ class Human(msgspec.Struct, frozen=True):
     labels: list[Label] = []
 
 
-class Pairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class GradePairs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """One judge's scores beside people's, pair by pair in the order of the judgements.
 
     human, judge: (n,). rows, humans: what they come from. statuses: of the judgements whose answer has a
@@ -169,7 +168,7 @@ def _cluster(labels: Iterable[Label]) -> str:
     return first
 
 
-def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> Pairs:
+def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> GradePairs:
     """Return the judgements of one judge beside what people say of the same answers.
 
     Pairs are found by (question id, system). Where one side names no system and the other does, the
@@ -183,7 +182,7 @@ def pair(judgements: Iterable[Judgement], humans: Mapping[Key, Human]) -> Pairs:
     labelled = [(key, row, human) for key, row, human in paired if not is_tuned(row)]
     settled = [(key, row, human) for key, row, human in labelled if human.score is not None]
     scored = [(key, row, human) for key, row, human in settled if row.score is not None]
-    return Pairs(
+    return GradePairs(
         keys=[key for key, _, _ in scored],
         systems=[partners[key][1] if key[1] == UNNAMED else key[1] for key, _, _ in scored],
         clusters=[human.cluster for _, _, human in scored],

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ragstone.agreement.card import Baseline, HumanAgreement, SystemRanking, grade_name
-from ragstone.agreement.comparison import Comparison
+from ragstone.agreement.comparison import GradeComparison
 from ragstone.agreement.estimates import mean_difference
 from ragstone.agreement.pairing import Key
 from ragstone.records import Status
@@ -25,7 +25,7 @@ Hits = Mapping[Key, float]
 
 
 def constant_baseline(
-    comparison: Comparison, clusters: Clusters, metric: str, *, seed: int, resamples: int
+    comparison: GradeComparison, clusters: Clusters, metric: str, *, seed: int, resamples: int
 ) -> Baseline | None:
     """Return the rival that always gives the most frequent human grade (the lowest of several).
 

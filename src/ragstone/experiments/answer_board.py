@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.agreement.judge_board import LeftOut
+from ragstone.agreement.judge_board import LeftOutCell
 from ragstone.config import Condition
 from ragstone.experiments.conditions import Missing
 from ragstone.records import Judgement, Status
@@ -211,10 +211,10 @@ class AnswerBoard(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: list[CellTest]
     contrasts: list[Contrast]
     by_tag: list[TagTable]
-    failed: list[LeftOut]
+    failed: list[LeftOutCell]
 
 
-class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+class StoppedConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     """A configuration that is worse than another beyond doubt.
 
     after: questions that it was given. against: the configuration with the most evidence against it. doubt:
@@ -264,6 +264,6 @@ class RaceReport(msgspec.Struct, frozen=True, kw_only=True):
     n_given: int
     rounds: list[int]
     standing: list[str]
-    stopped: list[Stopped]
+    stopped: list[StoppedConfiguration]
     failed: list[str]
     saved: list[Saved]

@@ -122,7 +122,7 @@ class Caused(msgspec.Struct, frozen=True, kw_only=True):
 COMPONENTS: tuple[Component, ...] = get_args(Component)
 
 
-class Share(msgspec.Struct, frozen=True, kw_only=True):
+class ComponentShare(msgspec.Struct, frozen=True, kw_only=True):
     """What one component has to answer for.
 
     n: its lost points, of the questions that it could be measured on. share: n as a share of these, with
@@ -173,7 +173,7 @@ class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
     n_counted: int
     n_lost: int
     left_out: dict[str, int]
-    shares: list[Share]
+    shares: list[ComponentShare]
     causes: dict[Cause, int]
     second: str | None = None
     n_second: int = 0

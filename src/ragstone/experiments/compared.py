@@ -90,7 +90,7 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     outlook: Outlook | None
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class SpentComparison(msgspec.Struct, frozen=True, kw_only=True):
     """What answers took: `seconds`, `tokens` or `usd` each, over the n questions where both say so."""
 
     what: Unit
@@ -135,7 +135,7 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     n_shared: int
     n_left_out: int
     metrics: list[MetricComparison]
-    spent: list[Spent]
+    spent: list[SpentComparison]
     only_a: list[str]
     only_b: list[str]
     notes: list[str]

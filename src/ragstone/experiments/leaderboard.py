@@ -45,7 +45,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     questions_per_s: float | None
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True):
+class FailedConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     """A configuration without numbers, and why."""
 
     configuration: Configuration
@@ -115,5 +115,5 @@ class Leaderboard(msgspec.Struct, frozen=True, kw_only=True):
     n_left_out: int
     family: int
     standings: list[Standing]
-    failed: list[Failed]
+    failed: list[FailedConfiguration]
     differing: list[Differing]

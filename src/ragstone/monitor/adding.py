@@ -17,7 +17,7 @@ from functools import lru_cache
 import msgspec
 
 from ragstone.config import MonitorSection
-from ragstone.monitor.logged import Logged, Said
+from ragstone.monitor.logged import Feedback, Logged
 from ragstone.records import Context
 
 DRAWS = 2**53
@@ -73,7 +73,7 @@ class Adder:
         self._db.executemany("INSERT OR IGNORE INTO stale VALUES (?)", days)
         return len(fresh)
 
-    def say(self, rows: Sequence[Said]) -> None:
+    def say(self, rows: Sequence[Feedback]) -> None:
         """Keep what people said; the last word counts. Raises sqlite3.Error."""
         self._db.executemany(
             "INSERT OR REPLACE INTO said VALUES (?, ?, ?)",

@@ -16,7 +16,7 @@ import numpy as np
 
 from ragstone.config import MonitorSection
 from ragstone.monitor.canaries import Canaries, JudgeChange, Shift, judge_changes, judge_shift
-from ragstone.monitor.cells import Cell
+from ragstone.monitor.cells import DayCell
 from ragstone.monitor.judged import cannot_drift
 from ragstone.monitor.streams import Change, Level, N, Stream, StreamKey, changes_of, level_of, streams_of
 
@@ -147,7 +147,7 @@ NEAR_DAYS = 28
 
 
 def alarms(
-    cells: Sequence[Cell],
+    cells: Sequence[DayCell],
     section: MonitorSection,
     *,
     canaries: Canaries | None = None,

@@ -62,7 +62,7 @@ class JudgeChange(msgspec.Struct, frozen=True, kw_only=True):
     shift: Shift
 
 
-class Rounds(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class RoundScores(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Scores from 0 to 1 of one metric, (answers, rounds), by time; `known` is False where there is none."""
 
     scores: Floats
@@ -86,7 +86,7 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return totals / np.maximum(n, 1), n > 0
 
 
-def shift_between(rounds: Rounds, begin: int, at: int, end: int) -> Shift | None:
+def shift_between(rounds: RoundScores, begin: int, at: int, end: int) -> Shift | None:
     """Return how far rounds [at:end] lie from [begin:at]; None where no answer has both.
 
     The interval is that of the mean over all answers like these (see sequence_interval), whatever the
@@ -116,7 +116,7 @@ def evidence_of(differences: Floats) -> float:
     return float(np.exp(np.minimum(sides, _MOST)).mean())
 
 
-def judge_changes_along(rounds: Rounds, judge: str, alpha: float) -> list[JudgeChange]:
+def judge_changes_along(rounds: RoundScores, judge: str, alpha: float) -> list[JudgeChange]:
     """Return the changes by time, any false one with a chance of at most alpha over all rounds to come.
 
     After a change the next round is the first that later ones are compared with, and the j-th change has
@@ -133,7 +133,7 @@ def judge_changes_along(rounds: Rounds, judge: str, alpha: float) -> list[JudgeC
         begin = rounds.days.index(change.raised) + 1
 
 
-def _first_change(rounds: Rounds, judge: str, begin: int, alpha: float) -> JudgeChange | None:
+def _first_change(rounds: RoundScores, judge: str, begin: int, alpha: float) -> JudgeChange | None:
     put_aside = 0.0
     for now in range(begin + 1, len(rounds.days)):
         since = [now + 1 - latest for latest in LATEST if now + 1 - latest > begin]
@@ -173,7 +173,7 @@ class JudgedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     scores: dict[str, CanaryScore]
 
 
-class Round(msgspec.Struct, frozen=True, kw_only=True):
+class CanaryRound(msgspec.Struct, frozen=True, kw_only=True):
     """The scores of a day, of each canary in their order; a metric that could not be judged is absent."""
 
     day: date
@@ -185,7 +185,7 @@ class Canaries(msgspec.Struct, frozen=True, kw_only=True):
 
     frozen: date
     answers: list[JudgedAnswer]
-    rounds: list[Round] = []
+    rounds: list[CanaryRound] = []
 
 
 JudgeAgain = Callable[[Answer, int], Awaitable[dict[str, CanaryScore]]]
@@ -239,7 +239,7 @@ async def judge_again(canaries: Canaries, judge: JudgeAgain, today: date) -> Can
     scores = await asyncio.gather(*(judge(one.answer, number) for one in canaries.answers))
     if not any(scores):
         return canaries
-    return msgspec.structs.replace(canaries, rounds=[*canaries.rounds, Round(day=today, scores=scores)])
+    return msgspec.structs.replace(canaries, rounds=[*canaries.rounds, CanaryRound(day=today, scores=scores)])
 
 
 def anew(ask: Ask, number: int) -> Ask:
@@ -307,7 +307,7 @@ def _judges(canaries: Canaries, metric: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _rounds(canaries: Canaries, metric: str, judges: Sequence[str] | None) -> Rounds:
+def _rounds(canaries: Canaries, metric: str, judges: Sequence[str] | None) -> RoundScores:
     """Return the scores of a metric by these judges; rounds in which they gave none are left out."""
     scores = np.zeros((len(canaries.answers), len(canaries.rounds) + 1))
     known = np.zeros(scores.shape, dtype=bool)
@@ -318,7 +318,7 @@ def _rounds(canaries: Canaries, metric: str, judges: Sequence[str] | None) -> Ro
                 scores[row, column], known[row, column] = one.score, True
     there = np.flatnonzero(known.any(axis=0))
     days = [canaries.frozen, *(one.day for one in canaries.rounds)]
-    return Rounds(
+    return RoundScores(
         scores=scores[:, there],
         known=known[:, there],
         days=[days[column] for column in there],

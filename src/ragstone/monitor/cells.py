@@ -19,7 +19,7 @@ from ragstone.records import STATUSES
 from ragstone.statistics.wilson import wilson_interval
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class DayCell(msgspec.Struct, frozen=True, kw_only=True):
     """The judged exchanges of one day, one value of one tag and one metric, as sums.
 
     tag, value: both "" for all exchanges. judge: name, version and model of who judged. n: scored exchanges;
@@ -50,7 +50,7 @@ THIN = 30
 EXACT = 1e-9  # relative: sums of floats that would be equal
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
+class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
     """A day, or the week that begins with that Monday. n: scored; statuses: how many had another status.
 
     mean: from 0 to 1. It and its ends are None where nothing was scored; the ends also where a single
@@ -73,28 +73,28 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     value: str
     judge: str
     span: Literal["day", "week"]
-    points: list[Point]
+    points: list[TrendPoint]
 
 
-def trends(cells: Iterable[Cell], level: float = 0.95, *, most_days: int | None = None) -> list[Trend]:
+def trends(cells: Iterable[DayCell], level: float = 0.95, *, most_days: int | None = None) -> list[Trend]:
     """Return the trend of each metric, tag, value and judge, all exchanges first, points by time.
 
     most_days: a course of more days is shown by weeks. Days without a cell are left out. The
     order of cells does not matter, nor into how many a day is split.
     """
-    found: dict[tuple[str, str, str, str], list[Cell]] = {}
+    found: dict[tuple[str, str, str, str], list[DayCell]] = {}
     for cell in cells:
         found.setdefault((cell.metric, cell.tag, cell.value, cell.judge), []).append(cell)
     return [_trend(found[key], level, most_days) for key in sorted(found)]
 
 
-def _trend(cells: list[Cell], level: float, most_days: int | None) -> Trend:
+def _trend(cells: list[DayCell], level: float, most_days: int | None) -> Trend:
     days: Counter[date] = Counter()
     for cell in cells:
         days[cell.day] += cell.n
     weekly = median(days.values()) < THIN or (most_days is not None and len(days) > most_days)
     span: Literal["day", "week"] = "week" if weekly else "day"
-    parts: dict[date, list[Cell]] = {}
+    parts: dict[date, list[DayCell]] = {}
     for cell in cells:
         day = cell.day - timedelta(days=cell.day.weekday()) if span == "week" else cell.day
         parts.setdefault(day, []).append(cell)
@@ -108,7 +108,7 @@ def _trend(cells: list[Cell], level: float, most_days: int | None) -> Trend:
     )
 
 
-def point_of(day: date, cells: list[Cell], level: float = 0.95) -> Point:
+def point_of(day: date, cells: list[DayCell], level: float = 0.95) -> TrendPoint:
     """Return the mean of cells of one stream together, with its interval."""
     statuses: Counter[str] = Counter()
     for cell in cells:
@@ -116,13 +116,13 @@ def point_of(day: date, cells: list[Cell], level: float = 0.95) -> Point:
     n = sum(cell.n for cell in cells)
     counted = dict(sorted(statuses.items()))
     if not n:
-        return Point(day=day, n=0, mean=None, low=None, high=None, statuses=counted)
+        return TrendPoint(day=day, n=0, mean=None, low=None, high=None, statuses=counted)
     w, wx, w2, w2x, w2x2 = (
         math.fsum(getattr(cell, name) for cell in cells) for name in ("w", "wx", "w2", "w2x", "w2x2")
     )
     mean = wx / w
     low, high = _interval(n, (w, wx, w2, w2x, w2x2), level)
-    return Point(day=day, n=n, mean=mean, low=low, high=high, statuses=counted)
+    return TrendPoint(day=day, n=n, mean=mean, low=low, high=high, statuses=counted)
 
 
 def _interval(n: int, sums: tuple[float, ...], level: float) -> tuple[float | None, float | None]:
@@ -158,7 +158,7 @@ class MetricMean(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: str
     judge: str
-    whole: Point
+    whole: TrendPoint
     best: str
 
 
@@ -181,7 +181,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_cells(
     db: sqlite3.Connection, *, metric: str | None, tag: str | None, since: date | None, until: date | None
-) -> list[Cell]:
+) -> list[DayCell]:
     """Return the cells of a choice, by day."""
     chosen = {
         "day >= ?": None if since is None else since.toordinal(),
@@ -202,7 +202,7 @@ def read_cells(
     for day, tag_, value, metric_, judge, n, w, wx, w2, w2x, w2x2, statuses in rows:
         when = days.get(day) or days.setdefault(day, date.fromordinal(day))
         found.append(
-            Cell(
+            DayCell(
                 day=when,
                 tag=tag_,
                 value=value,
@@ -232,7 +232,7 @@ def read_last_day(db: sqlite3.Connection, today: date | None) -> date | None:
     return date.fromordinal(last) if last else None
 
 
-def read_overview(db: sqlite3.Connection, of_all: Iterable[Cell], last: date | None) -> Overview:
+def read_overview(db: sqlite3.Connection, of_all: Iterable[DayCell], last: date | None) -> Overview:
     """Return how much there is; of_all: the cells of all exchanges, day by day, up to the day `last`."""
     n, sampled, judged, untimed, first, late = db.execute(
         "SELECT count(*), sum(draw < chance), sum(done > 0), sum(day IS NULL), min(day), sum(day > ?)"
@@ -265,16 +265,16 @@ def read_overview(db: sqlite3.Connection, of_all: Iterable[Cell], last: date | N
     )
 
 
-def together(cells: Iterable[Cell]) -> list[Cell]:
+def together(cells: Iterable[DayCell]) -> list[DayCell]:
     """Return one cell for each tag, value, metric and judge, of all days: that of the last one."""
-    found: dict[tuple[str, str, str, str], Cell] = {}
+    found: dict[tuple[str, str, str, str], DayCell] = {}
     for cell in cells:
         key = (cell.metric, cell.judge, cell.tag, cell.value)
         found[key] = _sum(found[key], cell) if key in found else cell
     return [found[key] for key in sorted(found)]
 
 
-def _sum(one: Cell, other: Cell) -> Cell:
+def _sum(one: DayCell, other: DayCell) -> DayCell:
     sums = {name: getattr(one, name) + getattr(other, name) for name in ("n", "w", "wx", "w2", "w2x", "w2x2")}
     statuses = {
         name: one.statuses.get(name, 0) + other.statuses.get(name, 0)
@@ -290,7 +290,7 @@ Floats = npt.NDArray[np.float64]
 CellRow = tuple[Any, ...]
 
 
-class _Measured(msgspec.Struct, frozen=True):
+class _DayMeasure(msgspec.Struct, frozen=True):
     """What one metric says of some exchanges of a day: their places, scores (which count where the status is
     scored), statuses, weights."""
 
@@ -363,7 +363,7 @@ def _groups(
 
 def _measures(
     db: sqlite3.Connection, day: int, numbers: Ints, chance: Floats, n_sampled: int
-) -> Iterator[_Measured]:
+) -> Iterator[_DayMeasure]:
     """Yield what each metric of each judge says; a label's share is a metric of its own, `metric=label`.
 
     Where a budget has left part of the day's sample unjudged, that part is random, see judged.due: the chance
@@ -388,12 +388,12 @@ def _measures(
         share = min(1.0, judged[judge, metric] / n_sampled) if n_sampled else 1.0
         w = 1.0 / (chance[at] * share)
         who = judge_of(judge, version, model)
-        yield _Measured(metric, who, at, x, status, w)
+        yield _DayMeasure(metric, who, at, x, status, w)
         labels = db.execute("SELECT n, label FROM labels WHERE measure = ? ORDER BY n", (measure,)).fetchall()
         given = np.array([-1 if row[4] is None else row[4] for row in some], dtype=np.int64)
         for number, label in labels:
             shown = (given == number).astype(np.float64)
-            yield _Measured(f"{metric}={label}", who, at, shown, status, w)
+            yield _DayMeasure(f"{metric}={label}", who, at, shown, status, w)
     yield from _feedback(db, day, numbers)
 
 
@@ -406,7 +406,7 @@ def _judged(by_measure: dict[int, list[CellRow]], told: dict[int, CellRow]) -> d
     return {key: len(exchanges) for key, exchanges in seen.items()}
 
 
-def _feedback(db: sqlite3.Connection, day: int, numbers: Ints) -> Iterator[_Measured]:
+def _feedback(db: sqlite3.Connection, day: int, numbers: Ints) -> Iterator[_DayMeasure]:
     """Yield what people said: of all exchanges, not of the sample."""
     rows = db.execute(
         "SELECT e.n, coalesce(s.feedback, e.feedback) AS said FROM exchanges e"
@@ -417,10 +417,10 @@ def _feedback(db: sqlite3.Connection, day: int, numbers: Ints) -> Iterator[_Meas
         at = np.searchsorted(numbers, [row[0] for row in rows])
         x = np.array([row[1] for row in rows], dtype=np.float64)
         status = np.full(len(rows), SCORED, dtype=np.int64)
-        yield _Measured(THUMB, PEOPLE, at, x, status, np.ones(len(rows)))
+        yield _DayMeasure(THUMB, PEOPLE, at, x, status, np.ones(len(rows)))
 
 
-def _sums(day: int, tag: str, values: list[str], codes: Ints, one: _Measured) -> Iterator[CellRow]:
+def _sums(day: int, tag: str, values: list[str], codes: Ints, one: _DayMeasure) -> Iterator[CellRow]:
     """Yield the cells of one metric, one for each value that some exchange of it has."""
     size = len(values)
     scored = (one.status == SCORED) & (codes >= 0)

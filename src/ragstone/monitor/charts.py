@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ragstone.monitor.alarms import Alarm
-from ragstone.monitor.cells import Cell, Point, Trend, trends
+from ragstone.monitor.cells import DayCell, Trend, TrendPoint, trends
 from ragstone.monitor.judged import THUMB
 from ragstone.records import STATUSES
 from ragstone.report.charts import Spec
@@ -41,7 +41,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
     more: int
 
 
-def drawn_metrics(best: Mapping[str, str], cells: Iterable[Cell]) -> list[str]:
+def drawn_metrics(best: Mapping[str, str], cells: Iterable[DayCell]) -> list[str]:
     """Return the metrics that have a good end, as they are drawn: those that say most first."""
     there = {cell.metric for cell in cells if cell.n and not cell.tag}
     known = [name for name in FIRST if name in there]
@@ -52,7 +52,7 @@ def drawn_metrics(best: Mapping[str, str], cells: Iterable[Cell]) -> list[str]:
 FIRST = ("faithfulness", "answered", "relevance")
 
 
-def metric_charts(cells: Sequence[Cell], metrics: Sequence[str], alarms: Sequence[Alarm]) -> list[Chart]:
+def metric_charts(cells: Sequence[DayCell], metrics: Sequence[str], alarms: Sequence[Alarm]) -> list[Chart]:
     """Return the course of each metric over all exchanges, with its alarms and changes of judge."""
     wanted = set(metrics)
     found: dict[str, list[Trend]] = {}
@@ -84,7 +84,7 @@ def _metric_chart(at: int, name: str, courses: Sequence[Trend], marks: list[Spec
 
 
 def tag_panels(
-    cells: Sequence[Cell], metrics: Sequence[str], tags: Sequence[str], alarms: Sequence[Alarm]
+    cells: Sequence[DayCell], metrics: Sequence[str], tags: Sequence[str], alarms: Sequence[Alarm]
 ) -> list[Panel]:
     """Return a panel for each metric and each tag of which two values or more were scored."""
     wanted, shown = set(metrics), _largest(cells, tags)
@@ -104,7 +104,7 @@ def tag_panels(
     ]
 
 
-def _largest(cells: Sequence[Cell], tags: Sequence[str]) -> dict[str, tuple[list[str], int]]:
+def _largest(cells: Sequence[DayCell], tags: Sequence[str]) -> dict[str, tuple[list[str], int]]:
     """Return the values of each tag that are shown, the largest first, and how many are not."""
     sizes: dict[str, Counter[str]] = {tag: Counter() for tag in tags}
     for cell in cells:
@@ -157,11 +157,11 @@ def _table(values: Sequence[str], courses: Mapping[str, list[Trend]]) -> list[li
     return [[day.isoformat(), *(_brief(by_day[value].get(day)) for value in values)] for day in days]
 
 
-def _brief(point: Point | None) -> str:
+def _brief(point: TrendPoint | None) -> str:
     return "" if point is None or point.mean is None else f"{number(point.mean)} of {count(point.n)}"
 
 
-def _cells(point: Point) -> list[str]:
+def _cells(point: TrendPoint) -> list[str]:
     counts = {status: point.statuses[status] for status in STATUSES if status in point.statuses}
     ends = "" if point.low is None or point.high is None else f"{number(point.low)} to {number(point.high)}"
     mean = "" if point.mean is None else number(point.mean)

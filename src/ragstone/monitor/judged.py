@@ -25,7 +25,7 @@ PEOPLE, THUMB = "people", "feedback"
 """The judge and the metric of people's feedback."""
 
 
-class Scored(msgspec.Struct, frozen=True, kw_only=True):
+class StoredScore(msgspec.Struct, frozen=True, kw_only=True):
     """What one judge says of an exchange in one metric. score: from 0 to 1, by the scale of the judge."""
 
     judge: str
@@ -38,9 +38,9 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-def scored_of(row: Judgement) -> Scored:
+def scored_of(row: Judgement) -> StoredScore:
     """Return what is kept of a judgement. A score without a scale is taken as it is, within 0 and 1."""
-    return Scored(
+    return StoredScore(
         judge=row.judge,
         version=row.prompt_version,
         model=row.model,
@@ -204,7 +204,7 @@ class Scores:
         self._measures: dict[tuple[object, ...], int] = {}
         self._labels: dict[tuple[int, str], int] = {}
 
-    def keep(self, of: Iterable[tuple[int, Scored]], best: dict[str, str]) -> None:
+    def keep(self, of: Iterable[tuple[int, StoredScore]], best: dict[str, str]) -> None:
         """Keep scores of exchanges; one of the same measure is replaced. best: see scored.best_of."""
         rows, reasons, days = [], [], set()
         for n, one in of:
@@ -251,13 +251,13 @@ class Scores:
         (number,) = self._db.execute("SELECT n FROM judge_sets WHERE judges = ?", (names,)).fetchone()
         return int(number)
 
-    def declare(self, one: Scored, labels: Iterable[str], best: dict[str, str]) -> None:
+    def declare(self, one: StoredScore, labels: Iterable[str], best: dict[str, str]) -> None:
         """Make known which labels a judge can give, so that those that it never gave have a share of 0."""
         measure = self._measure(one, best)
         for label in labels:
             self._label(measure, label)
 
-    def _measure(self, one: Scored, best: dict[str, str]) -> int:
+    def _measure(self, one: StoredScore, best: dict[str, str]) -> int:
         key = (one.judge, one.version, one.model, one.metric)
         if key not in self._measures:
             self._db.execute(

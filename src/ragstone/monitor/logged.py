@@ -79,7 +79,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.time is None else datetime.fromtimestamp(self.time, UTC).date()
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class Feedback(msgspec.Struct, frozen=True, kw_only=True):
     """What a person says of the exchange of this name, in a row of its own."""
 
     name: str
@@ -101,7 +101,7 @@ class Reader:
         names = dict.fromkeys([*section.tags, *section.strata])
         self._tags = {name: (name, *TAG_NAMES.get(name, (f"metadata.{name}",))) for name in names}
 
-    def read(self, raw: Mapping[str, Any]) -> Logged | Said | None:
+    def read(self, raw: Mapping[str, Any]) -> Logged | Feedback | None:
         """Return what a row says; None for one that asks nothing and says nothing of an exchange."""
         raw = _plain_names(raw)
         told = self._said(raw)
@@ -136,7 +136,7 @@ class Reader:
         given = _first(raw, PEOPLE)
         return self._identity(["who", str(given)]).hex() if isinstance(given, str | int) else None
 
-    def _said(self, raw: Mapping[str, Any]) -> Said | None:
+    def _said(self, raw: Mapping[str, Any]) -> Feedback | None:
         """Return the feedback that a row of labels holds: a score for an id, and no question."""
         name = raw.get("question_id")
         if not isinstance(name, str) or "score" not in raw or raw.keys() & {"question", "answer", "judge"}:
@@ -144,7 +144,7 @@ class Reader:
         if raw.get("metric") not in SAID:
             return None
         words = raw.get("rationale")
-        return Said(
+        return Feedback(
             name=name,
             feedback=self._score(raw["score"]),
             correction=words if isinstance(words, str) and words.strip() else None,
@@ -269,7 +269,7 @@ class Masker:
             error=None if one.error is None else self._alone(one.error),
         )
 
-    def said(self, one: Said) -> Said:
+    def said(self, one: Feedback) -> Feedback:
         """Return what a person says without personal data."""
         if one.correction is None:
             return one

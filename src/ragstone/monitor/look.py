@@ -12,12 +12,12 @@ from ragstone.agreement.card import ReportCard
 from ragstone.config import MonitorSection
 from ragstone.monitor.alarms import Alarm, alarms
 from ragstone.monitor.canaries import Canaries
-from ragstone.monitor.cells import Cell, MetricMean, Overview, Point, point_of, together
+from ragstone.monitor.cells import DayCell, MetricMean, Overview, TrendPoint, point_of, together
 from ragstone.monitor.charts import Panel, drawn_metrics, metric_charts, tag_panels
 from ragstone.monitor.gaps import Gap, KeptGaps, load_gaps
 from ragstone.monitor.judged import PEOPLE
 from ragstone.monitor.reading import ReadCounts
-from ragstone.monitor.showing import Seen, shown
+from ragstone.monitor.showing import StoredExchange, shown
 from ragstone.monitor.store import MonitorStore
 from ragstone.report.document import Chart
 from ragstone.report.summary import Calls
@@ -31,7 +31,7 @@ MIDDLE = 0.5
 class Open(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange to open. low: the metrics in which it is below their middle; gaps: their ranks, from 1."""
 
-    seen: Seen
+    seen: StoredExchange
     low: list[str]
     gaps: list[int]
 
@@ -66,7 +66,7 @@ def worst_of(db: sqlite3.Connection, since: date | None, gaps: Sequence[Gap] = (
     return found[:MOST_OPENED]
 
 
-def low_in(seen: Seen, best: Mapping[str, str]) -> list[str]:
+def low_in(seen: StoredExchange, best: Mapping[str, str]) -> list[str]:
     """Return the metrics in which an exchange is below the middle, people's feedback among them."""
     low = [
         one.metric
@@ -122,7 +122,7 @@ class MetricRow(msgspec.Struct, frozen=True, kw_only=True):
     """A metric by one judge: over the last days, and over all. card: what people found of this judge."""
 
     mean: MetricMean
-    recent: Point | None
+    recent: TrendPoint | None
     card: ReportCard | None
 
     @property
@@ -213,7 +213,7 @@ def store_spent(store: MonitorStore, today: date) -> tuple[int, int, float | Non
 
 
 def _rows(
-    metrics: Sequence[MetricMean], cells: Sequence[Cell], since: date | None, cards: Sequence[ReportCard]
+    metrics: Sequence[MetricMean], cells: Sequence[DayCell], since: date | None, cards: Sequence[ReportCard]
 ) -> list[MetricRow]:
     late = together(cell for cell in cells if not cell.tag and since is not None and cell.day >= since)
     recent = {(cell.metric, cell.judge): point_of(cell.day, [cell]) for cell in late}

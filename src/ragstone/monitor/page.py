@@ -9,11 +9,10 @@ import msgspec
 
 from ragstone.monitor import page_words
 from ragstone.monitor.look import Look, Open
-from ragstone.monitor.showing import Filter, Page, Seen
+from ragstone.monitor.showing import ExchangeFilter, ExchangePage, StoredExchange
 from ragstone.records import Context
-from ragstone.report.fragment import harmless
 from ragstone.report.render.html import Drawn, asset, draw, environment, policy, put_page, safe
-from ragstone.report.wording import one_line
+from ragstone.report.wording import harmless, one_line
 from ragstone.version import __version__
 
 if TYPE_CHECKING:
@@ -56,9 +55,9 @@ def render_monitor(look: Look, *, served: str | None = None, back: str | None = 
 
 
 def render_questions(
-    page: Page,
+    page: ExchangePage,
     items: Sequence[Open],
-    chosen: Filter,
+    chosen: ExchangeFilter,
     *,
     metric: str,
     gap: int,
@@ -125,7 +124,7 @@ def _words() -> dict[str, object]:
     }
 
 
-def shown_contexts(seen: Seen, cut: bool) -> list[tuple[str, str]]:
+def shown_contexts(seen: StoredExchange, cut: bool) -> list[tuple[str, str]]:
     """Return (document, text) of the contexts that are shown."""
     contexts: Sequence[Context] = seen.contexts or ()
     some = contexts[:SHOWN_CONTEXTS] if cut else contexts

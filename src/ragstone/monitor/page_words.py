@@ -3,7 +3,7 @@
 from datetime import date
 
 from ragstone.monitor.alarms import Alarm
-from ragstone.monitor.cells import Point
+from ragstone.monitor.cells import TrendPoint
 from ragstone.monitor.charts import FIRST
 from ragstone.monitor.judged import PEOPLE, cannot_drift
 from ragstone.monitor.look import RECENT_DAYS, Look, MetricRow
@@ -68,36 +68,36 @@ def trust(rows: list[MetricRow]) -> str:
     return " ".join(parts) or "By judges whose agreement with people has been measured."
 
 
-def rests_on(point: Point) -> str:
+def rests_on(point: TrendPoint) -> str:
     """Return `1,200 scored; 3 timed out`."""
     others = others_of(point)
     return f"{count(point.n)} scored" + (f"; {others}" if others else "")
 
 
-def others_of(point: Point) -> str:
+def others_of(point: TrendPoint) -> str:
     """Return every status but scored with its count."""
     return statuses({status: point.statuses[status] for status in STATUSES if status in point.statuses})
 
 
-def interval_of(point: Point) -> str:
+def interval_of(point: TrendPoint) -> str:
     """Return the ends of an interval, empty where there is none."""
     if point.low is None or point.high is None:
         return ""
     return f"{_placed(point.low, point)} to {_placed(point.high, point)}"
 
 
-def mean_of(point: Point) -> str:
+def mean_of(point: TrendPoint) -> str:
     """Return the mean, empty where nothing was scored."""
     return "" if point.mean is None else _placed(point.mean, point)
 
 
-def _placed(value: float, point: Point) -> str:
+def _placed(value: float, point: TrendPoint) -> str:
     """Return a value with two decimals, with three where two would not show the interval."""
     narrow = point.low is not None and point.high is not None and point.high - point.low < NARROW
     return f"{value:.3f}" if narrow else number(value)
 
 
-def _interval(point: Point) -> str:
+def _interval(point: TrendPoint) -> str:
     ends = interval_of(point)
     return f"95 % interval {ends}" if ends else "no interval"
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from ragstone.monitor.judged import Scored
+from ragstone.monitor.judged import StoredScore
 from ragstone.records import STATUSES, Answer, Context
 
 AT_ONCE = 500  # exchanges whose texts and scores are read together
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
+class ExchangeFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which exchanges are wanted; what is absent lets all through.
 
     text: a part of question or answer, in any case. tags: with these values. since, until: both included.
@@ -36,10 +36,10 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
 
 
-ALL = Filter()
+ALL = ExchangeFilter()
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class StoredExchange(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange with what is known of it. n: its number in the store; name: its id in the log.
 
     who: a keyed digest of the conversation or user. chance: that it was judged. feedback: from 0 to 1.
@@ -58,13 +58,13 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     chance: float
     feedback: float | None
     correction: str | None
-    scores: list[Scored]
+    scores: list[StoredScore]
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
+class ExchangePage(msgspec.Struct, frozen=True, kw_only=True):
     """Exchanges of a page, and how many there are on all pages."""
 
-    rows: list[Seen]
+    rows: list[StoredExchange]
     n: int
     page: int
     size: int
@@ -75,7 +75,7 @@ def answers(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, Answer]
     return {seen.n: _answer(seen) for some in _parts(list(numbers)) for seen in _seen(db, some, scores=False)}
 
 
-def _answer(seen: Seen) -> Answer:
+def _answer(seen: StoredExchange) -> Answer:
     return Answer(
         question_id=str(seen.n),
         question=seen.question,
@@ -86,7 +86,7 @@ def _answer(seen: Seen) -> Answer:
     )
 
 
-def judged_answers(db: sqlite3.Connection, most: int) -> Iterator[tuple[Answer, list[Scored]]]:
+def judged_answers(db: sqlite3.Connection, most: int) -> Iterator[tuple[Answer, list[StoredScore]]]:
     """Yield exchanges that all judges have judged, with their scores."""
     found = db.execute("SELECT n FROM exchanges WHERE done > 0 ORDER BY n LIMIT ?", (most,)).fetchall()
     for some in _parts([n for (n,) in found]):
@@ -113,8 +113,8 @@ def numbers_of(db: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
 
 
 def page_of(
-    db: sqlite3.Connection, chosen: Filter, page: int, size: int, *, worst_by: str | None = None
-) -> Page:
+    db: sqlite3.Connection, chosen: ExchangeFilter, page: int, size: int, *, worst_by: str | None = None
+) -> ExchangePage:
     """Return a page of exchanges, the newest first, or the worst in a metric."""
     where, given = _where(chosen)
     join, order = "", "e.time IS NULL, e.time DESC, e.n DESC"
@@ -135,15 +135,15 @@ def page_of(
         f"SELECT e.n {base} ORDER BY {order} LIMIT ? OFFSET ?",
         [*given, size, (page - 1) * size],
     ).fetchall()
-    return Page(rows=_seen(db, [row[0] for row in found]), n=n, page=page, size=size)
+    return ExchangePage(rows=_seen(db, [row[0] for row in found]), n=n, page=page, size=size)
 
 
-def shown(db: sqlite3.Connection, numbers: Sequence[int]) -> list[Seen]:
+def shown(db: sqlite3.Connection, numbers: Sequence[int]) -> list[StoredExchange]:
     """Return exchanges with all that belongs to them, in the order of their numbers; at most AT_ONCE."""
     return _seen(db, numbers[:AT_ONCE])
 
 
-def each(db: sqlite3.Connection, chosen: Filter) -> Iterator[Seen]:
+def each(db: sqlite3.Connection, chosen: ExchangeFilter) -> Iterator[StoredExchange]:
     """Yield exchanges by their numbers."""
     where, given = _where(chosen)
     numbers = [
@@ -157,7 +157,7 @@ def each(db: sqlite3.Connection, chosen: Filter) -> Iterator[Seen]:
         yield from _seen(db, some)
 
 
-def _where(chosen: Filter) -> tuple[str, list[Any]]:
+def _where(chosen: ExchangeFilter) -> tuple[str, list[Any]]:
     """Return the conditions of a filter on `exchanges e` and `texts t`, and their values."""
     parts: list[tuple[str, list[Any]]] = []
     if chosen.text:
@@ -183,7 +183,7 @@ def _where(chosen: Filter) -> tuple[str, list[Any]]:
     return (f" WHERE {where}" if where else ""), [value for _, values in parts for value in values]
 
 
-def _of_metric(chosen: Filter, metric: str) -> tuple[str, list[Any]]:
+def _of_metric(chosen: ExchangeFilter, metric: str) -> tuple[str, list[Any]]:
     text, given = "m.metric = ?", [metric]
     conditions: list[tuple[str, object]] = [
         ("s.score >= ?", chosen.at_least),
@@ -208,7 +208,7 @@ def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
         yield numbers[at : at + AT_ONCE]
 
 
-def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True) -> list[Seen]:
+def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True) -> list[StoredExchange]:
     """Return exchanges with all that belongs to them, in the order of their numbers."""
     among = f"({','.join(str(int(n)) for n in numbers)})"
     rows = db.execute(
@@ -226,7 +226,7 @@ def _seen(db: sqlite3.Connection, numbers: Sequence[int], *, scores: bool = True
     listed = {row[0]: msgspec.json.decode(row[5]) for row in rows if row[5] is not None}
     texts = _passages(db, {one[0] for some in listed.values() for one in some})
     found = {
-        row[0]: Seen(
+        row[0]: StoredExchange(
             n=row[0],
             name=row[1],
             time=None if row[2] is None else datetime.fromtimestamp(row[2], UTC),
@@ -259,8 +259,8 @@ def _passages(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, str]:
     return dict(db.execute(f"SELECT n, text FROM passages WHERE n IN ({among})").fetchall())
 
 
-def _scores(db: sqlite3.Connection, among: str) -> dict[int, list[Scored]]:
-    found: dict[int, list[Scored]] = {}
+def _scores(db: sqlite3.Connection, among: str) -> dict[int, list[StoredScore]]:
+    found: dict[int, list[StoredScore]] = {}
     for exchange, judge, version, model, metric, status, score, label, reason in db.execute(
         "SELECT s.exchange, m.judge, m.version, m.model, m.metric, s.status, s.score, l.label, r.text"
         " FROM scores s JOIN measures m ON m.n = s.measure LEFT JOIN labels l ON l.n = s.label"
@@ -268,7 +268,7 @@ def _scores(db: sqlite3.Connection, among: str) -> dict[int, list[Scored]]:
         f" WHERE s.exchange IN {among} ORDER BY s.exchange, s.measure"
     ):
         found.setdefault(exchange, []).append(
-            Scored(
+            StoredScore(
                 judge=judge,
                 version=version,
                 model=model,

@@ -16,12 +16,12 @@ import msgspec
 from ragstone.config import MonitorSection
 from ragstone.errors import DataError
 from ragstone.llm import Caps
-from ragstone.monitor import showing, summing
+from ragstone.monitor import showing
 from ragstone.monitor.adding import Adder
-from ragstone.monitor.cells import Cell, Overview, read_cells, read_last_day, read_overview
-from ragstone.monitor.judged import Due, Scored, Scores, count_due, due, due_numbers, left_of, spend
-from ragstone.monitor.logged import Logged, Said
-from ragstone.monitor.showing import Filter, Page, Seen
+from ragstone.monitor.cells import DayCell, Overview, read_cells, read_last_day, read_overview, refresh_cells
+from ragstone.monitor.judged import Due, Scores, StoredScore, count_due, due, due_numbers, left_of, spend
+from ragstone.monitor.logged import Feedback, Logged
+from ragstone.monitor.showing import ExchangeFilter, ExchangePage, StoredExchange
 from ragstone.records import Answer
 from ragstone.tables.private import make_file
 
@@ -251,13 +251,13 @@ class MonitorStore:
         rows = self._db.execute("SELECT inode, mark FROM files").fetchall()
         return {inode: msgspec.json.decode(mark, type=Mark) for inode, mark in rows}
 
-    def add(self, adder: Adder, rows: Iterable[Logged | Said], mark: Mark | None = None) -> int:
+    def add(self, adder: Adder, rows: Iterable[Logged | Feedback], mark: Mark | None = None) -> int:
         """Keep exchanges and feedback with the place that was reached; return how many exchanges are new."""
         rows = list(rows)
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             n = adder.add(row for row in rows if isinstance(row, Logged))
-            adder.say([row for row in rows if isinstance(row, Said)])
+            adder.say([row for row in rows if isinstance(row, Feedback)])
             if mark is not None:
                 self._db.execute(
                     "INSERT OR REPLACE INTO files VALUES (?, ?)", (mark.inode, msgspec.json.encode(mark))
@@ -289,14 +289,14 @@ class MonitorStore:
         with explained(self.path):
             return showing.answers(self._db, numbers)
 
-    def judged_answers(self, most: int) -> Iterator[tuple[Answer, list[Scored]]]:
+    def judged_answers(self, most: int) -> Iterator[tuple[Answer, list[StoredScore]]]:
         """Yield exchanges that were judged, as judges read them, with their scores; at most so many."""
         with explained(self.path):
             yield from showing.judged_answers(self._db, most)
 
     def keep(
         self,
-        scores: Iterable[tuple[int, Scored]],
+        scores: Iterable[tuple[int, StoredScore]],
         *,
         best: dict[str, str],
         judges: Sequence[str] = (),
@@ -314,13 +314,13 @@ class MonitorStore:
             self._db.execute("BEGIN IMMEDIATE")
             self._scores.finish_all(judges)
 
-    def declare_labels(self, one: Scored, labels: Iterable[str], best: dict[str, str]) -> None:
+    def declare_labels(self, one: StoredScore, labels: Iterable[str], best: dict[str, str]) -> None:
         """Make known which labels a judge can give."""
         with explained(self.path), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._scores.declare(one, labels, best)
 
-    def take_in(self, scores: Sequence[tuple[str, Scored]], *, best: dict[str, str]) -> int:
+    def take_in(self, scores: Sequence[tuple[str, StoredScore]], *, best: dict[str, str]) -> int:
         """Keep scores that were made elsewhere, by the names of exchanges; return how many had one.
 
         These exchanges count as taken with certainty: nobody knows how they were chosen.
@@ -350,17 +350,19 @@ class MonitorStore:
         tag: str | None = None,
         since: datetime.date | None = None,
         until: datetime.date | None = None,
-    ) -> list[Cell]:
+    ) -> list[DayCell]:
         """Return the sums of every day, tag, value, metric and judge, by day; those of a choice if given.
 
         tag: "" for the cells of all exchanges. since, until: both included. Exchanges without a time are in
         none. Raises DataError.
         """
         with explained(self.path):
-            summing.refresh(self._db, self.tags)
+            refresh_cells(self._db, self.tags)
             return read_cells(self._db, metric=metric, tag=tag, since=since, until=until)
 
-    def exchanges(self, chosen: Filter = showing.ALL, *, page: int = 1, size: int = 50) -> Page:
+    def exchanges(
+        self, chosen: ExchangeFilter = showing.ALL, *, page: int = 1, size: int = 50
+    ) -> ExchangePage:
         """Return a page of the exchanges that a filter lets through, the newest first. Raises DataError."""
         with explained(self.path):
             return showing.page_of(self._db, chosen, page, size)
@@ -368,16 +370,16 @@ class MonitorStore:
     def scored(
         self,
         metric: str,
-        chosen: Filter = showing.ALL,
+        chosen: ExchangeFilter = showing.ALL,
         *,
         page: int = 1,
         size: int = 50,
-    ) -> Page:
+    ) -> ExchangePage:
         """Return a page of the exchanges that have a score in a metric, the worst first. Raises DataError."""
         with explained(self.path):
             return showing.page_of(self._db, chosen, page, size, worst_by=metric)
 
-    def each(self, chosen: Filter = showing.ALL) -> Iterable[Seen]:
+    def each(self, chosen: ExchangeFilter = showing.ALL) -> Iterable[StoredExchange]:
         """Yield every exchange that a filter lets through, oldest first; memory does not grow with them."""
         return showing.each(self._db, chosen)
 

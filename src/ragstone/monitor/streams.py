@@ -8,7 +8,7 @@ from datetime import date, timedelta
 import msgspec
 import numpy as np
 
-from ragstone.monitor.cells import Cell
+from ragstone.monitor.cells import DayCell
 from ragstone.statistics.changes import change_paths
 from ragstone.statistics.clusters import Codes, Floats
 from ragstone.statistics.student import student_quantile
@@ -63,7 +63,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
         return 0.0 if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
-class Blocks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class DayBlocks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A stream from `begin` on, ready for change_paths: blocks of `span` days. noise, jump: see there."""
 
     stream: Stream
@@ -75,7 +75,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     jump: float
 
 
-def streams_of(cells: Iterable[Cell], before: date) -> list[Stream]:
+def streams_of(cells: Iterable[DayCell], before: date) -> list[Stream]:
     """Return the streams of the days before that day, ordered by their keys.
 
     The order of the cells does not matter, nor into how many cells a day's exchanges are split. A stream
@@ -98,7 +98,7 @@ def _stream(key: StreamKey, days: dict[date, list[tuple[float, ...]]], before: d
     return Stream(metric=metric, tag=tag, value=value, judge=judge, first=first, sums=sums)
 
 
-def blocks_of(stream: Stream, begin: int, baseline_days: int) -> Blocks | None:
+def blocks_of(stream: Stream, begin: int, baseline_days: int) -> DayBlocks | None:
     """Return the blocks of a stream from the day `begin` on; None where it has no baseline yet.
 
     The first baseline_days decide how many days make a block, and what a block weighs; if they are too thin
@@ -125,7 +125,7 @@ def _span(base: Floats) -> int | None:
     return next((span for span in SPANS if events * span >= LEAST_EVENTS), None)
 
 
-def _weighed(stream: Stream, begin: int, span: int, base: Floats) -> Blocks:
+def _weighed(stream: Stream, begin: int, span: int, base: Floats) -> DayBlocks:
     """Return blocks whose weight is the inverse of their variance, sampling and the day's own effect."""
     total, middle = base.sum(axis=0), _middle(base)
     of_one = float((total[W2X2] - 2 * middle * total[W2X] + middle**2 * total[W2]) / total[W2])
@@ -139,7 +139,7 @@ def _weighed(stream: Stream, begin: int, span: int, base: Floats) -> Blocks:
     weight = np.where(there, sums[:, W], 1.0)
     variances = of_one * np.where(there, sums[:, W2], 1.0) / weight**2 + of_day
     usual_variance = of_one * usual + of_day
-    return Blocks(
+    return DayBlocks(
         stream=stream,
         begin=begin,
         span=span,
@@ -262,7 +262,7 @@ def _cohort(first: date, origin: date, baseline_days: int) -> int:
 
 
 def _first_changes(
-    looks: Sequence[tuple[_Watched, Blocks]], span: int, baseline_days: int
+    looks: Sequence[tuple[_Watched, DayBlocks]], span: int, baseline_days: int
 ) -> list[tuple[_Watched, Change]]:
     """Return the first change of each stream that has one. All have blocks of the same span."""
     offsets = _offsets([blocks for _, blocks in looks], span)
@@ -296,7 +296,7 @@ def _first_changes(
     return found
 
 
-def _offsets(blocks: Sequence[Blocks], span: int) -> Codes:
+def _offsets(blocks: Sequence[DayBlocks], span: int) -> Codes:
     """Return the column at which each begins: days of the same date stand under one another."""
     if span > 1:
         return np.zeros(len(blocks), dtype=np.intp)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from ragstone.errors import DataError
-from ragstone.experiments.blame import Cause, Caused, Largest, Share, SystemBlame
+from ragstone.experiments.blame import Cause, Caused, ComponentShare, Largest, SystemBlame
 from ragstone.report.document import (
     Block,
     Cell,
@@ -28,7 +28,16 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.summary import Calls, read_numbers
-from ragstone.report.wording import STATUS_WORDS, asked_line, count, p_value, plural, with_level
+from ragstone.report.wording import (
+    STATUS_WORDS,
+    asked_line,
+    count,
+    p_value,
+    percent,
+    percent_ends,
+    plural,
+    with_level,
+)
 from ragstone.tables.shown import Displayed
 
 BLAME = "blame.json"
@@ -148,12 +157,12 @@ def shares_table(row: SystemBlame) -> Table:
     shares = shown_shares(row)
     most = max((share.share.value for share in shares if share.share), default=0.0)
 
-    def points(share: Share) -> Cell:
+    def points(share: ComponentShare) -> Cell:
         if share.share is None:
             return Cell("")
         return Cell(count(share.n), share=share.share.value / most if most else 0.0)
 
-    columns: list[Made[Share]] = [
+    columns: list[Made[ComponentShare]] = [
         (Column("Component", text=True, short=""), lambda share: share.component),
         (Column("Points", short="points", bars=True), points),
         (Column("Share", short="share"), share_told),
@@ -238,25 +247,21 @@ def worth(row: SystemBlame) -> str:
     )
 
 
-def share_told(share: Share) -> str:
+def share_told(share: ComponentShare) -> str:
     """Return a share, or that it was not measured."""
     if share.share is None:
         return "not measured"
-    return f"{_percent(share.share.value)} %"
+    return percent(share.share.value)
 
 
-def share_range(share: Share) -> str:
+def share_range(share: ComponentShare) -> str:
     """Return the interval of a share in percent, and of how many questions it is one."""
     estimate = share.share
     if estimate is None:
         return "no second opinion" if share.component == "judge" else "no questions"
     if estimate.low is None or estimate.high is None:
         return f"{with_level(estimate)}; of {count(estimate.n)}"
-    return f"{_percent(estimate.low)} to {_percent(estimate.high)} % of {count(estimate.n)}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}" if 0 < share < 0.1 else f"{100 * share:.0f}"
+    return f"{percent_ends(estimate)} of {count(estimate.n)}"
 
 
 def left_out(row: SystemBlame) -> str:
@@ -268,13 +273,13 @@ def left_out(row: SystemBlame) -> str:
     return f"Left out: {plural(sum(row.left_out.values()), 'answer')} ({reasons})."
 
 
-def shown_shares(row: SystemBlame) -> list[Share]:
+def shown_shares(row: SystemBlame) -> list[ComponentShare]:
     """Return the shares, the largest first; what nobody could assign only where there is some."""
     shown = [share for share in row.shares if share.component != "cannot tell" or share.n]
     return sorted(shown, key=lambda share: (share.component == "cannot tell", -_value(share)))
 
 
-def _value(share: Share) -> float:
+def _value(share: ComponentShare) -> float:
     return share.share.value if share.share else -1.0
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.agreement.card import (
+    AnswerGroup,
     Baseline,
     Calibration,
     Disagreement,
-    Group,
     ReportCard,
     Reversal,
     SystemRanking,
@@ -40,7 +40,17 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.render.html import render_blocks
-from ragstone.report.wording import count, doubt, interval, judge_name, labelled, number, one_line, plural
+from ragstone.report.wording import (
+    count,
+    doubt,
+    interval,
+    judge_name,
+    labelled,
+    number,
+    one_line,
+    plural,
+    with_ends,
+)
 from ragstone.statistics import Estimate
 from ragstone.version import __version__
 
@@ -206,11 +216,11 @@ def _calibration(found: Calibration) -> list[Block]:
         Heading("Calibration: is a score of 0.8 right 80 times of 100?", level=4, where="page"),
         CalibrationPlot(dots(found), SIDE, EDGE),
         Paragraph(
-            f"Expected calibration error {with_interval(found.error)}: how far the share of answers that "
+            f"Expected calibration error {with_ends(found.error)}: how far the share of answers that "
             "people call right lies from the score, on average."
         ),
         Paragraph(
-            f"Brier score {with_interval(found.brier)}, 0 is best; the share of right answers, as the score "
+            f"Brier score {with_ends(found.brier)}, 0 is best; the share of right answers, as the score "
             f"of every answer, reaches {number(found.rate_brier)}."
         ),
     ]
@@ -226,7 +236,7 @@ def dots(calibration: Calibration) -> list[PlotDot]:
             low=_upwards(found.right.value if found.right.low is None else found.right.low),
             high=_upwards(found.right.value if found.right.high is None else found.right.high),
             radius=round(3 + 7 * (found.right.n / most) ** 0.5, 1),
-            words=f"score {found.low:.1f} to {found.high:.1f}: {with_interval(found.right)} right "
+            words=f"score {found.low:.1f} to {found.high:.1f}: {with_ends(found.right)} right "
             f"of {found.right.n:,}",
         )
         for found in calibration.bins
@@ -270,7 +280,7 @@ def _baselines(card: ReportCard) -> Table:
     return table_of(f"Baselines of {judge_name(card)}", _rivals(card), columns, caption=caption, kind="")
 
 
-def _groups(card: ReportCard, by: str, groups: list[Group]) -> Table:
+def _groups(card: ReportCard, by: str, groups: list[AnswerGroup]) -> Table:
     """Return one line a group: its answers, agreement, both means and the bias."""
     ends = [
         end
@@ -282,11 +292,11 @@ def _groups(card: ReportCard, by: str, groups: list[Group]) -> Table:
     span = (min(0.0, *ends), max(0.0, *ends)) if ends else None
     first, *others = [*dict.fromkeys(name for group in groups for name in group.agreement), ""]
 
-    def measure(name: str, where: Where) -> Made[Group]:
+    def measure(name: str, where: Where) -> Made[AnswerGroup]:
         return Column(name, where=where), lambda group: _with_ends(group.agreement.get(name))
 
-    bias: Made[Group] = (Column("Bias", short="bias", ends=span), lambda group: _with_ends(group.bias))
-    columns: list[Made[Group]] = [
+    bias: Made[AnswerGroup] = (Column("Bias", short="bias", ends=span), lambda group: _with_ends(group.bias))
+    columns: list[Made[AnswerGroup]] = [
         (Column("", text=True, short=f"by {by}"), lambda group: group.name),
         (Column("Answers", short="n"), lambda group: count(group.n)),
         *([measure(first, "everywhere")] if first else []),
@@ -301,7 +311,7 @@ def _groups(card: ReportCard, by: str, groups: list[Group]) -> Table:
 def _with_ends(found: Estimate | None) -> Cell:
     if found is None:
         return Cell("")
-    return Cell(number(found.value), interval(found), short=with_interval(found), at=found)
+    return Cell(number(found.value), interval(found), short=with_ends(found), at=found)
 
 
 def _ranking(ranking: SystemRanking) -> list[Block]:
@@ -390,12 +400,7 @@ def precise(value: float) -> str:
     return text.replace("-", "−")
 
 
-def with_interval(estimate: Estimate | None) -> str:
-    """Return `0.91 (0.89 to 0.93)`, empty where there is no estimate."""
-    return f"{number(estimate.value)} ({interval(estimate)})" if estimate else ""
-
-
-def tables_of(card: ReportCard) -> dict[str, list[Group]]:
+def tables_of(card: ReportCard) -> dict[str, list[AnswerGroup]]:
     """Return the groups to show, by what they are grouped by: systems where there are several, then tags."""
     by_system = {"pair of systems" if card.metric == "preference" else "system": card.by_system}
     return {by: groups for by, groups in (by_system | card.by).items() if len(groups) > 1}
@@ -418,8 +423,8 @@ def ranking_told(ranking: SystemRanking) -> list[str]:
 def reversal_told(one: Reversal) -> str:
     """Return a reversed pair with both differences."""
     return (
-        f"{one.better} before {one.worse}: by people {with_interval(one.human)}, "
-        f"by the judge {with_interval(one.judge)}"
+        f"{one.better} before {one.worse}: by people {with_ends(one.human)}, "
+        f"by the judge {with_ends(one.judge)}"
     )
 
 

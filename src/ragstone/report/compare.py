@@ -2,7 +2,15 @@
 
 from collections.abc import Sequence
 
-from ragstone.experiments.compared import Comparison, Flip, Gate, GatedMetric, MetricComparison, Side, Spent
+from ragstone.experiments.compared import (
+    Comparison,
+    Flip,
+    Gate,
+    GatedMetric,
+    MetricComparison,
+    Side,
+    SpentComparison,
+)
 from ragstone.records import NO_MODEL
 from ragstone.report.document import (
     Block,
@@ -294,7 +302,7 @@ def _questions(n: int | None) -> str:
     return "more than ten million" if n is None else count(n)
 
 
-def spent_told(row: Spent) -> str:
+def spent_told(row: SpentComparison) -> str:
     """Return what the answers took before and now, and whether the difference is beyond chance."""
     low, high = row.difference.low, row.difference.high
     means = f"{SPENT_WORDS[row.what]}: {_amount(row.mean_a.value, row)} → {_amount(row.mean_b.value, row)}"
@@ -305,13 +313,13 @@ def spent_told(row: Spent) -> str:
     return f"{means} ({_signed_amount(row.difference.value, row)}, {ends}{chance})"
 
 
-def _amount(value: float, row: Spent) -> str:
+def _amount(value: float, row: SpentComparison) -> str:
     if row.what == "tokens":
         return count(round(value))
     return f"{value * 1000:.4f}" if row.what == "usd" else f"{value:.2f}"
 
 
-def _signed_amount(value: float, row: Spent) -> str:
+def _signed_amount(value: float, row: SpentComparison) -> str:
     return ("−" if value < 0 else "+") + _amount(abs(value), row)
 
 

@@ -80,7 +80,7 @@ class Postings(msgspec.Struct, frozen=True):
     lengths: NDArray[np.int64]
 
 
-class _Counted(msgspec.Struct, frozen=True):
+class _CountedBlock(msgspec.Struct, frozen=True):
     """A block's terms (ascending), with text and count."""
 
     terms: NDArray[np.int32]
@@ -128,7 +128,7 @@ def post(texts: Sequence[str]) -> Postings:
     """
     vocabulary: dict[str, int] = defaultdict(count().__next__)
     known = _PieceTerms(vocabulary)
-    blocks: list[_Counted] = []
+    blocks: list[_CountedBlock] = []
     lengths: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
     for start, block in _blocks(texts):
         if len(known.pieces) > KNOWN_PIECES:
@@ -152,17 +152,17 @@ def _blocks(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
             start, size = position + 1, 0
 
 
-def _count(terms: NDArray[np.int32], text: NDArray[np.int64], start: int, n_texts: int) -> _Counted:
+def _count(terms: NDArray[np.int32], text: NDArray[np.int64], start: int, n_texts: int) -> _CountedBlock:
     """Count each term in each text of a block, by sorting."""
     keys = np.sort(terms.astype(np.int64) * n_texts + text)
     firsts = _firsts(keys)
     term, at = np.divmod(keys[firsts], n_texts)
     counts = np.diff(firsts, append=len(keys))
-    return _Counted(term.astype(np.int32), (at + start).astype(np.int32), counts.astype(np.float32))
+    return _CountedBlock(term.astype(np.int32), (at + start).astype(np.int32), counts.astype(np.float32))
 
 
 def _merge(
-    blocks: list[_Counted], n_terms: int
+    blocks: list[_CountedBlock], n_terms: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     """Return starts, texts and counts of all blocks, term after term; the blocks are used up."""
     starts = np.zeros(n_terms + 1, dtype=np.int64)

@@ -21,7 +21,7 @@ TagIndex = Mapping[str, Mapping[str, NDArray[np.int64]]]
 """Tag -> value -> positions of the chunks that have it, ascending."""
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
+class ChunkFilter(msgspec.Struct, frozen=True, kw_only=True):
     """where: only chunks with these tags. match: only chunks that share the question's value of these tags.
 
     `lang` and `topic` are tags too. A question without a value of a tag in `match` is not restricted by it;
@@ -55,7 +55,7 @@ def chunk_tags(chunk: Chunk, key: str) -> list[str]:
     return [str(each) for each in given]
 
 
-def index_tags(chunks: Sequence[Chunk], among: Filter) -> TagIndex:
+def index_tags(chunks: Sequence[Chunk], among: ChunkFilter) -> TagIndex:
     """Return where the chunks have the tags that the filter names.
 
     Raises ConfigError for a tag that no chunk has, a value of `where` that none has, and for values of
@@ -157,7 +157,7 @@ class RetrieverDeps(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     retrievers: Mapping[str, RetrieverSettings] = {}
-    filter: Filter = Filter()
+    filter: ChunkFilter = ChunkFilter()
     embedder: str = "packaged"
     open_embedder: Callable[[str], Embed] = no_embedder
     open_door: Callable[[str], Awaitable[Ask]] | None = None

@@ -11,8 +11,8 @@ from ragstone.records import Question, Ranking
 from ragstone.retrieval.measures import (
     MEASURES,
     Grades,
-    Hits,
     RankedHit,
+    RelevantHits,
     evidence_spans,
     first_ranks,
     gather_hits,
@@ -131,7 +131,7 @@ def _relevant(question: Question, qrels: Mapping[str, Grades] | None, same: Same
 
 
 def _measure_documents(
-    ids: Sequence[str], hits: Hits, ks: Sequence[int], depth: int, rank_score_k: int
+    ids: Sequence[str], hits: RelevantHits, ks: Sequence[int], depth: int, rank_score_k: int
 ) -> dict[str, dict[str, float]]:
     """Return measure -> question id -> value, of what can be reported from rankings of this depth."""
     labels = [(f"{name}@{k}", name, k) for name in AT_K for k in ks]
@@ -240,7 +240,7 @@ class GroupMeasures(msgspec.Struct, frozen=True, kw_only=True):
     measures: dict[str, Estimate]
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
+class QuestionBatch(msgspec.Struct, frozen=True, kw_only=True):
     """The mean measures of questions that follow each other in the file.
 
     name: `OFFSET_COUNT`, as `01600_00110`: questions before it, and its questions. n_questions: those of it
@@ -262,7 +262,7 @@ class BatchSpread(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
-class Batches(msgspec.Struct, frozen=True, kw_only=True):
+class QuestionBatches(msgspec.Struct, frozen=True, kw_only=True):
     """The means of each batch in the order of the file, and how they are distributed.
 
     size: questions in a batch; the last may have fewer, and does not count for `spread`, nor does a batch
@@ -271,7 +271,7 @@ class Batches(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     size: int
-    batches: list[Batch]
+    batches: list[QuestionBatch]
     n_spread: int
     spread: dict[str, BatchSpread]
 
@@ -334,7 +334,7 @@ def _grouped(
     return {value: mean_measures(queries, members[value], seed=seed) for value in sorted(members)}
 
 
-def in_batches(queries: QueryMeasures, questions: Sequence[Question], size: int) -> Batches:
+def in_batches(queries: QueryMeasures, questions: Sequence[Question], size: int) -> QuestionBatches:
     """Return the means of each `size` questions that follow each other in `questions`, size at least 1."""
     if size < 1:
         raise ValueError(f"a batch of {size} questions: give at least one")
@@ -348,7 +348,7 @@ def in_batches(queries: QueryMeasures, questions: Sequence[Question], size: int)
     ]
     measures = dict.fromkeys(name for batch in full for name in batch.means)
     spread = {name: _spread_of_means([b.means[name] for b in full if name in b.means]) for name in measures}
-    return Batches(
+    return QuestionBatches(
         size=size,
         batches=[batch for batch in batches if batch.n_questions],
         n_spread=len(full),
@@ -356,9 +356,9 @@ def in_batches(queries: QueryMeasures, questions: Sequence[Question], size: int)
     )
 
 
-def _batch_of(queries: QueryMeasures, questions: Sequence[Question], start: int) -> Batch:
+def _batch_of(queries: QueryMeasures, questions: Sequence[Question], start: int) -> QuestionBatch:
     ids = [question.id for question in questions if question.id in queries.first_ranks]
-    return Batch(
+    return QuestionBatch(
         name=f"{start:05}_{len(questions):05}",
         n_questions=len(ids),
         means={name: mean for name, of in queries.values.items() if (mean := _mean_of(of, ids)) is not None},
@@ -400,7 +400,7 @@ class RetrievalSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     n_unplaced: int = 0
     by_lang: dict[str, GroupMeasures] = {}
     by_tag: dict[str, dict[str, GroupMeasures]] = {}
-    batches: Batches | None = None
+    batches: QuestionBatches | None = None
     index_s: float | None = None
     search_s: float | None = None
 

@@ -24,7 +24,7 @@ RankedHit = tuple[int, int]
 """The place of a relevant document, counted from 1, and its grade."""
 
 
-class Hits(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class RelevantHits(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Where the relevant documents of n questions stand.
 
     question, rank, grade: (h,), one entry for each relevant document in a ranking, in order of question and
@@ -41,7 +41,7 @@ class Hits(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     best_grade: Floats
 
 
-Measure = Callable[[Hits, int], Floats]
+Measure = Callable[[RelevantHits, int], Floats]
 
 
 def hits_in(places: Mapping[str, int], grades: Grades) -> list[RankedHit]:
@@ -52,7 +52,7 @@ def hits_in(places: Mapping[str, int], grades: Grades) -> list[RankedHit]:
     return sorted((places[name], grade) for name, grade in grades.items() if grade > 0 and name in places)
 
 
-def gather_hits(hits: Sequence[Sequence[RankedHit]], relevant: Sequence[Grades]) -> Hits:
+def gather_hits(hits: Sequence[Sequence[RankedHit]], relevant: Sequence[Grades]) -> RelevantHits:
     """Return the hits of n questions together.
 
     hits: of each question, see hits_in. relevant: the grades of each question's documents, at least one
@@ -64,7 +64,7 @@ def gather_hits(hits: Sequence[Sequence[RankedHit]], relevant: Sequence[Grades])
     n_best = np.array([len(grades) for grades in best], dtype=np.intp)
     question = np.repeat(np.arange(len(best)), n_best)
     flat = np.array(list(chain.from_iterable(hits)), dtype=np.float64).reshape(-1, 2)
-    return Hits(
+    return RelevantHits(
         question=np.repeat(np.arange(len(best)), [len(of) for of in hits]),
         rank=flat[:, 0],
         grade=flat[:, 1],
@@ -75,29 +75,29 @@ def gather_hits(hits: Sequence[Sequence[RankedHit]], relevant: Sequence[Grades])
     )
 
 
-def first_ranks(hits: Hits) -> Floats:
+def first_ranks(hits: RelevantHits) -> Floats:
     """Return the place of each question's first relevant document, infinity where there is none."""
     ranks = np.full(len(hits.n_relevant), np.inf)
     np.minimum.at(ranks, hits.question, hits.rank)
     return ranks
 
 
-def recall_at_k(hits: Hits, k: int) -> Floats:
+def recall_at_k(hits: RelevantHits, k: int) -> Floats:
     """Return the share of the relevant documents that is in the first k places."""
     return np.asarray(_n_found(hits, k) / hits.n_relevant)
 
 
-def precision_at_k(hits: Hits, k: int) -> Floats:
+def precision_at_k(hits: RelevantHits, k: int) -> Floats:
     """Return the share of the first k places that holds relevant documents. An empty place holds none."""
     return np.asarray(_n_found(hits, k) / k)
 
 
-def hit_at_k(hits: Hits, k: int) -> Floats:
+def hit_at_k(hits: RelevantHits, k: int) -> Floats:
     """Return 1 if any relevant document is in the first k places, else 0. With one relevant, recall."""
     return (_n_found(hits, k) > 0).astype(np.float64)
 
 
-def ndcg_at_k(hits: Hits, k: int) -> Floats:
+def ndcg_at_k(hits: RelevantHits, k: int) -> Floats:
     """Return the normalised discounted cumulative gain (Järvelin and Kekäläinen 2002).
 
     A document of grade g in place r counts g / log2(r + 1), as in trec_eval; the sum is divided by that of
@@ -108,13 +108,13 @@ def ndcg_at_k(hits: Hits, k: int) -> Floats:
     return np.asarray(gains / _sums(hits.best_question, best, hits.best_rank <= k, hits))
 
 
-def reciprocal_rank(hits: Hits, k: int) -> Floats:
+def reciprocal_rank(hits: RelevantHits, k: int) -> Floats:
     """Return 1 / rank of the first relevant document. The mean is MRR (Voorhees 1999, TREC-8)."""
     ranks = first_ranks(hits)
     return np.where(ranks <= _checked(k), 1 / ranks, 0.0)
 
 
-def average_precision(hits: Hits, k: int) -> Floats:
+def average_precision(hits: RelevantHits, k: int) -> Floats:
     """Return the mean over all relevant documents of the precision at their place, 0 where not found.
 
     The mean over questions is MAP (Buckley and Voorhees 2000).
@@ -125,7 +125,7 @@ def average_precision(hits: Hits, k: int) -> Floats:
     return np.asarray(_sums(hits.question, nth / hits.rank, hits.rank <= _checked(k), hits) / hits.n_relevant)
 
 
-def rank_score(hits: Hits, k: int) -> Floats:
+def rank_score(hits: RelevantHits, k: int) -> Floats:
     """Return 1 for a relevant document in first place, falling by 1/k a place, 0 where it is absent.
 
     With k = 5: 1.0, 0.8, 0.6, 0.4, 0.2, and 0 from the sixth place on. Unlike the reciprocal rank it does
@@ -135,11 +135,11 @@ def rank_score(hits: Hits, k: int) -> Floats:
     return np.where(ranks <= _checked(k), 1 - (ranks - 1) / k, 0.0)
 
 
-def _n_found(hits: Hits, k: int) -> Floats:
+def _n_found(hits: RelevantHits, k: int) -> Floats:
     return _sums(hits.question, np.ones_like(hits.rank), hits.rank <= _checked(k), hits)
 
 
-def _sums(question: Codes, worth: Floats, counts: NDArray[np.bool_], hits: Hits) -> Floats:
+def _sums(question: Codes, worth: Floats, counts: NDArray[np.bool_], hits: RelevantHits) -> Floats:
     """Return the worth of each question's entries that count, (n,)."""
     sums = np.bincount(question, weights=np.where(counts, worth, 0.0), minlength=len(hits.n_relevant))
     return sums.astype(np.float64)  # of no entries they are whole numbers
@@ -162,7 +162,7 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-class Columns(NamedTuple):
+class SpanColumns(NamedTuple):
     """Spans of one question, best first: the characters [start, end) of each document."""
 
     documents: Sequence[str]
@@ -184,7 +184,7 @@ class Spans(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     rank: Codes
 
 
-def evidence_spans(question: Question, lengths: Mapping[str, int] | None) -> Columns | None:
+def evidence_spans(question: Question, lengths: Mapping[str, int] | None) -> SpanColumns | None:
     """Return where the question's evidence stands; None if it has none, or some that cannot be.
 
     lengths: characters of each document, where they are known: evidence must then lie inside them.
@@ -195,10 +195,10 @@ def evidence_spans(question: Question, lengths: Mapping[str, int] | None) -> Col
     )
     if not spans or not good:
         return None
-    return Columns([s.document_id for s in spans], [s.start for s in spans], [s.end for s in spans])
+    return SpanColumns([s.document_id for s in spans], [s.start for s in spans], [s.end for s in spans])
 
 
-def retrieved_spans(ranking: Ranking, depth: int, lengths: Mapping[str, int] | None) -> Columns | None:
+def retrieved_spans(ranking: Ranking, depth: int, lengths: Mapping[str, int] | None) -> SpanColumns | None:
     """Return where the first `depth` items stand, best first; None if some item does not say.
 
     An item without start and end is its whole document, if its length is known.
@@ -212,7 +212,7 @@ def retrieved_spans(ranking: Ranking, depth: int, lengths: Mapping[str, int] | N
         starts, ends = [start for start, _ in places], [end for _, end in places]
     if min(starts, default=0) < 0 or not all(map(le, starts, ends)):
         return None
-    return Columns(documents, starts, ends)
+    return SpanColumns(documents, starts, ends)
 
 
 def _place_of(item: RankingItem, lengths: Mapping[str, int]) -> tuple[int, int]:
@@ -222,7 +222,7 @@ def _place_of(item: RankingItem, lengths: Mapping[str, int]) -> tuple[int, int]:
     return 0, lengths.get(item.document_id, -1)
 
 
-def lay_out(evidence: Sequence[Columns], retrieved: Sequence[Columns]) -> Spans:
+def lay_out(evidence: Sequence[SpanColumns], retrieved: Sequence[SpanColumns]) -> Spans:
     """Return the spans of n questions as arrays; at least one question."""
     both = [*evidence, *retrieved]
     names = list(chain.from_iterable(of.documents for of in both))

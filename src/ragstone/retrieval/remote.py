@@ -16,12 +16,22 @@ import msgspec
 from ragstone.config import HttpSettings
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.llm import CallFailed
-from ragstone.llm.json_form import Json, Pick, Values, compile_path, described, places_in
-from ragstone.llm.json_service import Post, check_key, check_places, open_json_service
+from ragstone.llm.json_service import (
+    Json,
+    Pick,
+    Post,
+    Values,
+    check_key,
+    check_places,
+    compile_path,
+    described,
+    open_json_service,
+    places_in,
+)
 from ragstone.llm.keys import without_password
 from ragstone.llm.limits import backoff_s
 from ragstone.records import Chunk, Document, Question, Ranking, RankingItem
-from ragstone.retrieval.deps import Filter, RetrieverDeps, Search, question_tags
+from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps, Search, question_tags
 
 
 class RemoteResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +112,7 @@ PLACES = ("question", "k", "lang")
 TAG = "tag."
 
 
-class _Form(msgspec.Struct, frozen=True, kw_only=True):
+class _ResultForm(msgspec.Struct, frozen=True, kw_only=True):
     """Where things stand in a reply."""
 
     items: Pick
@@ -130,7 +140,7 @@ def search_elsewhere(
         where = f"[retrievers] {name}"
         check_key(declared, where)
         async with open_json_service(declared, where) as post:
-            line = _Endpoint(name, declared.max_concurrency, post)
+            line = _RetrieverEndpoint(name, declared.max_concurrency, post)
 
             async def work(question: Question) -> Ranking:
                 if not question.question.strip():
@@ -152,7 +162,7 @@ def search_elsewhere(
     return search
 
 
-class _Endpoint:
+class _RetrieverEndpoint:
     """A connection to the endpoint, some calls at once, and how many in a row came to nothing."""
 
     def __init__(self, name: str, max_concurrency: int, post: Post) -> None:
@@ -193,13 +203,13 @@ class _Endpoint:
             raise CallFailed("error", str(refusal)) from None
 
 
-def _form(name: str, declared: HttpSettings) -> _Form:
+def _form(name: str, declared: HttpSettings) -> _ResultForm:
     paths = {
         field: getattr(declared, field)
         for field in ("document_id", "chunk_id", "text", "score")
         if getattr(declared, field) is not None
     }
-    return _Form(
+    return _ResultForm(
         items=compile_path(declared.items, f"[retrievers] {name}: items"),
         list_of_items=compile_path(declared.items.removesuffix("[*]"), f"[retrievers] {name}: items"),
         fields={
@@ -209,7 +219,7 @@ def _form(name: str, declared: HttpSettings) -> _Form:
     )
 
 
-def _read(reply: Json, form: _Form) -> list[RemoteResult]:
+def _read(reply: Json, form: _ResultForm) -> list[RemoteResult]:
     """Return the results of a reply, best first. Raises CallFailed where it has another form."""
     found = form.items(reply)
     if not found and not form.list_of_items(reply):
@@ -219,7 +229,7 @@ def _read(reply: Json, form: _Form) -> list[RemoteResult]:
     return [_result(item, form) for item in found]
 
 
-def _result(item: Json, form: _Form) -> RemoteResult:
+def _result(item: Json, form: _ResultForm) -> RemoteResult:
     values: dict[str, Json] = {}
     for field, (_, pick) in form.fields.items():
         values[field] = next(iter(pick(item)), None)
@@ -238,7 +248,7 @@ def _result(item: Json, form: _Form) -> RemoteResult:
     )
 
 
-def _values(question: Question, k: int, among: Filter) -> Values:
+def _values(question: Question, k: int, among: ChunkFilter) -> Values:
     tags = {**question_tags(question), **among.where}
     return {
         "question": question.question,
@@ -248,7 +258,7 @@ def _values(question: Question, k: int, among: Filter) -> Values:
     }
 
 
-def _check_places(name: str, declared: HttpSettings, among: Filter) -> None:
+def _check_places(name: str, declared: HttpSettings, among: ChunkFilter) -> None:
     """Raise ConfigError for a place that nothing fills, and for a filter that the request does not pass."""
     check_places(declared, f"[retrievers] {name}", PLACES, ("question",), TAG)
     places = places_in(declared.request) | places_in(declared.url)

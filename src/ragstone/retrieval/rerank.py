@@ -95,7 +95,7 @@ class RerankPrompt(Section, frozen=True, kw_only=True):
     source: str = ""
 
 
-class _Order(Protocol):
+class _OrderReply(Protocol):
     """The reply: numbers of passages, best first."""
 
     ranking: list[int]
@@ -180,7 +180,7 @@ def _reply_tokens(n: int) -> int:
     return REPLY_TOKENS + TOKENS_A_NUMBER * n
 
 
-def _permutation(order: _Order, n: int) -> list[int]:
+def _permutation(order: _OrderReply, n: int) -> list[int]:
     """Return positions from 0: those named, then the others as they were."""
     named = [number - 1 for number in order.ranking]
     return named + [at for at in range(n) if at not in named]
@@ -192,7 +192,7 @@ def _order_of(n: int) -> type:
     numbers = tuple(range(1, n + 1))
     number = Annotated[Literal[numbers], msgspec.Meta(extra_json_schema={"type": "integer"})]  # type: ignore[valid-type]
 
-    def check(order: _Order) -> None:
+    def check(order: _OrderReply) -> None:
         twice = sorted({number for number in order.ranking if order.ranking.count(number) > 1})
         if twice:
             raise ValueError(f"passage {twice[0]} is named twice in `ranking`")

@@ -17,7 +17,7 @@ from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.records import Chunk, Metadata, Question, Ranking, RankingItem
 from ragstone.retrieval.bm25 import rank_by_bm25
 from ragstone.retrieval.dense import rank_by_vectors
-from ragstone.retrieval.deps import Filter, RetrieverDeps, Search, TagIndex, index_tags, subset_of
+from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps, Search, TagIndex, index_tags, subset_of
 from ragstone.retrieval.fusion import fuse
 from ragstone.retrieval.passages import indexed_text
 from ragstone.retrieval.ranks import Hit, Rank
@@ -191,7 +191,7 @@ async def _search_chunks(
     return _search(rank, chunks, deps.filter, tags)
 
 
-def _search(rank: Rank, chunks: Sequence[Chunk], among: Filter, tags: TagIndex) -> Search:
+def _search(rank: Rank, chunks: Sequence[Chunk], among: ChunkFilter, tags: TagIndex) -> Search:
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
         asked: dict[Tags, dict[str, list[Hit]]] = {}
         keys = [tuple(sorted(among.of_question(question).items())) for question in questions]

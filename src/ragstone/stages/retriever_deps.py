@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ragstone.engine.session import Session
 from ragstone.records import Document
-from ragstone.retrieval.deps import Filter, RetrieverDeps
+from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps
 
 
 def retriever_deps(session: Session, documents: Iterable[Document] = ()) -> RetrieverDeps:
@@ -12,7 +12,7 @@ def retriever_deps(session: Session, documents: Iterable[Document] = ()) -> Retr
     declared = session.settings.retrieve
     return RetrieverDeps(
         retrievers=session.settings.retrievers,
-        filter=Filter(where=declared.where, match=tuple(declared.match)),
+        filter=ChunkFilter(where=declared.where, match=tuple(declared.match)),
         embedder=declared.embedder,
         open_embedder=session.embed,
         open_door=session.models.ask,

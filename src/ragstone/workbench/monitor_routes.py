@@ -17,7 +17,7 @@ from ragstone.monitor.charts import drawn_metrics
 from ragstone.monitor.gaps import load_gaps
 from ragstone.monitor.look import Open, look_at, low_in
 from ragstone.monitor.page import render_monitor, render_questions
-from ragstone.monitor.showing import Filter
+from ragstone.monitor.showing import ExchangeFilter
 from ragstone.monitor.store import MonitorStore, has_store
 from ragstone.report.render.html import policy_in
 from ragstone.stages.judge import load_judges
@@ -118,7 +118,7 @@ class MonitorPages:
     def _questions(self, asked: QuestionsAsked) -> str:
         # A tag without a value narrows nothing.
         tags = {asked.tag: asked.value} if asked.tag and asked.value else {}
-        chosen = Filter(text=asked.text or None, tags=tags)
+        chosen = ExchangeFilter(text=asked.text or None, tags=tags)
         metric, page, gap = asked.metric, asked.page, int(asked.gap) if asked.gap.isdecimal() else 0
         with self._open() as store:
             best, kept = store.best(), load_gaps(store)

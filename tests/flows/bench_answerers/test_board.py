@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
 
-from ragstone.agreement.judge_board import LeftOut
+from ragstone.agreement.judge_board import LeftOutCell
 from ragstone.errors import DataError
 from ragstone.flows.bench_answerers.board import compare_cells, turned
 from ragstone.flows.bench_answerers.values import choose_roles, mean_of, means_of
@@ -115,7 +115,7 @@ def test_judge_that_asks_a_model_goes_before_one_that_asks_none_and_without_scor
 
 
 def test_no_cell_that_answers_is_told_with_the_reasons():
-    failed = [LeftOut(name="gone", reason="nobody there")]
+    failed = [LeftOutCell(name="gone", reason="nobody there")]
     with pytest.raises(DataError, match="gone: nobody there"):
         board_of({}, failed=failed)
 

@@ -10,7 +10,7 @@ from hypothesis.strategies import floats, integers, lists, none
 from ragstone.config import Condition
 from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.answer_board import AnswerCell
-from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows, Round
+from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows, QuestionRound
 from ragstone.flows.bench_answerers.race import (
     AnswerRace,
     Race,
@@ -348,7 +348,7 @@ def test_it_races_under_retrieved_else_the_first_condition_with_two():
 def test_the_rounds_are_the_same_for_the_same_seed():
     def ids(seed: int) -> list[str]:
         now = AnswerRace(grid(cell("a"), cell("b")), QUESTIONS, {}, seed=seed)(0, {})
-        assert isinstance(now, Round)
+        assert isinstance(now, QuestionRound)
         return [question.id for question in now.questions]
 
     assert ids(0) == ids(0) != ids(1)

@@ -13,8 +13,8 @@ from ragstone.config import (
     Settings,
 )
 from ragstone.errors import ConfigError, DataError
-from ragstone.experiments.leaderboard import Configuration, Failed, Timing
-from ragstone.flows.bench_retrievers.board import Measured, make_leaderboard
+from ragstone.experiments.leaderboard import Configuration, FailedConfiguration, Timing
+from ragstone.flows.bench_retrievers.board import MeasuredConfiguration, make_leaderboard
 from ragstone.flows.bench_retrievers.planning import chunker_label, plan_grid
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.retrieval.evaluate import measure_queries
@@ -60,7 +60,7 @@ def cell(name, found, ks=(1,)):
         )
         for k in ks
     }
-    return Measured(
+    return MeasuredConfiguration(
         configuration=Configuration(name=name, chunker=ChunkSection(), retriever=name),
         by_k=by_k,
         rankings=rankings,
@@ -218,7 +218,7 @@ def test_groups_by_language_are_of_the_leading_measure():
 
 
 def test_configuration_that_failed_is_shown_with_its_reason_and_loses_no_other():
-    down = Failed(
+    down = FailedConfiguration(
         configuration=Configuration(name="down", chunker=ChunkSection(), retriever="dense"),
         reason="nobody answers",
     )

@@ -3,7 +3,7 @@ import pytest
 from ragstone.errors import DataError
 from ragstone.experiments.languages import ALL, OWN
 from ragstone.flows.bench_retrievers.answering import (
-    Answered,
+    AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
     is_right,
@@ -165,7 +165,7 @@ def test_reference_that_is_neither_true_nor_false_is_refused():
 
 def answered(index, right):
     names = [q.id for q in QUESTIONS]
-    return Answered(
+    return AnswersOfIndex(
         retriever="r",
         index=index,
         answers=[answer("x", question_id=name) for name in names],
@@ -188,7 +188,7 @@ def test_accuracy_is_compared_by_mcnemar_on_questions_that_both_have_a_score_of(
 
 
 def test_wrong_answer_comes_with_its_documents_their_language_and_which_are_copies():
-    one = Answered(
+    one = AnswersOfIndex(
         retriever="r",
         index=ALL,
         answers=[answer("41", question_id="en-q3", documents=("es-d9", "es-d3", "elsewhere"))],
@@ -207,7 +207,9 @@ def test_cost_of_answers_is_unknown_where_one_is_and_failures_cost_nothing():
     asked = {"q": question()}
 
     def cost(*answers):
-        return answering_cost(Answered(retriever="r", index=OWN, answers=list(answers), right={}), asked)
+        return answering_cost(
+            AnswersOfIndex(retriever="r", index=OWN, answers=list(answers), right={}), asked
+        )
 
     assert cost(answer("True", cost=0.5), answer("Hm", cost=0.25)).usd == 0.75
     assert cost(answer("True", cost=0.5), answer("Hm", cost=0.25)).n_neither == 1

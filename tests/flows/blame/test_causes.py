@@ -1,23 +1,25 @@
 import msgspec
 import pytest
 
-from ragstone.flows.blame.causes import Facts, Given, find_cause, needs_memory, observed
-from ragstone.flows.blame.points import Point
+from ragstone.flows.blame.causes import KnownAnswer, PointFacts, find_cause, needs_memory, observed
+from ragstone.flows.blame.points import CountedPoint
 
-LOST = Point(question_id="q", lost=True)
-WRONG = Given(text="In 1850.", right=False, refused=False, supported=True)
-REFUSED = Given(text="I do not know.", right=False, refused=True, supported=False)
-RIGHT = Given(text="In 1843.", right=True)
+LOST = CountedPoint(question_id="q", lost=True)
+WRONG = KnownAnswer(text="In 1850.", right=False, refused=False, supported=True)
+REFUSED = KnownAnswer(text="I do not know.", right=False, refused=True, supported=False)
+RIGHT = KnownAnswer(text="In 1843.", right=True)
 
 
 def cause(**known):
-    facts = Facts(**{"point": LOST, "answer": WRONG, "relevant": ["mill"], "found": True, **known})
+    facts = PointFacts(**{"point": LOST, "answer": WRONG, "relevant": ["mill"], "found": True, **known})
     found = find_cause(facts, "s")
     return found.cause, found.component
 
 
 def because(**known):
-    return find_cause(Facts(**{"point": LOST, "answer": WRONG, "relevant": ["mill"], **known}), "s").because
+    return find_cause(
+        PointFacts(**{"point": LOST, "answer": WRONG, "relevant": ["mill"], **known}), "s"
+    ).because
 
 
 def unsupported(given):
@@ -75,7 +77,7 @@ def test_without_another_answer_a_reference_is_doubted_only_if_the_right_documen
 
 @pytest.mark.parametrize("lost", [True, False])
 def test_judge_and_second_opinion_that_disagree_are_the_judges_either_way(lost):
-    point = Point(question_id="q", lost=lost, second=lost)
+    point = CountedPoint(question_id="q", lost=lost, second=lost)
     assert cause(point=point) == ("judge doubtful", "judge")
     assert because(point=point, second="people").startswith(
         "The judge takes this point, and people give it"
@@ -85,16 +87,16 @@ def test_judge_and_second_opinion_that_disagree_are_the_judges_either_way(lost):
 
 
 def test_a_second_opinion_that_agrees_leaves_the_point_where_it_was():
-    assert cause(point=Point(question_id="q", lost=True, second=False))[1] == "model + prompt"
+    assert cause(point=CountedPoint(question_id="q", lost=True, second=False))[1] == "model + prompt"
 
 
 def test_a_wrong_reference_and_not_the_judge_is_blamed_where_people_give_what_the_judge_takes():
-    point = Point(question_id="q", lost=True, second=True)
+    point = CountedPoint(question_id="q", lost=True, second=True)
     assert cause(point=point, gold=WRONG, reference=False) == ("reference doubtful", "dataset")
 
 
 def test_an_unanswerable_question_that_was_answered():
-    point = Point(question_id="q", lost=True, answerable=False)
+    point = CountedPoint(question_id="q", lost=True, answerable=False)
     assert cause(point=point, found=None) == ("answered though unanswerable", "model + prompt")
 
 
@@ -105,23 +107,23 @@ def test_where_nobody_says_what_was_retrieved_a_right_answer_in_hand_tells_nothi
 
 
 def test_memory_is_asked_only_where_it_decides():
-    beyond = Facts(point=LOST, answer=unsupported(WRONG), found=True)
+    beyond = PointFacts(point=LOST, answer=unsupported(WRONG), found=True)
     assert needs_memory(beyond)
     assert not needs_memory(msgspec.structs.replace(beyond, answer=WRONG))
     assert not needs_memory(msgspec.structs.replace(beyond, answer=REFUSED))
     assert not needs_memory(msgspec.structs.replace(beyond, found=False, gold=RIGHT))
-    assert not needs_memory(msgspec.structs.replace(beyond, point=Point(question_id="q", lost=False)))
+    assert not needs_memory(msgspec.structs.replace(beyond, point=CountedPoint(question_id="q", lost=False)))
 
 
 def test_the_answer_that_tells_is_the_one_with_the_right_passages():
-    facts = Facts(point=LOST, answer=WRONG, found=True, gold=RIGHT)
+    facts = PointFacts(point=LOST, answer=WRONG, found=True, gold=RIGHT)
     assert observed(facts) is WRONG
     assert observed(msgspec.structs.replace(facts, found=False)) is RIGHT
-    unjudged = msgspec.structs.replace(facts, found=False, gold=Given(text="?"))
+    unjudged = msgspec.structs.replace(facts, found=False, gold=KnownAnswer(text="?"))
     assert observed(unjudged) is WRONG
 
 
 def test_long_answers_are_cut_and_newlines_do_not_break_the_sentence():
-    said = because(answer=Given(text="one\ntwo " * 90, right=False, supported=True), found=True)
+    said = because(answer=KnownAnswer(text="one\ntwo " * 90, right=False, supported=True), found=True)
     assert "\n" not in said
     assert said.endswith("…”.")

@@ -3,7 +3,7 @@ from tests.support.planted_faults import FAULTS, LEAD, largest_of, planted_blame
 
 from ragstone.errors import DataError
 from ragstone.experiments.blame import COMPONENTS, Caused, is_right
-from ragstone.flows.blame.points import Point, Points, points_of, second_by_people, share_out
+from ragstone.flows.blame.points import CountedPoint, Points, points_of, second_by_people, share_out
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Judgement, Label, Question
 from ragstone.statistics.mcnemar import mcnemar_p
@@ -141,7 +141,7 @@ def blame(components, *, seconds=None, left_out=None, clusters=None):
     """components: what each question's point is blamed on, None where it is kept."""
     names = [f"q{at}" for at in range(len(components))]
     counted = [
-        Point(question_id=name, lost=one not in (None, "hidden"), second=seconds and seconds[at])
+        CountedPoint(question_id=name, lost=one not in (None, "hidden"), second=seconds and seconds[at])
         for at, (name, one) in enumerate(zip(names, components, strict=True))
     ]
     caused = [

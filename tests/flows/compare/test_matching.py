@@ -5,16 +5,16 @@ import pytest
 from tests.support.judged_runs import judged, questions
 
 from ragstone.errors import DataError
-from ragstone.flows.compare.matching import Judged, match
+from ragstone.flows.compare.matching import JudgedRun, match
 
 FIVE = [1.0] * 5
 
 
-def run(rows, name="run", **parts) -> Judged:
-    return Judged(**({"name": name, "judgements": rows, "judges": {}} | parts))
+def run(rows, name="run", **parts) -> JudgedRun:
+    return JudgedRun(**({"name": name, "judgements": rows, "judges": {}} | parts))
 
 
-def refusal(a: Judged, b: Judged, **choices) -> str:
+def refusal(a: JudgedRun, b: JudgedRun, **choices) -> str:
     with pytest.raises(DataError) as told:
         match(a, b, **choices)
     return str(told.value)
@@ -120,7 +120,7 @@ def test_unknown_metric_is_refused_with_the_nearest():
     assert "may has no metric 'containmant'. Did you mean 'containment'?" in said
 
 
-def systems(*names) -> Judged:
+def systems(*names) -> JudgedRun:
     return run([row for name in names for row in judged(FIVE, system=name)])
 
 

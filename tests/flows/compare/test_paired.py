@@ -11,18 +11,18 @@ from tests.support.judged_runs import answers, judged, questions
 
 from ragstone.errors import ConfigError, DataError
 from ragstone.experiments.compared import Gate
-from ragstone.flows.compare.matching import Judged
+from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import compare_judged
 from ragstone.records import Answer
 
 RIGHT_TO_WRONG, WRONG_TO_RIGHT, STAY = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
 
 
-def run(rows, **parts) -> Judged:
-    return Judged(**({"name": "run", "judgements": rows, "judges": {}} | parts))
+def run(rows, **parts) -> JudgedRun:
+    return JudgedRun(**({"name": "run", "judgements": rows, "judges": {}} | parts))
 
 
-def pairs(*scores) -> tuple[Judged, Judged]:
+def pairs(*scores) -> tuple[JudgedRun, JudgedRun]:
     ours, theirs = zip(*scores, strict=True)
     return run(judged(ours)), run(judged(theirs))
 
@@ -244,8 +244,8 @@ def test_alarms_are_rare_and_power_is_as_stated(kind):
     assert found(kind, n, there.shift, simulations, seed=5) == pytest.approx(there.power, abs=0.19)
 
 
-def gated_run(scores, **parts) -> Judged:
-    return Judged(name="run", judgements=judged(scores), judges={}, **parts)
+def gated_run(scores, **parts) -> JudgedRun:
+    return JudgedRun(name="run", judgements=judged(scores), judges={}, **parts)
 
 
 def gate(ups: int, downs: int, same: int, margin: float | None = None) -> Gate:
@@ -289,7 +289,7 @@ def test_same_answers_pass_for_ever(margin):
 def test_least_favourable_metric_decides():
     rows = {"better": ([0.0] * 12, [1.0] * 12), "worse": ([1.0] * 12, [0.0] * 12), "same": ([1.0] * 12,) * 2}
     sides = [
-        Judged(
+        JudgedRun(
             name="run",
             judgements=[row for name, both in rows.items() for row in judged(both[at], name)],
             judges={},
@@ -312,7 +312,7 @@ def test_better_on_the_easier_questions_is_not_let_through():
 
 def test_margin_without_a_scale_has_no_unit():
     a, b = (
-        Judged(name="run", judgements=judged([50.0, 60.0, other], scale=None), judges={})
+        JudgedRun(name="run", judgements=judged([50.0, 60.0, other], scale=None), judges={})
         for other in (70.0, 80.0)
     )
     with pytest.raises(DataError, match="a margin has no unit"):

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from tests.report.surfaces import page_text, shown
 from tests.support.answer_rows import board_of, cell, grid_of, judged, questions_of
 
-from ragstone.agreement.judge_board import LeftOut
+from ragstone.agreement.judge_board import LeftOutCell
 from ragstone.errors import DataError
 from ragstone.report.benches.answerer_words import bests, contrast_told, kinds_told, role_told
 from ragstone.report.benches.answerers import (
@@ -54,7 +54,7 @@ def bench(words="good"):
         rows,
         grid=grid_of(*cells.values()),
         questions=questions_of(20, tags=tags),
-        failed=[LeftOut(name=words, reason=words)],
+        failed=[LeftOutCell(name=words, reason=words)],
     )
     return AnswerBenchSummary(
         name=words,

@@ -4,7 +4,7 @@ from rich.cells import cell_len
 from tests.report.surfaces import page_text, shown
 from tests.support.judged_cells import board_of, cell, judged, spent
 
-from ragstone.agreement.judge_board import LeftOut
+from ragstone.agreement.judge_board import LeftOutCell
 from ragstone.errors import DataError
 from ragstone.flows.bench_judges.choice import choose
 from ragstone.report.benches.judges import (
@@ -41,7 +41,7 @@ def bench(words="judge", *, cells=None, repeats=2):
         judged(cell("token_f1", model="none", added=True), [0.2, 0.7] * 40),
     ]
     board = msgspec.structs.replace(
-        board_of(HUMAN, *cells), failed=[LeftOut(name=words, reason=words)], notes=[words]
+        board_of(HUMAN, *cells), failed=[LeftOutCell(name=words, reason=words)], notes=[words]
     )
     return JudgeBenchSummary(
         name=words,
@@ -134,9 +134,9 @@ def test_contrast_says_what_is_the_same_in_both():
 
 def test_those_with_the_same_reason_are_told_as_one():
     apart = [
-        LeftOut(name="a", reason="gone"),
-        LeftOut(name="b", reason="other"),
-        LeftOut(name="c", reason="gone"),
+        LeftOutCell(name="a", reason="gone"),
+        LeftOutCell(name="b", reason="other"),
+        LeftOutCell(name="c", reason="gone"),
     ]
     assert [one.name for one in in_one_line(apart)] == ["a; c", "b"]
 

@@ -5,7 +5,7 @@ from tests.report.surfaces import page_text, shown
 
 from ragstone.experiments.languages import ALL, OWN
 from ragstone.flows.bench_retrievers.answering import (
-    Answered,
+    AnswersOfIndex,
     accuracy_verdicts,
     answering_cost,
     wrong_answers,
@@ -24,7 +24,7 @@ def study(words="What is it?"):
     indexes = {index: rankings(n, asked) for index, n in (("en", 30), ("es", 60), (ALL, 60))}
     by_id = {question.id: question for question in asked}
     answered = [
-        Answered(
+        AnswersOfIndex(
             retriever="r",
             index=index,
             answers=[

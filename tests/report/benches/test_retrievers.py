@@ -6,8 +6,8 @@ from tests.report.surfaces import page_text, shown
 
 from ragstone.config import ChunkSection
 from ragstone.errors import DataError
-from ragstone.experiments.leaderboard import Configuration, Failed, Timing
-from ragstone.flows.bench_retrievers.board import Measured, make_leaderboard
+from ragstone.experiments.leaderboard import Configuration, FailedConfiguration, Timing
+from ragstone.flows.bench_retrievers.board import MeasuredConfiguration, make_leaderboard
 from ragstone.records import Question, Ranking, RankingItem
 from ragstone.report.benches.retrievers import BenchSummary, bench_document, draw, read_leaderboard
 from ragstone.report.summary import Calls
@@ -43,7 +43,7 @@ def rankings(n_found, asked):
 def bench(words="What is it?", *, name="bm25", n_cells=3):
     asked = questions(words)
     cells = [
-        Measured(
+        MeasuredConfiguration(
             configuration=Configuration(name=f"{name}{at}", chunker=ChunkSection(), retriever="bm25"),
             by_k={k: measure_cut(rankings(60 - 20 * at, asked), asked, k, {}, {}) for k in (1, 2)},
             rankings=rankings(60 - 20 * at, asked),
@@ -60,7 +60,7 @@ def bench(words="What is it?", *, name="bm25", n_cells=3):
         )
         for at in range(n_cells)
     ]
-    down = Failed(
+    down = FailedConfiguration(
         configuration=Configuration(name="down", chunker=ChunkSection(), retriever="dense"), reason=words
     )
     board = make_leaderboard(cells, [down], asked, "recall", why="of the test")

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from ragstone.agreement.card import ReportCard
-from ragstone.agreement.judge_board import LeftOut
+from ragstone.agreement.judge_board import LeftOutCell
 from ragstone.config import Condition
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.experiments.answer_board import (
@@ -55,7 +55,7 @@ class BoardInput(msgspec.Struct, frozen=True, kw_only=True):
 
     grid: AnswerGrid
     rows: Mapping[str, AnswerRows]
-    failed: Sequence[LeftOut]
+    failed: Sequence[LeftOutCell]
     questions: Sequence[Question]
     passages: Passages
     cards: Sequence[ReportCard] = ()
@@ -121,17 +121,17 @@ def _reasons(name: str, given: BoardInput) -> str:
     return ", ".join(f"{n:,} {reason}" for reason, n in found.items())
 
 
-def _answered(given: BoardInput) -> tuple[dict[str, AnswerRows], list[LeftOut]]:
+def _answered(given: BoardInput) -> tuple[dict[str, AnswerRows], list[LeftOutCell]]:
     """Return the cells with an answer, and why the others have none."""
     rows, lost = {}, []
     for name, said in given.rows.items():
         errors = [answer.error for answer in said.answers if answer.error is not None]
         if not said.answers:
             reason = f"no question has what this condition needs: {_reasons(name, given)}"
-            lost.append(LeftOut(name=name, reason=reason))
+            lost.append(LeftOutCell(name=name, reason=reason))
         elif len(errors) == len(said.answers) and not all(map(_is_cut_off, errors)):
             lost.append(
-                LeftOut(name=name, reason=f"all {len(errors)} answers failed; the first: {errors[0]}")
+                LeftOutCell(name=name, reason=f"all {len(errors)} answers failed; the first: {errors[0]}")
             )
         else:
             rows[name] = said

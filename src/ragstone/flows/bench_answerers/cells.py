@@ -5,7 +5,7 @@ from itertools import islice
 
 import msgspec
 
-from ragstone.agreement.judge_board import LeftOut
+from ragstone.agreement.judge_board import LeftOutCell
 from ragstone.config import Condition, RagSystem, Sampling, Settings
 from ragstone.engine.session import Session
 from ragstone.errors import ConfigError, DataError, RagstoneError
@@ -41,11 +41,11 @@ class BenchMeans(msgspec.Struct, frozen=True, kw_only=True):
     judges: list[Judge]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class AskedCells(msgspec.Struct, frozen=True, kw_only=True):
     """What was said and judged in each cell, and which cells failed, with the reason."""
 
     rows: dict[str, AnswerRows]
-    failed: list[LeftOut]
+    failed: list[LeftOutCell]
 
 
 def read_input(settings: Settings, grid: AnswerGrid) -> BenchInput:
@@ -92,13 +92,13 @@ async def open_means(given: BenchInput, grid: AnswerGrid, session: Session) -> B
     return BenchMeans(corpus=corpus, passages=passages, judges=given.judges)
 
 
-async def give_out(next_round: NextRound, means: BenchMeans, session: Session) -> Asked:
+async def give_out(next_round: NextRound, means: BenchMeans, session: Session) -> AskedCells:
     """Return what every cell said to the questions that it was given, round by round.
 
     A cell that fails is asked no more, and what it said before is dropped. Raises what judges raise.
     """
     rows: dict[str, AnswerRows] = {}
-    failed: list[LeftOut] = []
+    failed: list[LeftOutCell] = []
     number = 0
     while (now := next_round(number, rows)) is not None:
         lost = {one.name for one in failed}
@@ -110,12 +110,12 @@ async def give_out(next_round: NextRound, means: BenchMeans, session: Session) -
         for one in found.failed:
             rows.pop(one.name, None)
         number += 1
-    return Asked(rows=rows, failed=failed)
+    return AskedCells(rows=rows, failed=failed)
 
 
 async def judged_round(
     cells: Sequence[AnswerCell], questions: Sequence[Question], means: BenchMeans, session: Session
-) -> Asked:
+) -> AskedCells:
     """Return the answers of these cells to these questions, and what the judges say of them.
 
     A question for which a cell's condition does not exist is not asked. All answers of the round are judged
@@ -130,14 +130,14 @@ async def judged_round(
         except ConfigError:
             raise
         except RagstoneError as mistake:
-            failed.append(LeftOut(name=cell.name, reason=str(mistake)))
+            failed.append(LeftOutCell(name=cell.name, reason=str(mistake)))
     every = [row for rows in answers.values() for row in rows]
     judged: dict[str, list[Judgement]] = {name: [] for name in answers}
     if every:
         async for row in judge_rows(lambda: every, means.judges, session, len(every)):
             judged[row.system].append(row)
     rows = {name: AnswerRows(answers=answers[name], judgements=judged[name]) for name in answers}
-    return Asked(rows=rows, failed=failed)
+    return AskedCells(rows=rows, failed=failed)
 
 
 async def answers_of(

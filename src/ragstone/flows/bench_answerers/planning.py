@@ -31,14 +31,14 @@ class AnswerRows(msgspec.Struct, frozen=True, kw_only=True):
         return AnswerRows(answers=self.answers + more.answers, judgements=self.judgements + more.judgements)
 
 
-class Round(msgspec.Struct, frozen=True, kw_only=True):
+class QuestionRound(msgspec.Struct, frozen=True, kw_only=True):
     """Which cells are asked which questions next."""
 
     cells: list[AnswerCell]
     questions: list[Question]
 
 
-NextRound = Callable[[int, Mapping[str, AnswerRows]], Round | None]
+NextRound = Callable[[int, Mapping[str, AnswerRows]], QuestionRound | None]
 """Which round it is, from 0, and cell -> what it has said so far -> what is asked next; None at the end.
 
 A cell that has failed has said nothing and is not in the mapping; to ask it again is of no use.
@@ -48,8 +48,8 @@ A cell that has failed has said nothing and is not in the mapping; to ask it aga
 def all_at_once(cells: Sequence[AnswerCell], questions: Sequence[Question]) -> NextRound:
     """Return the one round in which every cell is asked every question."""
 
-    def next_round(number: int, _so_far: Mapping[str, AnswerRows]) -> Round | None:
-        return None if number else Round(cells=list(cells), questions=list(questions))
+    def next_round(number: int, _so_far: Mapping[str, AnswerRows]) -> QuestionRound | None:
+        return None if number else QuestionRound(cells=list(cells), questions=list(questions))
 
     return next_round
 

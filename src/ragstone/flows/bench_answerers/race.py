@@ -31,11 +31,11 @@ from ragstone.experiments.answer_board import (
     RaceReport,
     Role,
     Saved,
-    Stopped,
+    StoppedConfiguration,
 )
 from ragstone.experiments.paired import as_family
 from ragstone.flows.bench_answerers.board import turned
-from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows, Round
+from ragstone.flows.bench_answerers.planning import AnswerGrid, AnswerRows, QuestionRound
 from ragstone.flows.bench_answerers.values import FAITHFUL_AND_ANSWERED, choose_roles, values_of
 from ragstone.records import Answer, Judgement, Question
 from ragstone.statistics.sequences import BETS, log_capitals, log_evidence, sequence_interval
@@ -63,7 +63,7 @@ class Race(msgspec.Struct, frozen=True, kw_only=True):
     n_given: int = 0
     rounds: tuple[int, ...] = ()
     scores: dict[str, dict[str, float | None]]
-    stopped: tuple[Stopped, ...] = ()
+    stopped: tuple[StoppedConfiguration, ...] = ()
     withdrawn: tuple[str, ...] = ()
     capitals: NDArray[np.float64]
 
@@ -198,7 +198,7 @@ def _number(score: float | None) -> float:
     return score
 
 
-def _worse(race: Race, playing: Sequence[str]) -> list[Stopped]:
+def _worse(race: Race, playing: Sequence[str]) -> list[StoppedConfiguration]:
     """Return those who stop now, most evidence first.
 
     Never all: with scores missing here and there, each could be worse than another on the questions that
@@ -214,7 +214,7 @@ def _worse(race: Race, playing: Sequence[str]) -> list[Stopped]:
     return [_stopped(race, name, names[best[name]], most[name]) for name in beaten[: len(playing) - 1]]
 
 
-def _stopped(race: Race, name: str, rival: str, evidence: float) -> Stopped:
+def _stopped(race: Race, name: str, rival: str, evidence: float) -> StoppedConfiguration:
     asked = [(one, at) for at, document in enumerate(race.documents[: race.n_given]) for one in document]
     mine, other = race.scores[name], race.scores[rival]
     pairs = [
@@ -225,7 +225,7 @@ def _stopped(race: Race, name: str, rival: str, evidence: float) -> Stopped:
     differences = np.array([difference for difference, _ in pairs])
     low, high = sequence_interval(differences, [at for _, at in pairs], largest=_largest(race))
     n_both = sum(one in mine and one in other for one, _ in asked)
-    return Stopped(
+    return StoppedConfiguration(
         configuration=name,
         after=sum(race.rounds),
         round=len(race.rounds),
@@ -267,7 +267,7 @@ class AnswerRace:
         self.roles: list[Role] | None = None
         self.given: dict[str, int] = dict.fromkeys((cell.name for cell in grid.cells), 0)
 
-    def __call__(self, number: int, so_far: Mapping[str, AnswerRows]) -> Round | None:
+    def __call__(self, number: int, so_far: Mapping[str, AnswerRows]) -> QuestionRound | None:
         """Return the next round, None when one stands alone or the questions have run out."""
         if number:
             self.race = self._after(so_far)
@@ -277,7 +277,7 @@ class AnswerRace:
         cells = still_asked(self.cells, self.condition, standing(self.race))
         for cell in cells:
             self.given[cell.name] += len(ids)
-        return Round(cells=cells, questions=[self.questions[one] for one in ids])
+        return QuestionRound(cells=cells, questions=[self.questions[one] for one in ids])
 
     def report(self, so_far: Mapping[str, AnswerRows]) -> RaceReport:
         """Return how it went. so_far: all that was said and judged; cells that failed are left out."""

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from ragstone.agreement.card import grade_name
-from ragstone.agreement.comparison import YES_NO, Comparison, choose_measure, compare, worths
+from ragstone.agreement.comparison import YES_NO, GradeComparison, choose_measure, compare, worths
 from ragstone.agreement.estimates import agreement_estimates
 from ragstone.agreement.judge_board import (
     Aside,
@@ -16,7 +16,7 @@ from ragstone.agreement.judge_board import (
     JudgeCell,
     JudgeStanding,
     JudgingSpent,
-    LeftOut,
+    LeftOutCell,
     Place,
     SpreadOfRuns,
 )
@@ -50,7 +50,7 @@ def choose_basis(cells: Iterable[JudgeCell], human: Floats, *, mapped: bool) -> 
     return Basis(mapped=mapped, mixed=len(fitting) > 1 and not yes_no and not mapped)
 
 
-def basis_notes(footing: Basis, rows: Sequence[Comparison], measure: AgreementMeasure) -> list[str]:
+def basis_notes(footing: Basis, rows: Sequence[GradeComparison], measure: AgreementMeasure) -> list[str]:
     """Return what keeps more than the order from being compared, and what to do; rows: at least one."""
     human = rows[0].human
     if not footing.mixed:
@@ -87,7 +87,7 @@ def place_labels(labels: Sequence[Label], mapping: Mapping[str, float]) -> list[
     return [msgspec.structs.replace(label, score=score) for label, score in zip(labels, moved, strict=True)]
 
 
-def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, footing: Basis) -> Comparison:
+def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, footing: Basis) -> GradeComparison:
     """Return a cell's scores beside people's, answer by answer."""
     low, high = cell.scale
     if footing.mapped:
@@ -101,7 +101,7 @@ def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, footing: Basis)
     return msgspec.structs.replace(found, categories=[], same_unit=False) if footing.mixed else found
 
 
-def _on_its_scale(found: Comparison, cell: JudgeCell) -> bool:
+def _on_its_scale(found: GradeComparison, cell: JudgeCell) -> bool:
     """Return whether few labels, such as 0, 50 and 100, are of a wide scale: they reach its highest score."""
     human, (low, high) = found.human, cell.scale
     yes_no = bool(np.isin(human, YES_NO).all())
@@ -167,7 +167,7 @@ class Answers(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     resamples: int
 
 
-class Candidate(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class RankedCell(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A cell that can be placed. worth: of each answer, see agreement.comparison.worths."""
 
     cell: JudgeCell
@@ -182,7 +182,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 def make_board(
     judged: Sequence[JudgedRuns],
-    failed: Sequence[LeftOut],
+    failed: Sequence[LeftOutCell],
     labels: Sequence[Label],
     grid: JudgeGrid,
     declared: JudgesBench,
@@ -201,7 +201,7 @@ def make_board(
     able, failed = _able(judged, wanted, failed)
     answers, rows, why = _compare(able, humans, wanted, declared, seed, resamples)
     found = [_candidate(one, row, answers, wanted) for one, row in zip(able, rows, strict=True)]
-    placed = [one for one in found if isinstance(one, Candidate)]
+    placed = [one for one in found if isinstance(one, RankedCell)]
     constant = _constant(answers, grid.metric, rows, placed)
     standings, comparisons = _order([*placed, *constant], answers)
     return JudgeBoard(
@@ -230,7 +230,7 @@ def _compare(
     declared: JudgesBench,
     seed: int,
     resamples: int,
-) -> tuple[Answers, list[Comparison], str]:
+) -> tuple[Answers, list[GradeComparison], str]:
     """Return the answers to compare on, each cell's scores beside people's, and why by this measure."""
     keys = _common_keys(able, wanted)
     human = np.array([humans[key].score for key in keys], dtype=np.float64)
@@ -251,7 +251,7 @@ def _compare(
     return answers, rows, why
 
 
-def _asked(able: Sequence[JudgedRuns], rows: Sequence[Comparison]) -> list[Comparison]:
+def _asked(able: Sequence[JudgedRuns], rows: Sequence[GradeComparison]) -> list[GradeComparison]:
     """Return the rows of cells that somebody asked for."""
     return [row for row, one in zip(rows, able, strict=True) if not one.cell.added]
 
@@ -267,8 +267,8 @@ def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) 
 
 
 def _able(
-    judged: Sequence[JudgedRuns], wanted: set[Key], failed: Sequence[LeftOut]
-) -> tuple[list[JudgedRuns], list[LeftOut]]:
+    judged: Sequence[JudgedRuns], wanted: set[Key], failed: Sequence[LeftOutCell]
+) -> tuple[list[JudgedRuns], list[LeftOutCell]]:
     """Return the cells that can be compared, and all others with their reasons. Raises DataError."""
     able, unable = [], list(failed)
     for one in judged:
@@ -278,7 +278,7 @@ def _able(
         else:
             told = no_scores(statuses_of(one, wanted), one.runs[0])
             reason = f"only {n_scored} of {len(wanted)} labelled answers have a score ({told})"
-            unable.append(LeftOut(name=one.cell.name, reason=reason))
+            unable.append(LeftOutCell(name=one.cell.name, reason=reason))
     if not able:
         raise DataError(f"no cell could be measured. {'; '.join(f'{o.name}: {o.reason}' for o in unable)}")
     return able, unable
@@ -297,7 +297,9 @@ def _column(one: JudgedRuns, run: int, keys: Sequence[Key]) -> Floats:
     return np.array([scores[key] for key in keys], dtype=np.float64)
 
 
-def _candidate(one: JudgedRuns, row: Comparison, answers: Answers, wanted: set[Key]) -> Candidate | Aside:
+def _candidate(
+    one: JudgedRuns, row: GradeComparison, answers: Answers, wanted: set[Key]
+) -> RankedCell | Aside:
     """Return a cell's measures, or why it has no place."""
     worth = worths(row, answers.measure)
     agreement = _agreement(row, answers)
@@ -305,7 +307,7 @@ def _candidate(one: JudgedRuns, row: Comparison, answers: Answers, wanted: set[K
         same = "it gave one and the same score throughout"
         reason = same if answers.measure == "Spearman" else " ".join(row.notes) or "it is on another scale"
         return Aside(cell=one.cell, reason=reason, agreement=agreement, file=one.file)
-    return Candidate(
+    return RankedCell(
         cell=one.cell,
         worth=worth,
         value=agreement[answers.measure],
@@ -317,7 +319,7 @@ def _candidate(one: JudgedRuns, row: Comparison, answers: Answers, wanted: set[K
     )
 
 
-def _agreement(row: Comparison, answers: Answers) -> dict[str, Estimate]:
+def _agreement(row: GradeComparison, answers: Answers) -> dict[str, Estimate]:
     """Return the measures that mean something, the bench's first."""
     clusters, seed, resamples = answers.clusters, answers.seed, answers.resamples
     lead = answers.measure
@@ -353,8 +355,8 @@ def _spread(one: JudgedRuns, answers: Answers) -> SpreadOfRuns | None:
 
 
 def _constant(
-    answers: Answers, metric: str, rows: Sequence[Comparison], placed: Sequence[Candidate]
-) -> list[Candidate]:
+    answers: Answers, metric: str, rows: Sequence[GradeComparison], placed: Sequence[RankedCell]
+) -> list[RankedCell]:
     """Return the rival that always gives the same: the most frequent label, or for differences the median.
 
     It is taken from the same labels, which favours it a little. None where only the order is compared.
@@ -381,7 +383,7 @@ def _constant(
     name = f"always '{grade_name(metric, grade, like.categories)}'" if exact else f"always {grade:.3g}"
     n = len(answers.keys)
     return [
-        Candidate(
+        RankedCell(
             cell=JudgeCell(
                 name=name, judge=name, base=name, model=NO_MODEL, scale=placed[0].cell.scale, added=True
             ),
@@ -395,7 +397,7 @@ def _constant(
 
 
 def _order(
-    candidates: Sequence[Candidate], answers: Answers
+    candidates: Sequence[RankedCell], answers: Answers
 ) -> tuple[list[JudgeStanding], list[CellComparison]]:
     """Return the cells best first, and every pair of them compared; of equal ones the first is the best."""
     best_first = sorted(candidates, key=lambda one: -float(one.worth.mean()))
@@ -414,7 +416,7 @@ def _order(
             place=place,
             verdict=_verdict(comparison),
             comparison=comparison,
-            **{name: getattr(one, name) for name in Candidate.__struct_fields__ if name != "worth"},
+            **{name: getattr(one, name) for name in RankedCell.__struct_fields__ if name != "worth"},
         )
         for place, (one, comparison) in enumerate(zip(best_first, against_best, strict=False), 1)
     ]

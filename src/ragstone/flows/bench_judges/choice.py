@@ -10,9 +10,9 @@ from ragstone.agreement.judge_board import (
     Axis,
     CellComparison,
     CheaperWithExamples,
-    Choice,
     JudgeBoard,
     JudgeCell,
+    JudgeChoice,
     JudgeContrast,
     JudgeStanding,
     Price,
@@ -22,7 +22,7 @@ from ragstone.experiments.paired import exchanged
 from ragstone.records import NO_MODEL
 
 
-def choose(board: JudgeBoard) -> Choice:
+def choose(board: JudgeBoard) -> JudgeChoice:
     """Return the recommendation of a board that has standings."""
     rows = board.standings
     alike = [row for row in rows if row.verdict == "not distinguishable"]
@@ -30,7 +30,7 @@ def choose(board: JudgeBoard) -> Choice:
     judge = next((row for row in rows if row.cell.model != NO_MODEL), None)
     baseline = next((row for row in rows if row.cell.model == NO_MODEL), None)
     against = _against(board.comparisons)
-    return Choice(
+    return JudgeChoice(
         best=rows[0].cell.name,
         alike=[row.cell.name for row in alike],
         cheapest=min([rows[0], *alike], key=PRICES[price]).cell.name if price else None,

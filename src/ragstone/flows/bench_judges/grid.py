@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.agreement.judge_board import JudgeCell, JudgingSpent, LeftOut
+from ragstone.agreement.judge_board import JudgeCell, JudgingSpent, LeftOutCell
 from ragstone.config import BenchSection, JudgeSection, RetrieveSection, RunSection, Settings
 from ragstone.engine.bench_folder import bench_path, open_folder, slug
 from ragstone.engine.local import run_sync
@@ -114,17 +114,17 @@ async def _bench(
 
 async def _judge_all(
     grid: JudgeGrid, answers: Sequence[Answer], session: Session, folder: Path
-) -> tuple[list[JudgedRuns], list[LeftOut]]:
+) -> tuple[list[JudgedRuns], list[LeftOutCell]]:
     """Return the cells with what was judged in them, and those that could not be, with their reasons."""
     judged: list[JudgedRuns] = []
-    failed: list[LeftOut] = []
+    failed: list[LeftOutCell] = []
     for number, cell in enumerate(grid.cells, 1):
         try:
             found = await judge_cell(cell, grid, answers, session)
         except ConfigError:
             raise
         except RagstoneError as mistake:
-            failed.append(LeftOut(name=cell.name, reason=str(mistake)))
+            failed.append(LeftOutCell(name=cell.name, reason=str(mistake)))
             continue
         files = [_file(number, cell, run) for run in range(len(found.runs))]
         for file, rows in zip(files, found.runs, strict=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.agreement.comparison import fits, off_scale
-from ragstone.agreement.judge_board import OWN, JudgeCell, LeftOut
+from ragstone.agreement.judge_board import OWN, JudgeCell, LeftOutCell
 from ragstone.config import JudgesBench, Settings
 from ragstone.errors import ConfigError, nearest
 from ragstone.judging import Judge, judge_names, load_judge
@@ -22,7 +22,7 @@ class JudgeGrid(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: str
     cells: list[JudgeCell]
-    left_out: list[LeftOut]
+    left_out: list[LeftOutCell]
     judges: dict[str, Judge]
 
 
@@ -62,7 +62,7 @@ def plan_judges(settings: Settings) -> JudgeGrid:
     return JudgeGrid(
         metric=metric,
         cells=cells,
-        left_out=[LeftOut(name=name, reason=reason) for name, reason in left_out.items()],
+        left_out=[LeftOutCell(name=name, reason=reason) for name, reason in left_out.items()],
         judges=judges,
     )
 

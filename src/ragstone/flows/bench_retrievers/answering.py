@@ -37,7 +37,7 @@ ACCURACY = "accuracy"
 HALF = 0.5  # containment is 1 or 0
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class AnswersOfIndex(msgspec.Struct, frozen=True, kw_only=True):
     """The answers to all questions from the contexts of one kind of index, and whether each is right.
 
     index: OWN or ALL. right: question id -> whether it is; questions whose answer cannot be scored (a failed
@@ -142,7 +142,7 @@ class AnsweringDeps(msgspec.Struct, frozen=True, kw_only=True):
 
 async def answer_both(
     indexes: Mapping[str, Indexes], rows: StudyRows, chunks: Sequence[Chunk], session: Session
-) -> list[Answered]:
+) -> list[AnswersOfIndex]:
     """Return the answers from the own language's index and from that of all, of each retriever.
 
     Questions of kind `true_false` are asked by the prompt of that name, others by `[answer] prompt`; of each
@@ -176,7 +176,7 @@ async def answer_both(
                 async for row in judge_rows(lambda answers=answers: answers, load_judges(JUDGES), session)  # type: ignore[misc]
             }
             answered.append(
-                Answered(
+                AnswersOfIndex(
                     retriever=retriever,
                     index=index,
                     answers=answers,
@@ -246,7 +246,7 @@ def reference_truth(question: Question) -> bool:
 
 
 def accuracy_verdicts(
-    answered: Sequence[Answered],
+    answered: Sequence[AnswersOfIndex],
     questions: Sequence[Question],
     same: Mapping[str, str],
     *,
@@ -279,7 +279,7 @@ def accuracy_verdicts(
     return corrected(verdicts)
 
 
-def answering_cost(one: Answered, questions: Mapping[str, Question]) -> AnsweringCost:
+def answering_cost(one: AnswersOfIndex, questions: Mapping[str, Question]) -> AnsweringCost:
     """Return what the answers cost, and how many could not be scored."""
     costs = [answer.cost_usd for answer in one.answers if answer.error is None]
     known = [cost for cost in costs if cost is not None]
@@ -298,7 +298,7 @@ def answering_cost(one: Answered, questions: Mapping[str, Question]) -> Answerin
 
 
 def wrong_answers(
-    one: Answered,
+    one: AnswersOfIndex,
     questions: Mapping[str, Question],
     same: Mapping[str, str],
     lang_of: Mapping[str, str],

@@ -9,7 +9,7 @@ from ragstone.errors import DataError
 from ragstone.experiments.leaderboard import (
     Configuration,
     Differing,
-    Failed,
+    FailedConfiguration,
     FoundByConfiguration,
     Leaderboard,
     LeaderboardPlace,
@@ -24,7 +24,7 @@ from ragstone.retrieval.relevance import relevant_documents
 SHOWN_QUESTIONS = 20
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     """What a configuration found: its measures at each k, its rankings at the largest, and its times."""
 
     configuration: Configuration
@@ -35,8 +35,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_leaderboard(
-    cells: Sequence[Measured],
-    failed: Sequence[Failed],
+    cells: Sequence[MeasuredConfiguration],
+    failed: Sequence[FailedConfiguration],
     questions: Sequence[Question],
     measure: str,
     *,
@@ -52,7 +52,7 @@ def make_leaderboard(
     label = label_of(measure, first_k)
     able = [cell for cell in cells if label in cell.by_k[first_k].values]
     without = [
-        Failed(configuration=cell.configuration, reason=f"its results give no {measure}")
+        FailedConfiguration(configuration=cell.configuration, reason=f"its results give no {measure}")
         for cell in cells
         if cell not in able
     ]
@@ -92,7 +92,7 @@ def label_of(measure: str, k: int) -> str:
 
 def _standing(
     place: int,
-    cell: Measured,
+    cell: MeasuredConfiguration,
     comparison: PairedComparison | None,
     questions: Sequence[Question],
     label: str,
@@ -126,7 +126,7 @@ def _verdict(comparison: PairedComparison | None) -> LeaderboardPlace:
 
 
 def _differing(
-    cells: Sequence[Measured], questions: Sequence[Question], label: str, first_k: int
+    cells: Sequence[MeasuredConfiguration], questions: Sequence[Question], label: str, first_k: int
 ) -> list[Differing]:
     """Return the questions whose values spread most, those with any spread; in file order where equal."""
     if len(cells) < 2:
@@ -149,7 +149,7 @@ def _differing_question(
     question: Question,
     values: Sequence[float],
     spread: float,
-    cells: Sequence[Measured],
+    cells: Sequence[MeasuredConfiguration],
     first: Sequence[Mapping[str, str]],
 ) -> Differing:
     deepest = max(cells[0].by_k)

@@ -24,8 +24,8 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.errors import ConfigError, DataError, RagstoneError
-from ragstone.experiments.leaderboard import Configuration, Failed, Leaderboard, Timing
-from ragstone.flows.bench_retrievers.board import Measured, make_leaderboard
+from ragstone.experiments.leaderboard import Configuration, FailedConfiguration, Leaderboard, Timing
+from ragstone.flows.bench_retrievers.board import MeasuredConfiguration, make_leaderboard
 from ragstone.flows.bench_retrievers.planning import SPAN_MEASURES, plan_grid
 from ragstone.flows.bench_retrievers.timing import Indexes, Watch, embedders_of, is_paid, search_timed
 from ragstone.llm import Caps, parse_caps
@@ -166,9 +166,9 @@ def _chosen_measure(bench: Bench, planned: Sequence[Configuration]) -> tuple[str
 
 async def _measure_all(
     bench: Bench, planned: Sequence[Configuration], session: Session
-) -> tuple[list[Measured], list[Failed]]:
-    cells: list[Measured] = []
-    failed: list[Failed] = []
+) -> tuple[list[MeasuredConfiguration], list[FailedConfiguration]]:
+    cells: list[MeasuredConfiguration] = []
+    failed: list[FailedConfiguration] = []
     watch = Watch(retriever_deps(session, bench.corpus.documents), session)
     with session.progress("bench", len(planned), session.state) as advance:
         indexes: dict[ChunkSection, Indexes] = {}
@@ -180,7 +180,7 @@ async def _measure_all(
             except ConfigError:
                 raise
             except RagstoneError as mistake:
-                failed.append(Failed(configuration=one, reason=str(mistake)))
+                failed.append(FailedConfiguration(configuration=one, reason=str(mistake)))
             advance()
     return cells, failed
 
@@ -213,7 +213,9 @@ def retriever_of(one: Configuration) -> str:
     return f"{one.retriever} · {one.reranker}" if one.reranker else one.retriever
 
 
-async def _measure(bench: Bench, one: Configuration, number: int, indexes: Indexes, watch: Watch) -> Measured:
+async def _measure(
+    bench: Bench, one: Configuration, number: int, indexes: Indexes, watch: Watch
+) -> MeasuredConfiguration:
     """Return what one configuration finds, and write its rankings."""
     ks = list(dict.fromkeys(bench.settings.bench.retrievers.k))
     declared = declared_retrievers(bench.settings, [one])
@@ -223,7 +225,7 @@ async def _measure(bench: Bench, one: Configuration, number: int, indexes: Index
     rankings = [msgspec.structs.replace(row, retriever=one.name) for row in searched.rankings]
     file = f"rankings-{number:02}-{slug(one.name, 80)}.jsonl"
     write_rows(bench_folder(bench.settings) / file, rankings, Ranking, force=True)
-    return Measured(
+    return MeasuredConfiguration(
         configuration=one,
         by_k={k: measure_cut(rankings, bench.questions, k, bench.same, bench.lengths) for k in ks},
         rankings=rankings,
@@ -250,7 +252,7 @@ def _texts(board: Leaderboard, documents: Sequence[Document]) -> dict[str, str]:
     }
 
 
-def _notes(bench: Bench, board: Leaderboard, cells: Sequence[Measured]) -> list[str]:
+def _notes(bench: Bench, board: Leaderboard, cells: Sequence[MeasuredConfiguration]) -> list[str]:
     missing = missing_documents(bench.questions, bench.corpus.documents)
     notes = plain_notes([], (), bench.corpus.skipped, missing)
     if board.measure.startswith("span_recall"):

@@ -15,7 +15,7 @@ from ragstone.errors import ConfigError, DataError, RagstoneError
 from ragstone.experiments.languages import ALL, WrongAnswer
 from ragstone.flows.bench_retrievers.answering import (
     JUDGES,
-    Answered,
+    AnswersOfIndex,
     accuracy_verdicts,
     answer_both,
     answering_cost,
@@ -29,7 +29,7 @@ from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.report.benches.languages import STUDY, FailedRetriever, StudySummary, study_document
 from ragstone.report.render.html import write_page
-from ragstone.retrieval.deps import Filter, RetrieverDeps
+from ragstone.retrieval.deps import ChunkFilter, RetrieverDeps
 from ragstone.retrieval.rerank import asks_a_model
 from ragstone.retrieval.search import RETRIEVERS, build_search, searches_chunks
 from ragstone.stages.chunk import cut_documents
@@ -157,7 +157,7 @@ def _without_lang(means: RetrieverDeps) -> RetrieverDeps:
     kept = means.filter
     return msgspec.structs.replace(
         means,
-        filter=Filter(
+        filter=ChunkFilter(
             where={key: value for key, value in kept.where.items() if key != "lang"},
             match=tuple(key for key in kept.match if key != "lang"),
         ),
@@ -169,7 +169,7 @@ def _summarise(
     rows: StudyRows,
     indexes: Mapping[str, Indexes],
     failed: list[FailedRetriever],
-    answered: list[Answered],
+    answered: list[AnswersOfIndex],
     session: Session,
 ) -> StudySummary:
     k, seed = settings.bench.languages.k, settings.run.seed
@@ -206,12 +206,12 @@ def _summarise(
     )
 
 
-def _wrong(answered: Sequence[Answered], rows: StudyRows) -> list[WrongAnswer]:
+def _wrong(answered: Sequence[AnswersOfIndex], rows: StudyRows) -> list[WrongAnswer]:
     by_id = {question.id: question for question in rows.questions}
     return [row for one in answered for row in wrong_answers(one, by_id, rows.same, rows.lang_of)]
 
 
-def _write_answers(folder: Path, answered: Sequence[Answered], rows: StudyRows) -> None:
+def _write_answers(folder: Path, answered: Sequence[AnswersOfIndex], rows: StudyRows) -> None:
     if not answered:
         return
     write_rows(folder / "answers.jsonl", [row for one in answered for row in one.answers], Answer, force=True)

@@ -26,7 +26,7 @@ def is_paid(name: str) -> bool:
     return bool(name) and not name.startswith(UNPAID)
 
 
-class Built(msgspec.Struct, frozen=True, kw_only=True):
+class BuiltSearch(msgspec.Struct, frozen=True, kw_only=True):
     """A search, and what it took to get it ready, with the parts that it is made from."""
 
     search: Search
@@ -124,11 +124,11 @@ class Indexes:
         self._chunks = chunks
         self._known = known
         self._watch = watch
-        self._built: dict[tuple[str, str | None], Built] = {}
+        self._built: dict[tuple[str, str | None], BuiltSearch] = {}
 
     async def build(
         self, name: str, embedder: str | None, declared: Mapping[str, RetrieverSettings]
-    ) -> Built:
+    ) -> BuiltSearch:
         """Return the search of a retriever, as build_search does. declared: those that do not ship."""
         key = (name, embedder if embeds_by_default(name, self._known) else None)
         if key in self._built:
@@ -144,7 +144,7 @@ class Indexes:
         )
         search = await build_search(name, self._chunks, means)
         after = self._watch.counts()
-        self._built[key] = Built(
+        self._built[key] = BuiltSearch(
             search=search,
             index_s=time.perf_counter() - began + sum(built.index_s for built in parts.values()),
             n_embedded=after[0] - before[0] + sum(built.n_embedded for built in parts.values()),

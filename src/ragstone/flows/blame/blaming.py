@@ -10,8 +10,8 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import Session, forecast_of, open_session
 from ragstone.experiments.blame import Caused, Returned, SystemBlame, found_relevant
-from ragstone.flows.blame.causes import Facts, find_cause
-from ragstone.flows.blame.desk import Desk
+from ragstone.flows.blame.causes import PointFacts, find_cause
+from ragstone.flows.blame.desk import BlameCoordinator
 from ragstone.flows.blame.plan import BlamePlan, plan_blame
 from ragstone.flows.blame.points import Points, answerable, points_of, second_by_people, share_out
 from ragstone.judging import document_clusters
@@ -73,7 +73,7 @@ def _card_note(plan: BlamePlan) -> list[str]:
 
 
 def notes_of_system(
-    plan: BlamePlan, points: Points, facts: Sequence[Facts], refused: Mapping[str, bool]
+    plan: BlamePlan, points: Points, facts: Sequence[PointFacts], refused: Mapping[str, bool]
 ) -> list[str]:
     """Return the notes on one system, each with its count. refused: question id -> whether it refuses."""
     notes = []
@@ -242,7 +242,7 @@ async def _blame(plan: BlamePlan, caps: Caps, offline: bool, progress: Progress)
 
 async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = False) -> Blamed:
     """Return the blame of every system of a run. everything: ask all that could decide, for a forecast."""
-    desk, run = Desk(plan, session, everything=everything), plan.run
+    desk, run = BlameCoordinator(plan, session, everything=everything), plan.run
     told = await desk.told(plan.refusal, [row for row in run.answers if row.error is None])
     refused = {
         lead.system: {
@@ -288,7 +288,7 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
     )
 
 
-async def _seconds(plan: BlamePlan, desk: Desk) -> dict[tuple[str, str], bool]:
+async def _seconds(plan: BlamePlan, desk: BlameCoordinator) -> dict[tuple[str, str], bool]:
     """Return (question id, system) -> whether the second opinion gives the answer its point."""
     if plan.labels is not None:
         return {
@@ -316,12 +316,12 @@ def _answerable(plan: BlamePlan, row: Answer) -> bool:
     return answerable(row, plan.run.questions.get(row.question_id))
 
 
-def _in_order(points: Points, facts: Sequence[Facts]) -> list[Facts]:
+def _in_order(points: Points, facts: Sequence[PointFacts]) -> list[PointFacts]:
     place = {point.question_id: at for at, point in enumerate(points.counted)}
     return sorted(facts, key=lambda one: place[one.point.question_id])
 
 
-def _returned(facts: Sequence[Facts]) -> Returned | None:
+def _returned(facts: Sequence[PointFacts]) -> Returned | None:
     """Return how many lost points come back with the right passages in hand; None where nobody asked."""
     asked = [one.gold.right for one in facts if one.point.lost and one.gold and one.gold.right is not None]
     return Returned(n=len(asked), n_right=sum(asked)) if asked else None

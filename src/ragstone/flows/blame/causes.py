@@ -3,12 +3,12 @@
 import msgspec
 
 from ragstone.experiments.blame import Cause, Caused, Component
-from ragstone.flows.blame.points import Point
+from ragstone.flows.blame.points import CountedPoint
 
 SHOWN = 120  # characters of an answer within a sentence
 
 
-class Given(msgspec.Struct, frozen=True, kw_only=True):
+class KnownAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer, and what is known of it; each None where nobody has told.
 
     right: by the judge. refused: it states nothing. supported: by the contexts that it was made from.
@@ -20,7 +20,7 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     supported: bool | None = None
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one point that is lost, or that judge and second opinion disagree on.
 
     answer: the one that the point is about. relevant: the documents that hold the answer; found: whether one
@@ -30,11 +30,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     opinion is.
     """
 
-    point: Point
-    answer: Given
+    point: CountedPoint
+    answer: KnownAnswer
     relevant: list[str] = []
     found: bool | None = None
-    gold: Given | None = None
+    gold: KnownAnswer | None = None
     reference: bool | None = None
     memory: str | None = None
     same: bool | None = None
@@ -49,7 +49,7 @@ class Assigned(msgspec.Struct, frozen=True):
     because: str
 
 
-def find_cause(facts: Facts, system: str) -> Caused:
+def find_cause(facts: PointFacts, system: str) -> Caused:
     """Return the cause of a point: the first of these that the facts show.
 
     An unanswerable question was answered; the reference is doubtful; the judge is; the retriever brought
@@ -68,7 +68,7 @@ def find_cause(facts: Facts, system: str) -> Caused:
     )
 
 
-def observed(facts: Facts) -> Given:
+def observed(facts: PointFacts) -> KnownAnswer:
     """Return the answer that tells what model and prompt make of the right passages.
 
     That is the answer itself where it was made from them. Where the retriever did not bring them, or nobody
@@ -77,7 +77,7 @@ def observed(facts: Facts) -> Given:
     return facts.answer if facts.found or _in_hand(facts) is None else _in_hand(facts) or facts.answer
 
 
-def needs_memory(facts: Facts) -> bool:
+def needs_memory(facts: PointFacts) -> bool:
     """Return whether the closed-book answer decides between two causes."""
     if not facts.point.lost or find_cause(facts, "").component != "model + prompt":
         return False
@@ -85,19 +85,19 @@ def needs_memory(facts: Facts) -> bool:
     return facts.point.answerable and not seen.refused and seen.supported is False
 
 
-def _in_hand(facts: Facts) -> Given | None:
+def _in_hand(facts: PointFacts) -> KnownAnswer | None:
     """Return the answer with the relevant passages in hand, if the judge has told whether it is right."""
     return facts.gold if facts.gold is not None and facts.gold.right is not None else None
 
 
-def _unanswerable(facts: Facts) -> Assigned | None:
+def _unanswerable(facts: PointFacts) -> Assigned | None:
     if facts.point.answerable:
         return None
     said = f"The documents do not answer this question, and the system did: {_quoted(facts.answer)}."
     return Assigned("answered though unanswerable", "model + prompt", said)
 
 
-def _reference(facts: Facts) -> Assigned | None:
+def _reference(facts: PointFacts) -> Assigned | None:
     if not facts.point.lost or facts.reference is not False:
         return None
     gold, where = _in_hand(facts), _documents(facts)
@@ -115,7 +115,7 @@ def _reference(facts: Facts) -> Assigned | None:
     return Assigned("reference doubtful", "dataset", said)
 
 
-def _judge(facts: Facts) -> Assigned | None:
+def _judge(facts: PointFacts) -> Assigned | None:
     if not facts.point.doubted:
         return None
     judge, second = ("takes", "gives") if facts.point.lost else ("gives", "takes")
@@ -124,7 +124,7 @@ def _judge(facts: Facts) -> Assigned | None:
     return Assigned("judge doubtful", "judge", said)
 
 
-def _retrieval(facts: Facts) -> Assigned | None:
+def _retrieval(facts: PointFacts) -> Assigned | None:
     gold, where = _in_hand(facts), _documents(facts)
     if facts.found or (gold is not None and not gold.right):
         return None
@@ -140,7 +140,7 @@ def _retrieval(facts: Facts) -> Assigned | None:
     return Assigned("not retrieved", "retriever", f"{_capital(where)} was not among the contexts; {ending}.")
 
 
-def _refusal(facts: Facts) -> Assigned | None:
+def _refusal(facts: PointFacts) -> Assigned | None:
     if not observed(facts).refused:
         return None
     had = f"{_capital(_documents(facts))} was among the contexts" if facts.found else _still(facts)
@@ -148,7 +148,7 @@ def _refusal(facts: Facts) -> Assigned | None:
     return Assigned("refused though answerable", "model + prompt", said)
 
 
-def _use(facts: Facts) -> Assigned:
+def _use(facts: PointFacts) -> Assigned:
     seen = observed(facts)
     had = f"{_capital(_documents(facts))} was among the contexts" if facts.found else _still(facts)
     if seen.supported:
@@ -173,7 +173,7 @@ def _use(facts: Facts) -> Assigned:
     return Assigned("invented", "model + prompt", said)
 
 
-def _still(facts: Facts) -> str:
+def _still(facts: PointFacts) -> str:
     if facts.found is None:
         return "With the right passages in hand the answer is still wrong"
     return (
@@ -181,7 +181,7 @@ def _still(facts: Facts) -> str:
     )
 
 
-def _documents(facts: Facts) -> str:
+def _documents(facts: PointFacts) -> str:
     """Return the relevant documents in words."""
     if not facts.relevant:
         return "the relevant document"
@@ -189,7 +189,7 @@ def _documents(facts: Facts) -> str:
     return f"document {facts.relevant[0]}" + (f" (or one of {more} others)" if more else "")
 
 
-def _quoted(answer: Given) -> str:
+def _quoted(answer: KnownAnswer) -> str:
     return f"“{_cut(answer.text)}”" if answer.text.strip() else "nothing"
 
 

@@ -8,9 +8,9 @@ import msgspec
 from ragstone.engine.session import Session
 from ragstone.experiments.blame import found_relevant, is_right
 from ragstone.experiments.conditions import gold_contexts
-from ragstone.flows.blame.causes import Facts, Given, needs_memory, observed
+from ragstone.flows.blame.causes import KnownAnswer, PointFacts, needs_memory, observed
 from ragstone.flows.blame.plan import BlamePlan, may_ask
-from ragstone.flows.blame.points import Point, Points
+from ragstone.flows.blame.points import CountedPoint, Points
 from ragstone.judging import Judge, load_judge
 from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Context, Judgement, Question, references
@@ -28,7 +28,7 @@ Key = tuple[str, str]
 """An answer: (question id, system)."""
 
 
-class Desk:
+class BlameCoordinator:
     """Asks, and keeps all that was answered and judged, for the files. everything: also what answers decide.
 
     With `everything` a forecast hears the most that can be asked: which calls are needed depends on replies.
@@ -69,7 +69,7 @@ class Desk:
             if row.score is not None
         }
 
-    async def facts(self, points: Mapping[str, Points], second: str) -> dict[str, list[Facts]]:
+    async def facts(self, points: Mapping[str, Points], second: str) -> dict[str, list[PointFacts]]:
         """Return what is known of every point that is lost or doubted: system -> facts.
 
         The model is asked again with the right passages in hand; where that does not help, its answer, and
@@ -104,19 +104,19 @@ class Desk:
 
     def _known(
         self,
-        point: Point,
+        point: CountedPoint,
         answer: Answer,
         second: str,
         *,
-        gold: Given | None,
+        gold: KnownAnswer | None,
         reference: bool | None,
         answered: bool | None,
         supported: bool | None,
-    ) -> Facts:
+    ) -> PointFacts:
         question = self._question(answer)
-        return Facts(
+        return PointFacts(
             point=point,
-            answer=Given(
+            answer=KnownAnswer(
                 text=answer.answer,
                 right=not point.lost,
                 refused=None if answered is None else not answered,
@@ -139,7 +139,7 @@ class Desk:
             self._texts = {name: plain(document.text) for name, document in run.documents.items()}
         return found_by_text(answer, question, self._texts, run.same)
 
-    async def _in_hand(self, names: Sequence[str]) -> tuple[dict[str, Given], dict[str, bool]]:
+    async def _in_hand(self, names: Sequence[str]) -> tuple[dict[str, KnownAnswer], dict[str, bool]]:
         """Return the answers with the right passages in hand, and whether these support the reference."""
         run, plan = self.plan.run, self.plan
         asked = [run.questions[name] for name in names if name in run.questions]
@@ -151,7 +151,7 @@ class Desk:
         answered = await self.told(plan.refusal, wrong)
         supported = await self.told(plan.support, wrong)
         gold = {
-            row.question_id: Given(
+            row.question_id: KnownAnswer(
                 text=row.answer,
                 right=right.get(_key(row)),
                 refused=None if _key(row) not in answered else not answered[_key(row)],
@@ -186,7 +186,7 @@ class Desk:
         ]
         return {name: right for (name, _), right in (await self.told(judge, rows)).items()}
 
-    async def _from_memory(self, facts: Mapping[Key, Facts]) -> dict[Key, Facts]:
+    async def _from_memory(self, facts: Mapping[Key, PointFacts]) -> dict[Key, PointFacts]:
         """Return the facts of those points that the closed-book answer decides on, with what it says."""
         undecided = {key: one for key, one in facts.items() if self.everything or needs_memory(one)}
         questions = list(dict.fromkeys(name for name, _ in undecided))

@@ -14,9 +14,9 @@ from ragstone.experiments.blame import (
     COMPONENTS,
     Caused,
     Component,
+    ComponentShare,
     Largest,
     Returned,
-    Share,
     SystemBlame,
     is_right,
 )
@@ -29,7 +29,7 @@ from ragstone.statistics.paired import paired_tests
 NO_VERDICT = "not judged"
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
+class CountedPoint(msgspec.Struct, frozen=True, kw_only=True):
     """One counted question. lost: as the judge says. second: whether the second opinion gives the point."""
 
     question_id: str
@@ -47,7 +47,7 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
     """The points of one system by the judge of `lead`. left_out: questions not counted, by the reason."""
 
     lead: MetricSummary
-    counted: list[Point]
+    counted: list[CountedPoint]
     left_out: dict[str, int]
 
 
@@ -72,7 +72,7 @@ def points_of(
         if (row.system, row.judge, row.metric, row.model)
         == (lead.system, lead.judge, lead.metric, lead.model)
     }
-    counted: list[Point] = []
+    counted: list[CountedPoint] = []
     left_out: Counter[str] = Counter()
     for answer in answers:
         if answer.system != lead.system:
@@ -80,14 +80,14 @@ def points_of(
         name, verdict = answer.question_id, verdicts.get(answer.question_id)
         if not answerable(answer, questions.get(name)):
             if name in refused:
-                counted.append(Point(question_id=name, lost=not refused[name], answerable=False))
+                counted.append(CountedPoint(question_id=name, lost=not refused[name], answerable=False))
             else:
                 left_out["app_error" if answer.error else NO_VERDICT] += 1
         elif verdict is None or verdict.score is None:
             left_out[verdict.status if verdict else NO_VERDICT] += 1
         else:
             lost = not is_right(verdict.score, verdict.scale)
-            counted.append(Point(question_id=name, lost=lost, second=second.get(name)))
+            counted.append(CountedPoint(question_id=name, lost=lost, second=second.get(name)))
     return Points(lead=lead, counted=counted, left_out=dict(left_out.most_common()))
 
 
@@ -177,19 +177,19 @@ def share_out(
 
 
 def _shares(
-    points: Sequence[Point], caused: Mapping[str, Caused], clusters: Mapping[str, str], seed: int
-) -> list[Share]:
+    points: Sequence[CountedPoint], caused: Mapping[str, Caused], clusters: Mapping[str, str], seed: int
+) -> list[ComponentShare]:
     """Return the shares of these points, in the order of COMPONENTS."""
     of = [caused[one.question_id].component if one.question_id in caused else None for one in points]
     columns: dict[str, list[float]] = {name: [float(one == name) for one in of] for name in COMPONENTS}
     groups = [clusters.get(one.question_id, one.question_id) for one in points]
     found = mean_estimates(columns, groups, seed=seed)
-    return [Share(component=name, n=of.count(name), share=found.get(name)) for name in COMPONENTS]
+    return [ComponentShare(component=name, n=of.count(name), share=found.get(name)) for name in COMPONENTS]
 
 
 def _largest(
-    shares: Sequence[Share],
-    points: Sequence[Point],
+    shares: Sequence[ComponentShare],
+    points: Sequence[CountedPoint],
     caused: Mapping[str, Caused],
     clusters: Mapping[str, str],
     seed: int,
@@ -218,7 +218,7 @@ def _largest(
 
 def _p_values(
     pairs: Sequence[Pair],
-    points: Sequence[Point],
+    points: Sequence[CountedPoint],
     caused: Mapping[str, Caused],
     clusters: Mapping[str, str],
     seed: int,

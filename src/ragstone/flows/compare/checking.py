@@ -10,7 +10,7 @@ from ragstone.engine.local import run_sync
 from ragstone.engine.session import open_session
 from ragstone.experiments.compared import Comparison
 from ragstone.flows.compare.comparing import read_judged
-from ragstone.flows.compare.matching import Judged
+from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import compare_judged
 from ragstone.judging import Judge, MetricSummary, document_clusters, summarise
 from ragstone.records import Answer, Judgement, Question
@@ -21,7 +21,7 @@ from ragstone.stages.retrieve import rank_questions
 from ragstone.systems.chosen import asks_built_in, chosen_system, with_system
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class CheckedApplication(msgspec.Struct, frozen=True, kw_only=True):
     """What an application answered, what the judges said of it, and a mean for each judge and metric."""
 
     questions: list[Question]
@@ -38,7 +38,7 @@ def check_application(
     system: str | Callable[..., object],
     model: str | None = None,
     name: str | None = None,
-) -> Checked:
+) -> CheckedApplication:
     """Return the answers of an application to every question, judged.
 
     system: one of `[systems]`, `module:function`, or a callable; the built-in application answers from the
@@ -69,12 +69,14 @@ def check_application(
 
     answers, judgements = run_sync(work())
     metrics = summarise(judgements, clusters=document_clusters(questions), seed=settings.run.seed)
-    return Checked(questions=list(questions), answers=answers, judgements=judgements, metrics=metrics)
+    return CheckedApplication(
+        questions=list(questions), answers=answers, judgements=judgements, metrics=metrics
+    )
 
 
-def check_against(checked: Checked, baseline: Path, *, margin: float | None = None) -> Comparison:
+def check_against(checked: CheckedApplication, baseline: Path, *, margin: float | None = None) -> Comparison:
     """Return what these answers are against those of a run. Raises DataError where they are not alike."""
-    now = Judged(
+    now = JudgedRun(
         name="this test",
         judgements=checked.judgements,
         answers=checked.answers,

@@ -9,7 +9,7 @@ import msgspec
 from ragstone.engine.manifest import FILE
 from ragstone.errors import DataError
 from ragstone.experiments.compared import Comparison
-from ragstone.flows.compare.matching import Judged
+from ragstone.flows.compare.matching import JudgedRun
 from ragstone.flows.compare.paired import EFFECT, compare_judged
 from ragstone.records import Answer, Judgement, Question
 from ragstone.tables import parse_rows, read_rows
@@ -63,12 +63,12 @@ def compare(
     )
 
 
-def read_judged(source: Source, name: str, questions: list[Question]) -> Judged:
+def read_judged(source: Source, name: str, questions: list[Question]) -> JudgedRun:
     """Return a run as far as it is compared. name: of one that is no file. Raises DataError."""
     if not isinstance(source, Path | str):
         rows = parse_rows(source, Judgement)
         name = f"{name} ({len(rows):,} judgements)"
-        return Judged(name=name, judgements=rows, questions=questions, judges={})
+        return JudgedRun(name=name, judgements=rows, questions=questions, judges={})
     path = Path(source)
     if path.is_dir():
         return _read_folder(path, questions)
@@ -77,16 +77,16 @@ def read_judged(source: Source, name: str, questions: list[Question]) -> Judged:
             f"{path}: no such file or folder. Name a run, such as runs/starter, or a file of judgements."
         )
     judgements = list(read_rows(path, Judgement))
-    return Judged(name=str(path), judgements=judgements, questions=questions)
+    return JudgedRun(name=str(path), judgements=judgements, questions=questions)
 
 
-def _read_folder(folder: Path, questions: list[Question]) -> Judged:
+def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
     if not (folder / NAME).is_file():
         raise DataError(
             f"{folder}: no run, for it holds no {NAME}. Name one that `ragstone run` wrote, or a file of "
             "judgements."
         )
-    return Judged(
+    return JudgedRun(
         name=str(folder),
         judgements=list(read_rows(folder / NAME, Judgement)),
         answers=list(_rows(folder / "answers.jsonl", Answer)),
@@ -115,7 +115,7 @@ class _Judge(msgspec.Struct, frozen=True):
     digest: str
 
 
-class _Manifest(msgspec.Struct, frozen=True):
+class _RunManifest(msgspec.Struct, frozen=True):
     judges: dict[str, _Judge]
 
 
@@ -124,7 +124,7 @@ def _digests(path: Path) -> dict[str, str] | None:
     if not path.is_file():
         return None
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=_Manifest)
+        manifest = msgspec.json.decode(path.read_bytes(), type=_RunManifest)
     except msgspec.DecodeError as mistake:
         raise DataError(
             f"{path}: not a manifest of Ragstone ({mistake}). Restore it, or delete it."

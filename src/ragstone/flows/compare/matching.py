@@ -13,7 +13,7 @@ Key = tuple[str, str, str]
 """Judge, metric and model."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run as far as it is compared. judges: name -> digest of its file, None where nothing tells it."""
 
     name: str
@@ -35,8 +35,8 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def match(
-    a: Judged,
-    b: Judged,
+    a: JudgedRun,
+    b: JudgedRun,
     *,
     metrics: Collection[str] = (),
     systems: tuple[str | None, str | None] = (None, None),
@@ -79,22 +79,22 @@ def match(
     )
 
 
-def _cannot(a: Judged, b: Judged, problems: Sequence[str], advice: str) -> DataError:
+def _cannot(a: JudgedRun, b: JudgedRun, problems: Sequence[str], advice: str) -> DataError:
     return DataError(f"{a.name} (A) and {b.name} (B) cannot be compared: {'; '.join(problems)}. {advice}")
 
 
-def _check_metrics(side: Judged, metrics: Collection[str]) -> None:
+def _check_metrics(side: JudgedRun, metrics: Collection[str]) -> None:
     known = {name for row in side.judgements for name in (row.judge, row.metric)}
     for name in metrics:
         if name not in known:
             raise DataError(f"{side.name} has no metric {name!r}. {nearest(name, known)}")
 
 
-def _metrics(side: Judged) -> str:
+def _metrics(side: JudgedRun) -> str:
     return ", ".join(sorted({row.metric for row in side.judgements}))
 
 
-def _systems(a: Judged, b: Judged, given: tuple[str | None, str | None]) -> list[tuple[str, str]]:
+def _systems(a: JudgedRun, b: JudgedRun, given: tuple[str | None, str | None]) -> list[tuple[str, str]]:
     """Return the pairs of systems: those asked for, else equal names, else the only one of each."""
     ours, theirs = (list(dict.fromkeys(row.system for row in side.judgements)) for side in (a, b))
     for side, name, known in ((a, given[0], ours), (b, given[1], theirs)):
@@ -115,7 +115,9 @@ def _systems(a: Judged, b: Judged, given: tuple[str | None, str | None]) -> list
     return both
 
 
-def _questions(a: Judged, b: Judged, pairs: Sequence[tuple[str, str]], shared: bool) -> tuple[list[str], int]:
+def _questions(
+    a: JudgedRun, b: JudgedRun, pairs: Sequence[tuple[str, str]], shared: bool
+) -> tuple[list[str], int]:
     """Return the ids that both have, with the same wording, and how many others there are."""
     firsts, seconds = {first for first, _ in pairs}, {second for _, second in pairs}
     ours = dict.fromkeys(row.question_id for row in a.judgements if row.system in firsts)
@@ -156,7 +158,7 @@ def _few(names: Sequence[str]) -> str:
 Said = tuple[str | None, tuple[str, ...] | None]
 
 
-def _said(side: Judged) -> dict[str, Said]:
+def _said(side: JudgedRun) -> dict[str, Said]:
     """Return what a run tells of each question: its text and its references, None where it is silent."""
     found: dict[str, Said] = {}
     for row in side.questions:
@@ -180,7 +182,7 @@ def _differ(ours: Mapping[str, Said], theirs: Mapping[str, Said], name: str, par
 Named = dict[tuple[str, str], dict[Key, Judgement]]
 
 
-def _by_name(side: Judged, system: str, metrics: Collection[str]) -> Named:
+def _by_name(side: JudgedRun, system: str, metrics: Collection[str]) -> Named:
     """Return judge and metric -> each model's first judgement of a system. Raises DataError for a mixture."""
     found: Named = {}
     seen: set[tuple[str, Key]] = set()
@@ -232,7 +234,7 @@ def _scale(row: Judgement) -> str:
     return f"{row.scale[0]:g} to {row.scale[1]:g}" if row.scale else "on no stated scale"
 
 
-def _other_files(a: Judged, b: Judged, compared: Collection[str]) -> list[str]:
+def _other_files(a: JudgedRun, b: JudgedRun, compared: Collection[str]) -> list[str]:
     """Return the judges whose files differ by their digests: those compared, and members of juries."""
     ours, theirs = a.judges or {}, b.judges or {}
     scored = {_file_of(row.judge) for side in (a, b) for row in side.judgements}
@@ -249,7 +251,7 @@ def _file_of(judge: str) -> str:
 
 
 def _only(
-    side: Judged, other: Judged, pairs: Iterable[tuple[str, str]], metrics: Collection[str]
+    side: JudgedRun, other: JudgedRun, pairs: Iterable[tuple[str, str]], metrics: Collection[str]
 ) -> list[str]:
     """Return the systems without a counterpart, and the metrics, or models of them, that have none."""
     partner = dict(pairs)

@@ -17,11 +17,11 @@ from ragstone.experiments.compared import (
     Outcome,
     Outlook,
     Side,
-    Spent,
+    SpentComparison,
     Unit,
 )
 from ragstone.experiments.paired import exchanged
-from ragstone.flows.compare.matching import Judged, Key, Matched, match
+from ragstone.flows.compare.matching import JudgedRun, Key, Matched, match
 from ragstone.judging import document_clusters
 from ragstone.records import Answer, Judgement, count_statuses
 from ragstone.statistics import (
@@ -40,8 +40,8 @@ EFFECT = 0.02  # of the scale's width: what most would call a difference worth h
 
 
 def compare_judged(
-    a: Judged,
-    b: Judged,
+    a: JudgedRun,
+    b: JudgedRun,
     *,
     metrics: Collection[str] = (),
     systems: tuple[str | None, str | None] = (None, None),
@@ -101,7 +101,7 @@ class _Paired(NamedTuple):
 class _Both:
     """The rows of two matched runs, by what they are looked up with."""
 
-    def __init__(self, a: Judged, b: Judged, matched: Matched, seed: int) -> None:
+    def __init__(self, a: JudgedRun, b: JudgedRun, matched: Matched, seed: int) -> None:
         self.ids, self.seed = matched.ids, seed
         wanted = set(matched.ids)
         self._judgements: tuple[dict[tuple[str, Key], dict[str, Judgement]], ...] = ({}, {})
@@ -230,7 +230,7 @@ class _Both:
             return None
         return all(_said(one) == _said(other) for one, other in answered)
 
-    def spent(self, systems: tuple[str, str]) -> list[Spent]:
+    def spent(self, systems: tuple[str, str]) -> list[SpentComparison]:
         """Return what answers took, where both sides say so."""
         found = []
         for what, of in SPENT.items():
@@ -247,11 +247,13 @@ class _Both:
                 found.append(self._spent(what, systems, np.array(values), self.clusters(ids)))
         return found
 
-    def _spent(self, what: Unit, systems: tuple[str, str], values: Floats, clusters: list[str]) -> Spent:
+    def _spent(
+        self, what: Unit, systems: tuple[str, str], values: Floats, clusters: list[str]
+    ) -> SpentComparison:
         means = mean_estimates(
             {"a": values[:, 0], "b": values[:, 1]}, clusters, seed=self.seed, proportion=False
         )
-        return Spent(
+        return SpentComparison(
             what=what,
             system_a=systems[0],
             system_b=systems[1],
@@ -276,7 +278,7 @@ class _Both:
         return said
 
 
-def _manifest_notes(a: Judged, b: Judged) -> list[str]:
+def _manifest_notes(a: JudgedRun, b: JudgedRun) -> list[str]:
     unknown = [side.name for side in (a, b) if side.judges is None]
     if not unknown:
         return []

@@ -36,7 +36,7 @@ DEFAULT_AGREEMENT = 0.95
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-class _Judged(msgspec.Struct, frozen=True, eq=False):
+class _JudgeRows(msgspec.Struct, frozen=True, eq=False):
     """A judge, what it is as a member, and its judgements, all by one model."""
 
     judge: Judge
@@ -121,7 +121,7 @@ def _check(agreement: float, yes_from: float | None, test_share: float, name: st
         )
 
 
-def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _Judged:
+def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _JudgeRows:
     """Return a judge that the user names, with its judgements."""
     name, by, model = ("", "", "") if given.endswith(".toml") else given.rpartition(" by ")
     judge = load_judge(name if by else given)
@@ -145,10 +145,10 @@ def _judged(rows_of: Mapping[JudgeId, Sequence[Judgement]], given: str) -> _Judg
     [(model, rows)] = found.items()
     named = model if asks_default(judge) and " + " not in model else None
     member = Member(judge=placed_name(name if by else given), model=named, loaded=judge)
-    return _Judged(judge, member, rows)
+    return _JudgeRows(judge, member, rows)
 
 
-def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _Judged) -> str:
+def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _JudgeRows) -> str:
     """Return the name of the only judge beside the first."""
     own = (first.judge.name, first.rows[0].model)
     ids = {(one.judge, one.model) for one in rows_of} - {own}
@@ -162,7 +162,7 @@ def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _Judged) -> st
 
 
 def _labelled(
-    first: _Judged, second: _Judged, labels: Iterable[Label], yes_from: float | None
+    first: _JudgeRows, second: _JudgeRows, labels: Iterable[Label], yes_from: float | None
 ) -> tuple[Scored, list[Key], list[str], int]:
     """Return the answers with two scores and a label, their keys, their questions, and how many lack one."""
     metric = second.judge.measures
@@ -205,7 +205,7 @@ def _set_aside(n_questions: int, share: float, seed: int) -> Flags:
     return chosen
 
 
-def _fit_or_tell(answers: Scored, first: _Judged, agreement: float) -> Thresholds:
+def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float) -> Thresholds:
     """Return the thresholds. Raises DataError saying what they cannot be fitted on."""
     n, n_yes = len(answers.yes), int(answers.yes.sum())
     if n_yes in (0, n):
@@ -232,7 +232,7 @@ def _fit_or_tell(answers: Scored, first: _Judged, agreement: float) -> Threshold
 
 
 def _cascade(
-    name: str, first: _Judged, second: _Judged, thresholds: Thresholds, questions: Sequence[str]
+    name: str, first: _JudgeRows, second: _JudgeRows, thresholds: Thresholds, questions: Sequence[str]
 ) -> CascadeJudge:
     inputs = dict.fromkeys([*first.judge.inputs, *second.judge.inputs])
     return CascadeJudge(

@@ -16,7 +16,7 @@ from ragstone.judging.classify import ClassifyJudge
 from ragstone.llm import Caps
 from ragstone.monitor.alarms import Alarm
 from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, anew, due, freeze, judge_again
-from ragstone.monitor.judged import Due, Scored, best_of, judge_of, scored_of
+from ragstone.monitor.judged import Due, StoredScore, best_of, judge_of, scored_of
 from ragstone.monitor.store import MonitorStore
 from ragstone.records import Answer, Judgement
 from ragstone.stages.judge import judge_rows
@@ -53,7 +53,7 @@ async def judge_due(
     What the budget or `--offline` did not allow stays due. Cancelled, what is finished is kept, and Stopped
     is raised. Raises ModelError where no call can succeed.
     """
-    work = _Work(store, judges, session, await judge_context(session, judges), today)
+    work = _DueWork(store, judges, session, await judge_context(session, judges), today)
     names = [judge.name for judge in judges]
     tried = set(leave)
     while listed := store.due(names, leave=tried):
@@ -79,7 +79,7 @@ def _chunks(listed: Sequence[Due], size: int) -> Iterator[list[Due]]:
         yield from (same[at : at + size] for at in range(0, len(same), size))
 
 
-class _Work:
+class _DueWork:
     """Judges chunks and keeps them; what was spent is counted on the way."""
 
     def __init__(
@@ -102,7 +102,7 @@ class _Work:
         """Judge exchanges by the judges that they lack; return those that are still due."""
         answers = list(self._store.answers(due.n for due in some).values())
         lacking = [self._judges[name] for name in some[0].judges]
-        kept: list[tuple[int, Scored]] = []
+        kept: list[tuple[int, StoredScore]] = []
         try:
             async for row in judge_rows(
                 lambda: answers, lacking, self._session, len(answers), means=self._means
@@ -122,7 +122,7 @@ class _Work:
             return False
         return not (row.error or "").startswith(OFFLINE)
 
-    def _keep(self, kept: Iterable[tuple[int, Scored]], answers: Sequence[Answer]) -> set[int]:
+    def _keep(self, kept: Iterable[tuple[int, StoredScore]], answers: Sequence[Answer]) -> set[int]:
         kept = list(kept)
         self._declare(kept)
         self.spend()
@@ -132,7 +132,7 @@ class _Work:
         self.finished += len(done)
         return set(numbers) - done
 
-    def _declare(self, kept: Iterable[tuple[int, Scored]]) -> None:
+    def _declare(self, kept: Iterable[tuple[int, StoredScore]]) -> None:
         """Make the labels known that a judge can give, once for each judge and model."""
         for _, one in kept:
             judge = self._judges.get(one.judge)

@@ -7,7 +7,7 @@ from ragstone.config import Settings
 from ragstone.dataset.logs.sampling import By
 from ragstone.engine.progress import Progress, silent
 from ragstone.errors import DataError
-from ragstone.monitor.showing import ALL, Filter, Seen
+from ragstone.monitor.showing import ALL, ExchangeFilter, StoredExchange
 from ragstone.monitor.store import MonitorStore
 from ragstone.records import Context
 from ragstone.stages.sample import Sample, sample_log
@@ -19,7 +19,7 @@ def sample_store(
     *,
     by: By = "topic",
     quality: str = "faithfulness",
-    chosen: Filter = ALL,
+    chosen: ExchangeFilter = ALL,
     seed: int = 0,
     settings: Settings,
     progress: Progress = silent,
@@ -50,7 +50,7 @@ def sample_store(
 class StoreRows(Sequence[Mapping[str, Any]]):
     """The exchanges of a store as rows of a log, read as they are needed: they need not fit into memory."""
 
-    def __init__(self, store: MonitorStore, chosen: Filter = ALL, quality: str | None = None) -> None:
+    def __init__(self, store: MonitorStore, chosen: ExchangeFilter = ALL, quality: str | None = None) -> None:
         """Take the exchanges that a filter lets through. quality: the metric whose score is a row's."""
         self._store, self._chosen, self._quality = store, chosen, quality
         self._n = store.exchanges(chosen, size=1).n
@@ -69,7 +69,7 @@ class StoreRows(Sequence[Mapping[str, Any]]):
         for seen in self._store.each(self._chosen):
             yield self._row(seen)
 
-    def _row(self, seen: Seen) -> dict[str, Any]:
+    def _row(self, seen: StoredExchange) -> dict[str, Any]:
         contexts = seen.contexts
         return {
             "question_id": seen.name,
@@ -81,7 +81,7 @@ class StoreRows(Sequence[Mapping[str, Any]]):
             "quality": self._quality_of(seen),
         }
 
-    def _quality_of(self, seen: Seen) -> float | None:
+    def _quality_of(self, seen: StoredExchange) -> float | None:
         if self._quality == "feedback":
             return seen.feedback
         found = [one.score for one in seen.scores if one.metric == self._quality and one.score is not None]

@@ -13,13 +13,13 @@ from ragstone.experiments.answer_board import (
     Quantiles,
     RaceReport,
     Role,
-    Stopped,
+    StoppedConfiguration,
     TagTable,
     short_model,
 )
 from ragstone.records import NO_MODEL
 from ragstone.report.document import Block, Heading, Listing, Paragraph
-from ragstone.report.wording import count, interval, number, plural, seconds, statuses, usd
+from ragstone.report.wording import count, interval, number, plural, seconds, statuses, turned, usd, with_ends
 from ragstone.statistics import Estimate
 
 MEASURES = (
@@ -189,24 +189,14 @@ def contrast_told(one: Contrast) -> str:
     if difference.value == 0 and difference.low is None:
         return f"{_who(one)}: the same on every question; {means}"
     if one.test.verdict == "cannot tell":
-        return (
-            f"{_who(one)}: cannot tell; {means} (difference {number(difference.value)}, {reach(difference)})"
-        )
-    size = f"{number(abs(difference.value))} ({reach(difference, turned=difference.value < 0)})"
+        gap = f"difference {number(difference.value)}, {interval(difference)}"
+        return f"{_who(one)}: cannot tell; {means} ({gap})"
+    size = with_ends(difference if difference.value >= 0 else turned(difference))
     return f"{_who(one)}: {_result(one, size)}; {means}"
 
 
 def _result(one: Contrast, size: str) -> str:
     return RESULTS[one.kind][one.test.verdict].format(d=size)
-
-
-def reach(difference: Estimate, *, turned: bool = False) -> str:
-    """Return the interval of a difference; turned: of its negative."""
-    if difference.low is None or difference.high is None:
-        return "no interval"
-    if turned:
-        return f"{number(-difference.high)} to {number(-difference.low)}"
-    return interval(difference)
 
 
 def _who(one: Contrast) -> str:
@@ -217,7 +207,7 @@ def short_of_best(row: AnswerStanding) -> str:
     """Return how far a cell is below the best of its condition, with the interval; empty for the best."""
     if row.comparison is None:
         return ""
-    return f"{number(row.comparison.difference.value)} ({reach(row.comparison.difference)})"
+    return with_ends(row.comparison.difference)
 
 
 def ordered_by(board: AnswerBoard) -> str:
@@ -357,7 +347,7 @@ def race_told(race: RaceReport) -> str:
     )
 
 
-def stopped_told(one: Stopped) -> str:
+def stopped_told(one: StoppedConfiguration) -> str:
     """Return when a configuration stopped, against whom, and beyond what doubt."""
     left_out = f", {count(one.n_left_out)} without a score of both left out" if one.n_left_out else ""
     return (

@@ -9,11 +9,11 @@ from ragstone.agreement.judge_board import (
     Aside,
     CellComparison,
     CheaperWithExamples,
-    Choice,
     JudgeBoard,
+    JudgeChoice,
     JudgeContrast,
     JudgeStanding,
-    LeftOut,
+    LeftOutCell,
     Price,
     SpreadOfRuns,
     WorthAsking,
@@ -45,13 +45,14 @@ from ragstone.report.wording import (
     asked_line,
     count,
     counted,
-    interval,
     listed,
     number,
     plural,
     seconds,
     statuses,
+    turned,
     usd,
+    with_ends,
     with_left_out,
 )
 from ragstone.statistics import Estimate
@@ -93,7 +94,7 @@ class JudgeBenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     counts: dict[str, int]
     models: dict[str, str]
     board: JudgeBoard
-    choice: Choice | None
+    choice: JudgeChoice | None
     repeats: int
     list_prices: dict[str, str]
     notes: list[str]
@@ -193,7 +194,7 @@ def _apart(board: JudgeBoard) -> list[Block]:
         (Column("Why", text=True, short=""), lambda one: one.reason),
         (
             Column("What can be said", text=True, where="page"),
-            lambda one: "; ".join(f"{name} {with_interval(found)}" for name, found in one.agreement.items()),
+            lambda one: "; ".join(f"{name} {with_ends(found)}" for name, found in one.agreement.items()),
         ),
     ]
     apart = in_one_line([*board.failed, *board.left_out])
@@ -204,7 +205,7 @@ def _apart(board: JudgeBoard) -> list[Block]:
     ]
 
 
-def _answers(choice: Choice) -> list[Block]:
+def _answers(choice: JudgeChoice) -> list[Block]:
     """Return what the grid answers, question by question."""
     fits, contrasts, examples = choice.fits, choice.contrasts, choice.examples
     if not (fits or contrasts or examples):
@@ -374,10 +375,10 @@ def recommendation(summary: JudgeBenchSummary) -> list[str]:
 def _best(board: JudgeBoard) -> str:
     first = board.standings[0]
     agrees = "is nearest to people" if board.measure == "difference" else "agrees best with people"
-    return f"{first.cell.name} {agrees}: {measure_name(board)} {with_interval(first.value)}."
+    return f"{first.cell.name} {agrees}: {measure_name(board)} {with_ends(first.value)}."
 
 
-def _alike(choice: Choice, board: JudgeBoard) -> list[str]:
+def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
     if len(board.standings) == 1:
         return ["It is the only cell that was measured."]
     if not choice.alike:
@@ -392,7 +393,7 @@ def _alike(choice: Choice, board: JudgeBoard) -> list[str]:
     return [*said, f"The cheapest of these: {choice.cheapest} ({price})."]
 
 
-def _against_baseline(choice: Choice) -> list[str]:
+def _against_baseline(choice: JudgeChoice) -> list[str]:
     if choice.baseline is None:
         return []
     better = [fit for fit in choice.fits if fit.verdict == "better"]
@@ -405,7 +406,7 @@ def _against_baseline(choice: Choice) -> list[str]:
         return [f"No judge that asks a model is better than {choice.baseline}, which asks none."]
     return [
         f"No judge that asks a model is shown to be better than {choice.baseline}, which asks none: the "
-        f"difference of the best of them, {choice.judge}, is {with_interval(reach)}. More labels may tell."
+        f"difference of the best of them, {choice.judge}, is {with_ends(reach)}. More labels may tell."
     ]
 
 
@@ -481,7 +482,7 @@ def fit_told(fit: WorthAsking) -> str:
         case "worse":
             return f"no: worse than {fit.rival} by {by(fit.comparison)}{failed}"
         case _:
-            there = with_interval(fit.comparison.difference)
+            there = with_ends(fit.comparison.difference)
             return f"cannot tell it from {fit.rival}: the difference is {there}{failed}"
 
 
@@ -499,7 +500,7 @@ def difference(comparison: CellComparison) -> str:
     there = comparison.difference
     if there.low is None and not there.value:
         return "alike on every answer"
-    return f"difference {with_interval(there)}"
+    return f"difference {with_ends(there)}"
 
 
 def contrast_where(one: JudgeContrast) -> str:
@@ -511,12 +512,12 @@ def contrast_where(one: JudgeContrast) -> str:
     return judge if one.axis == "model" or not model else f"{judge} by {model}"
 
 
-def in_one_line(apart: Sequence[LeftOut]) -> list[LeftOut]:
+def in_one_line(apart: Sequence[LeftOutCell]) -> list[LeftOutCell]:
     """Return what was not measured, those with the same reason as one."""
     names: dict[str, list[str]] = {}
     for one in apart:
         names.setdefault(one.reason, []).append(one.name)
-    return [LeftOut(name="; ".join(alike), reason=reason) for reason, alike in names.items()]
+    return [LeftOutCell(name="; ".join(alike), reason=reason) for reason, alike in names.items()]
 
 
 def examples_told(one: CheaperWithExamples) -> str:
@@ -532,20 +533,7 @@ def examples_told(one: CheaperWithExamples) -> str:
 def by(comparison: CellComparison) -> str:
     """Return how large a difference is, without its sign."""
     there = comparison.difference
-    if there.value >= 0:
-        return with_interval(there)
-    ends = (
-        f" ({number(-there.high)} to {number(-there.low)})"
-        if there.low is not None and there.high is not None
-        else ""
-    )
-    return number(-there.value) + ends
-
-
-def with_interval(estimate: Estimate) -> str:
-    """Return `0.91 (0.87 to 0.94)`."""
-    beside = f" ({interval(estimate)})" if estimate.low is not None else ""
-    return f"{number(estimate.value)}{beside}"
+    return with_ends(there if there.value >= 0 else turned(there))
 
 
 def against_best(row: JudgeStanding) -> str:
