@@ -1,7 +1,12 @@
 """PDFs with text where a test wants it."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
+
+from ragstone.corpus.file import File
+from ragstone.corpus.readers.pdf.reader import read_pdf
+from ragstone.records import Document
 
 FONTS = {"F": "Helvetica", "B": "Helvetica-Bold", "I": "Times-Italic", "C": "Courier"}
 
@@ -115,3 +120,18 @@ def _file(objects: Sequence[str], *, encrypted: bool) -> bytes:
         f"{body}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
         f"trailer\n<< {trailer} >>\nstartxref\n{len(body.encode('latin-1'))}\n%%EOF"
     ).encode("latin-1")
+
+
+def lines(
+    x: float, y: float, *texts: str, pitch: float = 12, size: float = 10, font: str = "F", turn: bool = False
+) -> list[At]:
+    """Return lines one below the other, `pitch` points apart."""
+    return [At(x, y - pitch * n, text, size, font, turn=turn) for n, text in enumerate(texts)]
+
+
+def read_pages(tmp_path: Path, *pages: list[At]) -> Document:
+    """Return the document that a PDF with these pages becomes."""
+    path = tmp_path / "a.pdf"
+    path.write_bytes(write_pdf(pages))
+    (document,) = read_pdf(File(path, "a.pdf"))
+    return document

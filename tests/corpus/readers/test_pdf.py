@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.support.pdf import ITALIC_X, At, Mark, write_pdf
+from tests.support.pdf import ITALIC_X, At, Mark, lines, write_pdf
 
 from ragstone.corpus.file import File, Unreadable
 from ragstone.corpus.readers.pdf.reader import read_pdf
@@ -14,10 +14,6 @@ def read(tmp_path, content: bytes):
     path.write_bytes(content)
     (document,) = read_pdf(File(path, "a.pdf"))
     return document
-
-
-def lines(x: float, y: float, *texts: str, pitch: float = 12, **kind) -> list[At]:
-    return [At(x, y - pitch * n, text, **kind) for n, text in enumerate(texts)]
 
 
 def test_pages_follow_one_another_and_their_starts_are_known(tmp_path):

@@ -1,11 +1,9 @@
 """Reading order, tables, paragraphs and page furniture, on pages whose text stands where the test puts it."""
 
 import pytest
-from tests.support.pdf import At, write_pdf
+from tests.support.pdf import At, lines, read_pages
 
-from ragstone.corpus.file import File
 from ragstone.corpus.readers.pdf.paragraphs import DocumentWords, join
-from ragstone.corpus.readers.pdf.reader import read_pdf
 
 LEFT = [
     "The first column begins with a line",
@@ -26,19 +24,8 @@ RIGHT = [
 THIRD = [line.replace("second", "third") for line in RIGHT]
 
 
-def read(tmp_path, *pages: list[At]):
-    path = tmp_path / "a.pdf"
-    path.write_bytes(write_pdf(pages))
-    (document,) = read_pdf(File(path, "a.pdf"))
-    return document
-
-
 def text_of(tmp_path, *pages: list[At]) -> str:
-    return read(tmp_path, *pages).text
-
-
-def lines(x: float, y: float, *texts: str, pitch: float = 12, **kind) -> list[At]:
-    return [At(x, y - pitch * n, text, **kind) for n, text in enumerate(texts)]
+    return read_pages(tmp_path, *pages).text
 
 
 def across(*columns: list[At]) -> list[At]:
@@ -182,7 +169,7 @@ def test_headers_footers_and_page_numbers_are_left_out_and_named(tmp_path):
             At(300, 40, f"Page {number} of 3"),
         ]
 
-    document = read(
+    document = read_pages(
         tmp_path,
         page(1, "One reads The Farmer's Almanac here.", "It has it all."),
         page(2, "Sow on Page 2 of 3.", "Then wait."),
@@ -202,7 +189,7 @@ def test_left_and_right_pages_have_furniture_of_their_own(tmp_path):
     for number in range(10, 18):
         header = At(60, 760, f"{number} Rain") if number % 2 == 0 else At(500, 760, f"Wind {number}")
         pages.append([header, *lines(72, 600, f"Body {number * 7} begins.", "It ends.")])
-    document = read(tmp_path, *pages)
+    document = read_pages(tmp_path, *pages)
     assert document.metadata["page_furniture"] == [
         {"text": "10 Rain", "n_pages": 4},
         {"text": "Wind 11", "n_pages": 4},
@@ -214,7 +201,7 @@ def test_numbers_that_do_not_count_pages_are_no_furniture(tmp_path):
     # A table goes over four pages; its first row stands at one place, and its numbers differ.
     numbers = [(3, 9), (8, 8), (5, 1), (7, 7)]
     pages = [[At(72, 740, f"{a}"), At(150, 740, f"{b}"), *lines(72, 640, *BODY)] for a, b in numbers]
-    document = read(tmp_path, *pages)
+    document = read_pages(tmp_path, *pages)
     assert "page_furniture" not in document.metadata
     assert all(f"{a} | {b}" in document.text for a, b in numbers)
 
@@ -225,7 +212,7 @@ BODY = ["The field is wide and the wind is strong.", "It blows from the west, as
 def test_a_large_title_on_few_pages_is_no_furniture(tmp_path):
     titled = [At(72, 740, "Results", 20), *lines(72, 640, *BODY)]
     plain = lines(72, 640, *BODY)
-    document = read(tmp_path, titled, titled, titled, *[plain] * 5)
+    document = read_pages(tmp_path, titled, titled, titled, *[plain] * 5)
     assert document.text.count("Results") == 3
     assert "page_furniture" not in document.metadata
 
@@ -233,7 +220,7 @@ def test_a_large_title_on_few_pages_is_no_furniture(tmp_path):
 @pytest.mark.parametrize("number", ["7", "Page 7", "- 7 -", "7-45", "Page 1 of 205", "7/12"])
 def test_a_single_page_loses_its_number_and_nothing_else(tmp_path, number):
     page = [At(72, 760, "The Farmer's Almanac"), *lines(72, 700, *BODY), At(300, 40, number)]
-    document = read(tmp_path, page)
+    document = read_pages(tmp_path, page)
     assert document.text == f"The Farmer's Almanac\n\n{' '.join(BODY)}"
     assert document.metadata["page_furniture"] == [{"text": number, "n_pages": 1}]
 
@@ -246,7 +233,7 @@ def test_line_numbers_are_left_out_and_counted(tmp_path):
     said = ["MR. SMITH: May it please the Court.", "", "JUSTICE BROWN: It does.", *["And so on."] * 7]
     page = [At(60, 700 - 24 * n, str(n + 1)) for n in range(10)]
     page += [At(90, 700 - 24 * n, line) for n, line in enumerate(said) if line]
-    document = read(tmp_path, page)
+    document = read_pages(tmp_path, page)
     assert document.metadata["line_numbers_removed"] == 10
     assert not any(character.isdigit() for character in document.text)
     assert [line for line in document.text.split("\n") if line] == [line for line in said if line]
@@ -258,7 +245,7 @@ def test_the_numbers_of_a_table_s_rows_are_no_line_numbers(tmp_path):
         for n in range(10)
         for x, cell in ((60, str(n + 1)), (90, f"Town {'ABCDEFGHIJ'[n]}"), (200, str(n * n)))
     ]
-    document = read(tmp_path, page)
+    document = read_pages(tmp_path, page)
     assert document.text.split("\n")[1] == "2 | Town B | 1"
     assert "line_numbers_removed" not in document.metadata
 
