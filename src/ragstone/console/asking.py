@@ -1,17 +1,21 @@
-"""What stands around a command that asks a model: its forecast before, its exit code after."""
+"""What stands around a command that asks a model: its options, its forecast before, its exit code after."""
 
+import functools
+import inspect
 import sys
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from ragstone.console import options
 from ragstone.console.printing import OVER_BUDGET, UNSCORED, WRONG_USE, say, show, show_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ragstone.config import EngineKind, Settings
+    from ragstone.llm import Caps
     from ragstone.llm.forecast import Forecast
     from ragstone.records import Status
     from ragstone.report.summary import Calls
@@ -22,20 +26,119 @@ MOST_CALLS = 1000
 MOST_UNPRICED_CALLS = 100
 
 
-def load_for(
-    config: "Path | None", engine: "EngineKind | None", *, keep_failures: bool = False
-) -> "Settings":
+class Asking(NamedTuple):
+    """What a user says of how models are asked: the options that all commands share which ask one.
+
+    A command that has not an option has its default here.
+    """
+
+    budget: str | None = None
+    deadline: str | None = None
+    forecast: bool = False
+    yes: bool = False
+    batch: bool = False
+    offline: bool = False
+    keep_failures: bool = False
+    engine: "EngineKind | None" = None
+    config: "Path | None" = None
+    force: bool = False
+    strict: bool = False
+    json: bool = False
+
+    @property
+    def caps(self) -> "Caps":
+        """The most that may be spent. Raises ConfigError for what is no amount."""
+        from ragstone.llm import parse_caps
+
+        return parse_caps(self.budget, self.deadline)
+
+    def settings(self) -> "Settings":
+        """Return the settings of the file, in which stages run where and as the command says.
+
+        Raises ConfigError, also for a budget that is no amount: before anything else is read.
+        """
+        from ragstone.config import choose, load_settings
+
+        self.caps  # noqa: B018 - a mistake in them is told before anything is read
+        settings = choose(load_settings(self.config), "engine", kind=self.engine)
+        return choose(settings, "ledger", keep_failures=self.keep_failures or None)
+
+    def tell_forecast(
+        self, forecast: "Callable[[], Forecast]", *outputs: "Path | str", free: bool = False
+    ) -> None:
+        """Show what will be asked, unless nobody is: offline, or `free`. See tell_forecast.
+
+        outputs: files to be written, looked at first; a forecast that is only shown writes none. Raises
+        DataError for one that exists, without --force.
+        """
+        from ragstone.tables import check_output
+
+        if not self.forecast:
+            for output in outputs:
+                check_output(output, self.force)
+        if self.forecast or not (self.offline or free):
+            tell_forecast(forecast(), only=self.forecast, yes=self.yes, json=self.json)
+
+
+def load_for(config: "Path | None", engine: "EngineKind | None") -> "Settings":
     """Return the settings of a file, in which stages run where and as the command says."""
-    from ragstone.config import choose, load_settings
-
-    return replaying(choose(load_settings(config), "engine", kind=engine), keep_failures)
+    return Asking(config=config, engine=engine).settings()
 
 
-def replaying(settings: "Settings", keep_failures: bool) -> "Settings":
-    """Return the settings in which replies that could not be used are taken as they are, if that is asked."""
-    from ragstone.config import choose
+_OPTIONS: dict[str, Any] = {
+    "budget": options.BudgetCap,
+    "deadline": options.Deadline,
+    "forecast": options.ForecastOnly,
+    "yes": options.Yes,
+    "batch": options.ByBatch,
+    "offline": options.Offline,
+    "keep_failures": options.KeepFailures,
+    "engine": options.Engine,
+    "config": options.Config,
+    "force": options.Force,
+    "strict": options.Strict,
+    "json": options.AsJson,
+}
+_RARE = ("batch", "keep_failures", "engine")  # that a command has only if it says so
 
-    return choose(settings, "ledger", keep_failures=keep_failures or None)
+
+def asks_models(
+    *more: str, without: Collection[str] = ()
+) -> "Callable[[Callable[..., None]], Callable[..., None]]":
+    """Give a command the options of Asking, which it is handed as one value, `asking`.
+
+    more: those of _RARE that it has too. without: those of the others that it has not. They stand in the help
+    where `asking` stands among the command's parameters, in the order of _OPTIONS.
+    """
+    names = [name for name in _OPTIONS if (name in more if name in _RARE else name not in without)]
+    shared = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=Asking._field_defaults[name],
+            annotation=_OPTIONS[name],
+        )
+        for name in names
+    ]
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command)
+
+        @functools.wraps(command)
+        def called(**given: object) -> None:
+            asking = Asking(**{name: given.pop(name) for name in names})  # type: ignore[arg-type]  # of typer
+            command(**given, asking=asking)
+
+        before = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+        at = next(n for n, one in enumerate(before) if one.name == "asking")
+        called.__signature__ = own.replace(parameters=[*before[:at], *shared, *before[at + 1 :]])  # type: ignore[attr-defined]
+        called.__annotations__ = {
+            **{name: note for name, note in command.__annotations__.items() if name != "asking"},
+            **{name: _OPTIONS[name] for name in names},
+        }
+        return called
+
+    return decorated
 
 
 def tell_forecast(forecast: "Forecast", *, only: bool, yes: bool, json: bool) -> None:

@@ -1,14 +1,17 @@
 """What the three benches share: what they show, and the settings of a grid."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
+from ragstone.console.bars import bars
 from ragstone.console.printing import say, show, show_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ragstone.config import Settings
+    from ragstone.console.asking import Asking
+    from ragstone.engine.progress import Progress
     from ragstone.report.document import Document
 
 SummaryT = TypeVar("SummaryT")
@@ -27,9 +30,30 @@ def tell_bench(
     say(f"Report: {folder / 'report.html'}")
 
 
-def grid_settings(config: Path | None, limit: int | None, seed: int | None) -> "Settings":
-    """Return the settings of a file, with the limit and the seed of the command."""
-    from ragstone.config import choose, load_settings
+class BenchOptions(TypedDict):
+    """How a bench runs."""
 
-    settings = choose(load_settings(config), "run", seed=seed)
+    budget: str | None
+    deadline: str | None
+    offline: bool
+    force: bool
+    progress: "Progress"
+
+
+def bench_options(asking: "Asking") -> BenchOptions:
+    """Return how a bench runs, as its command says."""
+    return {
+        "budget": asking.budget,
+        "deadline": asking.deadline,
+        "offline": asking.offline,
+        "force": asking.force,
+        "progress": bars,
+    }
+
+
+def grid_settings(asking: "Asking", limit: int | None, seed: int | None) -> "Settings":
+    """Return the settings of a file, with the limit and the seed of the command."""
+    from ragstone.config import choose
+
+    settings = choose(asking.settings(), "run", seed=seed)
     return choose(settings, "questions", limit=limit)

@@ -5,24 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.console.asking import leave, load_for, tell_forecast
+from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
-from ragstone.console.options import (
-    AsJson,
-    BudgetCap,
-    ByBatch,
-    Config,
-    Deadline,
-    Engine,
-    Force,
-    ForecastOnly,
-    KeepFailures,
-    Limit,
-    Model,
-    Offline,
-    OutputPlace,
-    Yes,
-)
+from ragstone.console.options import Limit, Model, OutputPlace
 from ragstone.console.printing import say, show_json
 
 if TYPE_CHECKING:
@@ -32,6 +17,7 @@ if TYPE_CHECKING:
 SYSTEM = "One of [systems], module:function, or a prompt of the built-in RAG: strict, bare, a .toml file."
 
 
+@asks_models("batch", "keep_failures", "engine", without=["strict"])
 def answer(
     *,
     questions: Annotated[Path | None, typer.Option("--questions", help="The evaluation set.")] = None,
@@ -44,42 +30,31 @@ def answer(
     k: Annotated[int | None, typer.Option("-k", min=1, help="How many chunks are retrieved.")] = None,
     output: OutputPlace = "answers.jsonl",
     limit: Limit = None,
-    budget: BudgetCap = None,
-    deadline: Deadline = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    batch: ByBatch = False,
-    offline: Offline = False,
-    keep_failures: KeepFailures = False,
-    engine: Engine = None,
-    config: Config = None,
-    force: Force = False,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
     """Answer every question, by an application or from what is retrieved; options go before ragstone.toml."""
     from ragstone.config import choose
     from ragstone.flows.answer.answering import answer_to_file
-    from ragstone.llm import parse_caps
     from ragstone.stages.forecast_answering import forecast_answering
-    from ragstone.tables import check_output
     from ragstone.tables.storage import absolute
 
-    caps = parse_caps(budget, deadline)
-    settings = load_for(config, engine, keep_failures=keep_failures)
-    settings = choose(settings, "questions", path=questions and absolute(questions), limit=limit)
+    settings = choose(asking.settings(), "questions", path=questions and absolute(questions), limit=limit)
     settings = choose(settings, "documents", paths=documents and [absolute(path) for path in documents])
     settings = choose(settings, "retrieve", retriever=retriever, k=k)
     settings = choose(settings, "answer", model=model)
     if system:
         settings = _answered_by(system, settings)
-    if forecast or not offline:
-        if not forecast:
-            check_output(output, force)
-        tell_forecast(forecast_answering(settings), only=forecast, yes=yes, json=json)
+    asking.tell_forecast(lambda: forecast_answering(settings), output)
     summary = answer_to_file(
-        settings, output, caps=caps, offline=offline, batch=batch, force=force, progress=bars
+        settings,
+        output,
+        caps=asking.caps,
+        offline=asking.offline,
+        batch=asking.batch,
+        force=asking.force,
+        progress=bars,
     )
-    if json:
+    if asking.json:
         show_json(summary)
     _say(summary)
     leave(summary.failed, summary.calls, strict=False)

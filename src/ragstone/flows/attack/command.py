@@ -5,22 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.console.asking import cut_off, leave, tell_forecast
+from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.bars import bars
-from ragstone.console.options import (
-    AsJson,
-    BudgetCap,
-    Config,
-    Deadline,
-    Force,
-    ForecastOnly,
-    Limit,
-    Model,
-    Offline,
-    SeedOfRun,
-    Strict,
-    Yes,
-)
+from ragstone.console.options import Limit, Model, SeedOfRun
 from ragstone.console.printing import CANNOT_TELL, FAILED_GATE, say, show, show_json
 
 if TYPE_CHECKING:
@@ -46,6 +33,7 @@ MostFlips = Annotated[float | None, typer.Option("--most-flips", min=0, max=1, h
 Folder = Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")]
 
 
+@asks_models()
 def attack(
     *,
     judges: Judges = None,
@@ -58,41 +46,34 @@ def attack(
     most_flips: MostFlips = None,
     output: Folder = Path("attack"),
     seed: SeedOfRun = None,
-    budget: BudgetCap = None,
-    deadline: Deadline = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    offline: Offline = False,
-    config: Config = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
     """Attack judges with texts that try to set their own verdict, and probe what else moves them.
 
     Exit code 3: of a judge nothing could be measured, or the gate cannot tell.
     """
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.flows.attack.attacking import JUDGED, forecast_attack, plan_attack, run_attack
-    from ragstone.llm import parse_caps
     from ragstone.stages.judge import load_judges
-    from ragstone.tables import check_output
 
-    caps = parse_caps(budget, deadline)
-    settings = choose(choose(load_settings(config), "judge", model=model), "run", seed=seed)
+    settings = choose(choose(asking.settings(), "judge", model=model), "run", seed=seed)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
     plan = plan_attack(
         chosen, sheet=sheet, families=family, probes=probe, limit=limit, each=each, most_flips=most_flips
     )
-    if forecast or not offline:
-        if not forecast:
-            check_output(output / JUDGED, force)
-        tell_forecast(forecast_attack(chosen, settings, plan), only=forecast, yes=yes, json=json)
+    asking.tell_forecast(lambda: forecast_attack(chosen, settings, plan), output / JUDGED)
     summary = run_attack(
-        chosen, plan, settings, output=output, caps=caps, offline=offline, force=force, progress=bars
+        chosen,
+        plan,
+        settings,
+        output=output,
+        caps=asking.caps,
+        offline=asking.offline,
+        force=asking.force,
+        progress=bars,
     )
-    _tell(summary, output, json=json)
-    _leave(summary, strict=strict)
+    _tell(summary, output, json=asking.json)
+    _leave(summary, strict=asking.strict)
 
 
 def _tell(summary: "AttackSummary", output: Path, *, json: bool) -> None:

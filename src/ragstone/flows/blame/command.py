@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.console.asking import cut_off, leave, tell_forecast
+from ragstone.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.console.bars import bars
-from ragstone.console.options import AsJson, BudgetCap, Config, Deadline, ForecastOnly, Offline, Strict, Yes
 from ragstone.console.printing import UNSCORED, say, show, show_json
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ Labels = Annotated[
 ]
 
 
+@asks_models(without=["force"])
 def blame(
     run: Annotated[Path, typer.Argument(help="A run folder, such as runs/starter.")],
     *,
@@ -40,45 +40,39 @@ def blame(
     second: Second = None,
     second_model: SecondModel = None,
     labels: Labels = None,
-    budget: BudgetCap = None,
-    deadline: Deadline = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    offline: Offline = False,
-    config: Config = None,
-    strict: Strict = False,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
     """Say where a run's lost points went: dataset, retriever, model and prompt, or judge."""
-    from ragstone.config import load_settings
     from ragstone.flows.blame.blaming import blame as lay_blame
     from ragstone.flows.blame.blaming import choose_blame, forecast_blame
-    from ragstone.llm import parse_caps
     from ragstone.report.blame import blame_document, read_causes
     from ragstone.report.render.terminal import render_terminal
 
-    parse_caps(budget, deadline)  # a mistake in them is told before anything is read
     settings = choose_blame(
-        load_settings(config),
+        asking.settings(),
         model=model,
         judge=judge,
         second=second,
         second_model=second_model,
         labels=labels,
     )
-    if forecast or not offline:
-        tell_forecast(forecast_blame(run, settings), only=forecast, yes=yes, json=json)
+    asking.tell_forecast(lambda: forecast_blame(run, settings))
     summary = lay_blame(
-        run, settings=settings, budget=budget, deadline=deadline, offline=offline, progress=bars
+        run,
+        settings=settings,
+        budget=asking.budget,
+        deadline=asking.deadline,
+        offline=asking.offline,
+        progress=bars,
     )
-    if json:
+    if asking.json:
         show_json(summary)
     else:
         causes = [row for rows in read_causes(run).values() for row in rows]
         show(render_terminal(blame_document(summary, causes)))
     say(f"Causes: {run / 'causes.jsonl'}")
     say(f"Report: {run / 'report.html'}")
-    _leave(summary, strict)
+    _leave(summary, asking.strict)
 
 
 def _leave(summary: "BlameSummary", strict: bool) -> None:

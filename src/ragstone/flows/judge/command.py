@@ -5,25 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.console.asking import leave, load_for, tell_forecast
+from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
-from ragstone.console.options import (
-    AsJson,
-    BudgetCap,
-    ByBatch,
-    Config,
-    Deadline,
-    Engine,
-    Force,
-    ForecastOnly,
-    KeepFailures,
-    Limit,
-    Model,
-    Offline,
-    OutputPlace,
-    Strict,
-    Yes,
-)
+from ragstone.console.options import Limit, Model, OutputPlace
 from ragstone.console.printing import say, show, show_json
 
 if TYPE_CHECKING:
@@ -39,6 +23,7 @@ QuestionsToo = Annotated[
 ]
 
 
+@asks_models("batch", "keep_failures", "engine")
 def judge(
     answers: Annotated[
         list[Path],
@@ -51,52 +36,45 @@ def judge(
     questions: QuestionsToo = None,
     output: OutputPlace = "judgements.jsonl",
     limit: Limit = None,
-    budget: BudgetCap = None,
-    deadline: Deadline = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    batch: ByBatch = False,
-    offline: Offline = False,
-    keep_failures: KeepFailures = False,
-    engine: Engine = None,
-    config: Config = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
     """Judge every answer by every judge. What was finished is never paid for twice: just run it again."""
     from ragstone.config import choose
     from ragstone.flows.judge.judging import judge_sheet
-    from ragstone.llm import parse_caps
     from ragstone.stages.forecasting import forecast_judging
     from ragstone.stages.judge import load_judges
-    from ragstone.tables import check_output
 
-    caps = parse_caps(budget, deadline)
-    settings = load_for(config, engine, keep_failures=keep_failures)
-    settings = choose(settings, "judge", model=model, one_call=one_call)
+    settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
-    if forecast or not offline:
-        if not forecast:
-            check_output(output, force)
-        sums = forecast_judging(answers, chosen, settings, questions=questions, limit=limit)
-        tell_forecast(sums, only=forecast, yes=yes, json=json)
-    how = {"offline": offline, "batch": batch, "force": force}
-    summary = judge_sheet(
-        answers, output, chosen, settings, questions=questions, limit=limit, caps=caps, progress=bars, **how
+    asking.tell_forecast(
+        lambda: forecast_judging(answers, chosen, settings, questions=questions, limit=limit), output
     )
-    _tell(summary, output, strict=strict, json=json)
+    summary = judge_sheet(
+        answers,
+        output,
+        chosen,
+        settings,
+        questions=questions,
+        limit=limit,
+        caps=asking.caps,
+        offline=asking.offline,
+        batch=asking.batch,
+        force=asking.force,
+        progress=bars,
+    )
+    _tell(summary, output, strict=asking.strict, json=asking.json)
 
 
 def _tell(summary: "RunSummary", output: str, *, strict: bool, json: bool) -> None:
     """Show the numbers, and exit as the rows demand."""
-    from ragstone.report.terminal import terminal_judged
+    from ragstone.report.render.terminal import render_terminal
+    from ragstone.report.run_report import judged_document
     from ragstone.report.wording import end_line
 
     if json:
         show_json(summary)
     else:
-        show(terminal_judged(summary))
+        show(render_terminal(judged_document(summary)))
     say(f"Judgements in {output}: {end_line(summary)}")
     statuses = {status for metric in summary.metrics for status in metric.statuses}
     leave(statuses, summary.calls, strict=strict)

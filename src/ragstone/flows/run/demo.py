@@ -28,7 +28,7 @@ def demo(
     SmolLM2, which needs no key and no network. Run again, it calls no model and gives the same numbers.
     """
     from ragstone.config import choose, load_settings
-    from ragstone.console.asking import tell_forecast
+    from ragstone.console.asking import Asking
     from ragstone.console.default_model import PACKAGED, choose_model
     from ragstone.console.starter import copy_starter
     from ragstone.flows.run.command import run_and_show
@@ -44,6 +44,6 @@ def demo(
         copy_starter(folder, chosen)
     settings = choose(load_settings(file), "answer", model=chosen, limit=limit)
     settings = choose(settings, "judge", model=chosen)
-    if not offline:
-        tell_forecast(forecast_run(settings), only=False, yes=True, json=json)
-    run_and_show(settings, budget, offline, True, strict=False, json=json)
+    asking = Asking(budget=budget, offline=offline, yes=True, force=True, json=json)
+    asking.tell_forecast(lambda: forecast_run(settings))
+    run_and_show(settings, asking)

@@ -5,22 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.console.asking import leave, tell_forecast
+from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
-from ragstone.console.options import (
-    AsJson,
-    BudgetCap,
-    Config,
-    Deadline,
-    Force,
-    ForecastOnly,
-    Model,
-    Offline,
-    Output,
-    Seed,
-    Strict,
-    Yes,
-)
+from ragstone.console.options import Model, Output, Seed
 from ragstone.console.printing import say, show_json
 
 if TYPE_CHECKING:
@@ -37,6 +24,7 @@ Embedder = Annotated[
 ]
 
 
+@asks_models()
 def tag(
     rows: Annotated[Path, typer.Argument(help="A file of documents or of chunks.")],
     *,
@@ -46,38 +34,26 @@ def tag(
     model: Model = None,
     embedder: Embedder = None,
     seed: Seed = 0,
-    budget: BudgetCap = None,
-    deadline: Deadline = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    offline: Offline = False,
-    config: Config = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
     """Group rows by topic and give them tags, by their words or by a model."""
-    from ragstone.config import load_settings
-    from ragstone.llm import parse_caps
     from ragstone.stages.tag import forecast_tagging, read_taggable, tag_in_session
-    from ragstone.tables import check_output, write_rows
+    from ragstone.tables import write_rows
 
-    caps = parse_caps(budget, deadline)
-    settings = load_settings(config)
+    settings = asking.settings()
     wanted = _wanted(topics, tags, model, embedder, seed)
-    if not forecast:
-        check_output(output, force)
     row_type, given = read_taggable(rows)
-    if model and (forecast or not offline):
-        tell_forecast(forecast_tagging(given, wanted, settings), only=forecast, yes=yes, json=json)
-    tagged, summary = tag_in_session(given, wanted, settings, caps=caps, offline=offline, progress=bars)
-    write_rows(output, tagged, row_type, force=force)
-    if json:
+    asking.tell_forecast(lambda: forecast_tagging(given, wanted, settings), output, free=not model)
+    tagged, summary = tag_in_session(
+        given, wanted, settings, caps=asking.caps, offline=asking.offline, progress=bars
+    )
+    write_rows(output, tagged, row_type, force=asking.force)
+    if asking.json:
         show_json(summary)
     else:
         _tell(summary)
     say(f"{summary.n_rows} rows in {output}.")
-    leave([*summary.statuses, *summary.named], summary.calls, strict=strict)
+    leave([*summary.statuses, *summary.named], summary.calls, strict=asking.strict)
 
 
 def _wanted(

@@ -5,22 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.console.asking import leave, tell_forecast
+from ragstone.console.asking import Asking, asks_models, leave
 from ragstone.console.bars import bars
-from ragstone.console.options import (
-    AsJson,
-    BudgetCap,
-    Config,
-    Deadline,
-    DocumentPaths,
-    Force,
-    ForecastOnly,
-    Limit,
-    Offline,
-    Output,
-    Strict,
-    Yes,
-)
+from ragstone.console.options import DocumentPaths, Limit, Output
 from ragstone.console.printing import UNSCORED, say, show_json
 
 if TYPE_CHECKING:
@@ -48,6 +35,7 @@ Originals = Annotated[
 ]
 
 
+@asks_models()
 def translate(
     rows: Annotated[Path, typer.Argument(help="A file of questions, of facts, or of documents.")],
     *,
@@ -60,37 +48,26 @@ def translate(
     chrf: Chrf = None,
     originals: Originals = False,
     limit: Limit = None,
-    budget: BudgetCap = None,
-    deadline: Deadline = None,
-    forecast: ForecastOnly = False,
-    yes: Yes = False,
-    offline: Offline = False,
-    config: Config = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: AsJson = False,
+    asking: Asking,
 ) -> None:
     """Write rows in other languages, checked by translating them back."""
-    from ragstone.config import choose, load_settings
+    from ragstone.config import choose
     from ragstone.flows.translate.translating import forecast_translating, translate_in_session
-    from ragstone.llm import parse_caps
 
-    caps = parse_caps(budget, deadline)
     langs = [lang.strip() for lang in to.split(",") if lang.strip()] if to else None
-    settings = choose(load_settings(config), "translate", to=langs, by=by, back=back, chrf=chrf)
+    settings = choose(asking.settings(), "translate", to=langs, by=by, back=back, chrf=chrf)
     wanted = _first(_read(rows, documents or [], settings, source, originals), limit)
-    if not forecast:
-        _check_files(wanted, output, [rows, *(documents or [])], force)
-    if forecast or not (offline or _is_free(settings)):
-        tell_forecast(forecast_translating(wanted, settings), only=forecast, yes=yes, json=json)
-    made = translate_in_session(wanted, settings, caps=caps, offline=offline, progress=bars)
-    _write(made, output, force)
-    if json:
+    if not asking.forecast:
+        _check_files(wanted, output, [rows, *(documents or [])], asking.force)
+    asking.tell_forecast(lambda: forecast_translating(wanted, settings), free=_is_free(settings))
+    made = translate_in_session(wanted, settings, caps=asking.caps, offline=asking.offline, progress=bars)
+    _write(made, output, asking.force)
+    if asking.json:
         show_json(made.summary)
     else:
         _tell(made)
-    leave([*made.summary.statuses], made.summary.calls, strict=strict)
-    if strict and _n_lost(made):
+    leave([*made.summary.statuses], made.summary.calls, strict=asking.strict)
+    if asking.strict and _n_lost(made):
         raise typer.Exit(UNSCORED)
 
 
