@@ -392,11 +392,13 @@ def _move(before: float | None, after: float | None, human: float | None) -> Mov
 def _change(
     key: Key, old: Judgement, new: Judgement, human: Human, move: Move, *, answer: Answer | None
 ) -> VerdictChange:
+    if human.score is None:
+        raise ValueError(f"{key}: annotators tied, so no verdict on it can be compared")
     reference = None if answer is None else answer.reference
     return VerdictChange(
         question_id=key[0],
         system=key[1],
-        human=float(human.score or 0.0),
+        human=human.score,
         grades=human.grades,
         before=old.score,
         after=new.score,

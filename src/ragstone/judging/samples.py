@@ -70,8 +70,8 @@ def _commonest(failed: Sequence[CallFailed], n_scored: int, n_samples: int) -> C
 def _joined(
     outcomes: Sequence[str], scored: Sequence[Finding], usage: Usage, counts: dict[str, int]
 ) -> Finding:
-    scores = [one.score for one in scored if one.score is not None]
-    mean = sum(scores) / len(scores)
+    scores = [(one.score, one) for one in scored if one.score is not None]
+    mean = sum(score for score, _ in scores) / len(scores)
     metadata: dict[str, object] = {"samples": counts}
     if outcomes:
         said = [_outcome(one) for one in scored]
@@ -80,7 +80,7 @@ def _joined(
         typical = scored[said.index(majority)]
         metadata["frequencies"] = frequencies
     else:
-        typical = min(scored, key=lambda one: abs((one.score or 0.0) - mean))
+        _, typical = min(scores, key=lambda one: abs(one[0] - mean))
     return Finding(
         score=mean,
         label=typical.label,
