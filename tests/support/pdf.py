@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 from ragstone.corpus.file import File
 from ragstone.corpus.readers.pdf.reader import read_pdf
@@ -122,11 +122,18 @@ def _file(objects: Sequence[str], *, encrypted: bool) -> bytes:
     ).encode("latin-1")
 
 
-def lines(
-    x: float, y: float, *texts: str, pitch: float = 12, size: float = 10, font: str = "F", turn: bool = False
-) -> list[At]:
+class Kind(TypedDict, total=False):
+    """How a text is set, as in At."""
+
+    size: float
+    font: str
+    gap: float
+    turn: bool
+
+
+def lines(x: float, y: float, *texts: str, pitch: float = 12, **kind: Unpack[Kind]) -> list[At]:
     """Return lines one below the other, `pitch` points apart."""
-    return [At(x, y - pitch * n, text, size, font, turn=turn) for n, text in enumerate(texts)]
+    return [At(x, y - pitch * n, text, **kind) for n, text in enumerate(texts)]
 
 
 def read_pages(tmp_path: Path, *pages: list[At]) -> Document:
