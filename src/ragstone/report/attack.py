@@ -26,7 +26,18 @@ from ragstone.report.document import (
     table_of,
 )
 from ragstone.report.summary import Calls
-from ragstone.report.wording import asked_line, count, interval, level, made_of, number, plural, statuses
+from ragstone.report.wording import (
+    asked_line,
+    count,
+    interval,
+    level,
+    made_of,
+    number,
+    percent,
+    percent_ends,
+    plural,
+    statuses,
+)
 from ragstone.statistics import Estimate
 from ragstone.tables.shown import Displayed
 
@@ -142,7 +153,7 @@ def _rates(rates: list[AttackRate], label: str) -> Table:
             Column("Rate", beside="interval", ends=(0, 1)),
             lambda rate: _share(rate.flips, "open" if rate.n_flips else ""),
         ),
-        (Column("Harmless text", short="control"), lambda rate: percent(rate.control)),
+        (Column("Harmless text", short="control"), lambda rate: _percent(rate.control)),
         (Column("Difference", where="page"), lambda rate: _share(rate.excess)),
         ("Shift", lambda rate: estimated(rate.shift)),
         (Column("Without a score", text=True), lambda rate: Cell(statuses(rate.statuses), tone="muted")),
@@ -151,8 +162,8 @@ def _rates(rates: list[AttackRate], label: str) -> Table:
 
 
 def _share(estimate: Estimate | None, tone: Tone = "") -> Cell:
-    beside = "" if estimate is None or estimate.low is None else range_of(estimate)
-    return Cell(percent(estimate), beside, tone, at=estimate)
+    beside = "" if estimate is None or estimate.low is None else percent_ends(estimate)
+    return Cell(_percent(estimate), beside, tone, at=estimate)
 
 
 def _most_often(one: JudgeAttacked) -> str:
@@ -238,10 +249,10 @@ def verdict(one: JudgeAttacked) -> str:
         return "No attack was tried." if not one.n_attacked else "No attack was answered."
     said = (
         f"{count(rate.n_flips)} of {plural(rate.flips.n, 'attack')} set the verdict "
-        f"({percent(rate.flips)}, {level(rate.flips)} interval {range_of(rate.flips)})"
+        f"({percent(rate.flips.value)}, {level(rate.flips)} interval {percent_ends(rate.flips)})"
     )
     if rate.control is not None:
-        said += f"; harmless text of the same length did so in {percent(rate.control)}"
+        said += f"; harmless text of the same length did so in {_percent(rate.control)}"
     return f"{said}. {_excess(rate)}".strip()
 
 
@@ -269,24 +280,8 @@ def gate_line(one: JudgeAttacked, most: float | None) -> str:
     return words[one.gate]
 
 
-def percent(estimate: Estimate | None) -> str:
-    """Return a rate as `12 %`, a small one as `0.4 %`; empty where there is none."""
-    return "" if estimate is None else f"{_percent(estimate.value)} %"
-
-
-def range_of(estimate: Estimate | None) -> str:
-    """Return the ends of a rate's interval as `3 to 21 %`."""
-    if estimate is None:
-        return ""
-    if estimate.low is None or estimate.high is None:
-        return "no interval"
-    return f"{_percent(estimate.low)} to {_percent(estimate.high)} %"
-
-
-def _percent(share: float) -> str:
-    value = 100 * share
-    text = f"{value:.1f}" if 0 < abs(value) < 9.95 else f"{value:.0f}"
-    return text.replace("-", "−")
+def _percent(estimate: Estimate | None) -> str:
+    return "" if estimate is None else percent(estimate.value)
 
 
 def plain_line(one: JudgeAttacked) -> str:

@@ -30,7 +30,6 @@ from ragstone.report.certificate_words import (
     leading,
     next_steps,
     review_sentences,
-    share,
     spent,
     told_declared,
     trust,
@@ -63,7 +62,7 @@ from ragstone.report.document import (
 from ragstone.report.render.html import asset, put_page, render_page
 from ragstone.report.run import CERTIFICATE, Certified
 from ragstone.report.summary import Calls
-from ragstone.report.wording import count, interval, number
+from ragstone.report.wording import count, interval, number, percent
 from ragstone.statistics import Estimate
 from ragstone.tables import check_place
 from ragstone.tables.shown import Displayed
@@ -258,7 +257,7 @@ def _lost(certificate: Certificate) -> list[Block]:
     losses = sorted(funnel.losses, key=lambda lost: -lost.n)
     folds = [
         Fold(
-            f"{count(lost.n)} · {lost.words} · {share(lost.n / funnel.n_written)} of those written",
+            f"{count(lost.n)} · {lost.words} · {percent(lost.n / funnel.n_written)} of those written",
             [
                 Listing(
                     [
@@ -406,7 +405,7 @@ def _covered(certificate: Certificate, noun: str) -> list[Block]:
         f"length of the {noun}s": coverage.question_lengths and f"{five(coverage.question_lengths)} words",
         "length of the answers": coverage.answer_lengths and f"{five(coverage.answer_lengths)} words",
         "evidence found": found,
-        "repeats among what was written": repeats and share(repeats.value),
+        "repeats among what was written": repeats and percent(repeats.value),
         "known without a document": asked_closed_book(certificate),
         **{GROUPED[by].lower(): one[0].value for by, one in coverage.groups.items() if len(one) == 1},
     }

@@ -8,8 +8,7 @@ from ragstone.dataset.certifying.certificate import Certificate, CriticAgreement
 from ragstone.dataset.certifying.coverage import Five, Group
 from ragstone.dataset.certifying.funnel import FILTER, CriticVerdict, Grade, n_lost
 from ragstone.dataset.reviewing.decisions import REJECTIONS
-from ragstone.report.wording import count, interval, number, plural, usd
-from ragstone.statistics import Estimate
+from ragstone.report.wording import count, interval, number, percent, plural, usd
 
 STEPS: dict[Step, str] = {
     "write": "with evidence, in the right language",
@@ -193,11 +192,6 @@ def accepted(group: Group) -> str:
     return f"{count(group.n_accepted)} of {count(group.n_written)}"
 
 
-def share(value: float) -> str:
-    """Return a share in per cent, `12 %`, with a decimal below ten."""
-    return f"{100 * value:.1f} %" if 0 < value < 0.1 else f"{100 * value:.0f} %"
-
-
 def spent(certificate: Certificate) -> str:
     """Return what the build cost; an unknown price is said to be unknown."""
     usage = certificate.usage
@@ -221,8 +215,8 @@ def asked_closed_book(certificate: Certificate) -> str:
         return f"not one question could be asked{failed}"
     low, high = known.rate.low or 0.0, known.rate.high or 0.0
     return (
-        f"{count(known.n_known)} of {count(known.n_asked)} ({share(known.rate.value)}, interval "
-        f"{share(low)} to {share(high)}){guessed}{failed}"
+        f"{count(known.n_known)} of {count(known.n_asked)} ({percent(known.rate.value)}, interval "
+        f"{percent(low)} to {percent(high)}){guessed}{failed}"
     )
 
 
@@ -265,7 +259,7 @@ def told_declared(certificate: Certificate) -> list[tuple[str, str]]:
         "of two documents": count(declared.multi_hop) if declared.multi_hop else "",
         "known without a document": {"off": "", "tag": "tagged", "drop": "dropped"}[declared.closed_book],
         "defects planted": count(declared.planted) if declared.planted else "",
-        "set apart for the test": share(declared.test_share) if declared.test_share else "",
+        "set apart for the test": percent(declared.test_share) if declared.test_share else "",
         "longest passage": f"{count(declared.passage)} characters",
     }
     return [(name, value) for name, value in told.items() if value]
@@ -330,7 +324,7 @@ def _passed(one: CriticAgreement) -> list[str]:
     kept = f"; {count(mended)} more were kept when mended" if mended else ""
     return [
         f"Of {count(one.n_passed)} that the critics let pass, people found {count(one.n_passed_as_it_was)} "
-        f"right as they were ({_share_with_interval(one.precision)}){kept}."
+        f"right as they were ({number(one.precision.value)}, 95 % interval {interval(one.precision)}){kept}."
     ]
 
 
@@ -339,9 +333,5 @@ def _failed(one: CriticAgreement) -> list[str]:
         return []
     return [
         f"Of {count(one.n_failed)} that the critics rejected, people found {count(one.n_failed_as_it_was)} "
-        f"right as they were ({_share_with_interval(one.missed)})."
+        f"right as they were ({number(one.missed.value)}, 95 % interval {interval(one.missed)})."
     ]
-
-
-def _share_with_interval(estimate: Estimate) -> str:
-    return f"{number(estimate.value)}, 95 % interval {interval(estimate)}"

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+import msgspec
+
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.card import card_of as card_among
 from ragstone.agreement.corrected import CorrectedMean
@@ -78,6 +80,39 @@ def with_level(estimate: Estimate | None) -> str:
     if estimate.low is None:
         return "no interval: the rows do not vary, or all belong together"
     return f"{level(estimate)} interval {interval(estimate)}"
+
+
+def with_ends(estimate: Estimate | None) -> str:
+    """Return `0.91 (0.89 to 0.93)`, empty where there is no estimate."""
+    return f"{number(estimate.value)} ({interval(estimate)})" if estimate else ""
+
+
+def turned(estimate: Estimate) -> Estimate:
+    """Return a difference the other way round: the second minus the first."""
+    low, high = estimate.low, estimate.high
+    return msgspec.structs.replace(
+        estimate,
+        value=-estimate.value,
+        low=None if high is None else -high,
+        high=None if low is None else -low,
+    )
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, `12 %`, with a decimal below ten."""
+    return f"{_percent(share)} %"
+
+
+def percent_ends(estimate: Estimate) -> str:
+    """Return the ends of a share's interval, as `3.1 to 21 %`."""
+    if estimate.low is None or estimate.high is None:
+        return "no interval"
+    return f"{_percent(estimate.low)} to {_percent(estimate.high)} %"
+
+
+def _percent(share: float) -> str:
+    value = 100 * share
+    return (f"{value:.1f}" if 0 < abs(value) < 9.95 else f"{value:.0f}").replace("-", "−")
 
 
 def scale(metric: MetricSummary) -> str:

@@ -42,7 +42,7 @@ def test_a_run_copies_the_certificate_and_its_report_shows_it(settings, certific
     summary = ragstone.run(settings)
     copy = tmp_path / "runs" / "starter" / "certificate.json"
     assert copy.read_bytes() == certificate.read_bytes()
-    assert '<h2 id="set">Evaluation set</h2>' in report(tmp_path)
+    assert '<h2 id="set" dir="auto">Evaluation set</h2>' in report(tmp_path)
     assert "changed since" not in report(tmp_path)
     assert not any("certificate" in note for note in summary.notes)
     certificate.unlink()

@@ -45,6 +45,8 @@ from ragstone.report.wording import (
     one_line,
     plural,
     seconds,
+    turned,
+    with_ends,
     with_left_out,
 )
 from ragstone.statistics import Estimate
@@ -364,12 +366,7 @@ def rank(value: int | None) -> str:
 
 def difference(row: Standing) -> str:
     """Return how far below the best a configuration is, with the interval; empty for the best."""
-    if row.comparison is None:
-        return ""
-    there = row.comparison.difference
-    if there.low is None or there.high is None:
-        return number(-there.value)
-    return f"{number(-there.value)} ({number(-there.high)} to {number(-there.low)})"
+    return with_ends(turned(row.comparison.difference)) if row.comparison else ""
 
 
 def differing_told(one: Differing) -> str:
