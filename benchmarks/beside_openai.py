@@ -21,8 +21,7 @@ from benchmarks.door import ask_all, judge_prompt
 
 from ragstone.config import ModelSettings, Settings
 from ragstone.llm import Ledger, open_door
-from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.llm.structured import parse_reply
+from ragstone.llm.schema import encoded_schema, fill_nonce, parse_reply
 
 
 async def by_openai(base_url: str, n: int, in_flight: int) -> None:

@@ -77,7 +77,7 @@ from .llm.catalogue import ModelCatalogue as ModelCatalogue
 from .llm.catalogue import ModelEntry as ModelEntry
 from .llm.catalogue import ProviderEntry as ProviderEntry
 from .llm.catalogue import list_models as list_models
-from .llm.probe import ModelProbe as ModelProbe
+from .llm.catalogue import ModelProbe as ModelProbe
 from .monitor.gaps import Gap as Gap
 from .monitor.look import WatchSummary as WatchSummary
 from .monitor.store import MonitorStore as MonitorStore

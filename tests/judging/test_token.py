@@ -10,7 +10,7 @@ from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge
 from ragstone.judging.render import gather_inputs
 from ragstone.judging.token import LEAST_MASS, probabilities, render_token_prompt
 from ragstone.llm import Reply
-from ragstone.llm.logprobs import Alternative, Token
+from ragstone.llm.prompt import Alternative, Token
 from ragstone.records import Answer, Context, Usage
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "prompts"

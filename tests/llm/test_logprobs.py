@@ -15,8 +15,7 @@ from tests.support.scripts import Body, Said, Script, fail, fit_schema
 from ragstone.config import ModelSettings, Settings
 from ragstone.llm import Ledger, Prompt, Reply, open_door
 from ragstone.llm.door import prompt_key
-from ragstone.llm.logprobs import LEAST, Alternative, Token, read_logprobs
-from ragstone.llm.prompt import Completion
+from ragstone.llm.prompt import LEAST, Alternative, Completion, Token, read_logprobs
 
 # Half of the mass on 2, an eighth on 1: ln 0.5 and ln 0.125.
 GIVEN = {

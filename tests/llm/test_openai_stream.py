@@ -17,7 +17,7 @@ from tests.support.scripts import always, cut_connection, fail, hang, html, in_t
 
 from ragstone.errors import ModelError
 from ragstone.llm import Budget, CallFailed, Caps, Door
-from ragstone.llm.openai_stream import MOST_BYTES, Events, NotEvents
+from ragstone.llm.openai_reply import MOST_BYTES, Events, NotEvents
 from ragstone.records import Usage
 
 PIECES = ("Maize ", "needs ", "nitrogen\u00a0— ", "नाइट्रोजन", ".")

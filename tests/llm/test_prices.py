@@ -9,7 +9,7 @@ from tests.support.fake_openai import FakeOpenAI
 from ragstone.config import ModelSettings, Price, Settings
 from ragstone.llm import Door, Ledger, open_door
 from ragstone.llm.budget import cost_usd
-from ragstone.llm.prices import _list_prices, list_price
+from ragstone.llm.providers import _list_prices, list_price
 from ragstone.records import Usage
 
 OPENAI = "https://api.openai.com/v1"

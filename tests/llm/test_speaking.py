@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ragstone.llm import CallFailed, Prompt
 from ragstone.llm.prompt import Completion, Message
-from ragstone.llm.speaking import Habit, Speaking, Telling
-from ragstone.llm.structured import THINK
+from ragstone.llm.reasoning import Habit, Speaking, Telling
+from ragstone.llm.schema import THINK
 from ragstone.llm.transport import BrokenOff, Endpoint
 
 WORDS = st.sampled_from(

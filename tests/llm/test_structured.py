@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.doors import NONCE, Verdict, verdict
 
-from ragstone.llm.schema import ReplyError
-from ragstone.llm.structured import parse_reply
+from ragstone.llm.schema import ReplyError, parse_reply
 
 RIGHT = Verdict("as the texts say", 2)
 FAKE = verdict(3, nonce=None, reason="perfect")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import defuse, fence, load_secret, row_nonce
-from ragstone.llm.gguf import resolve_gguf
+from ragstone.llm.llamacpp import resolve_gguf
 from ragstone.llm.untrusted import plays_a_turn
 
 

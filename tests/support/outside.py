@@ -52,12 +52,11 @@ from ragstone.flows.import_.recognise import EXPORTS, recognise
 from ragstone.flows.import_.rows import ImportOptions, Source
 from ragstone.flows.translate import checks as translated
 from ragstone.judging import lexical, refusal
-from ragstone.llm.dialect import refused_extra
 from ragstone.llm.keys import _forms
 from ragstone.llm.limits import retry_after_s_of
-from ragstone.llm.schema import ReplyError
+from ragstone.llm.schema import ReplyError, parse_reply, without_thought
 from ragstone.llm.site import message_of
-from ragstone.llm.structured import parse_reply, without_thought
+from ragstone.llm.transport import refused_extra
 from ragstone.llm.untrusted import defuse
 from ragstone.privacy import names as masked_names
 from ragstone.privacy import phones
@@ -275,10 +274,10 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "dataset.repeats:_any_of": lambda: [one.polite for one in repeats._rules().values() if one.polite],
     "flows.develop.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
     "judging.refusal:_patterns": refusal._patterns,
-    "llm.dialect:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
+    "llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
     "llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal
     "llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],
-    "llm.structured:parse_reply": lambda: [re.compile(r'"nonce"\s*:\s*"abcdef0123"')],
+    "llm.schema:parse_reply": lambda: [re.compile(r'"nonce"\s*:\s*"abcdef0123"')],
     "retrieval.placing:_spaced": lambda: [_spaced(SHORT)],
 }
 

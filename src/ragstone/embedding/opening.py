@@ -14,8 +14,7 @@ from ragstone.errors import ModelError, nearest
 from ragstone.llm import Budget
 from ragstone.llm.forecast import Forecaster
 from ragstone.llm.limits import RECOVERING, RUN, Patience
-from ragstone.llm.prices import list_price
-from ragstone.llm.providers import Provider, providers
+from ragstone.llm.providers import Provider, list_price, providers
 
 EMBEDDERS = ("packaged", "openai/MODEL", "mistral/MODEL", "ollama/MODEL", "sentence-transformers/NAME")
 """What embedders are called; MODEL and NAME are the endpoint's and the package's to know."""

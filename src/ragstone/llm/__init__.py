@@ -2,13 +2,12 @@
 
 from ragstone.llm.budget import DEADLINE, Budget, Caps, parse_caps
 from ragstone.llm.door import Door, open_door
-from ragstone.llm.fenced import MATERIAL, fenced_prompt
-from ragstone.llm.gguf import cached_models, resolve_gguf
 from ragstone.llm.ledger import Ledger
 from ragstone.llm.ledgers import ledger_place, open_ledger
+from ragstone.llm.llamacpp import cached_models, resolve_gguf
 from ragstone.llm.prompt import Ask, CallFailed, Message, Prompt, Reply, Stream
 from ragstone.llm.response_store import AnyLedger
-from ragstone.llm.untrusted import defuse, fence, load_secret, row_nonce
+from ragstone.llm.untrusted import MATERIAL, defuse, fence, fenced_prompt, load_secret, row_nonce
 
 __all__ = [
     "DEADLINE",

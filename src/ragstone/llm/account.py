@@ -9,8 +9,7 @@ import msgspec
 from ragstone.config import Price, Settings
 from ragstone.llm.budget import cost_usd
 from ragstone.llm.ledgers import Place, open_store, size_on_disk
-from ragstone.llm.prices import list_price
-from ragstone.llm.providers import providers
+from ragstone.llm.providers import list_price, providers
 from ragstone.llm.response_store import DAY_S, Row
 from ragstone.records import Usage
 

@@ -13,17 +13,14 @@ from typing import Any
 import msgspec
 
 from ragstone.config import ModelSettings
-from ragstone.llm.dialect import Dialect
 from ragstone.llm.openai import DEFAULT_CONCURRENCY, refused
-from ragstone.llm.openai_reply import unreadable
-from ragstone.llm.openai_stream import Events, NotEvents, post_stream
-from ragstone.llm.prices import list_price
+from ragstone.llm.openai_reply import Events, NotEvents, post_stream, unreadable
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
-from ragstone.llm.providers import Provider
+from ragstone.llm.providers import Provider, list_price
 from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.schema import schema_of
 from ragstone.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site, raise_for
-from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Where
+from ragstone.llm.transport import BadRequest, Dialect, Endpoint, Rephrase, Where
 from ragstone.records import Usage
 
 PATH = "/v1/messages"

@@ -3,11 +3,19 @@
 The stage is run with a door that collects: a call that the ledger lacks is written to a file, and its row is
 put off. The file is submitted; its results become completions in the ledger, read by the code that reads any
 other reply. Then the stage is run again, until nothing is left to collect; a last pass gives its rows.
+
+Which batches are on their way stands in `.ragstone/batches.jsonl`, and the calls of each in
+`.ragstone/batches/`. A batch is noted before it is submitted, under a tag of ours that it carries at the
+provider, and its id as soon as the provider has given it; so a process that is killed at any moment leaves a
+batch that the next one finds. The file only grows, and the last line of a tag holds.
 """
 
 import asyncio
+import contextlib
+import os
+import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
@@ -15,20 +23,24 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import ModelSettings, Price
-from ragstone.errors import ModelError
+from ragstone.errors import DataError, ModelError
 from ragstone.llm.batch_api import ENDPOINT, OVER, Batch, Result, download, find, look, read_result, submit
-from ragstone.llm.batch_journal import BatchJournal, Draft, Entry, call_line, read_calls
 from ragstone.llm.budget import Budget, discounted, most_tokens
 from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.providers import providers
 from ragstone.llm.response_store import AnyLedger
 from ragstone.llm.transport import Endpoint, Wire
 from ragstone.records import Usage
+from ragstone.tables.journal import Journal, append_line
+from ragstone.tables.private import make_folder
 
 FIRST_LOOK_S = 10.0
 LONGEST_LOOK_S = 60.0
 GROWTH = 1.5
 AT_ONCE = 1_000  # results committed to the ledger together
+MOST_CALLS = 50_000  # the provider's limits for a file
+MOST_BYTES = 190_000_000  # of 200 MB
+ABANDONED_S = 3_600.0
 UNUSED = Usage(calls=0)
 PUT_OFF = "put off until its batch is finished"
 
@@ -36,10 +48,121 @@ Fly = Callable[..., Awaitable[Completion]]
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 
 
+class BatchEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One batch. batch: its id, once the provider has given it. settled: its results are in the ledger."""
+
+    tag: str
+    model: str
+    batch: str | None = None
+    settled: bool = False
+
+
+class _Body(msgspec.Struct, frozen=True):
+    top_logprobs: int | None = None
+
+
+class _Call(msgspec.Struct, frozen=True):
+    custom_id: str
+    body: _Body
+
+
+class BatchJournal:
+    """The batches of a project, as its files tell. Raises DataError where these cannot be written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "batches.jsonl"
+        self.folder = folder / "batches"
+
+    def calls_of(self, tag: str) -> Path:
+        """Return the file that holds the calls of a batch, as it is uploaded."""
+        return self.folder / f"{tag}.jsonl"
+
+    def unsettled(self, model: str) -> list[BatchEntry]:
+        """Return the batches of a model whose results have not been fetched, the oldest first."""
+        journal = Journal(self.path, BatchEntry, strict=False)  # a line that a kill cut off never held
+        if self.path.is_file():
+            with disk_errors(self.path):
+                journal.append_if(lambda _: None)  # also reads a last line that is whole but for its end
+        found = {entry.tag: entry for entry in journal.rows}
+        self._sweep({tag for tag, entry in found.items() if entry.batch and not entry.settled})
+        return [entry for entry in found.values() if entry.model == model and not entry.settled]
+
+    def note(self, entry: BatchEntry) -> None:
+        """Write an entry; it is on the disk when this returns."""
+        with disk_errors(self.path):
+            append_line(self.path, msgspec.json.encode(entry))
+        if entry.settled:
+            self.calls_of(entry.tag).unlink(missing_ok=True)
+
+    def _sweep(self, needed: set[str]) -> None:
+        """Delete what killed processes left behind; a younger file may be another one's that lives."""
+        for path in self.folder.glob("*.jsonl"):
+            with contextlib.suppress(OSError):
+                if path.stem not in needed and time.time() - path.stat().st_mtime > ABANDONED_S:
+                    path.unlink()
+
+
+class Draft:
+    """A file of calls that is being written, under a tag of its own."""
+
+    def __init__(self, journal: BatchJournal) -> None:
+        self.tag = secrets.token_hex(8)
+        self.path = journal.calls_of(self.tag)
+        self.n_calls = self.n_bytes = 0
+        with disk_errors(self.path):
+            make_folder(self.path.parent)
+            self._file = self.path.open("wb")
+
+    def takes(self, line: bytes) -> bool:
+        """Return whether the provider allows another such line in this file."""
+        return self.n_calls < MOST_CALLS and self.n_bytes + len(line) <= MOST_BYTES
+
+    def write(self, line: bytes) -> None:
+        """Add a call."""
+        with disk_errors(self.path):
+            self._file.write(line)
+        self.n_calls += 1
+        self.n_bytes += len(line)
+
+    def close(self) -> None:
+        """Bring the file to the disk. A second time it does nothing."""
+        if not self._file.closed:
+            with disk_errors(self.path):
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                self._file.close()
+
+
+def call_line(key: bytes, endpoint: str, body: bytes) -> bytes:
+    """Return a call as a line of the file that is uploaded; its name there is the ledger's key."""
+    line = {"custom_id": key.hex(), "method": "POST", "url": endpoint, "body": msgspec.Raw(body)}
+    return msgspec.json.encode(line) + b"\n"
+
+
+def read_calls(path: Path) -> dict[bytes, int | None]:
+    """Return the ledger's keys of the calls in a file -> how many logprobs each asks for."""
+    decode = msgspec.json.Decoder(_Call).decode
+    with path.open("rb") as file:
+        calls = map(decode, file)
+        return {bytes.fromhex(call.custom_id): call.body.top_logprobs for call in calls}
+
+
+@contextlib.contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the disk into one that says what to do."""
+    try:
+        yield
+    except OSError as mistake:
+        raise DataError(
+            f"{path}: cannot be written ({mistake.strerror}). Make room, or work in a writable folder; what "
+            "was submitted goes on at the provider."
+        ) from None
+
+
 class Sent(msgspec.Struct, frozen=True):
     """A batch on its way, and its calls: the ledger's keys -> how many logprobs each asks for."""
 
-    entry: Entry
+    entry: BatchEntry
     calls: dict[bytes, int | None]
 
 
@@ -240,7 +363,7 @@ class Batches:
 
     async def _submit(self, draft: Draft) -> None:
         draft.close()
-        entry = Entry(tag=draft.tag, model=self._identity)
+        entry = BatchEntry(tag=draft.tag, model=self._identity)
         self._journal.note(entry)
         entry = msgspec.structs.replace(entry, batch=await submit(self._wire, draft.tag, draft.path))
         self._journal.note(entry)

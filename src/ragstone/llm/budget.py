@@ -18,7 +18,7 @@ from ragstone.llm.schema import encoded_schema
 from ragstone.records import Status, Usage
 
 if TYPE_CHECKING:
-    from ragstone.llm.shared import Shared
+    from ragstone.llm.limits import Shared
 
 # Each message costs a few tokens beside its text; a byte-level tokeniser never makes more tokens than bytes.
 TOKENS_A_MESSAGE = 8

@@ -9,9 +9,8 @@ from typing import Protocol, TypeVar
 from ragstone.config import ModelSettings, Price
 from ragstone.errors import ModelError
 from ragstone.llm.budget import Budget
-from ragstone.llm.limits import RUN, Patience, backoff_s
+from ragstone.llm.limits import RUN, Patience, backoff_s, own_limits
 from ragstone.llm.prompt import CallFailed
-from ragstone.llm.shared import own_limits
 from ragstone.llm.transport import BadRequest, BrokenOff, Rephrase
 from ragstone.records import Usage
 

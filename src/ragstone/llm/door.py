@@ -22,12 +22,10 @@ from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message, OnText, Prompt, Reply
 from ragstone.llm.providers import Dialect, Provider, is_reasoner, provider_of
-from ragstone.llm.reasoning import Room, cut_words, declared_room, was_cut
+from ragstone.llm.reasoning import Habit, Room, Telling, cut_words, declared_room, was_cut
 from ragstone.llm.response_store import AnyLedger, claimed, superseded_key
 from ragstone.llm.rounds import Rounds
-from ragstone.llm.schema import ReplyError, encoded_schema
-from ragstone.llm.speaking import Habit, Telling
-from ragstone.llm.structured import parse_reply, without_thought
+from ragstone.llm.schema import ReplyError, encoded_schema, parse_reply, without_thought
 from ragstone.llm.transport import BrokenOff, Endpoint, Where
 
 

@@ -13,9 +13,8 @@ from ragstone.config import ModelSettings, Price
 from ragstone.llm.budget import UNLIMITED, cost_usd, most_tokens
 from ragstone.llm.door import Door, NotInLedger
 from ragstone.llm.madeup import made_up_reply
-from ragstone.llm.prices import ListPrice
 from ragstone.llm.prompt import Ask, Completion, Prompt, Reply
-from ragstone.llm.providers import is_reasoner
+from ragstone.llm.providers import ListPrice, is_reasoner
 from ragstone.records import Usage
 
 # Without any earlier call: four bytes a token, and replies that use a third of what they may, after 1,000

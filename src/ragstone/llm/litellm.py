@@ -15,14 +15,12 @@ import msgspec
 
 from ragstone.config import ModelSettings
 from ragstone.errors import MissingExtra, ModelError
-from ragstone.llm.dialect import refused_extra
 from ragstone.llm.keys import hide
-from ragstone.llm.logprobs import read_logprobs
-from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Prompt
+from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Prompt, read_logprobs
 from ragstone.llm.providers import Provider
 from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.schema import encoded_schema, fill_nonce
-from ragstone.llm.transport import Endpoint, Rephrase, Unreachable, Where
+from ragstone.llm.transport import Endpoint, Rephrase, Unreachable, Where, refused_extra
 from ragstone.records import Usage
 
 DEFAULT_CONCURRENCY = 32  # litellm takes some ms of processor time a call: more at once gain nothing

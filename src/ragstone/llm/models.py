@@ -11,8 +11,8 @@ from ragstone.llm.budget import Budget
 from ragstone.llm.door import Door, open_door
 from ragstone.llm.limits import RUN, Patience
 from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
-from ragstone.llm.prices import read_on
 from ragstone.llm.prompt import Ask, Completion, Prompt, Stream
+from ragstone.llm.providers import read_on
 from ragstone.llm.response_store import AnyLedger
 from ragstone.llm.rounds import Process, Rounds
 from ragstone.llm.transport import Endpoint

@@ -13,15 +13,12 @@ import msgspec
 
 from ragstone.config import ModelSettings
 from ragstone.errors import ModelError
-from ragstone.llm.dialect import Dialect, refused_extra
-from ragstone.llm.openai_reply import read_reply
-from ragstone.llm.openai_stream import StreamedReply, post_stream
-from ragstone.llm.prices import list_price
+from ragstone.llm.openai_reply import StreamedReply, post_stream, read_reply
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
-from ragstone.llm.providers import Provider, is_reasoner
+from ragstone.llm.providers import Provider, is_reasoner, list_price
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site
-from ragstone.llm.transport import BadRequest, Endpoint, Rephrase, Where, Wire
+from ragstone.llm.transport import BadRequest, Dialect, Endpoint, Rephrase, Where, Wire, refused_extra
 
 DEFAULT_CONCURRENCY = 64
 FILE_S = 300.0  # the longest silence while a file of calls or results is on its way

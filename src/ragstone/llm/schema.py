@@ -1,12 +1,26 @@
-"""A reply's type -> the JSON Schema that the model is held to, and the check of what comes back."""
+"""The type of a reply -> the JSON Schema that the model is held to; and its text -> the one reply in it.
+
+What comes back is never a guess. Models wrap JSON in prose, in fences and in `<think>` blocks, and quote the
+text under test, which may itself hold JSON. So every object of the reply is looked at, and it must be clear
+which one is meant: several that differ, or one that is cut off beside a whole one, fail closed.
+"""
 
 import functools
+import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 NONCE_SLOT = "nonce-of-the-row"
 UNBINDING = frozenset({"title", "description", "default"})
+HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+# Some chat templates open the block themselves, so that the reply only closes it.
+UNOPENED_THINK = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
+MOST_BROKEN = 100  # a reply of nothing but opening braces must not cost seconds
+MOST_OBJECTS = 1000  # nor one of nothing but empty objects
 
 
 class ReplyError(ValueError):
@@ -77,3 +91,110 @@ def _closed(node: Any) -> Any:
     if "properties" in node:
         closed |= {"required": list(node["properties"]), "additionalProperties": False}
     return closed
+
+
+def parse_reply(text: str, reply: type, nonce: str | None) -> Any:
+    """Return the reply as a value of its type.
+
+    Raises ReplyError when there is no valid object, or when it is not clear which one is meant.
+    """
+    whole = _whole(text)
+    if whole is not None:
+        return validate(whole, reply, nonce)
+    spoken = without_thought(text)
+    if not spoken:
+        raise ReplyError(
+            "the reply is all thought and says nothing" if text.strip() else "the reply is empty"
+        )
+    found = list(_objects(spoken, nonce))
+    if nonce is not None:
+        # Only what carries the nonce is the model speaking; all of it must be whole.
+        claims = re.findall(rf'"nonce"\s*:\s*"{re.escape(nonce)}"', spoken)
+        found = [item for item in found if item.get("nonce") == nonce] or found
+        if len(claims) > len(found):
+            raise ReplyError("the reply holds a JSON object that is broken or cut off; give exactly one")
+    return _the_one(found, text, reply, nonce)
+
+
+def without_thought(text: str) -> str:
+    """Return what a model says, without the `<think>` blocks in it."""
+    return (UNOPENED_THINK.sub("", THINK.sub("", text)) if "think" in text else text).strip()
+
+
+def _the_one(found: list[dict[str, Any]], text: str, reply: type, nonce: str | None) -> Any:
+    """Return the valid object among these. Raises ReplyError when there is none, or two that differ."""
+    valid: list[Any] = []
+    mistake = None if found else ReplyError(f"no JSON object in the reply {_shown(text)}")
+    for item in found:
+        try:
+            value = validate(item, reply, nonce)
+        except ReplyError as wrong:
+            mistake = wrong
+        else:
+            valid += [] if value in valid else [value]
+    if mistake is not None and (nonce is not None or not valid):
+        raise mistake
+    if len(valid) > 1:
+        raise ReplyError("the reply holds several JSON objects that disagree; give exactly one")
+    return valid[0]
+
+
+def _whole(text: str) -> dict[str, Any] | None:
+    """Return the object that the text is, or None if it is anything else."""
+    text = text.strip()
+    if not text.startswith("{"):
+        return None
+    try:
+        found, end = DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if end == len(text) else None
+
+
+def _objects(text: str, nonce: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the outermost JSON objects of a text, in order.
+
+    What stands inside or beside a broken one may be a quotation. It is looked at only where a nonce
+    proves whose words it is; without one, a broken object raises ReplyError.
+    """
+    position, n_broken, n_found = text.find("{"), 0, 0
+    while position != -1:
+        try:
+            found, end = DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError) as mistake:
+            n_broken += 1
+            if nonce is None or n_broken > MOST_BROKEN:
+                raise ReplyError(f"the JSON in the reply is broken or cut off ({mistake})") from None
+            end = position + 1
+        else:
+            n_found += 1
+            if n_found > MOST_OBJECTS:
+                raise ReplyError(f"the reply holds more than {MOST_OBJECTS} JSON objects; give exactly one")
+            yield found
+        position = text.find("{", end)
+
+
+def _reject(name: str) -> Any:
+    raise ReplyError(f"{name} is no JSON value")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = {name: _writable(value) for name, value in pairs}
+    if len(found) < len(pairs):
+        raise ReplyError("a field is given twice")
+    return found
+
+
+def _writable(value: Any) -> Any:
+    r"""Return the value with U+FFFD for half a surrogate pair: `\ud83d` can be said, but no file holds it."""
+    if isinstance(value, str):
+        return HALF_A_PAIR.sub("\ufffd", value)
+    return [_writable(item) for item in value] if isinstance(value, list) else value
+
+
+# Not strict: a line break inside a string is what small models write, and it changes no meaning.
+DECODER = json.JSONDecoder(strict=False, parse_constant=_reject, object_pairs_hook=_unique)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:77] + "...")

@@ -1,20 +1,166 @@
-"""What every transport gives: one function that makes one call, once."""
+"""What every transport gives: one function that makes one call, once; and what an endpoint has been found to
+understand, learnt from its refusals.
+"""
 
+import copy
+import logging
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from ragstone.config import Price
 from ragstone.errors import ModelError
-from ragstone.llm.dialect import Dialect
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
+
+# Ways to ask for JSON, the strictest first; an endpoint that refuses one is asked by the next.
+MODES = ("json_schema", "tool", "json_object", "text")
+ABOUT_MODES = (
+    *("response_format", "response format", "json_schema", "schema", "structured output", "output_config"),
+    *("tool", "function", "json_object", "json mode", "grammar"),
+)
+ABOUT_LIMIT = re.compile(
+    r"max_(?:completion_|output_)?tokens|maximum context length|context limit|tokens exceed"
+)
+# The most tokens that a model can say, in the words of OpenAI, Anthropic and DeepSeek.
+MODEL_LIMIT = re.compile(
+    r"(?:at most|less than or equal to) (\d{2,7})|> (\d{2,7}), which is the maximum|\[1, (\d{2,7})\]"
+)
+
+LOG = logging.getLogger(__name__)
 
 Send = Callable[[Prompt], Awaitable[Completion]]
 Where = Callable[..., str]
 """Keys of a model's table in ragstone.toml -> where they stand, `ragstone.toml:12`."""
 
 StreamSend = Callable[[Prompt, OnText], Awaitable[Completion]]
+
+
+class Dialect(msgspec.Struct):
+    """How one endpoint is asked.
+
+    answered: it took a request, and with it the fields of `extra`. most_tokens: the highest limit that the
+    model takes. narrowed: digest of a prompt under way, so long that beside it there is less room -> the
+    limit that was left.
+    """
+
+    modes: tuple[str, ...] = MODES
+    mode: int = 0
+    proven_mode: int | None = None
+    tokens_field: str = "max_tokens"
+    temperature: bool = True
+    top_p: bool = True
+    logprobs: bool = True
+    streams: bool = True
+    stream_usage: bool = True
+    answered: bool = False
+    most_tokens: int | None = None
+    narrowed: dict[int, int] = {}
+
+    @property
+    def way(self) -> str:
+        """The way in which JSON is asked for."""
+        return self.modes[self.mode]
+
+    def copy(self) -> "Dialect":
+        """Return it as it is now: calls that are in flight learn each from its own refusal."""
+        return copy.copy(self)
+
+    def limit(self, prompt: Prompt) -> int | None:
+        """Return the most tokens that the model may say and think, None where nobody limits it."""
+        limit = prompt.limit
+        if limit is None or not (self.most_tokens or self.narrowed):
+            return limit
+        return min(limit, self.most_tokens or limit, self.narrowed.get(hash(prompt.messages), limit))
+
+    def took(self, asked: "Dialect", prompt: Prompt) -> None:
+        """Note that a request in the form of `asked` was answered."""
+        self.answered = True
+        if self.narrowed:
+            self.narrowed.pop(hash(prompt.messages), None)
+        if prompt.reply is not None:
+            self.proven_mode = asked.mode
+
+    def untried(self, extra: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of `extra` that may be what is refused: none once they were taken."""
+        return {} if self.answered else extra
+
+    def learn(self, message: str, asked: "Dialect", prompt: Prompt) -> bool:
+        """Return whether the request may be sent again in another form, after a refusal of this one."""
+        text = message.casefold()
+        return (
+            self._learn_limit(text, asked, prompt)
+            or self._learn_sampling(message, asked, prompt)
+            or self._learn_mode(text, asked, prompt)
+        )
+
+    def learn_stream(self, message: str, asked: "Dialect") -> bool:
+        """Return whether a stream may be asked for again in another form, after a refusal of this one."""
+        text = message.casefold()
+        if asked.stream_usage and ("stream_options" in text or "include_usage" in text):
+            self.stream_usage = False
+            return True
+        if asked.streams and "stream" in text:
+            self.streams = False
+            return True
+        return False
+
+    def _learn_limit(self, text: str, asked: "Dialect", prompt: Prompt) -> bool:
+        limit = asked.limit(prompt)
+        if "max_completion_tokens" in text and asked.tokens_field == "max_tokens" and "too large" not in text:
+            self.tokens_field = "max_completion_tokens"
+            return True
+        if limit is None or not ABOUT_LIMIT.search(text) or "greater than" in text:
+            return False
+        found = MODEL_LIMIT.search(text)
+        most = int(next(filter(None, found.groups()))) if found else limit
+        if most < limit:
+            self.most_tokens = min(most, self.most_tokens or most)
+            return True
+        less = max(limit // 2, prompt.max_tokens or 0)
+        if less < limit:  # room to think gives way, what the reply may take does not
+            self.narrowed[hash(prompt.messages)] = less
+            return True
+        return False
+
+    def _learn_sampling(self, message: str, asked: "Dialect", prompt: Prompt) -> bool:
+        text = message.casefold()
+        if "logprob" in text and asked.logprobs and prompt.top_logprobs is not None:
+            self.logprobs = False
+            return True
+        if re.search(r"\btop_?p\b", text) and asked.top_p and prompt.top_p is not None:
+            self.top_p = False
+            LOG.warning("the endpoint refuses top_p, and is sent none: %s", _beginning(message))
+            return True
+        if "temperature" in text and asked.temperature and prompt.temperature is not None:
+            if self.temperature and prompt.temperature and prompt.default_temperature is None:
+                # Somebody asked for this one; nobody is told about the usual 0.
+                LOG.warning(
+                    "the model takes no temperature, and is asked at its own: %s", _beginning(message)
+                )
+            self.temperature = False
+            return True
+        return False
+
+    def _learn_mode(self, text: str, asked: "Dialect", prompt: Prompt) -> bool:
+        # Once a way of asking has worked, a refusal is about this request (a long prompt, say).
+        structured = prompt.reply is not None
+        unproven = structured and asked.mode != self.proven_mode and asked.mode < len(self.modes) - 1
+        if unproven and any(word in text for word in ABOUT_MODES):
+            self.mode = max(self.mode, asked.mode + 1)
+            return True
+        return False
+
+
+def _beginning(message: str) -> str:
+    return message if len(message) <= 160 else f"{message[:157]}..."
+
+
+def refused_extra(message: str, extra: dict[str, object]) -> str | None:
+    """Return the field of `extra` that a refusal speaks of, None for none."""
+    return next((name for name in extra if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message)), None)
 
 
 class Unreachable(CallFailed):

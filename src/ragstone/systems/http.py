@@ -9,8 +9,18 @@ import msgspec
 from ragstone.config import HttpSystem
 from ragstone.errors import DataError, ModelError
 from ragstone.llm import CallFailed, Message, Prompt
-from ragstone.llm.json_form import Json, Pick, Values, compile_path, described, places_in
-from ragstone.llm.json_service import Post, check_places, open_json_service, service_identity
+from ragstone.llm.json_service import (
+    Json,
+    Pick,
+    Post,
+    Values,
+    check_places,
+    compile_path,
+    described,
+    open_json_service,
+    places_in,
+    service_identity,
+)
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import AppFailed, Endpoint, Unreachable
 from ragstone.records import Answer, Context, Question, Usage

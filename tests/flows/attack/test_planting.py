@@ -17,8 +17,7 @@ from ragstone.flows.attack.rows import BAD, attackable_rows, base_rows
 from ragstone.judging import Judge, JudgeContext, judge_answer, judge_names, load_judge, parse_judge
 from ragstone.judging.together import judge_together
 from ragstone.llm import Prompt
-from ragstone.llm.logprobs import Token
-from ragstone.llm.prompt import Completion
+from ragstone.llm.prompt import Completion, Token
 from ragstone.records import Answer, Context, Judgement, Usage
 
 ROW = Answer(

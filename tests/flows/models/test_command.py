@@ -11,7 +11,7 @@ import pytest
 from tests.support.command import ragstone
 
 from ragstone import list_models
-from ragstone.llm.probe import ModelProbe, keep_probe, read_probes
+from ragstone.llm.catalogue import ModelProbe, keep_probe, read_probes
 from ragstone.llm.providers import providers
 
 SETTINGS = """

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ragstone.errors import MissingExtra
-from ragstone.llm.structured import HALF_A_PAIR
+from ragstone.llm.schema import HALF_A_PAIR
 from ragstone.records import Answer, Context, Usage
 
 KIND = "openinference.span.kind"
@@ -27,7 +27,7 @@ Attributes = dict[str, str | int | float]
 logger = logging.getLogger("ragstone.log")
 
 
-class Spans:
+class SpanSender:
     """Sends rows as spans, in batches and from a thread of their own. A class, since its exporter is."""
 
     def __init__(self, endpoint: str) -> None:

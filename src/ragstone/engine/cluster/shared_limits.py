@@ -23,9 +23,8 @@ from ragstone.engine.cluster.messages import (
 )
 from ragstone.engine.cluster.speaking import Speaking
 from ragstone.errors import ModelError
-from ragstone.llm.limits import Circuit, GivenUp, Pace, Slots
+from ragstone.llm.limits import Circuit, GivenUp, Limits, Pace, Slots
 from ragstone.llm.prompt import CallFailed
-from ragstone.llm.shared import Limits
 from ragstone.llm.transport import AppFailed, Unreachable
 
 HIGHEST = 1_000_000

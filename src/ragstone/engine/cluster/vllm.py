@@ -12,8 +12,7 @@ import msgspec
 from ragstone.config import EngineSection, Settings
 from ragstone.engine.cluster.starting import connected
 from ragstone.errors import ModelError
-from ragstone.llm.logprobs import Alternative, Token
-from ragstone.llm.prompt import Completion, Prompt
+from ragstone.llm.prompt import Alternative, Completion, Prompt, Token
 from ragstone.llm.rounds import Answered
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.records import Usage

@@ -30,8 +30,7 @@ from ragstone.engine.session import Session
 from ragstone.engine.session import Worker as SharedSession
 from ragstone.errors import ConfigError, DataError, ModelError, RagstoneError
 from ragstone.llm import Budget, Caps
-from ragstone.llm.limits import CallsStopped, GivenUp, Patience
-from ragstone.llm.shared import Limits, own_limits
+from ragstone.llm.limits import CallsStopped, GivenUp, Limits, Patience, own_limits
 
 KINDS = {kind.__name__: kind for kind in (ConfigError, DataError, ModelError, GivenUp, RagstoneError)}
 

@@ -126,7 +126,7 @@ def _answers(model: str, settings: Settings) -> Check:
     from ragstone.engine.local import run_sync
     from ragstone.errors import RagstoneError
     from ragstone.llm import open_door
-    from ragstone.llm.probe import ModelProbe, keep_probe, probe_model
+    from ragstone.llm.catalogue import ModelProbe, keep_probe, probe_model
     from ragstone.llm.response_store import MemoryLedger
 
     async def ask() -> ModelProbe:

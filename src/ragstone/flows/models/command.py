@@ -104,7 +104,7 @@ def _model_cells(entry: "ModelEntry") -> list[str]:
 
 
 def _price(price: "Price | None") -> str:
-    from ragstone.llm.prices import read_on
+    from ragstone.llm.providers import read_on
 
     if price is None:
         return "price unknown"

@@ -23,8 +23,15 @@ from ragstone.config import HttpTranslator, Price
 from ragstone.errors import ModelError
 from ragstone.flows.translate.checks import masked, unmasked
 from ragstone.llm import Ask, CallFailed, Message, Prompt, Reply
-from ragstone.llm.json_form import Json, Pick, compile_path, described
-from ragstone.llm.json_service import check_places, open_json_service, service_identity
+from ragstone.llm.json_service import (
+    Json,
+    Pick,
+    check_places,
+    compile_path,
+    described,
+    open_json_service,
+    service_identity,
+)
 from ragstone.llm.prompt import Completion
 from ragstone.llm.transport import Endpoint
 from ragstone.records import Usage
