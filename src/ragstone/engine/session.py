@@ -5,10 +5,11 @@ import functools
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from ragstone.config import RerankSettings, Settings, choose
-from ragstone.engine.call_log import CallLog
+from ragstone.engine.call_log import CallLog, open_call_log
 from ragstone.engine.local import map_in_order, run_sync
 from ragstone.engine.progress import Advance, Progress, State, silent
 from ragstone.engine.spending import calls_of, state_of
@@ -168,6 +169,16 @@ class Session:
     def asks_nobody(self) -> bool:
         """Whether nothing elsewhere may be asked, and no forecast is made that counts what would be."""
         return self.models.offline and self._forecaster is None
+
+    @contextlib.contextmanager
+    def logging_calls(self, folder: Path) -> Iterator[None]:
+        """Within the block, what rows ask and are told is kept in the file of a run's folder."""
+        before = self.call_log
+        try:
+            with open_call_log(folder) as self.call_log:
+                yield
+        finally:
+            self.call_log = before
 
     @contextlib.contextmanager
     def collecting(self) -> Iterator[None]:

@@ -9,7 +9,6 @@ import msgspec
 
 from ragstone.agreement.card import ReportCard
 from ragstone.config import Settings
-from ragstone.engine.call_log import open_call_log
 from ragstone.engine.local import run_sync
 from ragstone.engine.manifest import check_manifest, write_manifest
 from ragstone.engine.output import make_folder, write_stream
@@ -97,7 +96,7 @@ async def _run(
         notes = copy_certificate(settings, folder)
         opened = open_session(settings, caps=caps, offline=offline, batch=batch, progress=progress)
         async with opened as session:
-            with open_call_log(folder) as session.call_log:
+            with session.logging_calls(folder):
                 rows = await _make_rows(settings, folder, judges, session)
             cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
             models = session.roles()
