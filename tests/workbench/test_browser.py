@@ -12,7 +12,7 @@ from tests.report.conftest import JUDGEMENTS, card, summary_of
 from tests.support.browser import opened_tab
 from tests.support.judged_runs import judged, questions, write_run
 from tests.support.served_workbench import served
-from tests.workbench.test_run_page import EVIL, write
+from tests.workbench.test_run_pages import EVIL, write
 
 from ragstone.config import load_settings
 from ragstone.engine.progress_file import FILE, RunProgress

@@ -1,4 +1,4 @@
-"""Login, invitations and one's own account, as a browser goes through them."""
+"""Login, invitations, one's own account and the page of all accounts, as a browser goes through them."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,7 @@ import pytest
 from tests.support.workbench import PASSWORD, hashed, link_in, peopled, send, token_in
 
 from ragstone.config import load_settings
-from ragstone.workbench import passwords as attempts
+from ragstone.workbench import passwords
 from ragstone.workbench.guard import SESSION, own_path
 
 LOGIN, HOME = "/workbench/login", "/workbench/"
@@ -142,7 +142,7 @@ def test_a_name_that_nobody_has_takes_a_hash_as_well(people, monkeypatch):
     """The work is counted, not the time: each login verifies one argon2id hash of the same parameters."""
     people.add("Anna", "owner")
     verified = []
-    hasher = type(attempts.is_password.__globals__["_hasher"]())
+    hasher = type(passwords.is_password.__globals__["_hasher"]())
     verify = hasher.verify
 
     def counting(self, known, given):
@@ -190,7 +190,7 @@ def test_a_cookie_that_was_changed_is_no_session(people):
 def test_passwords_cannot_be_tried_for_long(people):
     people.add("Anna", "owner")
     codes = [log_in(people.visitor(), password=f"guess number {n}").status_code for n in range(12)]
-    assert codes == [401] * attempts.MOST_OF_NAME + [429, 429]
+    assert codes == [401] * passwords.MOST_OF_NAME + [429, 429]
     assert "15 minutes" in log_in(people.visitor()).text  # the right one is not looked at either
     people.clock.move(minutes=16)
     assert log_in(people.visitor()).status_code == 303
@@ -200,13 +200,13 @@ def test_one_name_is_one_name_however_it_is_written(people):
     people.person("Rae", "owner")
     spelt = ["Rae" + " " * n for n in range(5)] + ["rAE", "Ｒａｅ", "\tRae", "Rae\u00a0", "RAE"]
     codes = [log_in(people.visitor(), name, "wrong password").status_code for name in spelt]
-    assert codes == [401] * attempts.MOST_OF_NAME
+    assert codes == [401] * passwords.MOST_OF_NAME
     assert log_in(people.visitor(), "Rae   ", "wrong password").status_code == 429
 
 
 def test_one_address_cannot_try_many_names(people):
     codes = [log_in(people.visitor(), f"name {n}").status_code for n in range(21)]
-    assert codes == [401] * attempts.MOST_OF_ADDRESS + [429]
+    assert codes == [401] * passwords.MOST_OF_ADDRESS + [429]
 
 
 def test_logins_that_succeed_do_not_count(people):
@@ -366,3 +366,65 @@ def test_without_accounts_there_is_nobody_to_log_in(client):
     assert client.get("/workbench/account").status_code == 404
     assert client.get("/workbench/invite/x").status_code == 404
     assert client.post("/workbench/logout").status_code == 404
+
+
+PEOPLE = "/workbench/people"
+
+
+def test_owners_alone_see_it(people):
+    assert people.person("Anna", "owner").get(PEOPLE).status_code == 200
+    for role, words in (("annotator", "an annotator"), ("reader", "a reader")):
+        told = people.person(role, role).get(PEOPLE)
+        assert (told.status_code, f"is {words} here: this needs an owner" in told.text) == (403, True)
+        assert f'href="{PEOPLE}"' not in told.text
+
+
+def test_a_role_is_changed_and_written_down(people):
+    anna, ben = people.person("Anna", "owner"), people.person("Ben", "reader")
+    assert send(anna, PEOPLE, f"{PEOPLE}/role", name="Ben", role="owner").headers["location"] == PEOPLE
+    assert ben.get(PEOPLE).status_code == 200
+    assert people.log()[-1]["facts"] == {"name": "Ben", "role": "owner", "before": "reader"}
+    assert send(anna, PEOPLE, f"{PEOPLE}/role", name="Ben", role="king").status_code == 400
+
+
+def test_the_last_owner_stays_and_is_told_so(people):
+    anna = people.person("Anna", "owner")
+    for action, fields in (("role", {"role": "reader"}), ("remove", {})):
+        told = send(anna, PEOPLE, f"{PEOPLE}/{action}", name="Anna", **fields)
+        assert (told.status_code, "Anna is the last owner" in told.text) == (422, True)
+
+
+def test_who_is_removed_is_out_at_once(people):
+    anna, ben = people.person("Anna", "owner"), people.person("Ben", "reader")
+    send(anna, PEOPLE, f"{PEOPLE}/remove", name="Ben")
+    assert ben.get("/workbench/").status_code == 401
+    assert "Ben" not in anna.get(PEOPLE).text
+    assert people.log()[-1]["action"] == "removed"
+    assert "has no account here" in send(anna, PEOPLE, f"{PEOPLE}/renew", name="Ben").text
+
+
+def test_a_link_is_shown_once_and_can_be_revoked(people):
+    anna = people.person("Anna", "owner")
+    link = link_in(send(anna, PEOPLE, f"{PEOPLE}/invite", role="annotator").text)
+    page = anna.get(PEOPLE).text
+    assert link not in page
+    assert "Invitation of an <b>annotator</b>" in page
+    [open_one] = people.accounts.invitations()
+    send(anna, PEOPLE, f"{PEOPLE}/revoke", id=str(open_one.id))
+    assert people.visitor().get(link).status_code == 404
+    assert [one["action"] for one in people.log()] == ["invited", "invitation revoked"]
+    assert link.rpartition("/")[2] not in (people.store / "audit.jsonl").read_text()
+
+
+def test_names_are_text(people):
+    evil = "<script>alert(1)</script>\"'&"
+    people.add(evil, "reader")
+    page = people.person("Anna", "owner").get(PEOPLE).text
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&amp;" in page
+
+
+def test_without_accounts_it_says_how_to_have_some(client):
+    page = client.get(PEOPLE).text
+    assert "ragstone serve --host" in page
+    assert "<form" not in page
