@@ -215,10 +215,10 @@ def test_logins_that_succeed_do_not_count(people):
 
 
 def test_one_network_of_ipv6_is_one_address():
-    assert attempts.network_of("2001:db8::1") == attempts.network_of("2001:db8::ffff:1")
-    assert attempts.network_of("2001:db8::1") != attempts.network_of("2001:db8:0:1::1")
-    assert attempts.network_of("10.0.0.1") != attempts.network_of("10.0.0.2")
-    assert attempts.network_of("testclient") == "testclient"
+    assert passwords.network_of("2001:db8::1") == passwords.network_of("2001:db8::ffff:1")
+    assert passwords.network_of("2001:db8::1") != passwords.network_of("2001:db8:0:1::1")
+    assert passwords.network_of("10.0.0.1") != passwords.network_of("10.0.0.2")
+    assert passwords.network_of("testclient") == "testclient"
 
 
 def test_one_comes_back_to_the_page_that_was_asked_for(people):
