@@ -26,7 +26,8 @@ from ragstone.judging import judge_names, load_judge
 from ragstone.judging.fields import Example, Member
 from ragstone.judging.judge import EVERY_KEY, KINDS
 from ragstone.judging.rubric import Criterion
-from ragstone.tables.columns import ALIASES, columns_of, fields_of
+from ragstone.tables.columns import columns_of
+from ragstone.tables.names import ALIASES, fields_of
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

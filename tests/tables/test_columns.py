@@ -9,15 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.records import Answer
-from ragstone.tables.columns import (
-    ALIASES,
-    SHAPES,
-    accepted_names,
-    as_contexts,
-    columns_of,
-    fields_of,
-    to_canonical,
-)
+from ragstone.tables.columns import SHAPES, as_contexts, columns_of, to_canonical
+from ragstone.tables.names import ALIASES, accepted_names, fields_of
 
 
 @pytest.mark.parametrize("kind", ALIASES, ids=lambda kind: kind.__name__)

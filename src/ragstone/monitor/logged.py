@@ -13,37 +13,8 @@ from ragstone.dataset.logs.exchange import Columns, as_quality, cell, exchange_o
 from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.records import Context
 from ragstone.tables.interchange.values import seconds_at
+from ragstone.tables.names import FEEDBACK, PEOPLE, TAG_NAMES, TIMES
 from ragstone.tables.reading import question_key
-
-TIMES = (
-    *("time", "timestamp", "@timestamp", "ts", "datetime", "date", "created_at", "createdat", "created"),
-    *("asked_at", "start_time", "starttime", "started_at", "event_time", "request_time", "logged_at"),
-    *("metadata.time", "metadata.timestamp", "metadata.created_at", "response.created", "body.created"),
-)
-"""Columns in which a time is looked for, in this order; the first that holds one is taken."""
-
-TAG_NAMES: Mapping[str, tuple[str, ...]] = {
-    "lang": ("language", "locale", "metadata.lang", "metadata.language"),
-    "model": ("model_name", "llm_model", "metadata.model", "response.model", "request.model"),
-    "prompt_version": ("prompt_id", "prompt_name", "prompt_template_version", "metadata.prompt_version"),
-}
-"""What else a tag may be called in a log, besides its name and `metadata.NAME`."""
-
-FEEDBACK = ("feedback", "thumb", "thumbs", "user_feedback", "metadata.feedback", "metadata.thumb")
-PEOPLE = (
-    *(
-        "conversation_id",
-        "session_id",
-        "thread_id",
-        "user_id",
-        "user",
-        "conversationid",
-        "sessionid",
-        "userid",
-    ),
-    *("metadata.conversation_id", "metadata.session_id", "metadata.user_id"),
-)
-"""Columns in which it is looked for who asked: the conversation, else the user."""
 
 SAID = (None, "thumb", "feedback", "correction", "rating")
 """Metrics of labels that are people's feedback; others are what annotators found."""

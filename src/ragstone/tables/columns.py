@@ -1,7 +1,6 @@
-"""What other tools call our fields, and how their values become ours.
+"""Rows in the columns of other tools -> rows in ours: the field of each name, and the shape of its values.
 
-Names come from the documented exports of ragas, deepeval, promptfoo, Phoenix, Hugging Face data sets,
-BEIR and SQuAD. The first name that is present wins; a column that is not used goes to `metadata`.
+The names stand in names.py. The first that is present wins; a column that is not used goes to `metadata`.
 """
 
 import ast
@@ -13,71 +12,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragstone.records import Answer, Chunk, Context, Document, Judgement, Label, Question, Ranking
-
-ID = ("id", "_id", "qid", "query_id", "example_id")
-QUESTION = ("user_input", "query", "input")
-REFERENCE = (
-    "references",
-    "reference_answer",
-    "ground_truth",
-    "ground_truths",
-    "expected_output",
-    "expected_answer",
-    "expected",
-    "gold_answer",
-    "correct_answer",
-)
-DOCUMENT_IDS = ("gold_document_ids", "document_id", "doc_ids", "relevant_documents")
-
-ALIASES: dict[type, dict[str, tuple[str, ...]]] = {
-    Document: {
-        "id": ("_id", "doc_id", "document_id"),
-        "text": ("content", "body", "page_content", "passage"),
-        "lang": ("language",),
-        "source": ("url", "path", "filename"),
-    },
-    Chunk: {},
-    Question: {
-        "id": ("question_id", *ID[1:]),
-        "question": QUESTION,
-        "reference": (*REFERENCE, "answers", "answer"),
-        "document_ids": DOCUMENT_IDS,
-        "lang": ("language",),
-    },
-    Ranking: {},
-    Answer: {
-        "question_id": ID,
-        "question": QUESTION,
-        "answer": ("response", "output", "actual_output", "prediction", "generated_answer", "completion"),
-        "reference": REFERENCE,
-        "contexts": ("retrieved_contexts", "retrieval_context", "retrieved_context", "context"),
-        "system": ("model", "model_name", "provider"),
-    },
-    Judgement: {},
-    Label: {
-        "question_id": ID,
-        "score": ("human_label", "human_score", "label", "rating", "grade"),
-        "system": ("model", "model_name", "provider"),
-        "annotator": ("rater", "annotator_id"),
-        "rationale": ("explanation", "comment", "feedback"),
-    },
-}
+from ragstone.records import Context
+from ragstone.tables.names import CONTEXT_TEXT, accepted_names, fields_of
 
 YES = {"true", "yes", "correct", "right", "1", "pass", "passed"}
 NO = {"false", "no", "incorrect", "wrong", "0", "fail", "failed"}
-
-
-@functools.cache
-def fields_of(row_type: type) -> tuple[str, ...]:
-    """Return the field names of a row type, in file order."""
-    return tuple(field.name for field in msgspec.structs.fields(row_type))
-
-
-@functools.cache
-def accepted_names(row_type: type, field: str) -> tuple[str, ...]:
-    """Return every column name that is read as `field`, the canonical one first."""
-    return (field, *ALIASES[row_type].get(field, ()))
 
 
 class Spot(NamedTuple):
@@ -198,7 +137,6 @@ def as_ids(value: Any) -> list[str] | None:
 
 
 CONTEXT_FIELDS = frozenset(fields_of(Context))
-CONTEXT_TEXT = ("text", "content", "page_content", "document", "body")
 
 
 def as_contexts(value: Any) -> list[dict[str, Any]] | None:

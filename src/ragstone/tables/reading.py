@@ -17,9 +17,10 @@ import msgspec
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking
 from ragstone.tables.cells import csv_reader, unguarded
-from ragstone.tables.columns import accepted_names, to_canonical
+from ragstone.tables.columns import to_canonical
 from ragstone.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
 from ragstone.tables.interchange.recognise import answers_in, is_result
+from ragstone.tables.names import accepted_names
 from ragstone.tables.shards import shards_of
 from ragstone.tables.storage import Place, below, exists, local_path, open_bytes, told, url_of
 
@@ -44,7 +45,7 @@ IDENTITY: dict[type, tuple[str, ...]] = {
 def read_rows(path: Place, row_type: type[RowT]) -> Iterator[RowT]:
     """Yield the rows of a file in file order.
 
-    Other tools' column names are understood (see columns.py) and unknown columns are kept in `metadata`;
+    Other tools' column names are understood (see names.py) and unknown columns are kept in `metadata`;
     answers are also found in the results and traces of other tools (see interchange/). A folder is one of
     `save_to_disk` of Hugging Face's `datasets`, or the log of an assistant: its exchanges are answers, its
     feedback is labels; any other is a folder of shards, Parquet or JSONL, read one after the other by name. A

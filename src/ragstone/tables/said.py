@@ -3,19 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ragstone.records import Answer
-from ragstone.tables.columns import accepted_names
+from ragstone.tables.names import QUESTION_NAMES
 
-QUESTION_NAMES = (
-    *accepted_names(Answer, "question"),
-    *("prompt", "user_message", "user_query", "user_question", "search_query", "search_term", "message"),
-    *("utterance", "text", "q", "inputs", "request", "body", "question_text"),
-)
-ANSWER_NAMES = (
-    *accepted_names(Answer, "answer"),
-    *("reply", "assistant_message", "assistant", "bot_response", "bot_message", "response_text", "outputs"),
-    *("result", "output_text", "generation", "message_out", "answer_text"),
-)
 _MESSAGES = ("messages", "conversation", "conversations", "history", "chat", "turns", "chat_history")
 _ROLE, _CONTENT = (
     ("role", "from", "author", "sender", "speaker"),

@@ -12,8 +12,8 @@ import msgspec
 from ragstone.errors import DataError, MissingExtra
 from ragstone.records import Row, Usage
 from ragstone.tables.cells import open_table
-from ragstone.tables.columns import fields_of
 from ragstone.tables.journal import held
+from ragstone.tables.names import fields_of
 from ragstone.tables.private import make_folder
 from ragstone.tables.shards import check_folder, open_shards
 from ragstone.tables.storage import (

@@ -12,7 +12,7 @@ from ragstone.corpus.decoding import decode, encoding_note
 from ragstone.corpus.file import File, IngestOptions, Unreadable
 from ragstone.records import Document
 from ragstone.tables.cells import csv_reader
-from ragstone.tables.columns import accepted_names
+from ragstone.tables.names import accepted_names
 
 # Column names in any case, the most telling first.
 COLUMNS: dict[str, tuple[str, ...]] = {

@@ -8,12 +8,9 @@ from typing import Any
 import msgspec
 
 from ragstone.records import Answer, Context, Judgement
-from ragstone.tables.columns import accepted_names, as_contexts, as_number
-from ragstone.tables.said import ANSWER_NAMES, QUESTION_NAMES, answer_text, question_text, said_in
-
-_CONTEXTS = (*accepted_names(Answer, "contexts"), "sources", "passages")
-_ID = ("question_id", "id", "_id", "qid", "query_id", "trace_id", "request_id", "custom_id")
-_SYSTEM = accepted_names(Answer, "system")
+from ragstone.tables.columns import as_contexts, as_number
+from ragstone.tables.names import ANSWER_NAMES, CONTEXT_NAMES, LOG_ID, QUESTION_NAMES, accepted_names
+from ragstone.tables.said import answer_text, question_text, said_in
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -62,12 +59,13 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> Exchange | None:
         answered = answer_text(cell(raw, columns.answer))
     elif answered is None:
         answered = next((text for name in ANSWER_NAMES if (text := answer_text(row.get(name)))), None)
+    systems = accepted_names(Answer, "system")
     return Exchange(
         question=asked,
-        id=next((str(row[name]) for name in _ID if isinstance(row.get(name), str | int)), None),
+        id=next((str(row[name]) for name in LOG_ID if isinstance(row.get(name), str | int)), None),
         answer=answered,
         contexts=_contexts(row),
-        system=next((row[name] for name in _SYSTEM if isinstance(row.get(name), str) and row[name]), None),
+        system=next((row[name] for name in systems if isinstance(row.get(name), str) and row[name]), None),
         reference=answer_text(cell(raw, columns.reference)) if columns.reference else None,
         quality=cell(raw, columns.quality) if columns.quality else None,
         tags={name: str(value) for name in columns.tags if (value := _tag(raw, name)) not in (None, "")},
@@ -90,7 +88,7 @@ def cell(raw: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401 - whatever
 
 
 def _contexts(row: Mapping[str, Any]) -> list[Context] | None:
-    given = next((row[name] for name in _CONTEXTS if row.get(name)), None)
+    given = next((row[name] for name in CONTEXT_NAMES if row.get(name)), None)
     if given is None:
         return None
     try:

@@ -22,7 +22,7 @@ from ragstone.statistics import (
 )
 from ragstone.statistics.clusters import Floats
 from ragstone.tables import parse_row
-from ragstone.tables.columns import accepted_names
+from ragstone.tables.names import accepted_names
 
 
 def effect_of(

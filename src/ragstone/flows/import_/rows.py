@@ -11,7 +11,8 @@ import msgspec
 
 from ragstone.errors import ConfigError, DataError, nearest
 from ragstone.records import Document, Question
-from ragstone.tables.columns import accepted_names, as_list, as_text, columns_of, to_canonical
+from ragstone.tables.columns import as_list, as_text, columns_of, to_canonical
+from ragstone.tables.names import accepted_names
 
 
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ from ragstone.flows.import_.rows import (
 )
 from ragstone.flows.import_.sheets import open_sheet
 from ragstone.records import Document, Question
-from ragstone.tables.columns import accepted_names
+from ragstone.tables.names import accepted_names
 
 Prepare = Callable[[Cells], Cells]
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ragstone.records import Answer
-from ragstone.tables.columns import accepted_names
 from ragstone.tables.interchange.traces import Kind, Step, answers_of
 from ragstone.tables.interchange.values import (
     amount_in,
@@ -21,6 +20,7 @@ from ragstone.tables.interchange.values import (
     question_in,
     seconds_at,
 )
+from ragstone.tables.names import accepted_names
 
 # Each is in every trace, as null where it is empty; logs of other origin have `input` and `output` too.
 _IN_TRACES = {"id", "timestamp", "name"}

@@ -9,7 +9,6 @@ from typing import Any
 
 from ragstone.errors import DataError
 from ragstone.records import Answer
-from ragstone.tables.columns import accepted_names
 from ragstone.tables.interchange.values import (
     amount_in,
     answer_in,
@@ -18,14 +17,14 @@ from ragstone.tables.interchange.values import (
     objects_in,
     question_in,
 )
-from ragstone.tables.said import QUESTION_NAMES
+from ragstone.tables.names import CONTEXT_NAMES, QUESTION_NAMES, accepted_names
 
 # What an assertion is compared with, where that is a right answer.
 _REFERENCE_ASSERTIONS = {
     *("equals", "similar", "factuality", "model-graded-factuality", "context-recall"),
     *("bleu", "rouge-n", "meteor", "gleu"),
 }
-_CONTEXTS = (*accepted_names(Answer, "contexts"), "documents", "sources", "passages", "chunks")
+_CONTEXTS = (*CONTEXT_NAMES, "documents", "chunks")
 _REFERENCES = accepted_names(Answer, "reference")
 _FAILED = 2  # of failureReason: an error, where 1 is an assertion that was not met
 _SHORT = 40

@@ -7,15 +7,11 @@ from typing import Any
 
 import msgspec
 
-from ragstone.tables.columns import CONTEXT_TEXT, as_list
-from ragstone.tables.said import ANSWER_NAMES, answer_text, question_text, said_in
+from ragstone.tables.columns import as_list
+from ragstone.tables.names import ANSWER_NAMES, PASSAGE_LISTS, PASSAGE_TEXT
+from ragstone.tables.said import answer_text, question_text, said_in
 
-_LISTS = (
-    *("documents", "retrieved_contexts", "contexts", "context", "chunks", "nodes", "results", "matches"),
-    *("passages", "sources", "source_documents", "hits", "output"),
-)
 _1973 = 1e8  # in seconds
-_TEXTS = (*CONTEXT_TEXT, "pageContent", "context", "chunk", "passage")
 
 
 def fields_in(value: object) -> Mapping[str, Any]:
@@ -91,7 +87,7 @@ def contexts_in(value: object) -> list[dict[str, Any]] | None:
     """Return the passages that an output of a retriever holds; None where it is not known to hold any."""
     inside = decoded(value)
     if isinstance(inside, Mapping):
-        lists = (decoded(inside[name]) for name in _LISTS if name in inside)
+        lists = (decoded(inside[name]) for name in PASSAGE_LISTS if name in inside)
         inside = next((one for one in lists if isinstance(one, list)), None)
         return None if inside is None else contexts_in(inside)
     if inside is None or inside == "":
@@ -110,7 +106,7 @@ def context_in(item: object) -> dict[str, Any] | None:
     for name in ("document", "node"):
         if isinstance(fields.get(name), Mapping):
             fields |= {str(key): one for key, one in fields.pop(name).items()}
-    text = next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), None)
+    text = next((fields[name] for name in PASSAGE_TEXT if isinstance(fields.get(name), str)), None)
     if not text:
         return None
     found: dict[str, Any] = {"text": text}
