@@ -79,7 +79,7 @@ class SpreadOfRuns(msgspec.Struct, frozen=True, kw_only=True):
     n: int
 
 
-Place = Literal["best", "not distinguishable", "worse"]
+BoardPlace = Literal["best", "not distinguishable", "worse"]
 
 
 class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ class JudgeStanding(msgspec.Struct, frozen=True, kw_only=True):
 
     place: int
     cell: JudgeCell
-    verdict: Place
+    verdict: BoardPlace
     comparison: CellComparison | None
     value: Estimate
     agreement: dict[str, Estimate]

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from types import MappingProxyType
-from typing import Literal
 
 import msgspec
 import numpy as np
 
+from ragstone.agreement.judge_board import BoardPlace
+from ragstone.experiments.paired import place_of
 from ragstone.judging import MetricSummary, summarise
 from ragstone.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.retrieval.evaluate import MOST_VALUES
@@ -165,9 +166,6 @@ def _bins(counts: Counter[float], scale: tuple[float, float]) -> list[Bin]:
     return [Bin(low=low + at * width, high=low + (at + 1) * width, n=n_of[at]) for at in range(N_BINS)]
 
 
-Place = Literal["best", "not distinguishable", "worse"]
-
-
 class SystemStanding(msgspec.Struct, frozen=True, kw_only=True):
     """A system's place. estimate: its mean on the questions of the board, in units of the judge's scale.
 
@@ -178,7 +176,7 @@ class SystemStanding(msgspec.Struct, frozen=True, kw_only=True):
     place: int
     system: str
     estimate: Estimate
-    verdict: Place
+    verdict: BoardPlace
     comparison: PairedTest | None = None
 
 
@@ -256,7 +254,5 @@ def _standing(
     estimate = mean_estimate(scores, groups, seed=seed, proportion=whole)
     if estimate is None:
         raise ValueError(f"{name}: no scores to rank by")
-    verdict: Place = "best" if test is None else "worse"
-    if test is not None and test.verdict == "cannot tell":
-        verdict = "not distinguishable"
+    verdict = place_of(test)
     return SystemStanding(place=at + 1, system=name, estimate=estimate, verdict=verdict, comparison=test)

@@ -1,9 +1,8 @@
 """What a bench of retrievers found, as values: configurations, standings, and where they differ."""
 
-from typing import Literal
-
 import msgspec
 
+from ragstone.agreement.judge_board import BoardPlace
 from ragstone.config import ChunkSection
 from ragstone.experiments.paired import PairedComparison
 from ragstone.statistics import Estimate
@@ -21,9 +20,6 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     retriever: str
     embedder: str | None = None
     reranker: str | None = None
-
-
-LeaderboardPlace = Literal["best", "not distinguishable", "worse"]
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +59,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     place: int
     configuration: Configuration
-    verdict: LeaderboardPlace
+    verdict: BoardPlace
     comparison: PairedComparison | None
     measures: dict[str, dict[str, Estimate]]
     by_lang: dict[str, Estimate]

@@ -17,12 +17,12 @@ from ragstone.agreement.judge_board import (
     JudgeStanding,
     JudgingSpent,
     LeftOutCell,
-    Place,
     SpreadOfRuns,
 )
 from ragstone.agreement.pairing import Human, Key, human_scores
 from ragstone.config import AgreementMeasure, JudgesBench
 from ragstone.errors import DataError
+from ragstone.experiments.paired import place_of
 from ragstone.flows.bench_judges.planning import JudgeGrid
 from ragstone.records import NO_MODEL, Judgement, Label, Status, count_statuses
 from ragstone.statistics import RESAMPLES, Estimate, Floats, mean_estimate
@@ -414,16 +414,10 @@ def _order(
     standings = [
         JudgeStanding(
             place=place,
-            verdict=_verdict(comparison),
+            verdict=place_of(comparison),
             comparison=comparison,
             **{name: getattr(one, name) for name in RankedCell.__struct_fields__ if name != "worth"},
         )
         for place, (one, comparison) in enumerate(zip(best_first, against_best, strict=False), 1)
     ]
     return standings, comparisons
-
-
-def _verdict(comparison: CellComparison | None) -> Place:
-    if comparison is None:
-        return "best"
-    return "not distinguishable" if comparison.verdict == "cannot tell" else "worse"

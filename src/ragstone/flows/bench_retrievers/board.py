@@ -12,11 +12,10 @@ from ragstone.experiments.leaderboard import (
     FailedConfiguration,
     FoundByConfiguration,
     Leaderboard,
-    LeaderboardPlace,
     Standing,
     Timing,
 )
-from ragstone.experiments.paired import PairedComparison, best_and_indistinguishable
+from ragstone.experiments.paired import PairedComparison, best_and_indistinguishable, place_of
 from ragstone.records import Question, Ranking
 from ragstone.retrieval.evaluate import QueryMeasures, groups_by_lang, groups_by_tag, mean_measures
 from ragstone.retrieval.relevance import relevant_documents
@@ -105,7 +104,7 @@ def _standing(
     return Standing(
         place=place,
         configuration=cell.configuration,
-        verdict=_verdict(comparison),
+        verdict=place_of(comparison),
         comparison=comparison,
         measures={str(k): mean_measures(of_k, seed=seed).measures for k, of_k in cell.by_k.items()},
         by_lang={lang: group.measures[label] for lang, group in by_lang.items() if group.measures},
@@ -117,12 +116,6 @@ def _standing(
         rankings=cell.file,
         n_tied=queries.n_tied,
     )
-
-
-def _verdict(comparison: PairedComparison | None) -> LeaderboardPlace:
-    if comparison is None:
-        return "best"
-    return "not distinguishable" if comparison.verdict == "cannot tell" else "worse"
 
 
 def _differing(

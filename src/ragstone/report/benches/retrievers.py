@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.agreement.judge_board import BoardPlace
 from ragstone.experiments.leaderboard import (
     Differing,
     FoundByConfiguration,
     Leaderboard,
-    LeaderboardPlace,
     Standing,
     Timing,
 )
@@ -56,8 +56,8 @@ LEADERBOARD = "leaderboard.json"
 # Measures without their k, in the order of the columns; those that no configuration has are left out.
 COLUMNS = ("span_recall", "span_precision", "recall", "hit", "mrr", "ndcg", "rank_score", "precision", "map")
 SHORT = {"span_recall": "span rec", "span_precision": "span prec", "rank_score": "rank score"}
-MARKS: dict[LeaderboardPlace, str] = {"best": "best", "not distinguishable": "= best?", "worse": "worse"}
-TONES: dict[LeaderboardPlace, Tone] = {"best": "best", "not distinguishable": "open", "worse": "muted"}
+MARKS: dict[BoardPlace, str] = {"best": "best", "not distinguishable": "= best?", "worse": "worse"}
+TONES: dict[BoardPlace, Tone] = {"best": "best", "not distinguishable": "open", "worse": "muted"}
 OPEN_MARK = '"= best?": not distinguishable from the best.'
 SHOWN_COLUMNS = 3  # measures beside the leading one, where there is little room
 LEFT_TO_PAGES = ("precision", "map")
@@ -162,7 +162,7 @@ def _standings(board: Leaderboard, k: int) -> Table:
     )
 
 
-def verdict(place: LeaderboardPlace) -> Cell:
+def verdict(place: BoardPlace) -> Cell:
     """Return the cell of a verdict."""
     return Cell(place, tone=TONES[place], short=MARKS[place])
 
