@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.assistant.knowledge.catalogue import Catalogue
-from ragstone.assistant.knowledge.entry import Built
+from ragstone.assistant.knowledge.entry import BuildResult
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge
 from ragstone.config import AssistantSection
 from ragstone.corpus.tags import load_tags
@@ -112,7 +112,7 @@ async def measure(name: str, embed: Embedder) -> None:
             section, root, embed, load_tags(ROOT / "examples" / "assistant" / "tags.toml")
         )
         began = time.perf_counter()
-        built: Built = await knowledge.build(sources_of(name, root))
+        built: BuildResult = await knowledge.build(sources_of(name, root))
         told = (
             f"{built.n_documents} documents, {built.n_passages} passages, {built.n_embedded} texts embedded"
         )

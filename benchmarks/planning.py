@@ -38,7 +38,7 @@ from ragstone.assistant.planning.actions import Menu, menu_of, read_arguments  #
 from ragstone.assistant.planning.loop import MOST_ASKED, conversation_language, n_asked  # noqa: E402
 from ragstone.assistant.planning.model import model_chooser  # noqa: E402
 from ragstone.assistant.planning.slots import courtesy_in, know_by_words  # noqa: E402
-from ragstone.assistant.planning.state import Choose, Chosen, State  # noqa: E402
+from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction  # noqa: E402
 from ragstone.assistant.planning.words import words_chooser  # noqa: E402
 from ragstone.assistant.tool import Tool  # noqa: E402
 from ragstone.config import Settings  # noqa: E402
@@ -65,7 +65,7 @@ class Labelled(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     holds: list[str] = []
 
 
-Found = tuple[Labelled, str, Chosen]
+Found = tuple[Labelled, str, ChosenAction]
 
 
 def labelled(name: str) -> list[Labelled]:
@@ -73,10 +73,10 @@ def labelled(name: str) -> list[Labelled]:
     return [msgspec.json.decode(line, type=Labelled) for line in lines]
 
 
-def state_of(one: Labelled, known: Any) -> State:  # noqa: ANN401 - a function
+def state_of(one: Labelled, known: Any) -> AgentState:  # noqa: ANN401 - a function
     turns = [Turn("assistant" if n % 2 else "user", text) for n, text in enumerate(one.turns)]
     asked = Asked(turns=tuple(turns))
-    return State(
+    return AgentState(
         asked=asked,
         lang=conversation_language(asked),
         today=TODAY,
@@ -85,18 +85,18 @@ def state_of(one: Labelled, known: Any) -> State:  # noqa: ANN401 - a function
     )
 
 
-async def outcome(one: Labelled, choose: Choose, menu: Menu, known: Any) -> tuple[str, Chosen]:  # noqa: ANN401
+async def outcome(one: Labelled, choose: Choose, menu: Menu, known: Any) -> tuple[str, ChosenAction]:  # noqa: ANN401
     """Return "right", or what is wrong: the language, the action, its arguments, or the form of the reply."""
     state = state_of(one, known)
     if state.lang != one.lang:
-        return "language", Chosen(action=state.lang)
+        return "language", ChosenAction(action=state.lang)
     if courtesy_in(state.asked.question, state.lang):
-        chosen = Chosen(action="greeting")
+        chosen = ChosenAction(action="greeting")
     else:
         try:
             chosen = await choose(state)
         except CallFailed as failure:
-            return "form", Chosen(action=failure.status)
+            return "form", ChosenAction(action=failure.status)
     if chosen.action not in one.action:
         return "action", chosen
     if chosen.action != "greeting":
@@ -107,7 +107,7 @@ async def outcome(one: Labelled, choose: Choose, menu: Menu, known: Any) -> tupl
     return "right" if fits(chosen, one) else "arguments", chosen
 
 
-def fits(chosen: Chosen, one: Labelled) -> bool:
+def fits(chosen: ChosenAction, one: Labelled) -> bool:
     said = " ".join(str(value) for value in chosen.arguments.values()).casefold()
     for name, wanted in one.arguments.items():
         given = chosen.arguments.get(name)

@@ -36,7 +36,7 @@ import numpy as np
 from aiohttp import web
 
 from ragstone.assistant.assistant import Assistant
-from ragstone.assistant.conversation import Asked, Emit, Said, Step, Text
+from ragstone.assistant.conversation import Asked, Emit, Said, Step, TextPiece
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
 from ragstone.assistant.log.exchange_log import open_log
 from ragstone.config import Settings
@@ -146,7 +146,7 @@ async def speaking(_asked: Asked, emit: Emit) -> Said:
     await asyncio.sleep(PLAN_S + FIRST_S)
     for at in range(PIECES):
         await asyncio.sleep(PIECE_S)
-        emit(Text(ANSWER[at * 6 : at * 6 + 6]))
+        emit(TextPiece(ANSWER[at * 6 : at * 6 + 6]))
     step = Step(
         thought="",
         action="wait",

@@ -14,7 +14,7 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.scripts import Body, fail, prompt_of, schema_in
 
 from ragstone.assistant.assistant import Assistant, open_assistant
-from ragstone.assistant.conversation import Asked, Said, Text, Turn, silent
+from ragstone.assistant.conversation import Asked, Said, TextPiece, Turn, silent
 from ragstone.assistant.languages import phrase
 from ragstone.config import McpServer, Settings
 from ragstone.engine.session import open_session
@@ -94,7 +94,7 @@ async def test_documents_are_cited_and_the_question_is_tagged(
     async with opened(settings_of(fake_openai, tmp_path)) as assistant:
         said = await assistant.respond(
             asked("When do I sow maize?"),
-            lambda event: pieces.append(event.piece) if isinstance(event, Text) else None,
+            lambda event: pieces.append(event.piece) if isinstance(event, TextPiece) else None,
         )
     assert said.kind == "answer"
     assert said.citations[0].passage.document_id.endswith("maize.md")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragstone.assistant.knowledge.entry import Advance, Built
+from ragstone.assistant.knowledge.entry import Advance, BuildResult
 from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
 from ragstone.config import AssistantSection
@@ -38,7 +38,7 @@ class Words:
         return vectors / np.maximum(lengths, 1e-9)
 
 
-async def add(knowledge: KnowledgeBase, name: str, content: bytes, advance: Advance = silent) -> Built:
+async def add(knowledge: KnowledgeBase, name: str, content: bytes, advance: Advance = silent) -> BuildResult:
     """Read an upload and take it in."""
     return await knowledge.add(await knowledge.check(name, content), advance)
 

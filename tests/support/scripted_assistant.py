@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.assistant.answering.answering import Answering
 from ragstone.assistant.answering.prompting import load_answering_prompt
-from ragstone.assistant.conversation import Doing, Passage, Text
+from ragstone.assistant.conversation import Doing, Passage, TextPiece
 from ragstone.corpus.tokens import tokenize
 from ragstone.embedding.model import Role, Vectors
 from ragstone.llm import CallFailed, Prompt, Reply, Stream
@@ -85,12 +85,12 @@ class Heard:
     """An `Emit` that keeps what it hears."""
 
     def __init__(self) -> None:
-        self.events: list[Doing | Text] = []
+        self.events: list[Doing | TextPiece] = []
 
-    def __call__(self, event: Doing | Text) -> None:
+    def __call__(self, event: Doing | TextPiece) -> None:
         self.events.append(event)
 
     @property
     def text(self) -> str:
         """The pieces, put together."""
-        return "".join(event.piece for event in self.events if isinstance(event, Text))
+        return "".join(event.piece for event in self.events if isinstance(event, TextPiece))

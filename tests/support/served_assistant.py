@@ -19,8 +19,18 @@ from tests.support.reading_here import ReadHere
 from ragstone.assistant.api.app import create_app
 from ragstone.assistant.api.state import Clocks
 from ragstone.assistant.assistant import Assistant
-from ragstone.assistant.conversation import Asked, Citation, Doing, Emit, Passage, Said, Step, Text, Turn
-from ragstone.assistant.knowledge.entry import Advance, Entry, KnowledgeDown, Placed
+from ragstone.assistant.conversation import (
+    Asked,
+    Citation,
+    Doing,
+    Emit,
+    Passage,
+    Said,
+    Step,
+    TextPiece,
+    Turn,
+)
+from ragstone.assistant.knowledge.entry import Advance, Entry, KnowledgeDown, PlacedPassage
 from ragstone.assistant.knowledge.uploads import Upload, UploadReader
 from ragstone.config.serve import ServeSection
 from ragstone.corpus.file import IngestOptions
@@ -106,10 +116,10 @@ class Knowledge:
         self.searched.append((query, k, dict(filters or {})))
         return [PASSAGE][:k]
 
-    async def passage(self, chunk_id: str) -> Placed | None:
+    async def passage(self, chunk_id: str) -> PlacedPassage | None:
         if chunk_id != PASSAGE.chunk_id:
             return None
-        return Placed(passage=PASSAGE, before="Before. ", after=" After.")
+        return PlacedPassage(passage=PASSAGE, before="Before. ", after=" After.")
 
     def documents(self) -> list[Entry]:
         return [
@@ -173,7 +183,7 @@ class Scripted:
         self.parts = {"model": "ok", "knowledge": "ok", "log": "ok"}
         self.cancelled = 0
         self.events: tuple[Any, ...] = ()
-        self.say(Doing("search_documents", "Searching"), Text("Sow in "), Text("May [1]."), said())
+        self.say(Doing("search_documents", "Searching"), TextPiece("Sow in "), TextPiece("May [1]."), said())
 
     def say(self, *events) -> None:
         self.events = events

@@ -15,7 +15,7 @@ from ragstone.assistant.answering.documents import Search, documents_tool
 from ragstone.assistant.answering.prompting import load_answering_prompt
 from ragstone.assistant.answering.support import UNRELATED
 from ragstone.assistant.building import opened_knowledge
-from ragstone.assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, Text, Turn
+from ragstone.assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece, Turn
 from ragstone.assistant.guards import names_pesticide, scope_guard, subjects, without_instructions
 from ragstone.assistant.knowledge.entry import KnowledgeDown
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
@@ -35,7 +35,7 @@ from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.gathering import Gathered
 from ragstone.engine.session import Session, open_session
 from ragstone.errors import ConfigError, ModelError, RagstoneError, nearest
-from ragstone.judging.refusal import no_refusal
+from ragstone.judging.lexical import no_refusal
 from ragstone.llm import Ask, CallFailed, Prompt, Reply, Stream
 
 
@@ -83,7 +83,7 @@ async def open_assistant(
         if opened is None:
             opened = await stack.enter_async_context(open_session(settings, serving=True))
         knowledge = await stack.enter_async_context(opened_knowledge(settings, opened))
-        watched = _Watched(await opened.models.ask(model), await opened.models.stream(model))
+        watched = _WatchedModel(await opened.models.ask(model), await opened.models.stream(model))
         answering = Answering(
             stream=watched.stream,
             prompt=load_answering_prompt(section.prompt),
@@ -164,7 +164,7 @@ def _agent(
     section: AssistantSection,
     session: Session,
     menu: Menu,
-    watched: "_Watched",
+    watched: "_WatchedModel",
     *,
     model: str,
     topics: list[str],
@@ -200,7 +200,7 @@ def _answer_from(search: Search, answering: Answering, k: int) -> AnswerFrom:
             passages = await search(question, k, filters)
         except KnowledgeDown as down:
             text = phrase("documents_unavailable", spoken)
-            emit(Text(text))
+            emit(TextPiece(text))
             return Said(text=text, kind="unavailable", lang=spoken, error=str(down))
         said = await answer_from(question, passages, spoken, answering, emit)
         tags = dict(filters) | question_tags(spoken, passages) | said.tags
@@ -209,7 +209,7 @@ def _answer_from(search: Search, answering: Answering, k: int) -> AnswerFrom:
     return answer
 
 
-class _Watched:
+class _WatchedModel:
     """A model, and why the last call to it failed: health is told without a call that somebody pays for."""
 
     def __init__(self, ask: Ask, stream: Stream) -> None:

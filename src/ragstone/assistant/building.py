@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from ragstone.assistant.knowledge.entry import Advance, Built, Entry
+from ragstone.assistant.knowledge.entry import Advance, BuildResult, Entry
 from ragstone.assistant.knowledge.grouping import Namer
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
 from ragstone.config import Settings, load_settings
@@ -65,7 +65,7 @@ def build_knowledge(
     settings: Settings | None = None,
     advance: Advance = silent,
     model: str | None = None,
-) -> Built:
+) -> BuildResult:
     """Make the knowledge base hold what these sources hold.
 
     Without one they are those of `[documents]`, else those that were ever built from. settings: default
@@ -76,7 +76,7 @@ def build_knowledge(
 
     found = settings or load_settings()
 
-    async def work() -> Built:
+    async def work() -> BuildResult:
         async with (
             open_session(found) as session,
             opened_knowledge(found, session, model) as knowledge,

@@ -97,13 +97,13 @@ class Doing(msgspec.Struct, frozen=True):
     words: str = ""
 
 
-class Text(msgspec.Struct, frozen=True):
+class TextPiece(msgspec.Struct, frozen=True):
     """The next piece of the reply's text."""
 
     piece: str
 
 
-Emit = Callable[[Doing | Text], None]
+Emit = Callable[[Doing | TextPiece], None]
 """Hears of a reply while it is made: the pieces of its text are, put together, `Said.text`."""
 
 
@@ -114,5 +114,5 @@ AnswerFrom = Callable[[str, Mapping[str, str], str | None, Emit], Awaitable[Said
 """(question, filters, lang, emit) -> the answer from the documents, without the agent. lang: see Asked."""
 
 
-def silent(_event: Doing | Text) -> None:
+def silent(_event: Doing | TextPiece) -> None:
     """Hear nothing."""

@@ -10,7 +10,7 @@ from tests.support.served_assistant import ask, said
 from ragstone.assistant.api import chat
 from ragstone.assistant.api import replying as streaming
 from ragstone.assistant.api.app import create_app
-from ragstone.assistant.conversation import Doing, Text
+from ragstone.assistant.conversation import Doing, TextPiece
 from ragstone.config.serve import ServeSection
 
 
@@ -88,21 +88,25 @@ def test_tokens_come_in_a_chunk_without_choices_where_they_are_asked_for(client)
 
 async def test_what_is_heard_keeps_its_order_and_text_is_put_together():
     events = asyncio.Queue()
-    for event in (Text("a"), Text("b"), Doing("x"), Text("c"), None):
+    for event in (TextPiece("a"), TextPiece("b"), Doing("x"), TextPiece("c"), None):
         events.put_nowait(event)
-    assert [event async for event in streaming._heard(events)] == [Text("ab"), Doing("x"), Text("c")]
+    assert [event async for event in streaming._heard(events)] == [
+        TextPiece("ab"),
+        Doing("x"),
+        TextPiece("c"),
+    ]
 
 
 def test_a_quiet_stream_sends_a_comment_now_and_then(client, scripted, monkeypatch):
     monkeypatch.setattr(streaming, "QUIET_S", 0.01)
-    scripted.say(0.1, Text("Late."), said("Late."))
+    scripted.say(0.1, TextPiece("Late."), said("Late."))
     text = ask(client, stream=True).text
     assert ": still at it\n\n" in text
     assert text.endswith("data: [DONE]\n\n")
 
 
 def test_a_failure_in_the_middle_of_a_stream_is_an_error_event_and_stands_in_the_log(client, scripted):
-    scripted.say(Text("Sow"), ZeroDivisionError("secret detail"))
+    scripted.say(TextPiece("Sow"), ZeroDivisionError("secret detail"))
     *_, failure = events_of(ask(client, stream=True))
     assert failure["error"]["type"] == "server_error"
     assert "secret" not in str(failure)

@@ -9,8 +9,8 @@ import pytest
 from tests.support.served_assistant import KEYS, key
 
 from ragstone.assistant.api import jobs
-from ragstone.assistant.api.jobs import Jobs
-from ragstone.assistant.api.problems import Refused
+from ragstone.assistant.api.jobs import DocumentJobs
+from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.errors import DataError
 
 
@@ -186,7 +186,7 @@ async def test_a_job_that_is_stopped_lets_go_before_the_next_one_begins():
     async def after(_advance):
         return [] if ended.is_set() else ["too early"]
 
-    queue = Jobs()
+    queue = DocumentJobs()
     first, second = queue.start("slow", slow), queue.start("after", after)
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -213,7 +213,7 @@ async def test_one_job_runs_at_a_time_in_the_order_in_which_they_came():
 
         return done
 
-    queue = Jobs()
+    queue = DocumentJobs()
     started = [queue.start(f"{n}", work(n)) for n in range(4)]
     assert [job.state for job in started] == ["waiting"] * 4
     await asyncio.gather(*queue._tasks.values())
@@ -230,10 +230,10 @@ async def test_too_many_jobs_do_not_pile_up_and_what_waits_ends_with_the_server(
     async def work(advance):
         await forever.wait()
 
-    queue = Jobs()
+    queue = DocumentJobs()
     queue.start("a", work)
     queue.start("b", work)
-    with pytest.raises(Refused, match="jobs wait already") as refused:
+    with pytest.raises(RefusedRequest, match="jobs wait already") as refused:
         queue.start("c", work)
     assert refused.value.status_code == 429
     await queue.close()
@@ -245,7 +245,7 @@ async def test_old_jobs_are_forgotten(monkeypatch):
     async def work(advance):
         return []
 
-    queue = Jobs()
+    queue = DocumentJobs()
     started = [queue.start(str(n), work) for n in range(3)]
     assert [queue.get(job.id) for job in started] == [None, started[1], started[2]]
     await queue.close()

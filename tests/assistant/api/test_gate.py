@@ -9,7 +9,7 @@ from tests.support.served_assistant import KEYS, ask, key
 
 from ragstone.assistant.api.gate import gated, is_loopback
 from ragstone.assistant.api.history import Conversations
-from ragstone.assistant.api.state import Clocks, Desk
+from ragstone.assistant.api.state import AppState, Clocks
 from ragstone.config.serve import ServeSection
 from ragstone.errors import ConfigError
 
@@ -237,7 +237,7 @@ async def test_one_request_begins_in_each_pass_of_the_loop_and_health_waits_for_
             passes += 1
 
     with contextlib.closing(Conversations(tmp_path, 1)) as kept:
-        desk = Desk(scripted.assistant(), ServeSection(), {}, kept, clocks=Clocks(), k=5)
+        desk = AppState(scripted.assistant(), ServeSection(), {}, kept, clocks=Clocks(), k=5)
         app = gated(answer, desk, {})
         counting = asyncio.ensure_future(count())
         paths = ["/v1/settings"] * 20 + ["/health"]

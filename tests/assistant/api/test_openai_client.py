@@ -6,7 +6,7 @@ import openai
 import pytest
 from tests.support.served_assistant import KEYS, Scripted, said, served
 
-from ragstone.assistant.conversation import Doing, Text
+from ragstone.assistant.conversation import Doing, TextPiece
 from ragstone.config.serve import ServeSection
 
 ASKED = [{"role": "user", "content": "When is maize sown?"}]
@@ -98,7 +98,7 @@ def test_errors_are_those_that_the_client_knows(url, scripted):
 
 
 def test_an_error_in_the_middle_of_a_stream_is_raised_by_the_client(url, scripted):
-    scripted.say(Text("Sow"), ZeroDivisionError("secret"))
+    scripted.say(TextPiece("Sow"), ZeroDivisionError("secret"))
     with client_of(url) as client:
         stream = client.chat.completions.create(model="assistant", messages=ASKED, stream=True)
         with pytest.raises(openai.APIError, match="the server failed at this question"):

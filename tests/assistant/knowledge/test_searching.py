@@ -14,7 +14,7 @@ from ragstone.assistant.knowledge import knowledge_base
 from ragstone.assistant.knowledge.building import finish
 from ragstone.assistant.knowledge.catalogue import Catalogue
 from ragstone.assistant.knowledge.entry import KnowledgeDown
-from ragstone.assistant.knowledge.points import Points
+from ragstone.assistant.knowledge.points import PassagePoints
 from ragstone.assistant.knowledge.snapshot import among
 from ragstone.errors import ConfigError, DataError, MissingExtra
 
@@ -63,13 +63,13 @@ async def test_a_filter_lets_through_what_has_the_value_and_what_has_none(tmp_pa
 
 async def test_the_vectors_of_a_folder_are_read_once_for_each_state(tmp_path, monkeypatch):
     docs, read = write(tmp_path / "docs", **TEXTS), []
-    vectors = Points.vectors
+    vectors = PassagePoints.vectors
 
     def counted(self, n_numbers, positions):
         read.append(len(positions))
         return vectors(self, n_numbers, positions)
 
-    monkeypatch.setattr(Points, "vectors", counted)
+    monkeypatch.setattr(PassagePoints, "vectors", counted)
     async with knowledge_in(tmp_path) as knowledge:
         await knowledge.build([docs])
         await asyncio.gather(*(knowledge.search("What is sown?", 2) for _ in range(9)))
@@ -166,7 +166,7 @@ async def test_a_build_shows_nothing_before_it_has_ended_not_even_after_another(
 async def test_a_search_whose_points_a_build_drops_meanwhile_searches_again(
     tmp_path, monkeypatch, gone, left
 ):
-    docs, vectors = write(tmp_path / "docs", **TEXTS), Points.vectors
+    docs, vectors = write(tmp_path / "docs", **TEXTS), PassagePoints.vectors
     async with knowledge_in(tmp_path) as knowledge:
         await knowledge.build([docs])
         todo = [f"docs/{name}.md" for name in gone]
@@ -177,7 +177,7 @@ async def test_a_search_whose_points_a_build_drops_meanwhile_searches_again(
                 finish(knowledge._kept)
             return vectors(self, n_numbers, positions)
 
-        monkeypatch.setattr(Points, "vectors", late)
+        monkeypatch.setattr(PassagePoints, "vectors", late)
         assert found_ids(await knowledge.search("rice maize sown soil", 9)) == left
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.support.scripted_planner import ScriptedPlanner
 
-from ragstone.assistant.conversation import Asked, Citation, Doing, Passage, Said, Text, Turn
+from ragstone.assistant.conversation import Asked, Citation, Doing, Passage, Said, TextPiece, Turn
 from ragstone.assistant.planning.actions import menu_of
 from ragstone.assistant.planning.loop import Agent, reply_to
 from ragstone.assistant.planning.model import model_chooser, model_writer
@@ -54,7 +54,7 @@ PASSAGE = Passage(chunk_id="c1", document_id="d1", text="Plant maize at 25 cm.",
 async def search(asked: Search, situation: Situation) -> Observation:
     text = "Plant maize 25 cm apart [1]."
     for piece in ("Plant maize ", "25 cm apart [1]."):
-        situation.emit(Text(piece))
+        situation.emit(TextPiece(piece))
     cited = (Citation(number=1, passage=PASSAGE),)
     said = Said(text=text, kind="answer", lang=situation.lang, citations=cited, passages=(PASSAGE,))
     return Observation(text=text, reply=said)
@@ -94,14 +94,14 @@ class Heard:
     """The events of a reply."""
 
     def __init__(self) -> None:
-        self.events: list[Doing | Text] = []
+        self.events: list[Doing | TextPiece] = []
 
-    def __call__(self, event: Doing | Text) -> None:
+    def __call__(self, event: Doing | TextPiece) -> None:
         self.events.append(event)
 
     @property
     def text(self) -> str:
-        return "".join(event.piece for event in self.events if isinstance(event, Text))
+        return "".join(event.piece for event in self.events if isinstance(event, TextPiece))
 
 
 def agent_of(

@@ -9,11 +9,11 @@ import pytest
 from tests.assistant.planning.conftest import Replies, Weather, agent_of, asked, tools
 from tests.support.scripted_planner import ScriptedPlanner
 
-from ragstone.assistant.conversation import Asked, Doing, Said, Text, silent
+from ragstone.assistant.conversation import Asked, Doing, Said, TextPiece, silent
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.loop import n_asked, reply_to, standing_question
 from ragstone.assistant.planning.model import VERSION
-from ragstone.assistant.planning.state import Chosen
+from ragstone.assistant.planning.state import ChosenAction
 from ragstone.assistant.tool import Observation, Situation, Tool
 from ragstone.errors import DataError
 from ragstone.llm import CallFailed
@@ -60,7 +60,7 @@ def test_a_reply_without_text_is_written_and_heard_sentence_by_sentence(replies:
     planner = ScriptedPlanner(RAIN, ANSWER, written="Rain comes tomorrow. It brings 12.5 mm.")
     said, heard = replies(agent_of(planner), asked("Will it rain in Nakuru?"))
     assert said.text == "Rain comes tomorrow. It brings 12.5 mm."
-    pieces = [event.piece for event in heard.events if isinstance(event, Text)]
+    pieces = [event.piece for event in heard.events if isinstance(event, TextPiece)]
     assert pieces == ["Rain comes tomorrow.", " It brings 12.5 mm."]
     assert said.usage.calls == 3
 
@@ -185,7 +185,7 @@ def test_time_is_limited_and_the_tool_in_flight_is_cancelled(replies: Replies) -
 
 def test_text_that_was_read_when_the_time_ends_stays_and_is_marked(replies: Replies) -> None:
     async def halting(arguments: Weather, situation: Situation) -> Observation:
-        situation.emit(Text("Rain is"))
+        situation.emit(TextPiece("Rain is"))
         await asyncio.sleep(60)
         return Observation(text="late")
 
@@ -326,7 +326,7 @@ def test_a_very_long_question_is_searched_for_by_its_beginning(replies: Replies)
 
 
 def test_an_embedder_that_fails_is_told_as_any_failure(replies: Replies) -> None:
-    async def choose(_state: object) -> Chosen:
+    async def choose(_state: object) -> ChosenAction:
         raise DataError("all 1 texts to embed are blank")
 
     agent = msgspec.structs.replace(agent_of(ScriptedPlanner(DOWN)), choose=choose)

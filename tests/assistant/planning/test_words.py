@@ -14,7 +14,7 @@ from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.actions import menu_of
 from ragstone.assistant.planning.loop import Agent, n_asked
 from ragstone.assistant.planning.slots import know_by_words
-from ragstone.assistant.planning.state import Chosen, State
+from ragstone.assistant.planning.state import AgentState, ChosenAction
 from ragstone.assistant.planning.words import _filled, words_chooser, write_by_words
 from ragstone.assistant.tool import Hint, Observation, Situation, Tool
 from ragstone.corpus.tags import Tag
@@ -64,9 +64,9 @@ class Topic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 ARGUMENTS = {"find_videos": Topic}
 
 
-def chosen(conversation: Asked, lang: str = "en", in_scope=anything) -> Chosen:
+def chosen(conversation: Asked, lang: str = "en", in_scope=anything) -> ChosenAction:
     choose = words_chooser(with_examples(), embed, in_scope)
-    state = State(
+    state = AgentState(
         asked=conversation,
         lang=lang,
         today=date(2026, 11, 21),
@@ -235,7 +235,9 @@ def test_a_tools_hint_of_words_draws_a_question_to_it_and_into_the_scope() -> No
     made = with_examples()
     made["weather"] = msgspec.structs.replace(made["weather"], hint=draws)
     for question, action in (("Any frost in Nakuru?", "weather"), ("Any films in Nakuru?", "decline")):
-        state = State(asked=asked(question), lang="en", today=date(2026, 11, 21), known={"place": "Nakuru"})
+        state = AgentState(
+            asked=asked(question), lang="en", today=date(2026, 11, 21), known={"place": "Nakuru"}
+        )
         assert asyncio.run(words_chooser(made, embed, only_likely)(state)).action == action
 
 
@@ -248,7 +250,7 @@ def test_a_region_of_an_earlier_turn_restricts_no_table():
         raise AssertionError("nothing is called")
 
     table = Tool(name="crop_table", description="", arguments=Table, call=call)
-    state = State(
+    state = AgentState(
         asked=Asked(turns=(Turn("user", "And the roots of maize?"),)),
         lang="en",
         today=date(2026, 11, 21),

@@ -10,7 +10,7 @@ from ragstone.assistant.answering.checking import Checker
 from ragstone.assistant.answering.prompting import refusal_words, render
 from ragstone.assistant.answering.sentences import Sentence, Sentences
 from ragstone.assistant.answering.support import Support
-from ragstone.assistant.conversation import Emit, Passage, Said, Text, silent
+from ragstone.assistant.conversation import Emit, Passage, Said, TextPiece, silent
 from ragstone.assistant.guards import without_instructions
 from ragstone.assistant.languages import phrase
 from ragstone.embedding.model import Embed
@@ -85,7 +85,7 @@ class _Voice:
     def say(self, piece: str) -> None:
         if piece:
             self.text += piece
-            self._emit(Text(piece))
+            self._emit(TextPiece(piece))
 
 
 async def _checked(

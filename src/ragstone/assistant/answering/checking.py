@@ -9,7 +9,7 @@ from ragstone.assistant.answering.support import Support, content_words, stated_
 from ragstone.assistant.conversation import Citation
 from ragstone.assistant.guards import names_pesticide, speaks_to_model, without_contacts
 from ragstone.assistant.languages import phrase
-from ragstone.judging.refusal import no_refusal
+from ragstone.judging.lexical import no_refusal
 
 _BLANK = re.compile(r"[^\S\n]{2,}")
 _FENCE_LINE = re.compile(r"^\s*```")

@@ -11,7 +11,7 @@ from ragstone.assistant.guards import names_pesticide, speaks_to_model, without_
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.tools.plain_text import shortened
 from ragstone.dataset.languages import language_name
-from ragstone.judging.statements.contexts import (
+from ragstone.judging.contexts import (
     BYTES_A_TOKEN,
     FRAME_TOKENS,
     LEAST_BYTES,

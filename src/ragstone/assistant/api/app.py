@@ -15,8 +15,8 @@ from litestar.types import ControllerRouterHandler
 from ragstone.assistant.api import chat, documents, status
 from ragstone.assistant.api.gate import UPLOADS, body_limit, check_admins, digests, gated, methods_of
 from ragstone.assistant.api.history import Conversations
-from ragstone.assistant.api.problems import Refused, problem_response
-from ragstone.assistant.api.state import Clocks, Desk
+from ragstone.assistant.api.problems import RefusedRequest, problem_response
+from ragstone.assistant.api.state import AppState, Clocks
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.page import page
 from ragstone.config.serve import ServeSection
@@ -50,13 +50,13 @@ class JsonRequest(Request[Any, Any, Any]):
     """A request whose body may be anything."""
 
     async def json(self) -> Any:  # noqa: ANN401
-        """Return what the body holds. Raises Refused where it cannot be read."""
+        """Return what the body holds. Raises RefusedRequest where it cannot be read."""
         try:
             return await super().json()
         except UnicodeDecodeError:
-            raise Refused(400, "the body is no UTF-8: encode it so") from None
+            raise RefusedRequest(400, "the body is no UTF-8: encode it so") from None
         except RecursionError:
-            raise Refused(400, "the body is nested too deeply to be read") from None
+            raise RefusedRequest(400, "the body is nested too deeply to be read") from None
 
 
 def create_app(
@@ -78,32 +78,32 @@ def create_app(
     held = digests(keys or {})
     check_admins(serve.admin_keys, held)
     kept = Conversations(folder, serve.keep_days)
-    desk = Desk(assistant, serve, held, kept, clocks=clocks or Clocks(), k=k)
+    app_state = AppState(assistant, serve, held, kept, clocks=clocks or Clocks(), k=k)
 
     @asynccontextmanager
     async def lifespan(_app: Litestar) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await desk.jobs.close()
-            desk.conversations.close()
+            await app_state.jobs.close()
+            app_state.conversations.close()
 
     uploads = Router(
         "/",
         route_handlers=[documents.list_documents, documents.add_document],
-        request_max_body_size=body_limit(UPLOADS, desk),
+        request_max_body_size=body_limit(UPLOADS, app_state),
     )
     app = Litestar(
         [*ROUTES, uploads, *routes],
-        dependencies={"desk": Provide(lambda: desk, sync_to_thread=False)},
+        dependencies={"app_state": Provide(lambda: app_state, sync_to_thread=False)},
         exception_handlers={Exception: problem_response},
         lifespan=[lifespan],
         logging_config=None,
         openapi_config=_openapi_config(bool(held)),
         request_class=JsonRequest,
-        request_max_body_size=body_limit("", desk),
+        request_max_body_size=body_limit("", app_state),
     )
-    app.asgi_handler = gated(app.asgi_handler, desk, methods_of(app))
+    app.asgi_handler = gated(app.asgi_handler, app_state, methods_of(app))
     return app
 
 

@@ -22,9 +22,9 @@ from ragstone.assistant.api.bodies import (
     tokens,
 )
 from ragstone.assistant.api.history import Summary, new_id
-from ragstone.assistant.api.problems import Refused, fails
-from ragstone.assistant.api.replying import Exchange, begin, reply, sse, unless_gone
-from ragstone.assistant.api.state import AnyRequest, AtDesk, Desk, end_with, owner_of
+from ragstone.assistant.api.problems import RefusedRequest, fails
+from ragstone.assistant.api.replying import PendingExchange, begin, reply, sse, unless_gone
+from ragstone.assistant.api.state import AnyRequest, AppState, WithState, end_with, owner_of
 from ragstone.assistant.conversation import Asked, Turn, silent
 
 MOST_TURNS = 200
@@ -47,17 +47,19 @@ CLOSED = 499
     },
     tags=["chat"],
 )
-async def chat_completions(request: AnyRequest, data: JSONBody[ChatRequest], desk: AtDesk) -> Response[Any]:
+async def chat_completions(
+    request: AnyRequest, data: JSONBody[ChatRequest], app_state: WithState
+) -> Response[Any]:
     """Answer the last question of a conversation."""
-    exchange = await _exchange(request, data, desk)
+    exchange = await _exchange(request, data, app_state)
     busy = exchange.conversation_id
     if busy is not None:
-        if busy in desk.busy:
-            raise Refused(409, "a reply is being written in this conversation: wait for it")
-        desk.busy.add(busy)
+        if busy in app_state.busy:
+            raise RefusedRequest(409, "a reply is being written in this conversation: wait for it")
+        app_state.busy.add(busy)
     if data.stream:
         usage = bool(data.stream_options and data.stream_options.include_usage)
-        begun = begin(desk, exchange)
+        begun = begin(app_state, exchange)
         end_with(request, begun.working)
         return Stream(
             sse(begun, include_usage=usage),
@@ -65,11 +67,11 @@ async def chat_completions(request: AnyRequest, data: JSONBody[ChatRequest], des
             headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
         )
     try:
-        work = reply(desk, exchange, lambda: _respond(desk, exchange.asked))
+        work = reply(app_state, exchange, lambda: _respond(app_state, exchange.asked))
         said = await unless_gone(request, work)
     finally:
         if busy is not None:
-            desk.busy.discard(busy)
+            app_state.busy.discard(busy)
     if said is None:
         return Response(b"", status_code=CLOSED)
     return Response(
@@ -86,8 +88,8 @@ async def chat_completions(request: AnyRequest, data: JSONBody[ChatRequest], des
     )
 
 
-async def _respond(desk: Desk, asked: Asked) -> Any:  # noqa: ANN401
-    return await desk.assistant.respond(asked, silent)
+async def _respond(app_state: AppState, asked: Asked) -> Any:  # noqa: ANN401
+    return await app_state.assistant.respond(asked, silent)
 
 
 @get("/v1/models", summary="The models that may be asked", responses=fails(), tags=["chat"])
@@ -103,8 +105,8 @@ async def model_card(model: FromPath[str]) -> ModelCard:
     return ModelCard()
 
 
-async def _exchange(request: AnyRequest, asked: ChatRequest, desk: Desk) -> Exchange:
-    """Return the exchange that a request asks for. Raises Refused."""
+async def _exchange(request: AnyRequest, asked: ChatRequest, app_state: AppState) -> PendingExchange:
+    """Return the exchange that a request asks for. Raises RefusedRequest."""
     _check_model(asked.model)
     turns = [
         Turn(one.role, one.text)
@@ -114,14 +116,14 @@ async def _exchange(request: AnyRequest, asked: ChatRequest, desk: Desk) -> Exch
     while turns and turns[-1].role == "assistant":
         turns.pop()
     if not turns:
-        raise Refused(422, "messages hold no question: the last one with text must be the user's")
-    check_question(turns[-1].text, desk)
-    owner, now = owner_of(request), desk.clocks.now()
+        raise RefusedRequest(422, "messages hold no question: the last one with text must be the user's")
+    check_question(turns[-1].text, app_state)
+    owner, now = owner_of(request), app_state.clocks.now()
     conversation_id, asked_turns, keep = asked.conversation_id, turns, (turns[-1],)
     if conversation_id is not None:
-        asked_turns = [*await _earlier(desk, conversation_id, owner), turns[-1]]
+        asked_turns = [*await _earlier(app_state, conversation_id, owner), turns[-1]]
     begins = conversation_id is None and len(turns) == 1 and asked.store is not False
-    return Exchange(
+    return PendingExchange(
         id=new_id("x"),
         asked=Asked(
             turns=tuple(asked_turns[-READ_TURNS:]), filters=dict(asked.filters or {}), lang=asked.lang
@@ -134,28 +136,30 @@ async def _exchange(request: AnyRequest, asked: ChatRequest, desk: Desk) -> Exch
     )
 
 
-async def _earlier(desk: Desk, conversation_id: str, owner: str | None) -> list[Turn]:
-    kept = await desk.conversations.turns(conversation_id, owner)
+async def _earlier(app_state: AppState, conversation_id: str, owner: str | None) -> list[Turn]:
+    kept = await app_state.conversations.turns(conversation_id, owner)
     if kept is None:
-        raise Refused(404, "there is no such conversation: begin one without conversation_id")
+        raise RefusedRequest(404, "there is no such conversation: begin one without conversation_id")
     if len(kept) >= MOST_TURNS:
-        raise Refused(409, f"this conversation has {MOST_TURNS} turns: begin another one")
+        raise RefusedRequest(409, f"this conversation has {MOST_TURNS} turns: begin another one")
     return [Turn(turn.role, turn.text) for turn in kept]
 
 
-def check_question(question: str, desk: Desk) -> None:
-    """Check that a question says something and is not too long. Raises Refused."""
+def check_question(question: str, app_state: AppState) -> None:
+    """Check that a question says something and is not too long. Raises RefusedRequest."""
     if not question.strip():
-        raise Refused(422, "the question is empty")
+        raise RefusedRequest(422, "the question is empty")
     n_kb = len(question.encode("utf-8", "surrogatepass")) / 1024
-    if n_kb > desk.serve.max_question_kb:
-        most = desk.serve.max_question_kb
-        raise Refused(413, f"the question has {n_kb:.0f} KB, and {most} KB are read: ask a shorter one")
+    if n_kb > app_state.serve.max_question_kb:
+        most = app_state.serve.max_question_kb
+        raise RefusedRequest(
+            413, f"the question has {n_kb:.0f} KB, and {most} KB are read: ask a shorter one"
+        )
 
 
 def _check_model(name: str) -> None:
     if name != MODEL:
-        raise Refused(404, f"there is no model {name!r}: ask {MODEL!r}", code="model_not_found")
+        raise RefusedRequest(404, f"there is no model {name!r}: ask {MODEL!r}", code="model_not_found")
 
 
 class ConversationId(msgspec.Struct, frozen=True):
@@ -190,15 +194,15 @@ GONE = "there is no such conversation"
 
 
 @post("/v1/conversations", status_code=201, summary="Begin a conversation", responses=fails(), tags=["chat"])
-async def begin_conversation(request: AnyRequest, desk: AtDesk) -> ConversationId:
+async def begin_conversation(request: AnyRequest, app_state: WithState) -> ConversationId:
     """Begin a conversation; without keys, who knows its id may read, go on with and delete it."""
-    return ConversationId(await desk.conversations.create(owner_of(request), desk.clocks.now()))
+    return ConversationId(await app_state.conversations.create(owner_of(request), app_state.clocks.now()))
 
 
 @get("/v1/conversations", summary="Conversations of a key", responses=fails(), tags=["chat"])
-async def list_conversations(request: AnyRequest, desk: AtDesk) -> ConversationList:
+async def list_conversations(request: AnyRequest, app_state: WithState) -> ConversationList:
     """List the conversations of the key."""
-    return ConversationList(await desk.conversations.listed(owner_of(request)))
+    return ConversationList(await app_state.conversations.listed(owner_of(request)))
 
 
 @get(
@@ -208,12 +212,12 @@ async def list_conversations(request: AnyRequest, desk: AtDesk) -> ConversationL
     tags=["chat"],
 )
 async def read_conversation(
-    request: AnyRequest, conversation_id: FromPath[str], desk: AtDesk
+    request: AnyRequest, conversation_id: FromPath[str], app_state: WithState
 ) -> Conversation:
     """Give the turns of a conversation."""
-    kept = await desk.conversations.turns(conversation_id, owner_of(request))
+    kept = await app_state.conversations.turns(conversation_id, owner_of(request))
     if kept is None:
-        raise Refused(404, GONE)
+        raise RefusedRequest(404, GONE)
     turns = [
         ConversationTurn(
             role=one.role,
@@ -233,10 +237,12 @@ async def read_conversation(
     responses=fails(404),
     tags=["chat"],
 )
-async def delete_conversation(request: AnyRequest, conversation_id: FromPath[str], desk: AtDesk) -> None:
+async def delete_conversation(
+    request: AnyRequest, conversation_id: FromPath[str], app_state: WithState
+) -> None:
     """Delete a conversation's text. The log keeps its exchanges, masked."""
-    if not await desk.conversations.delete(conversation_id, owner_of(request)):
-        raise Refused(404, GONE)
+    if not await app_state.conversations.delete(conversation_id, owner_of(request)):
+        raise RefusedRequest(404, GONE)
 
 
 @post(
@@ -246,9 +252,11 @@ async def delete_conversation(request: AnyRequest, conversation_id: FromPath[str
     responses=fails(400, 404, 413),
     tags=["chat"],
 )
-async def give_feedback(request: AnyRequest, data: JSONBody[FeedbackRequest], desk: AtDesk) -> None:
+async def give_feedback(request: AnyRequest, data: JSONBody[FeedbackRequest], app_state: WithState) -> None:
     """Write a thumb and a correction beside an exchange of one's own; later ones replace earlier ones."""
-    if not await desk.conversations.owns(data.exchange_id, owner_of(request)):
-        raise Refused(404, "there is no such exchange")
-    await desk.assistant.log.feedback(data.exchange_id, data.thumb, data.correction, desk.clocks.now())
-    desk.metrics.feedback.labels(data.thumb or "none").inc()
+    if not await app_state.conversations.owns(data.exchange_id, owner_of(request)):
+        raise RefusedRequest(404, "there is no such exchange")
+    await app_state.assistant.log.feedback(
+        data.exchange_id, data.thumb, data.correction, app_state.clocks.now()
+    )
+    app_state.metrics.feedback.labels(data.thumb or "none").inc()

@@ -22,9 +22,9 @@ from ragstone.assistant.api.bodies import (
 from ragstone.assistant.api.chat import check_question
 from ragstone.assistant.api.history import new_id
 from ragstone.assistant.api.jobs import Job
-from ragstone.assistant.api.problems import Refused, fails
-from ragstone.assistant.api.replying import Exchange, reply, unless_gone
-from ragstone.assistant.api.state import AnyRequest, AtDesk, owner_of, path_tail
+from ragstone.assistant.api.problems import RefusedRequest, fails
+from ragstone.assistant.api.replying import PendingExchange, reply, unless_gone
+from ragstone.assistant.api.state import AnyRequest, WithState, owner_of, path_tail
 from ragstone.assistant.conversation import Asked, Said, Turn, silent
 from ragstone.assistant.knowledge.entry import Advance, BadUpload, Entry
 from ragstone.assistant.knowledge.uploads import Upload
@@ -46,10 +46,10 @@ class Form(msgspec.Struct, frozen=True):
 
 
 @get("/v1/documents", summary="The documents", responses=fails(503), tags=["documents"])
-async def list_documents(request: AnyRequest, desk: AtDesk) -> DocumentList:
+async def list_documents(request: AnyRequest, app_state: WithState) -> DocumentList:
     """List the documents that answers are made from."""
-    desk.check_admin(request)
-    knowledge = desk.assistant.knowledge
+    app_state.check_admin(request)
+    knowledge = app_state.assistant.knowledge
     entries = await asyncio.to_thread(knowledge.documents)
     return DocumentList(version=await asyncio.to_thread(lambda: knowledge.version), documents=entries)
 
@@ -65,24 +65,24 @@ async def list_documents(request: AnyRequest, desk: AtDesk) -> DocumentList:
 async def add_document(
     request: AnyRequest,
     data: MultipartBody[Form],
-    desk: AtDesk,
+    app_state: WithState,
 ) -> Job:
     """Take a file, read it, and add what it gives in a job."""
-    desk.check_admin(request)
-    knowledge = desk.assistant.knowledge
-    async with desk.checking:
-        desk.jobs.check_room()
+    app_state.check_admin(request)
+    knowledge = app_state.assistant.knowledge
+    async with app_state.checking:
+        app_state.jobs.check_room()
         try:
             upload = await knowledge.check(data.file.filename, await data.file.read())
         except BadUpload as bad:
-            raise Refused(413 if bad.wrong == "too_large" else 422, str(bad)) from None
+            raise RefusedRequest(413 if bad.wrong == "too_large" else 422, str(bad)) from None
         waiting = await asyncio.to_thread(_set_aside, upload)
 
         async def work(advance: Advance) -> list[str]:
             await knowledge.add(await asyncio.to_thread(_taken_up, waiting), advance)
             return []
 
-        return desk.jobs.start(f"add {upload.name}", work, waiting.close)
+        return app_state.jobs.start(f"add {upload.name}", work, waiting.close)
 
 
 def _set_aside(upload: Upload) -> IO[bytes]:
@@ -105,19 +105,23 @@ def _taken_up(file: IO[bytes]) -> Upload:
     responses=fails(400, 404),
     tags=["documents"],
 )
-async def remove_document(request: AnyRequest, document_id: FromPath[str], desk: AtDesk) -> Job:  # noqa: ARG001
+async def remove_document(
+    request: AnyRequest,
+    document_id: FromPath[str],  # noqa: ARG001 - it may hold slashes, see path_tail
+    app_state: WithState,
+) -> Job:
     """Remove a document in a job."""
-    desk.check_admin(request)
-    knowledge = desk.assistant.knowledge
+    app_state.check_admin(request)
+    knowledge = app_state.assistant.knowledge
     named = path_tail(request, DOCUMENTS)
     entries = await asyncio.to_thread(knowledge.documents)
     if named not in {one.id for one in entries}:
-        raise Refused(404, "there is no such document")
+        raise RefusedRequest(404, "there is no such document")
 
     async def work(_advance: Advance) -> list[str]:
         return [] if await knowledge.remove(named) else ["it was gone already"]
 
-    return desk.jobs.start(f"remove {named}", work)
+    return app_state.jobs.start(f"remove {named}", work)
 
 
 @post(
@@ -127,22 +131,22 @@ async def remove_document(request: AnyRequest, document_id: FromPath[str], desk:
     responses=fails(),
     tags=["documents"],
 )
-async def rebuild(request: AnyRequest, desk: AtDesk) -> Job:
+async def rebuild(request: AnyRequest, app_state: WithState) -> Job:
     """Read, cut and embed all documents anew, in a job."""
-    desk.check_admin(request)
+    app_state.check_admin(request)
 
     async def work(advance: Advance) -> list[str]:
-        built = await desk.assistant.knowledge.rebuild(advance)
+        built = await app_state.assistant.knowledge.rebuild(advance)
         return [f"{one.path}: {one.reason}" for one in built.skipped]
 
-    return desk.jobs.start("rebuild", work)
+    return app_state.jobs.start("rebuild", work)
 
 
 @get("/v1/jobs/{job_id:str}", summary="How far a job is", responses=fails(404), tags=["documents"])
-async def read_job(request: AnyRequest, job_id: FromPath[str], desk: AtDesk) -> Job:
+async def read_job(request: AnyRequest, job_id: FromPath[str], app_state: WithState) -> Job:
     """Give the state of a job; a restart forgets them."""
-    desk.check_admin(request)
-    return _job(desk.jobs.get(job_id))
+    app_state.check_admin(request)
+    return _job(app_state.jobs.get(job_id))
 
 
 @post(
@@ -152,15 +156,15 @@ async def read_job(request: AnyRequest, job_id: FromPath[str], desk: AtDesk) -> 
     responses=fails(404),
     tags=["documents"],
 )
-async def stop_job(request: AnyRequest, job_id: FromPath[str], desk: AtDesk) -> Job:
+async def stop_job(request: AnyRequest, job_id: FromPath[str], app_state: WithState) -> Job:
     """Stop a job that waits or runs. Files that it has finished stay; of the one at hand nothing is kept."""
-    desk.check_admin(request)
-    return _job(await desk.jobs.stop(job_id))
+    app_state.check_admin(request)
+    return _job(await app_state.jobs.stop(job_id))
 
 
 def _job(job: Job | None) -> Job:
     if job is None:
-        raise Refused(404, "there is no such job")
+        raise RefusedRequest(404, "there is no such job")
     return job
 
 
@@ -174,11 +178,11 @@ PASSAGES = b"/v1/passages/"
     responses=fails(400, 413, 422, 503),
     tags=["retrieval"],
 )
-async def retrieve(data: JSONBody[RetrieveRequest], desk: AtDesk) -> Retrieved:
+async def retrieve(data: JSONBody[RetrieveRequest], app_state: WithState) -> Retrieved:
     """Find passages, best first, and ask no model for words."""
-    check_question(data.question, desk)
-    k = data.k or desk.k
-    return Retrieved(found(await desk.assistant.knowledge.search(data.question, k, data.filters or {})))
+    check_question(data.question, app_state)
+    k = data.k or app_state.k
+    return Retrieved(found(await app_state.assistant.knowledge.search(data.question, k, data.filters or {})))
 
 
 @post(
@@ -188,23 +192,23 @@ async def retrieve(data: JSONBody[RetrieveRequest], desk: AtDesk) -> Retrieved:
     responses=fails(400, 413, 422),
     tags=["retrieval"],
 )
-async def answer(request: AnyRequest, data: JSONBody[AnswerRequest], desk: AtDesk) -> Answered:
+async def answer(request: AnyRequest, data: JSONBody[AnswerRequest], app_state: WithState) -> Answered:
     """Answer one question from the documents; the exchange is in the log like those of the agent."""
-    check_question(data.question, desk)
+    check_question(data.question, app_state)
     filters = dict(data.filters or {})
-    exchange = Exchange(
+    exchange = PendingExchange(
         id=new_id("x"),
         asked=Asked(turns=(Turn("user", data.question),), filters=filters, lang=data.lang),
         owner=owner_of(request),
-        received=desk.clocks.now(),
+        received=app_state.clocks.now(),
     )
 
     async def respond() -> Said:
-        return await desk.assistant.answer(data.question, filters, data.lang, silent)
+        return await app_state.assistant.answer(data.question, filters, data.lang, silent)
 
-    said = await unless_gone(request, reply(desk, exchange, respond))
+    said = await unless_gone(request, reply(app_state, exchange, respond))
     if said is None:
-        raise Refused(400, "nobody waits for this answer")
+        raise RefusedRequest(400, "nobody waits for this answer")
     return Answered(
         exchange_id=exchange.id,
         answer=said.text,
@@ -225,11 +229,11 @@ async def answer(request: AnyRequest, data: JSONBody[AnswerRequest], desk: AtDes
     responses=fails(400, 404, 503),
     tags=["retrieval"],
 )
-async def passage(request: AnyRequest, chunk_id: FromPath[str], desk: AtDesk) -> PassageBody:  # noqa: ARG001
+async def passage(request: AnyRequest, chunk_id: FromPath[str], app_state: WithState) -> PassageBody:  # noqa: ARG001
     """Give a passage that a reply cites."""
-    placed = await desk.assistant.knowledge.passage(path_tail(request, PASSAGES))
+    placed = await app_state.assistant.knowledge.passage(path_tail(request, PASSAGES))
     if placed is None:
-        raise Refused(404, "there is no such passage; the documents may have changed")
+        raise RefusedRequest(404, "there is no such passage; the documents may have changed")
     one = placed.passage
     return PassageBody(
         document_id=one.document_id,

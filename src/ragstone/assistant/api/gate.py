@@ -21,7 +21,7 @@ from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from ragstone.assistant.api.problems import MEDIA_TYPE, problem
-from ragstone.assistant.api.state import Desk
+from ragstone.assistant.api.state import AppState
 from ragstone.errors import ConfigError, nearest
 
 SHORTEST = 16
@@ -104,7 +104,7 @@ def _digest(key: str) -> bytes:
 MINUTE_S = 60.0
 
 
-class Limits:
+class RequestLimits:
     """Knows when each caller asked of late: never more than `most` times in any `within_s` seconds."""
 
     def __init__(self, most: int, within_s: float = MINUTE_S) -> None:
@@ -179,22 +179,22 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def gated(app: ASGIApp, desk: Desk, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
+def gated(app: ASGIApp, app_state: AppState, methods: Mapping[str, Sequence[str]]) -> ASGIApp:
     """Return the app behind its gate. A request that is turned away reaches no route.
 
     methods: template of a path -> all that it takes, for OPTIONS.
     """
-    limits = Limits(desk.serve.requests_per_minute)
+    limits = RequestLimits(app_state.serve.requests_per_minute)
     turnstile = asyncio.Lock()  # one request begins in each pass of the loop, so that no pass takes long
 
     async def gate(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
             await app(scope, receive, send)
             return
-        started = desk.clocks.tick()
+        started = app_state.clocks.tick()
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         scope.setdefault("state", {})
-        allowed = headers.get("origin", "") in desk.serve.cors_origins
+        allowed = headers.get("origin", "") in app_state.serve.cors_origins
         status = 500
 
         async def guarded(message: Message) -> None:
@@ -206,7 +206,7 @@ def gated(app: ASGIApp, desk: Desk, methods: Mapping[str, Sequence[str]]) -> ASG
             await send(message)
 
         try:
-            turned = _preflight(scope, headers, allowed) or _turned(scope, headers, desk, limits)
+            turned = _preflight(scope, headers, allowed) or _turned(scope, headers, app_state, limits)
             if turned is not None:
                 await _turn_away(scope, headers, turned, receive, guarded)
             else:
@@ -217,7 +217,7 @@ def gated(app: ASGIApp, desk: Desk, methods: Mapping[str, Sequence[str]]) -> ASG
         finally:
             if work := scope["state"].get("work"):
                 work.cancel()
-            _count(scope, desk, status, started)
+            _count(scope, app_state, status, started)
 
     return gate
 
@@ -241,12 +241,12 @@ def with_methods(
     return [*others, (b"allow", ", ".join(taken).encode())]
 
 
-def _count(scope: HTTPScope, desk: Desk, status: int, started: float) -> None:
+def _count(scope: HTTPScope, app_state: AppState, status: int, started: float) -> None:
     """Count the request under its route's template: paths that someone makes up must not become series."""
     route = str(scope.get("path_template") or "none")
     method = scope["method"] if route != "none" else "any"
-    desk.metrics.requests.labels(route, method, status).inc()
-    desk.metrics.latency.labels(route).observe(desk.clocks.tick() - started)
+    app_state.metrics.requests.labels(route, method, status).inc()
+    app_state.metrics.latency.labels(route).observe(app_state.clocks.tick() - started)
 
 
 def _with_headers(headers: list[tuple[bytes, bytes]], origin: str | None) -> list[tuple[bytes, bytes]]:
@@ -276,28 +276,30 @@ def _preflight(scope: HTTPScope, headers: Mapping[str, str], allowed: bool) -> T
     return Turned(204, "", told)
 
 
-def _turned(scope: HTTPScope, headers: Mapping[str, str], desk: Desk, limits: Limits) -> Turned | None:
+def _turned(
+    scope: HTTPScope, headers: Mapping[str, str], app_state: AppState, limits: RequestLimits
+) -> Turned | None:
     """Return why a request does not get in, if it does not; else note whose it is."""
     return (
-        _foreign(scope, headers, desk)
-        or _unknown_or_hasty(scope, headers, desk, limits)
-        or _too_large(scope, headers, desk)
+        _foreign(scope, headers, app_state)
+        or _unknown_or_hasty(scope, headers, app_state, limits)
+        or _too_large(scope, headers, app_state)
     )
 
 
-def _foreign(scope: HTTPScope, headers: Mapping[str, str], desk: Desk) -> Turned | None:
+def _foreign(scope: HTTPScope, headers: Mapping[str, str], app_state: AppState) -> Turned | None:
     """Turn away what a page of another site has a browser send.
 
     Without keys a browser on this machine is all that it takes: a name that is made to point at this machine
     (DNS rebinding) is no name of ours, and a form of another site has another origin.
     """
     host = headers.get("host", "")
-    if not desk.keys and is_loopback(desk.serve.host):
+    if not app_state.keys and is_loopback(app_state.serve.host):
         name = _parts(f"//{host}").hostname or ""
         if name and not is_loopback(name):
             return Turned(403, f"{name!r} is no name of this machine; with a keys_file any name is served")
     origin = headers.get("origin")
-    if origin is None or scope["method"] in ("GET", "HEAD") or origin in desk.serve.cors_origins:
+    if origin is None or scope["method"] in ("GET", "HEAD") or origin in app_state.serve.cors_origins:
         return None
     if _parts(origin).netloc != host:
         return Turned(403, "pages of other sites may not ask: cors_origins of [serve] lacks this one")
@@ -313,7 +315,7 @@ def _parts(address: str) -> SplitResult:
 
 
 def _unknown_or_hasty(
-    scope: HTTPScope, headers: Mapping[str, str], desk: Desk, limits: Limits
+    scope: HTTPScope, headers: Mapping[str, str], app_state: AppState, limits: RequestLimits
 ) -> Turned | None:
     """Turn away who has no key, and who asks too often; wrong keys count against the address."""
     path = scope["path"]
@@ -325,31 +327,31 @@ def _unknown_or_hasty(
     given, challenge = headers.get("authorization"), b"Bearer"
     if path == BROWSED or path.startswith(f"{BROWSED}/"):
         given, challenge = as_bearer(given), b'Basic realm="Ragstone", charset="UTF-8"'
-    owner = name_of(desk.keys, given) if desk.keys else None
+    owner = name_of(app_state.keys, given) if app_state.keys else None
     scope["state"]["owner"] = owner
     if owner is not None:
         caller = f"key {owner}"
-    wait_s = limits.wait_s(caller, desk.clocks.tick())
+    wait_s = limits.wait_s(caller, app_state.clocks.tick())
     if wait_s is not None:
-        most = desk.serve.requests_per_minute
+        most = app_state.serve.requests_per_minute
         detail = f"more than {most} requests a minute: come back in {wait_s} s"
         return Turned(429, detail, ((b"retry-after", str(wait_s).encode()),))
-    if desk.keys and owner is None:
+    if app_state.keys and owner is None:
         return Turned(401, NEEDS_KEY, ((b"www-authenticate", challenge),))
     return None
 
 
-def body_limit(path: str, desk: Desk) -> int:
+def body_limit(path: str, app_state: AppState) -> int:
     """Return how many bytes a request to a path may have."""
     if path == UPLOADS:
-        return desk.serve.max_upload_mb * 1_000_000 + ENVELOPE_KB * 1024
-    return desk.serve.max_question_kb * 1024 * BODY_TIMES
+        return app_state.serve.max_upload_mb * 1_000_000 + ENVELOPE_KB * 1024
+    return app_state.serve.max_question_kb * 1024 * BODY_TIMES
 
 
-def _too_large(scope: HTTPScope, headers: Mapping[str, str], desk: Desk) -> Turned | None:
+def _too_large(scope: HTTPScope, headers: Mapping[str, str], app_state: AppState) -> Turned | None:
     """Turn away what says itself that it is too large, before any of it is read."""
     length = headers.get("content-length", "0")
-    limit = body_limit(scope["path"], desk)
+    limit = body_limit(scope["path"], app_state)
     if length.isdecimal() and int(length) > limit:
         return Turned(413, f"the request has {int(length):,} bytes, and {limit:,} are taken")
     return None

@@ -35,7 +35,7 @@ CREATE INDEX IF NOT EXISTS conversations_changed ON conversations (changed);
 """
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class KeptTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn as it is kept. reply: of the assistant's, what the reply carried besides its text, as JSON."""
 
     role: Literal["user", "assistant"]
@@ -91,7 +91,7 @@ class Conversations:
         """Return the id of a new conversation, after what is too old has been deleted."""
         return await self._run(self._create, owner, now)
 
-    async def turns(self, conversation_id: str, owner: str | None) -> list[Kept] | None:
+    async def turns(self, conversation_id: str, owner: str | None) -> list[KeptTurn] | None:
         """Return the turns in order; None where there is no such conversation of that owner."""
         return await self._run(self._turns, conversation_id, owner)
 
@@ -178,7 +178,7 @@ class Conversations:
         query = "SELECT 1 FROM conversations WHERE id = ? AND owner IS ?"
         return self._db.execute(query, (conversation_id, owner)).fetchone() is not None
 
-    def _turns(self, conversation_id: str, owner: str | None) -> list[Kept] | None:
+    def _turns(self, conversation_id: str, owner: str | None) -> list[KeptTurn] | None:
         if not self._exists(conversation_id, owner):
             return None
         rows = self._db.execute(
@@ -186,7 +186,7 @@ class Conversations:
             (conversation_id,),
         )
         return [
-            Kept(role=role, text=text, exchange_id=exchange, reply=reply)
+            KeptTurn(role=role, text=text, exchange_id=exchange, reply=reply)
             for role, text, exchange, reply in rows
         ]
 

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ragstone.assistant.api.history import new_id
-from ragstone.assistant.api.problems import Refused
+from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.assistant.knowledge.entry import Advance, Stage
 from ragstone.errors import RagstoneError
 
@@ -37,7 +37,7 @@ class Job(msgspec.Struct, kw_only=True):
     errors: list[str] = []
 
 
-class Jobs:
+class DocumentJobs:
     """The jobs of this process, the last 200 of them; a restart forgets them."""
 
     def __init__(self) -> None:
@@ -46,20 +46,22 @@ class Jobs:
         self._turn = asyncio.Lock()
 
     def check_room(self) -> None:
-        """Check that one more may wait. Raises Refused."""
+        """Check that one more may wait. Raises RefusedRequest."""
         if len(self._tasks) >= MOST_WAITING:
-            raise Refused(
+            raise RefusedRequest(
                 429, f"{MOST_WAITING} jobs wait already: ask again when one is done", Retry_After="30"
             )
 
     def start(self, what: str, work: Work, finish: Callable[[], None] = lambda: None) -> Job:
-        """Return a new job, which runs when those before it are done. Raises Refused where too many wait.
+        """Return a new job, which runs when those before it are done.
 
-        finish: is called when the job is over, also if it never ran or there is none.
+        Raises RefusedRequest where too many wait.
+
+            finish: is called when the job is over, also if it never ran or there is none.
         """
         try:
             self.check_room()
-        except Refused:
+        except RefusedRequest:
             finish()
             raise
         job = Job(id=new_id("job"), what=what)

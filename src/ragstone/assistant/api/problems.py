@@ -38,7 +38,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: Error | None = None
 
 
-class Refused(HTTPException):
+class RefusedRequest(HTTPException):
     """A request that is refused, with what to do in its detail."""
 
     def __init__(self, status: int, detail: str, *, code: str | None = None, **headers: str) -> None:
@@ -88,23 +88,23 @@ def problem_response(request: Request[Any, Any, Any], error: Exception) -> Respo
     code = None
     if isinstance(error, HTTPException):
         if error.detail == GONE:
-            error = Refused(408, LATE)
+            error = RefusedRequest(408, LATE)
         status, detail = error.status_code, error.detail
         headers = dict(error.headers or {})
         if isinstance(error, ValidationException):
             errors = _errors(error.extra)
             detail = "the request does not fit: see errors" if errors else detail
         code = getattr(error, "code", None)
-        if status in PLAINLY and not isinstance(error, Refused):
+        if status in PLAINLY and not isinstance(error, RefusedRequest):
             detail = PLAINLY[status]
-        detail = detail if status < 500 or isinstance(error, Refused) else HTTPStatus(status).phrase
+        detail = detail if status < 500 or isinstance(error, RefusedRequest) else HTTPStatus(status).phrase
     elif isinstance(error, RagstoneError):
         status, detail = 503, str(error)
     else:
         status, detail = 500, "the server failed at this request; its own log says why"
-    if status == 500 and not isinstance(error, Refused):
+    if status == 500 and not isinstance(error, RefusedRequest):
         logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    if status == 404 and not isinstance(error, Refused):
+    if status == 404 and not isinstance(error, RefusedRequest):
         detail = f"there is nothing at {request.url.path}; see /openapi.json"
     return Response(
         content=msgspec.json.encode(problem(request.url.path, status, detail, errors=errors, code=code)),

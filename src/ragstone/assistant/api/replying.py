@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.assistant.api.bodies import MODEL, Replied, Tokens, replied, tokens
-from ragstone.assistant.api.problems import CHAT_PATH, Refused, problem
-from ragstone.assistant.api.state import AnyRequest, Desk
-from ragstone.assistant.conversation import Asked, Doing, Said, Text, Turn
+from ragstone.assistant.api.problems import CHAT_PATH, RefusedRequest, problem
+from ragstone.assistant.api.state import AnyRequest, AppState
+from ragstone.assistant.conversation import Asked, Doing, Said, TextPiece, Turn
 from ragstone.errors import RagstoneError
 
 logger = logging.getLogger("ragstone.serve")
 T = TypeVar("T")
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+class PendingExchange(msgspec.Struct, frozen=True, kw_only=True):
     """A question on its way. begins: its conversation does not exist yet. keep: the turns that the
     conversation is longer by, without the reply.
     """
@@ -33,38 +33,40 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     keep: tuple[Turn, ...] = ()
 
 
-async def reply(desk: Desk, exchange: Exchange, respond: Callable[[], Coroutine[Any, Any, Said]]) -> Said:
+async def reply(
+    app_state: AppState, exchange: PendingExchange, respond: Callable[[], Coroutine[Any, Any, Said]]
+) -> Said:
     """Return the reply, once it is in the log and the conversation has it.
 
-    Raises Refused for an error of ours, which is logged too; of what is cancelled nothing is kept.
+    Raises RefusedRequest for an error of ours, which is logged too; of what is cancelled nothing is kept.
     """
     asking = asyncio.ensure_future(respond())
     try:
         await asyncio.wait({asking})
     except asyncio.CancelledError:
-        desk.metrics.cancelled.inc()
+        app_state.metrics.cancelled.inc()
         raise
     finally:
         asking.cancel()
     failure = asking.exception()
     if failure is None:
         said = asking.result()
-        await _keep(desk, exchange, said)
+        await _keep(app_state, exchange, said)
         return said
     logger.error("exchange %s failed", exchange.id, exc_info=failure)
     told = f"{type(failure).__name__}: {failure}"
     await _write(
-        desk, exchange, Said(text="", kind="unavailable", lang=exchange.asked.lang or "und", error=told)
+        app_state, exchange, Said(text="", kind="unavailable", lang=exchange.asked.lang or "und", error=told)
     )
-    raise Refused(500, "the server failed at this question; its own log says why")
+    raise RefusedRequest(500, "the server failed at this question; its own log says why")
 
 
-async def _keep(desk: Desk, exchange: Exchange, said: Said) -> None:
+async def _keep(app_state: AppState, exchange: PendingExchange, said: Said) -> None:
     """Keep the exchange. Conversations that cannot be written cost the user no reply: /health tells."""
-    await _write(desk, exchange, said)
+    await _write(app_state, exchange, said)
     turns = (*exchange.keep, Turn("assistant", said.text)) if exchange.conversation_id else ()
     try:
-        await desk.conversations.keep(
+        await app_state.conversations.keep(
             exchange.id,
             exchange.owner,
             exchange.received,
@@ -77,11 +79,11 @@ async def _keep(desk: Desk, exchange: Exchange, said: Said) -> None:
         logger.exception("exchange %s is not among the conversations", exchange.id)
 
 
-async def _write(desk: Desk, exchange: Exchange, said: Said) -> None:
+async def _write(app_state: AppState, exchange: PendingExchange, said: Said) -> None:
     """Write the exchange to the log. A log that fails costs the user no reply: /health and /metrics tell."""
-    desk.metrics.count_reply(said)
+    app_state.metrics.count_reply(said)
     try:
-        await desk.assistant.log.write(
+        await app_state.assistant.log.write(
             exchange.asked,
             said,
             exchange_id=exchange.id,
@@ -89,7 +91,7 @@ async def _write(desk: Desk, exchange: Exchange, said: Said) -> None:
             now=exchange.received,
         )
     except RagstoneError:
-        desk.metrics.unlogged.inc()
+        app_state.metrics.unlogged.inc()
         logger.exception("exchange %s is not in the log", exchange.id)
 
 
@@ -116,7 +118,7 @@ QUIET_S = 15.0
 """After so long without a word a comment is sent, lest a proxy take the stream for dead."""
 DONE = b"data: [DONE]\n\n"
 
-Event = Doing | Text | None
+Event = Doing | TextPiece | None
 
 
 class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -142,7 +144,7 @@ class Working(msgspec.Struct, frozen=True):
     words: str
 
 
-class Chunk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StreamChunk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """OpenAI's chunk."""
 
     id: str
@@ -158,21 +160,21 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Begun:
     """A reply that is being worked on. events: what is heard of it, None at its end."""
 
-    exchange: Exchange
+    exchange: PendingExchange
     working: asyncio.Task[Said]
     events: asyncio.Queue[Event]
 
 
-def begin(desk: Desk, exchange: Exchange) -> Begun:
+def begin(app_state: AppState, exchange: PendingExchange) -> Begun:
     """Begin to work on a reply. Its conversation is busy until the work has ended or is cancelled."""
     events: asyncio.Queue[Event] = asyncio.Queue()
 
     async def respond() -> Said:
-        return await desk.assistant.respond(exchange.asked, events.put_nowait)
+        return await app_state.assistant.respond(exchange.asked, events.put_nowait)
 
-    working = asyncio.ensure_future(reply(desk, exchange, respond))
-    desk.in_flight.add(working)
-    working.add_done_callback(lambda task: _let_go_on(desk, exchange, task))
+    working = asyncio.ensure_future(reply(app_state, exchange, respond))
+    app_state.in_flight.add(working)
+    working.add_done_callback(lambda task: _let_go_on(app_state, exchange, task))
     working.add_done_callback(lambda _: events.put_nowait(None))
     return Begun(exchange, working, events)
 
@@ -203,10 +205,10 @@ async def sse(begun: Begun, *, include_usage: bool) -> AsyncGenerator[bytes, Non
         working.cancel()
 
 
-def _let_go_on(desk: Desk, exchange: Exchange, task: asyncio.Task[Said]) -> None:
+def _let_go_on(app_state: AppState, exchange: PendingExchange, task: asyncio.Task[Said]) -> None:
     """Let the conversation go on. Whatever the task raised has been logged; asyncio need not tell again."""
-    desk.in_flight.discard(task)
-    desk.busy.discard(exchange.conversation_id or "")
+    app_state.in_flight.discard(task)
+    app_state.busy.discard(exchange.conversation_id or "")
     if not task.cancelled():
         task.exception()
 
@@ -222,13 +224,13 @@ async def _heard(events: asyncio.Queue[Event]) -> AsyncGenerator[Event, None]:
         if event is None:
             return
         pieces = []
-        while isinstance(event, Text):
+        while isinstance(event, TextPiece):
             pieces.append(event.piece)
             if events.empty():
                 break
             event = events.get_nowait()
         if pieces:
-            yield Text("".join(pieces))
+            yield TextPiece("".join(pieces))
         if event is None:
             return
         if isinstance(event, Doing):
@@ -243,16 +245,16 @@ async def _next(events: asyncio.Queue[Event]) -> Event:
 class _Chunks:
     """Makes the chunks of one reply."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: PendingExchange) -> None:
         self._id = f"chatcmpl-{exchange.id}"
         self._created = int(exchange.received.timestamp())
 
-    def of(self, event: Doing | Text) -> bytes:
-        if isinstance(event, Text):
+    def of(self, event: Doing | TextPiece) -> bytes:
+        if isinstance(event, TextPiece):
             return self.encode(Delta(content=event.piece))
         return self.encode(Delta(), ragstone=Working(event.action, event.words))
 
     def encode(self, delta: Delta | None, *, finish_reason: str | None = None, **more: Any) -> bytes:  # noqa: ANN401
         choices = [] if delta is None else [ChunkChoice(delta, finish_reason)]
-        chunk = Chunk(id=self._id, created=self._created, choices=choices, **more)
+        chunk = StreamChunk(id=self._id, created=self._created, choices=choices, **more)
         return b"data: " + msgspec.json.encode(chunk) + b"\n\n"

@@ -12,8 +12,8 @@ from litestar.di import NamedDependency
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ragstone.assistant.api.history import Conversations
-from ragstone.assistant.api.jobs import Jobs
-from ragstone.assistant.api.problems import Refused
+from ragstone.assistant.api.jobs import DocumentJobs
+from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.conversation import Said
 from ragstone.config.serve import ServeSection
@@ -110,7 +110,7 @@ class Clocks:
     tick: Callable[[], float] = time.monotonic
 
 
-class Desk:
+class AppState:
     """One for each app, and only read. k: passages for a question. in_flight: exchanges that are being
     answered; busy: their conversations. checking: held by the one upload that is read, lest others that
     wait for it take all memory.
@@ -132,7 +132,7 @@ class Desk:
         self.conversations = conversations
         self.clocks = clocks
         self.k = k
-        self.jobs = Jobs()
+        self.jobs = DocumentJobs()
         self.metrics = Metrics()
         self.in_flight: set[asyncio.Task[Any]] = set()
         self.busy: set[str] = set()
@@ -164,14 +164,16 @@ class Desk:
             self._health = looking.result()
 
     def check_admin(self, request: AnyRequest) -> None:
-        """Check that the key may change documents. Raises Refused."""
+        """Check that the key may change documents. Raises RefusedRequest."""
         admins = self.serve.admin_keys
         if self.keys and admins and owner_of(request) not in admins:
-            raise Refused(403, "this key may not see or change documents: admin_keys of [serve] lacks it")
+            raise RefusedRequest(
+                403, "this key may not see or change documents: admin_keys of [serve] lacks it"
+            )
 
 
-AtDesk = NamedDependency[Desk]
-"""What a route takes to get the desk."""
+WithState = NamedDependency[AppState]
+"""What a route takes to get the app_state."""
 
 
 def owner_of(request: AnyRequest) -> str | None:

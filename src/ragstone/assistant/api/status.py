@@ -7,7 +7,7 @@ from litestar import Response, get
 from litestar.openapi.datastructures import ResponseSpec
 
 from ragstone.assistant.api.problems import fails
-from ragstone.assistant.api.state import AnyRequest, AtDesk, owner_of
+from ragstone.assistant.api.state import AnyRequest, WithState, owner_of
 
 WITHHELD = "it does not work: ask with a key to read why"
 
@@ -42,12 +42,12 @@ WITHOUT_KEY: list[dict[str, list[str]]] = [{}]
     },
     tags=["operation"],
 )
-async def health(request: AnyRequest, desk: AtDesk) -> Response[Health]:
+async def health(request: AnyRequest, app_state: WithState) -> Response[Health]:
     """Look at model, documents, log and conversations. It needs no key; where there are keys, only they are
     told what is wrong: that may name addresses, folders and what a provider said.
     """
-    parts = await desk.health()
-    if desk.keys and owner_of(request) is None:
+    parts = await app_state.health()
+    if app_state.keys and owner_of(request) is None:
         parts = {part: state if state == "ok" else WITHHELD for part, state in parts.items()}
     well = all(state == "ok" for state in parts.values())
     return Response(Health("ok" if well else "degraded", parts), status_code=200 if well else 503)
@@ -60,11 +60,11 @@ async def health(request: AnyRequest, desk: AtDesk) -> Response[Health]:
     responses=fails(),
     tags=["operation"],
 )
-async def metrics(desk: AtDesk) -> Response[bytes]:
+async def metrics(app_state: WithState) -> Response[bytes]:
     """Give all counters in Prometheus's text format."""
-    for part, state in (await desk.health()).items():
-        desk.metrics.up.labels(part).set(state == "ok")
-    return Response(desk.metrics.text(), media_type="text/plain; version=0.0.4")
+    for part, state in (await app_state.health()).items():
+        app_state.metrics.up.labels(part).set(state == "ok")
+    return Response(app_state.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
 @get(
@@ -74,12 +74,12 @@ async def metrics(desk: AtDesk) -> Response[bytes]:
     responses=fails(),
     tags=["chat"],
 )
-async def settings(desk: AtDesk) -> PageSettings:
+async def settings(app_state: WithState) -> PageSettings:
     """Give languages, filters and scope. It needs no key."""
-    assistant = desk.assistant
+    assistant = app_state.assistant
     return PageSettings(
         languages=list(assistant.languages),
         filters=await asyncio.to_thread(assistant.knowledge.filters),
-        needs_key=bool(desk.keys),
+        needs_key=bool(app_state.keys),
         scope=assistant.scope,
     )

@@ -21,9 +21,9 @@ from ragstone.assistant.knowledge.cutting import (
     tags_of,
     way_of,
 )
-from ragstone.assistant.knowledge.entry import Advance, Built
+from ragstone.assistant.knowledge.entry import Advance, BuildResult
 from ragstone.assistant.knowledge.grouping import Namer, group
-from ragstone.assistant.knowledge.points import Points
+from ragstone.assistant.knowledge.points import PassagePoints
 from ragstone.assistant.knowledge.uploads import NICE
 from ragstone.corpus.file import IngestOptions, Skipped, Unreadable
 from ragstone.corpus.parallel import Given, ReadingProcess
@@ -35,12 +35,12 @@ from ragstone.records import Document
 from ragstone.retrieval.passages import indexed_text
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class KnowledgeParts(msgspec.Struct, frozen=True, kw_only=True):
     """Where everything is, and how it is made. uploads: the folder of files that came over HTTP.
     options: how files are read. most_passages: of one file."""
 
     catalogue: Catalogue
-    points: Points
+    points: PassagePoints
     embed: Embed
     identity: str
     tags: list[Tag]
@@ -62,14 +62,14 @@ class _Tally(msgspec.Struct):
 
 
 def build(
-    kept: Kept,
+    kept: KnowledgeParts,
     roots: Sequence[str],
     *,
     anew: bool,
     stop: threading.Event,
     advance: Advance,
     read: Mapping[str, Given] | None = None,
-) -> Built:
+) -> BuildResult:
     """Make the knowledge base hold what the files of these sources hold; files of other sources stay.
 
     anew: unchanged files are read again too, and a source that is not there any more keeps what it had. Each
@@ -103,7 +103,7 @@ def build(
 
 @contextmanager
 def _reader(
-    kept: Kept, stop: threading.Event, read: Mapping[str, Given]
+    kept: KnowledgeParts, stop: threading.Event, read: Mapping[str, Given]
 ) -> Iterator[Callable[[Sighted], Given]]:
     """Give what reads the files of a build, in a process that has limits for each; `stop` ends it."""
     process = ReadingProcess(kept.options, nice=NICE, passages=kept.most_passages)
@@ -139,7 +139,7 @@ class _Step:
     """A build under way: the files before it, and what it has met."""
 
     def __init__(
-        self, kept: Kept, embedding: Embedding, reader: Callable[[Sighted], Given], *, anew: bool
+        self, kept: KnowledgeParts, embedding: Embedding, reader: Callable[[Sighted], Given], *, anew: bool
     ) -> None:
         self.tally = _Tally()
         self._kept = kept
@@ -233,8 +233,12 @@ class _Step:
 
 
 def finish(
-    kept: Kept, tally: _Tally | None = None, embedding: Embedding | None = None, *, anew: bool = False
-) -> Built:
+    kept: KnowledgeParts,
+    tally: _Tally | None = None,
+    embedding: Embedding | None = None,
+    *,
+    anew: bool = False,
+) -> BuildResult:
     """Make the points whole, group the documents, and let searches see it all; return what there is now."""
     tally = tally or _Tally()
     embed = embedding or Embedding(kept.embed, threading.Event(), lambda *_: None)
@@ -250,7 +254,7 @@ def finish(
     return _built(kept, stored, tally, embed.n_embedded)
 
 
-def _group(kept: Kept, stored: Sequence[Stored], *, anew: bool) -> None:
+def _group(kept: KnowledgeParts, stored: Sequence[Stored], *, anew: bool) -> None:
     """Give the documents their topics, where they have others by now."""
     if not stored:
         return
@@ -266,7 +270,7 @@ def _group(kept: Kept, stored: Sequence[Stored], *, anew: bool) -> None:
     kept.catalogue.set_topics(topics, after)
 
 
-def _fill(kept: Kept, stored: Sequence[Stored], embed: Embed) -> set[str]:
+def _fill(kept: KnowledgeParts, stored: Sequence[Stored], embed: Embed) -> set[str]:
     """Put in the points that are missing (a server may have lost them); return those that nobody names."""
     if not stored:
         return set()
@@ -282,11 +286,11 @@ def _fill(kept: Kept, stored: Sequence[Stored], embed: Embed) -> set[str]:
     return there - wanted.keys()
 
 
-def _built(kept: Kept, stored: Sequence[Stored], tally: _Tally, n_embedded: int) -> Built:
+def _built(kept: KnowledgeParts, stored: Sequence[Stored], tally: _Tally, n_embedded: int) -> BuildResult:
     tags = [tags_of(one.document) for one in stored]
     keys = sorted({key for some in tags for key in some} | {tag.key for tag in kept.tags})
     counts = {key: Counter(value for some in tags for value in some.get(key, [])) for key in keys}
-    return Built(
+    return BuildResult(
         new=tally.new,
         changed=tally.changed,
         removed=tally.removed,

@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     upload: bool
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class PlacedPassage(msgspec.Struct, frozen=True, kw_only=True):
     """A passage and the text of its document before and after it."""
 
     passage: Passage
@@ -61,7 +61,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     after: str
 
 
-class Built(msgspec.Struct, frozen=True, kw_only=True):
+class BuildResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a build has done, and what there is now.
 
     new, changed, removed: files. n_unchanged: files that were left alone. skipped: files that gave nothing,

@@ -16,7 +16,7 @@ from ragstone.assistant.knowledge.entry import (
     Advance,
     BadUpload,
     BuildResult,
-    DocumentEntry,
+    Entry,
     KnowledgeDown,
     PlacedPassage,
 )
@@ -129,7 +129,7 @@ class KnowledgeBase:
 
     # What is in it.
 
-    def documents(self) -> list[DocumentEntry]:
+    def documents(self) -> list[Entry]:
         """Return the documents, by id."""
         return self._snapshot().entries
 

@@ -46,7 +46,7 @@ ASKER = QdrantUser(
 )
 
 
-class Points:
+class PassagePoints:
     """The collection of one knowledge base and one embedder; opened when it is first needed."""
 
     def __init__(self, section: AssistantSection, folder: Path, name: str, identity: str) -> None:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ragstone.assistant.conversation import Passage
 from ragstone.assistant.knowledge.catalogue import Catalogue, FileRow, Stored
 from ragstone.assistant.knowledge.cutting import tags_of
-from ragstone.assistant.knowledge.entry import Entry, Placed
-from ragstone.assistant.knowledge.points import Points
+from ragstone.assistant.knowledge.entry import Entry, PlacedPassage
+from ragstone.assistant.knowledge.points import PassagePoints
 from ragstone.embedding.model import Vectors
 from ragstone.records import Chunk, Document
 from ragstone.retrieval.bm25 import BM25, bm25_over
@@ -135,14 +135,14 @@ def passage_of(snapshot: Snapshot, position: int, score: float) -> Passage:
     )
 
 
-def place_of(snapshot: Snapshot, chunk_id: str) -> Placed | None:
+def place_of(snapshot: Snapshot, chunk_id: str) -> PlacedPassage | None:
     """Return a passage with the text around it; None where there is none of that id."""
     at = snapshot.by_id.get(chunk_id)
     if at is None:
         return None
     chunk = snapshot.chunks[at]
     text = snapshot.documents[chunk.document_id].text
-    return Placed(
+    return PlacedPassage(
         passage=passage_of(snapshot, at, 0.0),
         before=text[max(0, chunk.start - AROUND) : chunk.start],
         after=text[chunk.end : chunk.end + AROUND],
@@ -164,7 +164,7 @@ class Nearest:
     points, where the snapshot knows the positions already. A class: the vectors outlive a call.
     """
 
-    def __init__(self, points: Points) -> None:
+    def __init__(self, points: PassagePoints) -> None:
         self._points = points
         self._reading = threading.Lock()
         self._held: _Held | None = None
@@ -172,7 +172,7 @@ class Nearest:
     def __call__(self, vector: Vectors, depth: int, snapshot: Snapshot, subset: Subset | None) -> list[Hit]:
         """Return the positions of the nearest passages and their similarity, best first.
 
-        Raises what Points.nearest and Points.vectors raise.
+        Raises what PassagePoints.nearest and PassagePoints.vectors raise.
         """
         if self._points.embedded:
             return _compared(vector, depth, self._vectors(snapshot, len(vector)), subset)

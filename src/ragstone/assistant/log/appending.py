@@ -21,7 +21,7 @@ from ragstone.tables.private import make_folder
 AT_ONCE = 32  # lines that wait for one flush of the disk: those behind them are still to be masked
 
 
-class _Line(NamedTuple):
+class _WaitingLine(NamedTuple):
     """A line that is to be made and written, and who waits for it."""
 
     make: Callable[[], bytes]
@@ -44,7 +44,7 @@ class Appender:
         self._rotate_bytes = rotate_bytes
         self._file: int | None = None
         self._size = 0
-        self._waiting: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_WaitingLine | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         try:
             make_folder(folder)
@@ -66,7 +66,7 @@ class Appender:
             self._thread.start()
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
-        self._waiting.put(_Line(make, now, loop, done))
+        self._waiting.put(_WaitingLine(make, now, loop, done))
         await done
 
     def close(self) -> None:
@@ -90,10 +90,10 @@ class Appender:
                     outcomes = [outcome or failure for outcome in outcomes]
             _tell(lines, outcomes)
 
-    def _batches(self) -> Iterator[list[_Line]]:
+    def _batches(self) -> Iterator[list[_WaitingLine]]:
         """Yield what waits, at most AT_ONCE of it, each time that something does, until a None."""
         while True:
-            lines: list[_Line] = []
+            lines: list[_WaitingLine] = []
             line = self._waiting.get()
             while line is not None:
                 lines.append(line)
@@ -108,7 +108,7 @@ class Appender:
             if line is None:
                 return
 
-    def _put(self, line: _Line) -> Exception | None:
+    def _put(self, line: _WaitingLine) -> Exception | None:
         """Write one line; return why it was not."""
         try:
             made = line.make() + b"\n"
@@ -205,7 +205,7 @@ def _lock(file: int) -> bool:
     return True
 
 
-def _tell(lines: Sequence[_Line], outcomes: Sequence[Exception | None]) -> None:
+def _tell(lines: Sequence[_WaitingLine], outcomes: Sequence[Exception | None]) -> None:
     for line, outcome in zip(lines, outcomes, strict=True):
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             line.loop.call_soon_threadsafe(_land, line.done, outcome)

@@ -11,7 +11,7 @@ import msgspec
 from litestar import Response, get
 from litestar.params import FromPath
 
-from ragstone.assistant.api.problems import Refused
+from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.assistant.api.state import AnyRequest
 from ragstone.assistant.languages import language
 
@@ -164,7 +164,7 @@ async def asset(request: AnyRequest, name: FromPath[str]) -> Response[bytes]:
     """Give the page's style or script."""
     found = assets().get(name)
     if found is None:
-        raise Refused(404, "the page has no such file")
+        raise RefusedRequest(404, "the page has no such file")
     headers = {"Cache-Control": FOR_A_DAY, "Vary": "Accept-Encoding"}
     return _packed(request, found.content, found.media_type, headers)
 

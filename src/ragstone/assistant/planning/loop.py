@@ -12,7 +12,7 @@ from datetime import date
 
 import msgspec
 
-from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Passage, Respond, Said, Text, Turn
+from ragstone.assistant.conversation import Asked, Doing, Emit, Kind, Passage, Respond, Said, TextPiece, Turn
 from ragstone.assistant.guards import names_pesticide, without_contacts, without_instructions
 from ragstone.assistant.languages import language_of, phrase, scope_words
 from ragstone.assistant.planning.actions import (
@@ -25,7 +25,7 @@ from ragstone.assistant.planning.actions import (
 )
 from ragstone.assistant.planning.model import VERSION
 from ragstone.assistant.planning.slots import ASKABLE, Know, courtesy_in, turn_language
-from ragstone.assistant.planning.state import Choose, Chosen, State, Trace, Write
+from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, Trace, Write
 from ragstone.assistant.planning.trust import own_text, plain, trusted
 from ragstone.assistant.tool import Observation, Situation
 from ragstone.corpus.tokens import tokenize
@@ -36,7 +36,7 @@ LISTED = "- "  # before each of several places that the user chooses from
 MOST_LISTED, MOST_ASKING = 4, 300  # lines and characters of a question back
 
 
-def asking(state: State) -> str:
+def asking(state: AgentState) -> str:
     """Return what the last tool tells the user is missing, and behind it the question; "" for nothing.
 
     Of a list of places, as many as have room.
@@ -91,7 +91,7 @@ async def reply_to(
     What is in flight when the time is over is cancelled, and so it is when the caller is.
     """
     trace, started = Trace(emit), time.perf_counter()
-    state = State(asked=asked, lang=lang, today=today, known=known, may_ask=n_asked(asked) < MOST_ASKED)
+    state = AgentState(asked=asked, lang=lang, today=today, known=known, may_ask=n_asked(asked) < MOST_ASKED)
     try:
         async with asyncio.timeout(agent.time_limit_s):
             said = await _loop(agent, state, trace)
@@ -154,7 +154,7 @@ def _asks(text: str) -> bool:
     return text.endswith(QUESTION_MARKS)
 
 
-async def _loop(agent: Agent, state: State, trace: Trace) -> Said:
+async def _loop(agent: Agent, state: AgentState, trace: Trace) -> Said:
     for _step in range(agent.most_steps):
         now = _now(state, trace)
         chosen = await _choose(agent, now, trace)
@@ -174,7 +174,7 @@ async def _loop(agent: Agent, state: State, trace: Trace) -> Said:
     return _best(_now(state, trace), trace, "step_limit", f"no reply in {len(trace.taken)} steps")
 
 
-async def _choose(agent: Agent, state: State, trace: Trace) -> Chosen | None:
+async def _choose(agent: Agent, state: AgentState, trace: Trace) -> ChosenAction | None:
     """Return the next action; None where the model did not say it in the form asked for, which is noted."""
     try:
         chosen = await agent.choose(state)
@@ -183,13 +183,13 @@ async def _choose(agent: Agent, state: State, trace: Trace) -> Chosen | None:
             raise
         if failure.usage is not None:
             trace.spend(failure.usage, None)
-        trace.invalid(Chosen(action=""), str(failure))
+        trace.invalid(ChosenAction(action=""), str(failure))
         return None
     trace.spend(chosen.usage, chosen.cost_usd)
     return chosen
 
 
-async def _take(agent: Agent, state: State, chosen: Chosen, trace: Trace) -> Said | None:
+async def _take(agent: Agent, state: AgentState, chosen: ChosenAction, trace: Trace) -> Said | None:
     """Take an action; return the reply if it ends the loop."""
     try:
         arguments = read_arguments(agent.menu, chosen.action, chosen.arguments)
@@ -206,7 +206,7 @@ async def _take(agent: Agent, state: State, chosen: Chosen, trace: Trace) -> Sai
     return await _call(agent, state, chosen, arguments, trace)
 
 
-def _ask_user(state: State, chosen: Chosen, asking: AskUser, trace: Trace) -> Said | None:
+def _ask_user(state: AgentState, chosen: ChosenAction, asking: AskUser, trace: Trace) -> Said | None:
     useless = {taken.observation.missing for taken in state.taken if taken.observation}
     held = {slot: state.known[slot] for slot in asking.missing if slot in state.known and slot not in useless}
     if not state.may_ask:
@@ -220,7 +220,7 @@ def _ask_user(state: State, chosen: Chosen, asking: AskUser, trace: Trace) -> Sa
     return _question(state, asking.missing[0], asking.question)
 
 
-def _question(state: State, missing: str, question: str) -> Said:
+def _question(state: AgentState, missing: str, question: str) -> Said:
     """Return a question back: the model's, or our own phrase where that may not be said.
 
     Small models ask in English, whatever the user speaks.
@@ -235,10 +235,12 @@ def _question(state: State, missing: str, question: str) -> Said:
     return Said(text=question, kind="question", lang=state.lang)
 
 
-async def _answer(agent: Agent, state: State, chosen: Chosen, answer: Answer, trace: Trace) -> Said | None:
+async def _answer(
+    agent: Agent, state: AgentState, chosen: ChosenAction, answer: Answer, trace: Trace
+) -> Said | None:
     """Reply from what tools have brought; where none was called, the documents are searched first."""
     if not state.taken or not any(taken.observation for taken in state.taken):
-        search = Chosen(
+        search = ChosenAction(
             action=SEARCH, arguments={"question": standing_question(state.asked)}, thought=chosen.thought
         )
         if SEARCH not in agent.menu.tools:
@@ -261,7 +263,7 @@ async def _answer(agent: Agent, state: State, chosen: Chosen, answer: Answer, tr
 
 
 async def _call(
-    agent: Agent, state: State, chosen: Chosen, arguments: msgspec.Struct, trace: Trace
+    agent: Agent, state: AgentState, chosen: ChosenAction, arguments: msgspec.Struct, trace: Trace
 ) -> Said | None:
     """Call a tool; return its reply if it has written one, after what other tools have brought before."""
     tool = agent.menu.tools[chosen.action]
@@ -302,7 +304,7 @@ def _led(trace: Trace, lead: str) -> Emit:
     return emit
 
 
-def _from_found(state: State, text: str) -> Said:
+def _from_found(state: AgentState, text: str) -> Said:
     """Return the reply that rests on what tools have brought."""
     if names_pesticide(text):
         text += f"\n\n{phrase('pesticide_caution', state.lang)}"
@@ -310,11 +312,11 @@ def _from_found(state: State, text: str) -> Said:
     return Said(text=text, kind="answer", lang=state.lang, passages=passages, links=_links(state))
 
 
-def _links(state: State) -> tuple[tuple[str, str], ...]:
+def _links(state: AgentState) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(link for found in state.found for link in found.links))
 
 
-def _not_found(state: State) -> list[str]:
+def _not_found(state: AgentState) -> list[str]:
     """Return what each tool says that failed and brought nothing later: nobody guesses its result."""
     last = {taken.step.action: taken.observation for taken in state.taken if taken.observation}
     failed = [
@@ -326,12 +328,12 @@ def _not_found(state: State) -> list[str]:
     return list(dict.fromkeys(failed))
 
 
-def _declined(state: State, scope: str) -> Said:
+def _declined(state: AgentState, scope: str) -> Said:
     text = phrase("declined", state.lang, scope=scope_words(scope, state.lang))
     return Said(text=text, kind="declined", lang=state.lang)
 
 
-def _best(state: State, trace: Trace, reason: str, error: str) -> Said:
+def _best(state: AgentState, trace: Trace, reason: str, error: str) -> Said:
     """Return the best reply that there is without another call.
 
     What the user has begun to read stays, and its end is marked; else what the tools have brought stands for
@@ -349,7 +351,7 @@ def _best(state: State, trace: Trace, reason: str, error: str) -> Said:
     )
 
 
-def _failed(state: State, trace: Trace, failure: CallFailed, scope: str) -> Said:
+def _failed(state: AgentState, trace: Trace, failure: CallFailed, scope: str) -> Said:
     """Return the reply where a call to the model failed. A provider's own refusal declines the question."""
     if failure.usage is not None:
         trace.spend(failure.usage, None)
@@ -358,11 +360,11 @@ def _failed(state: State, trace: Trace, failure: CallFailed, scope: str) -> Said
     return _best(state, trace, "model_unavailable", f"{failure.status}: {failure}")
 
 
-def _now(state: State, trace: Trace) -> State:
+def _now(state: AgentState, trace: Trace) -> AgentState:
     return msgspec.structs.replace(state, taken=trace.taken)
 
 
-def _n_before(chosen: Chosen, trace: Trace) -> int:
+def _n_before(chosen: ChosenAction, trace: Trace) -> int:
     """Return how often this action was chosen with these arguments."""
     same = (chosen.action, chosen.arguments)
     return sum((step.action, step.arguments) == same for step in trace.steps)
@@ -397,7 +399,7 @@ def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Calla
         if said is None:
             said = await reply_to(agent, asked, lang, today(), emit, known=known)
         else:
-            emit(Text(said.text))
+            emit(TextPiece(said.text))
         tags = {key: known[key] for key in tag_keys if key in known}
         tags |= question_tags(said.lang, said.passages) | said.tags
         return msgspec.structs.replace(said, tags=tags)

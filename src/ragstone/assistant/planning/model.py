@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.assistant.conversation import Emit, Turn
 from ragstone.assistant.planning.actions import ASK_USER, Menu
-from ragstone.assistant.planning.state import Choose, Chosen, State, Taken, Write, Written
+from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, TakenStep, Write, WrittenReply
 from ragstone.assistant.planning.trust import CheckedText
 from ragstone.assistant.tools.plain_text import shortened
 from ragstone.dataset.languages import language_name
@@ -56,7 +56,7 @@ without headings. Write in {language}.
 {material}"""
 
 
-def action_prompt(state: State, menu: Menu, scope: str, secret: bytes, budget: int) -> Prompt:
+def action_prompt(state: AgentState, menu: Menu, scope: str, secret: bytes, budget: int) -> Prompt:
     """Return the call that chooses the next action. budget: tokens that the conversation may take."""
     may_ask = state.may_ask
     fixed = row_nonce(secret, [VERSION, menu.told])
@@ -72,7 +72,7 @@ def action_prompt(state: State, menu: Menu, scope: str, secret: bytes, budget: i
     return Prompt(messages=tuple(messages), reply=reply, nonce=nonce, max_tokens=700)
 
 
-def reply_prompt(state: State, scope: str, secret: bytes, budget: int) -> Prompt:
+def reply_prompt(state: AgentState, scope: str, secret: bytes, budget: int) -> Prompt:
     """Return the call that writes the reply from what tools have brought."""
     nonce = _nonce(state, secret)
     language = language_name(state.lang)
@@ -114,11 +114,11 @@ def _tokens(text: str) -> int:
     return len(text.encode("utf-8", "replace")) // BYTES_A_TOKEN + 4
 
 
-def _nonce(state: State, secret: bytes) -> str:
+def _nonce(state: AgentState, secret: bytes) -> str:
     return row_nonce(secret, [VERSION, *(turn.text for turn in state.asked.turns)])
 
 
-def _shown(state: State, nonce: str, budget: int) -> str:
+def _shown(state: AgentState, nonce: str, budget: int) -> str:
     """Return the conversation and what is known from it, each text fenced."""
     shown = [fence(turn.role, turn.text, nonce) for turn in condensed(state.asked.turns, budget)]
     if state.known:
@@ -127,7 +127,7 @@ def _shown(state: State, nonce: str, budget: int) -> str:
     return "\n".join(shown)
 
 
-def _situation(state: State) -> str:
+def _situation(state: AgentState) -> str:
     language, today = language_name(state.lang), state.today
     return f"The user is answered in {language}. Today is {today:%A}, {today.isoformat()}."
 
@@ -137,7 +137,7 @@ def _next(nonce: str, may_ask: bool) -> str:
     return f'Choose the next action.{asking} The code is "{nonce}".'
 
 
-def _told_of(taken: Taken, nonce: str, may_ask: bool) -> list[Message]:
+def _told_of(taken: TakenStep, nonce: str, may_ask: bool) -> list[Message]:
     """Return a step as the model said it, and what it is told of it."""
     step = taken.step
     said = {"nonce": nonce, "thought": step.thought, "action": {"do": step.action, "with": step.arguments}}
@@ -152,10 +152,10 @@ def _told_of(taken: Taken, nonce: str, may_ask: bool) -> list[Message]:
 def model_chooser(menu: Menu, ask: Ask, *, scope: str, secret: bytes, budget: int) -> Choose:
     """Return the planner that asks a model for each action. budget: see action_prompt."""
 
-    async def choose(state: State) -> Chosen:
+    async def choose(state: AgentState) -> ChosenAction:
         reply = await ask(action_prompt(state, menu, scope, secret, budget))
         action, arguments = _action(reply.value.action)
-        return Chosen(
+        return ChosenAction(
             action=action,
             arguments=arguments,
             thought=reply.value.thought,
@@ -183,10 +183,10 @@ def model_writer(stream: Stream, *, scope: str, secret: bytes, budget: int) -> W
     reply: what follows is what the tools themselves say.
     """
 
-    async def write(state: State, emit: Emit) -> Written:
+    async def write(state: AgentState, emit: Emit) -> WrittenReply:
         checked = CheckedText(state, emit)
         reply = await stream(reply_prompt(state, scope, secret, budget), checked.hear)
         checked.end()
-        return Written(text=checked.text, usage=reply.usage, cost_usd=reply.cost_usd)
+        return WrittenReply(text=checked.text, usage=reply.usage, cost_usd=reply.cost_usd)
 
     return write

@@ -6,14 +6,14 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.assistant.conversation import Asked, Doing, Emit, Step, Text
+from ragstone.assistant.conversation import Asked, Doing, Emit, Step, TextPiece
 from ragstone.assistant.tool import Observation
 from ragstone.records import Usage
 
 NOTHING_USED = Usage(calls=0)
 
 
-class Taken(msgspec.Struct, frozen=True):
+class TakenStep(msgspec.Struct, frozen=True):
     """A step that was taken, and what the tool brought back; None where no tool was called."""
 
     step: Step
@@ -25,7 +25,7 @@ class Taken(msgspec.Struct, frozen=True):
         return self.observation if self.step.status == "done" else None
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class AgentState(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation and the steps taken since its last turn.
 
     known: what the conversation holds of what could be asked for, e.g. {"crop": "maize", "place": "Nakuru"}.
@@ -37,7 +37,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     today: date
     known: dict[str, str] = {}
     may_ask: bool = True
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[TakenStep, ...] = ()
 
     @property
     def found(self) -> list[Observation]:
@@ -52,7 +52,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return called[-1].missing if called else None
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+class ChosenAction(msgspec.Struct, frozen=True, kw_only=True):
     """The next action, as it was chosen: its name and its arguments may both be wrong."""
 
     action: str
@@ -62,7 +62,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None = 0.0
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenReply(msgspec.Struct, frozen=True, kw_only=True):
     """A reply that was written from observations."""
 
     text: str
@@ -70,11 +70,11 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None = 0.0
 
 
-Choose = Callable[[State], Awaitable[Chosen]]
+Choose = Callable[[AgentState], Awaitable[ChosenAction]]
 """Chooses what is done next. Raises CallFailed: `unparsable` where a model did not say it in the form asked
 for, anything else where it cannot be asked."""
 
-Write = Callable[[State, Emit], Awaitable[Written]]
+Write = Callable[[AgentState, Emit], Awaitable[WrittenReply]]
 """Writes the reply from what tools have brought; its text is heard while it is made. Raises as Choose."""
 
 
@@ -88,7 +88,7 @@ class Trace:
     """
 
     def __init__(self, emit: Emit) -> None:
-        self.taken: tuple[Taken, ...] = ()
+        self.taken: tuple[TakenStep, ...] = ()
         self.usage = NOTHING_USED
         self.cost_usd: float | None = 0.0
         self.heard = ""
@@ -99,9 +99,9 @@ class Trace:
         """The steps, oldest first."""
         return tuple(taken.step for taken in self.taken)
 
-    def emit(self, event: Doing | Text) -> None:
+    def emit(self, event: Doing | TextPiece) -> None:
         """Pass an event on, and remember what was read."""
-        if isinstance(event, Text):
+        if isinstance(event, TextPiece):
             self.heard += event.piece
         self._emit(event)
 
@@ -109,7 +109,7 @@ class Trace:
         """Let the user hear what of this text was not heard yet."""
         rest = text.removeprefix(self.heard)
         if rest and text.startswith(self.heard):
-            self.emit(Text(rest))
+            self.emit(TextPiece(rest))
 
     def spend(self, usage: Usage, cost_usd: float | None) -> None:
         """Count calls; what made none costs nothing, whatever its price is said to be."""
@@ -118,15 +118,15 @@ class Trace:
             unknown = cost_usd is None or self.cost_usd is None
             self.cost_usd = None if unknown else (self.cost_usd or 0.0) + (cost_usd or 0.0)
 
-    def invalid(self, chosen: Chosen, why: str) -> None:
+    def invalid(self, chosen: ChosenAction, why: str) -> None:
         """Note an action that could not be taken."""
         self._note(chosen, why, "invalid")
 
-    def closing(self, chosen: Chosen) -> None:
+    def closing(self, chosen: ChosenAction) -> None:
         """Note an action that ends the loop."""
         self._note(chosen, "", "done")
 
-    def observed(self, chosen: Chosen, observation: Observation, latency_s: float) -> None:
+    def observed(self, chosen: ChosenAction, observation: Observation, latency_s: float) -> None:
         """Note what a tool brought, and count what it spent."""
         self.spend(observation.usage, observation.cost_usd)
         status: Status = "failed" if observation.failed else "done"
@@ -134,7 +134,7 @@ class Trace:
 
     def _note(
         self,
-        chosen: Chosen,
+        chosen: ChosenAction,
         text: str,
         status: Status,
         *,
@@ -149,4 +149,4 @@ class Trace:
             status=status,
             latency_s=round(latency_s, 4),
         )
-        self.taken = (*self.taken, Taken(step, observation))
+        self.taken = (*self.taken, TakenStep(step, observation))

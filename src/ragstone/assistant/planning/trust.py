@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ragstone.assistant.answering.sentences import Sentences, without_marks
 from ragstone.assistant.answering.support import held_values, stated_values
-from ragstone.assistant.conversation import Emit, Text
+from ragstone.assistant.conversation import Emit, TextPiece
 from ragstone.assistant.guards import (
     ingredients_in,
     names_pesticide,
@@ -12,16 +12,16 @@ from ragstone.assistant.guards import (
     without_contacts,
     without_instructions,
 )
-from ragstone.assistant.planning.state import State
+from ragstone.assistant.planning.state import AgentState
 
 
-def own_text(state: State) -> str:
+def own_text(state: AgentState) -> str:
     """Return what the tools themselves say, oldest first, without orders and addresses; "" for nothing."""
     texts = dict.fromkeys(found.told or found.text.strip() for found in state.found)
     return without_contacts("\n\n".join(texts), state.lang, approved(state))
 
 
-def trusted(text: str, state: State) -> bool:
+def trusted(text: str, state: AgentState) -> bool:
     """Say whether every number of a text stands in an observation or in the user's words.
 
     Of a text about pesticides, every number and every active ingredient must stand in an observation: what a
@@ -39,13 +39,13 @@ def trusted(text: str, state: State) -> bool:
     return all(values & held for values in stated) and not speaks_to_model(text)
 
 
-def approved(state: State) -> list[str | None]:
+def approved(state: AgentState) -> list[str | None]:
     """Return the addresses that a reply may give: those that tools hand over as such."""
     links = [url for found in state.found for _title, url in found.links]
     return [*links, *(passage.source for found in state.found for passage in found.passages)]
 
 
-def plain(text: str, state: State) -> str:
+def plain(text: str, state: AgentState) -> str:
     """Return a text of the model without addresses and telephone numbers, but those that tools hand over."""
     return without_contacts(without_instructions(text), state.lang, approved(state)).strip()
 
@@ -57,7 +57,7 @@ class CheckedText:
     outlive a piece.
     """
 
-    def __init__(self, state: State, emit: Emit) -> None:
+    def __init__(self, state: AgentState, emit: Emit) -> None:
         self.text = ""
         self._state = state
         self._emit = emit
@@ -84,4 +84,4 @@ class CheckedText:
         if text:
             piece = f"{gap}{text}" if self.text else text
             self.text += piece
-            self._emit(Text(piece))
+            self._emit(TextPiece(piece))

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from ragstone.assistant.conversation import Emit, Text
+from ragstone.assistant.conversation import Emit, TextPiece
 from ragstone.assistant.guards import InScope
 from ragstone.assistant.languages import phrase
 from ragstone.assistant.planning.actions import ANSWER, ASK_USER, DECLINE, SEARCH, arguments_of
 from ragstone.assistant.planning.loop import asking, standing_question
 from ragstone.assistant.planning.slots import ASKABLE, Topic, place_in, speaks_of
-from ragstone.assistant.planning.state import Choose, Chosen, State, Written
+from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, WrittenReply
 from ragstone.assistant.planning.trust import own_text
 from ragstone.assistant.tool import Tool
 from ragstone.embedding.gathering import EmbedSoon
@@ -33,13 +33,15 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
     """Return the planner that decides by words and vectors; see the module."""
     near = _Nearest(tools, embed)
 
-    async def choose(state: State) -> Chosen:
+    async def choose(state: AgentState) -> ChosenAction:
         if state.taken:
             return _after(state, tools)
         question = standing_question(state.asked)
         likely = _surely_in_scope(state, question, tools)
         if not _goes_on(state) and not await in_scope(question, state.lang, likely=likely):
-            return Chosen(action=DECLINE, arguments={"why": "nearer to other subjects than to the scope"})
+            return ChosenAction(
+                action=DECLINE, arguments={"why": "nearer to other subjects than to the scope"}
+            )
         name = await near(question, state)
         missing = _missing(state, question, tools[name])
         if missing and state.may_ask:
@@ -48,16 +50,16 @@ def words_chooser(tools: Mapping[str, Tool], embed: EmbedSoon, in_scope: InScope
         arguments = _filled(state, question, tools[name])
         if arguments is None:
             name, arguments = SEARCH, _filled(state, question, tools[SEARCH]) or {}
-        return Chosen(action=name, arguments=arguments, thought=f"nearest to the examples of {name}")
+        return ChosenAction(action=name, arguments=arguments, thought=f"nearest to the examples of {name}")
 
     return choose
 
 
-async def write_by_words(state: State, emit: Emit) -> Written:
+async def write_by_words(state: AgentState, emit: Emit) -> WrittenReply:
     """Return what the tools themselves tell the user, one after the other."""
     text = own_text(state)
-    emit(Text(text))
-    return Written(text=text)
+    emit(TextPiece(text))
+    return WrittenReply(text=text)
 
 
 class _Nearest:
@@ -70,7 +72,7 @@ class _Nearest:
         self._vectors: Vectors | None = None
         self._first = asyncio.Lock()
 
-    async def __call__(self, question: str, state: State) -> str:
+    async def __call__(self, question: str, state: AgentState) -> str:
         """Return the name of a tool. Who tells of symptoms wants advice or a video, no figures."""
         scores = await self.scores(question, state.lang)
         if speaks_of(question, state.lang, "symptoms") or speaks_of(question, state.lang, "sick"):
@@ -95,18 +97,18 @@ class _Nearest:
         return found | {name: found[name] + hint(question, lang).nearer for name, hint in hints.items()}
 
 
-def _goes_on(state: State) -> bool:
+def _goes_on(state: AgentState) -> bool:
     """Say whether a turn names a crop or goes on with a conversation: then it is in scope."""
     return "crop" in state.known or len(state.asked.turns) > 1
 
 
-def _surely_in_scope(state: State, question: str, tools: Mapping[str, Tool]) -> bool:
+def _surely_in_scope(state: AgentState, question: str, tools: Mapping[str, Tool]) -> bool:
     """Say whether a question need not be compared with other subjects: it names plants, the weather..."""
     hinted = any(tool.hint(question, state.lang).in_scope for tool in tools.values() if tool.hint)
     return hinted or any(speaks_of(question, state.lang, topic) for topic in FARMING)
 
 
-def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
+def _after(state: AgentState, tools: Mapping[str, Tool]) -> ChosenAction:
     """Return what follows on a step: the reply, a question back, or a search where a tool had nothing."""
     last = state.taken[-1]
     if state.missing in ASKABLE and state.may_ask:
@@ -114,18 +116,18 @@ def _after(state: State, tools: Mapping[str, Tool]) -> Chosen:
     tried = any(taken.step.action == SEARCH for taken in state.taken)
     called = tools.get(last.step.action)
     if last.step.status == "done" or tried or (called is not None and not called.documented):
-        return Chosen(action=ANSWER, arguments={"text": None})
+        return ChosenAction(action=ANSWER, arguments={"text": None})
     question = standing_question(state.asked)
-    return Chosen(action=SEARCH, arguments=_filled(state, question, tools[SEARCH]) or {})
+    return ChosenAction(action=SEARCH, arguments=_filled(state, question, tools[SEARCH]) or {})
 
 
-def _ask(missing: Sequence[str], question: str) -> Chosen:
+def _ask(missing: Sequence[str], question: str) -> ChosenAction:
     """Return the question for the first thing that is missing."""
     arguments: dict[str, object] = {"missing": [missing[0]], "question": question}
-    return Chosen(action=ASK_USER, arguments=arguments, thought=f"missing: {', '.join(missing)}")
+    return ChosenAction(action=ASK_USER, arguments=arguments, thought=f"missing: {', '.join(missing)}")
 
 
-def _missing(state: State, question: str, tool: Tool) -> list[str]:
+def _missing(state: AgentState, question: str, tool: Tool) -> list[str]:
     """Return what has to be asked for, the most important first."""
     lang, known = state.lang, state.known
     needs = [_slot(field.name) for field in arguments_of(tool) if field.required]
@@ -160,7 +162,7 @@ def _of_earlier(value: object, field: msgspec.structs.FieldInfo, question: str) 
     return isinstance(value, str) and not kept and value.casefold() not in question.casefold()
 
 
-def _filled(state: State, question: str, tool: Tool) -> dict[str, object] | None:
+def _filled(state: AgentState, question: str, tool: Tool) -> dict[str, object] | None:
     """Return arguments for a tool: the question and the slots; None where it needs something else, or none is
     known."""
     given: dict[str, object] = {}
