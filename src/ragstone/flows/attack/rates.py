@@ -28,7 +28,7 @@ def clustered_share(flags: Sequence[bool], rows: Sequence[str]) -> Estimate | No
     (the design effect: Korn and Graubard 1998, with Student's quantile for the few rows that it is estimated
     from; Wilson's interval on it: Dean and Pagano 2015), never for more, and a row never for less than one.
     The design effect is estimated with one row more, on which half of the attempts flip: where flips are rare
-    nearly all rows look alike, though they are not. Coverage in simulation: tests/agreement/attacks.
+    nearly all rows look alike, though they are not. Coverage in simulation: tests/flows/attack.
     """
     n = len(flags)
     if not n:
