@@ -1,7 +1,7 @@
 """What a cascade has saved, and what one with fitted thresholds is expected to do, in words."""
 
-from ragstone.judging.combined.expected import CascadeFit, FitFigures
-from ragstone.judging.combined.savings import CascadeSavings
+from ragstone.judging.fitting import CascadeFit, FitFigures
+from ragstone.judging.savings import CascadeSavings
 from ragstone.records import Usage
 from ragstone.report.document import Column, Document, Paragraph, Row, Table
 from ragstone.report.wording import count, plural, usd

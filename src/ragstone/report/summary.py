@@ -10,7 +10,7 @@ from ragstone.agreement.corrected import CorrectedMean
 from ragstone.errors import DataError
 from ragstone.experiments.blame import FoundAndRight
 from ragstone.experiments.breakdown import Distribution, GroupedMeans, SystemsBoard
-from ragstone.judging.combined.savings import CascadeSavings
+from ragstone.judging.savings import CascadeSavings
 from ragstone.judging.summary import MetricSummary
 from ragstone.records import Status, Usage
 from ragstone.retrieval.evaluate import RetrievalSummary
