@@ -25,7 +25,7 @@ import ragstone
 from ragstone.config import Settings, load_settings
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.judging import question_digest
-from ragstone.judging.combined.fitting import fit_cut
+from ragstone.judging.fitting import fit_cut
 from ragstone.records import Answer, Context, Judgement
 from ragstone.statistics import (
     Floats,

@@ -71,13 +71,13 @@ from .judging import judge_names as judge_names
 from .judging import load_judge as load_judge
 from .judging import question_digest as question_digest
 from .judging import summarise as summarise
-from .judging.combined.savings import cascade_savings as cascade_savings
+from .judging.savings import cascade_savings as cascade_savings
 from .llm.catalogue import GgufEntry as GgufEntry
 from .llm.catalogue import ModelCatalogue as ModelCatalogue
 from .llm.catalogue import ModelEntry as ModelEntry
+from .llm.catalogue import ModelProbe as ModelProbe
 from .llm.catalogue import ProviderEntry as ProviderEntry
 from .llm.catalogue import list_models as list_models
-from .llm.catalogue import ModelProbe as ModelProbe
 from .monitor.gaps import Gap as Gap
 from .monitor.look import WatchSummary as WatchSummary
 from .monitor.store import MonitorStore as MonitorStore

@@ -1,7 +1,7 @@
 import pytest
 
 from ragstone.judging import JudgeContext, judge_answer, load_judge
-from ragstone.judging.language import language_match
+from ragstone.judging.lexical import language_match
 from ragstone.records import Answer
 
 ENGLISH = "When should the sensors be installed in the field?"

@@ -2,7 +2,7 @@ import pytest
 
 from ragstone.config import read_library
 from ragstone.judging import JudgeContext, judge_answer, load_judge
-from ragstone.judging.refusal import no_refusal
+from ragstone.judging.lexical import no_refusal
 from ragstone.records import Answer
 
 LISTED = read_library("ragstone.judging", "words/refusals.toml")

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from ragstone.judging import load_judge, question_digest
-from ragstone.judging.tuned import is_tuned_on
+from ragstone.judging.examples import is_tuned_on
 from ragstone.records import Answer
 
 

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.judging import summarise
-from ragstone.judging.unsupported import FIRST, count_verdicts
+from ragstone.judging.summary import FIRST, count_verdicts
 from ragstone.records import Judgement, Verdict
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import ragstone
 from ragstone.errors import DataError
-from ragstone.judging.combined.jury import JuryJudge
+from ragstone.judging.combined import JuryJudge
 from ragstone.judging.fields import Member
 from ragstone.judging.lexical import LexicalJudge
 from ragstone.records import Document, Question

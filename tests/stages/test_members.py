@@ -9,7 +9,7 @@ from ragstone.engine.session import open_session
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.flows.judge.judging import judge_sheet
 from ragstone.judging import load_judge
-from ragstone.judging.combined import cascade
+from ragstone.judging import combined
 from ragstone.judging.fields import Member
 from ragstone.judging.finding import no_model
 from ragstone.judging.judge import KINDS
@@ -102,7 +102,7 @@ def test_a_forecast_counts_a_cascade_as_if_models_handed_everything_on(fake_open
         ("openai/big", 1),
         ("openai/small", 1),
     ]
-    assert cascade.ASSUMPTION in forecast.assumptions
+    assert combined.ASSUMPTION in forecast.assumptions
     assert fake_openai.n_requests == 0
 
 

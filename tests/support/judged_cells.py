@@ -9,7 +9,7 @@ from ragstone.agreement.judge_board import JudgeBoard, JudgeCell, JudgingSpent
 from ragstone.config import JudgesBench
 from ragstone.flows.bench_judges.board import JudgedRuns, make_board
 from ragstone.flows.bench_judges.planning import JudgeGrid
-from ragstone.judging.tuned import TUNED
+from ragstone.judging.examples import TUNED
 from ragstone.records import Judgement, Status
 
 FREE = JudgingSpent(n_judged=10, n_calls=0, input=0, output=0, seconds=0.0, cost_usd=0.0)

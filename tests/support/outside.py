@@ -51,7 +51,7 @@ from ragstone.flows.import_.faq import _LABEL, LABELS, entries_of
 from ragstone.flows.import_.recognise import EXPORTS, recognise
 from ragstone.flows.import_.rows import ImportOptions, Source
 from ragstone.flows.translate import checks as translated
-from ragstone.judging import lexical, refusal
+from ragstone.judging import lexical
 from ragstone.llm.keys import _forms
 from ragstone.llm.limits import retry_after_s_of
 from ragstone.llm.schema import ReplyError, parse_reply, without_thought
@@ -202,7 +202,7 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "flows.translate.checks": lambda text: translated.find_fault(text, text, "de"),
     "dataset.wording": repeats.content_of,
     "dataset.repeats.exact": repeats.exact_form,
-    "judging.no_refusal": refusal.no_refusal,
+    "judging.no_refusal": lexical.no_refusal,
     **{f"judging.{name}": partial(compared, measure) for name, measure in lexical.MEASURES.items()},
     "judging.containment.reference": lambda text: lexical.containment(SHORT, text),
     "judging.alternatives": lambda text: lexical.alternatives([text], "/"),
@@ -273,7 +273,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "dataset.checks:_compiled": lambda: checks._patterns().values(),
     "dataset.repeats:_any_of": lambda: [one.polite for one in repeats._rules().values() if one.polite],
     "flows.develop.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
-    "judging.refusal:_patterns": refusal._patterns,
+    "judging.lexical:_patterns": lexical._patterns,
     "llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
     "llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal
     "llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],

@@ -1,11 +1,11 @@
 """answers -> judgements. Judges are data: see library/*.toml."""
 
+from ragstone.judging.examples import question_digest
 from ragstone.judging.finding import JudgeContext
 from ragstone.judging.judge import Judge, judge_names, parse_judge
 from ragstone.judging.judging import failed_judgements, judge_answer
 from ragstone.judging.summary import MetricSummary, Tally, document_clusters, summarise
 from ragstone.judging.together import can_join, joined, judge_together
-from ragstone.judging.tuned import question_digest
 from ragstone.judging.variant import load_judge
 
 __all__ = [

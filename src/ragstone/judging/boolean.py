@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
+from ragstone.judging.contexts import judge_parts
 from ragstone.judging.fields import ZERO_TO_ONE, Scale
 from ragstone.judging.finding import Finding, JudgeContext
 from ragstone.judging.one_call import as_toml
 from ragstone.judging.replies import Field
-from ragstone.judging.statements.contexts import judge_parts
 from ragstone.judging.token import Option, TokenJudge
 from ragstone.records import Answer
 

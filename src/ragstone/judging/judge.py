@@ -10,16 +10,14 @@ from ragstone.config.loading import line_of
 from ragstone.errors import ConfigError, nearest
 from ragstone.judging.boolean import BooleanJudge
 from ragstone.judging.classify import ClassifyJudge
-from ragstone.judging.combined.cascade import CascadeJudge
-from ragstone.judging.combined.jury import JuryJudge
-from ragstone.judging.combined.members import CombinedJudge
+from ragstone.judging.combined import CascadeJudge, CombinedJudge, JuryJudge
 from ragstone.judging.fields import JudgeFields
 from ragstone.judging.lexical import LexicalJudge
 from ragstone.judging.pairwise import PairwiseJudge
 from ragstone.judging.percentage import PercentageJudge
 from ragstone.judging.rubric import RubricJudge
 from ragstone.judging.similarity import EmbeddingJudge
-from ragstone.judging.statements.statements import StatementsJudge
+from ragstone.judging.statements import StatementsJudge
 
 Judge = (
     RubricJudge

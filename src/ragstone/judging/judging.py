@@ -1,10 +1,10 @@
 """answers -> judgements: one judge, one answer, one row for each metric, whatever happens."""
 
+from ragstone.judging.examples import TUNED, is_tuned_on
 from ragstone.judging.fields import JudgeFields
 from ragstone.judging.finding import Finding, FindingOf, JudgeContext, Part, lacks, renewing
 from ragstone.judging.leaves import model_name
 from ragstone.judging.render import gather_inputs
-from ragstone.judging.tuned import TUNED, is_tuned_on
 from ragstone.llm import DEADLINE, CallFailed
 from ragstone.records import Answer, Judgement, Metadata, Status
 

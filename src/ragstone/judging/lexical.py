@@ -1,18 +1,115 @@
-"""Measures of an answer against references or contexts that ask no model: the floor a judge must clear."""
+"""Judges that ask no model: words shared with the reference, plain refusals, the language of the answer."""
 
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar
 
+from ragstone.config import read_library
+from ragstone.corpus.language import language_odds
 from ragstone.corpus.tokens import tokenize
 from ragstone.errors import nearest
 from ragstone.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
-from ragstone.judging.language import language_match
-from ragstone.judging.refusal import no_refusal
 from ragstone.records import Answer, references
+
+# An answer may say further down what it does not know; a refusal begins with it. In words, or letters of a
+# script without spaces.
+WITHIN = 30
+WITHIN_LETTERS = 80
+END = "|"  # of a sentence, among its words: what is denied in one says nothing of the next
+GAP = rf"(?:[^\s{END}]+ ){{0,8}}?"
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+WITHOUT_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+
+
+def no_refusal(answer: str) -> float:
+    """0 if the answer begins with a refusal, or says nothing, else 1.
+
+    A refusal is a phrase of words/refusals.toml, or a negation with at most eight words between it and a
+    word for knowing, telling or a source in the same sentence, before or after it. It must start within the
+    first 30 words (80 letters of a script without spaces). An answer that first owns up to a doubt and then
+    answers counts as a refusal too.
+    """
+    if not any(character.isalnum() for character in answer):
+        return 0.0
+    most = WITHIN_LETTERS if WITHOUT_SPACES.search(answer) else WITHIN
+    sentences = (" ".join(tokenize(sentence)) for sentence in SENTENCE.split(answer))
+    said = f" {f' {END} '.join(sentences)} "
+    found = (pattern.search(said) for pattern in _patterns())
+    return float(not any(one and _words_before(said, one.start() + 1) <= most for one in found))
+
+
+def _words_before(said: str, place: int) -> int:
+    return said.count(" ", 0, place) - said.count(END, 0, place)
+
+
+@functools.cache
+def _patterns() -> list[re.Pattern[str]]:
+    """Return what to search for in words that stand between single spaces, one pattern for each language."""
+    return [
+        re.compile(
+            "|".join(
+                [
+                    _any(table["phrases"]),
+                    *([_near(table["negations"], table["matters"])] if "matters" in table else []),
+                ]
+            )
+        )
+        for table in read_library("ragstone.judging", "words/refusals.toml").values()
+    ]
+
+
+def _near(negations: Sequence[str], matters: Sequence[str]) -> str:
+    """Return a pattern for one of the negations near one of the matters, whichever comes first."""
+    negated, meant = _any(negations), _any(matters)
+    return f"{negated}{GAP[:-1]}(?<= ){meant[1:]}|{meant}{GAP[:-1]}(?<= ){negated[1:]}"
+
+
+def _any(phrases: Iterable[str]) -> str:
+    """Return a pattern for any of the phrases, between spaces: it begins with one and ends behind one."""
+    return f" (?:{'|'.join(sorted({_pattern(phrase) for phrase in phrases}, key=len, reverse=True))})"
+
+
+def _pattern(phrase: str) -> str:
+    """Return a phrase as a pattern, without the space before it and with the one behind it."""
+    parts = []
+    for part in phrase.split(" * "):
+        stems = [" ".join(tokenize(stem)) if stem else "" for stem in part.split("*")]
+        parts.append(r"\S*".join(map(re.escape, stems)) + " ")
+    return GAP.join(parts)
+
+
+# Fewer words (letters of a script without spaces) are a name, a number or a term, the same in many languages.
+FEWEST_WORDS = 4
+FEWEST_LETTERS = 8
+LIKELY = 0.5
+UNLIKELY = 0.05
+
+
+def language_match(answer: str, question: str) -> float | None:
+    """1 if the answer is in the language of the question, 0 if it is in another, None if that cannot be told.
+
+    It cannot be told of answers of fewer than four words, and where the detector is not sure: the question's
+    language is likely (0.5 or more) in none of the readings, or neither likely nor unlikely (0.05 or less) in
+    the answer's.
+    """
+    if not _is_prose(answer):
+        return None
+    asked, said = language_odds(question), language_odds(answer)
+    if not asked or max(asked.values()) < LIKELY:
+        return None
+    same = said.get(max(asked, key=asked.__getitem__), 0.0)
+    if same >= LIKELY:
+        return 1.0
+    return 0.0 if same <= UNLIKELY and max(said.values()) >= LIKELY else None
+
+
+def _is_prose(text: str) -> bool:
+    words = [word for word in tokenize(text) if any(map(str.isalpha, word))]
+    return len(words) >= (FEWEST_LETTERS if WITHOUT_SPACES.search(text) else FEWEST_WORDS)
+
 
 ARTICLES = frozenset({"a", "an", "the"})
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.errors import ConfigError, nearest
-from ragstone.judging.combined.members import CombinedJudge
+from ragstone.judging.combined import CombinedJudge
 from ragstone.judging.fields import Example, PromptedJudge, Scale
 from ragstone.judging.judge import Judge, idle_key, judge_names, read_judge
 from ragstone.judging.one_call import OneCallJudge

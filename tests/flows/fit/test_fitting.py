@@ -8,7 +8,7 @@ from ragstone.errors import ConfigError, DataError
 from ragstone.flows.fit import fitting
 from ragstone.flows.fit.fitting import fit_cascade, write_cascade
 from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge, question_digest
-from ragstone.judging.combined.expected import FOLDS
+from ragstone.judging.fitting import FOLDS
 from ragstone.records import Answer, Judgement, Label, Usage
 
 N = 400

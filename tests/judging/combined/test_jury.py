@@ -7,7 +7,7 @@ from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, wh
 
 from ragstone.errors import ModelError
 from ragstone.judging import judge_answer
-from ragstone.judging.combined.jury import COMBINED, majority
+from ragstone.judging.combined import COMBINED, majority
 from ragstone.judging.fields import Member
 from ragstone.llm import CallFailed
 from ragstone.llm.limits import CallsStopped

@@ -7,7 +7,8 @@ from tests.support.reading_model import ReadingModel, fenced
 from tests.support.scripted_judge import Scripted
 
 from ragstone.judging import JudgeContext, judge_answer, load_judge
-from ragstone.judging.statements.contexts import (
+from ragstone.judging.contexts import (
+    A_CALL,
     LABEL,
     LEAST_BYTES,
     MOST_BYTES,
@@ -19,7 +20,6 @@ from ragstone.judging.statements.contexts import (
     take_best,
     take_next,
 )
-from ragstone.judging.statements.verdicts import A_CALL
 from ragstone.llm import CallFailed
 from ragstone.records import Answer, Context
 

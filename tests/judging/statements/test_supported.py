@@ -11,9 +11,8 @@ from tests.support.scripted_judge import Scripted
 
 from ragstone.errors import ConfigError
 from ragstone.judging import JudgeContext, judge_answer, load_judge, parse_judge
-from ragstone.judging.statements.atomic import PART
-from ragstone.judging.statements.contexts import MOST_BYTES
-from ragstone.judging.statements.verdicts import A_CALL
+from ragstone.judging.contexts import A_CALL, MOST_BYTES
+from ragstone.judging.statements import PART
 from ragstone.llm import CallFailed
 from ragstone.records import Answer, Context, Judgement
 
@@ -300,7 +299,7 @@ async def test_the_calls_read_as_they_did():
 
 
 def test_the_schema_holds_the_model_to_the_ids_and_contexts_that_it_was_shown():
-    from ragstone.judging.statements.verdicts import verdicts_reply
+    from ragstone.judging.contexts import verdicts_reply
     from ragstone.llm.schema import schema_of
 
     schema = schema_of(verdicts_reply((3, 5), (1, 4)), True)

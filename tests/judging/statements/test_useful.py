@@ -3,8 +3,7 @@ from tests.support.reading_model import ReadingModel, fenced
 from tests.support.scripted_judge import Scripted
 
 from ragstone.judging import JudgeContext, judge_answer, load_judge
-from ragstone.judging.statements.contexts import MOST_BYTES
-from ragstone.judging.statements.verdicts import A_CALL
+from ragstone.judging.contexts import A_CALL, MOST_BYTES
 from ragstone.llm import CallFailed
 from ragstone.records import Answer, Context
 

@@ -16,8 +16,8 @@ from ragstone.agreement.pairing import Key, human_scores, pair
 from ragstone.config.library import ENDING
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge, judge_names, load_judge, question_digest
-from ragstone.judging.combined.cascade import CascadeJudge
-from ragstone.judging.combined.expected import (
+from ragstone.judging.combined import CascadeJudge
+from ragstone.judging.fitting import (
     CascadeFit,
     Scored,
     cross_validate,
@@ -25,7 +25,7 @@ from ragstone.judging.combined.expected import (
     fit_thresholds,
     outcomes_of,
 )
-from ragstone.judging.combined.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
+from ragstone.judging.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
 from ragstone.judging.fields import Member
 from ragstone.judging.leaves import asks_default
 from ragstone.judging.variant import FILE, placed_name

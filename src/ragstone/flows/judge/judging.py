@@ -12,7 +12,7 @@ from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
 from ragstone.judging import Judge, Tally
-from ragstone.judging.combined.savings import CascadeTally
+from ragstone.judging.savings import CascadeTally
 from ragstone.judging.pairwise import unpaired_notes
 from ragstone.llm import Caps
 from ragstone.records import Judgement

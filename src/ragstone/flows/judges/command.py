@@ -38,7 +38,7 @@ def show_(name: Named, *, json: AsJson = False) -> None:
     from ragstone.flows.judges.testing import prompts_of
     from ragstone.judging import load_judge
     from ragstone.judging.judge import every_key
-    from ragstone.judging.statements.statements import StatementsJudge
+    from ragstone.judging.statements import StatementsJudge
 
     judge = load_judge(name)
     prompts = prompts_of(judge)

@@ -20,8 +20,8 @@ from ragstone.judging.fields import Example, JudgeFields
 from ragstone.judging.leaves import models_of
 from ragstone.judging.one_call import OneCallJudge
 from ragstone.llm import Caps, Prompt, Reply
-from ragstone.llm.madeup import made_up_reply
 from ragstone.llm.schema import schema_of
+from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Answer, Judgement
 from ragstone.report.summary import Calls
 from ragstone.stages.judge_context import judge_context
@@ -78,7 +78,7 @@ def prompts_of(judge: Judge) -> list[Shown]:
 
     async def ask(prompt: Prompt) -> Reply:
         heard[msgspec.structs.replace(prompt, sample=0)] = None
-        return made_up_reply(prompt)
+        return stub_reply(prompt)
 
     async def embed(texts: Sequence[str], _role: Role) -> list[Vectors]:
         return [np.ones(1, dtype=np.float32) for _text in texts]

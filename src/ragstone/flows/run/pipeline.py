@@ -20,7 +20,7 @@ from ragstone.experiments.blame import found_and_right
 from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.flows.run.certificate import copy_certificate
 from ragstone.judging import Judge, document_clusters, summarise
-from ragstone.judging.combined.savings import cascade_savings
+from ragstone.judging.savings import cascade_savings
 from ragstone.judging.pairwise import unpaired_notes
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking

@@ -2,8 +2,8 @@ import pytest
 from tests.judging.combined.sheets import ANSWER, Saying, answered, means_of, whole
 
 from ragstone.judging import judge_answer
-from ragstone.judging.combined.savings import cascade_savings
 from ragstone.judging.fields import Member
+from ragstone.judging.savings import cascade_savings
 from ragstone.llm import CallFailed
 from ragstone.records import Usage
 

@@ -1,1 +1,0 @@
-"""Judges made of judges: juries, cascades, and how a cascade is fitted to labels."""
