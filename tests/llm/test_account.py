@@ -10,7 +10,7 @@ from tests.support.ledgers import JAN_10, Kept, key, make_ledger, set_hit_day
 
 from ragstone.config import ModelSettings, Price, Settings
 from ragstone.errors import DataError
-from ragstone.llm.account import Tally, price_of, read_account, tally_usd
+from ragstone.llm.account import CallTally, price_of, read_account, tally_usd
 
 NANO = Price(input=1, output=4, cached=0.5)
 PRICED = Settings(models={"openai/nano": ModelSettings(price_usd_per_million=NANO)})
@@ -31,20 +31,20 @@ def test_calls_tokens_and_money_by_model_and_day(tmp_path: Path) -> None:
     assert account.unpriced == []
     small, nano = account.models
     assert (small.model, small.spent_usd, small.saved_usd) == ("llamacpp/small@0123", 0.0, 0.0)
-    assert small.made == Tally(calls=1, input=70, output=7)
-    assert nano.made == Tally(calls=3, input=4500, output=350, cached=400)
+    assert small.made == CallTally(calls=1, input=70, output=7)
+    assert nano.made == CallTally(calls=3, input=4500, output=350, cached=400)
     # 4,100 fresh at 1, 400 cached at 0.5 and 350 out at 4, a million: 0.0041 + 0.0002 + 0.0014
     assert nano.spent_usd == pytest.approx(0.0057)
-    assert nano.hits == Tally(calls=3, input=2500, output=250, cached=800)
+    assert nano.hits == CallTally(calls=3, input=2500, output=250, cached=800)
     # 1,700 fresh, 800 cached, 250 out: 0.0017 + 0.0004 + 0.0010
     assert nano.saved_usd == pytest.approx(0.0031)
     jan_10, jan_11, jan_15 = account.days
     assert [str(day.day) for day in account.days] == ["2026-01-10", "2026-01-11", "2026-01-15"]
-    assert jan_10.made == Tally(calls=3, input=4070, output=307, cached=400)
+    assert jan_10.made == CallTally(calls=3, input=4070, output=307, cached=400)
     # 0.0036 + 0.0002 + 0.0012; the model in this process is free
     assert jan_10.spent_usd == pytest.approx(0.0050)
     assert jan_11.spent_usd == pytest.approx(0.0005 + 0.0002)
-    assert (jan_15.made, jan_15.spent_usd) == (Tally(), 0.0)
+    assert (jan_15.made, jan_15.spent_usd) == (CallTally(), 0.0)
     assert (jan_15.hits.calls, jan_15.saved_usd) == (4, nano.saved_usd)
     assert [(str(line.day), line.model, line.made.calls, line.hits.calls) for line in account.lines] == [
         ("2026-01-10", "llamacpp/small@0123", 1, 0),
@@ -88,7 +88,7 @@ def test_a_call_of_a_batch_cost_less_by_its_discount_but_saves_the_whole_price(t
             "UPDATE responses SET response = ?, checksum = NULL WHERE key = ?", (response.encode(), key(0))
         )
     (nano,) = read_account(path, PRICED).models
-    assert nano.made == Tally(calls=2, input=200, output=40, cached=120)
+    assert nano.made == CallTally(calls=2, input=200, output=40, cached=120)
     assert nano.spent_usd == pytest.approx(0.00015 / 2 + 0.00015)  # see above: 150 millionths for each
     assert nano.saved_usd == pytest.approx(0.00015)
 
@@ -105,11 +105,11 @@ def test_no_ledger_is_said_and_none_is_made(tmp_path: Path) -> None:
 
 
 def test_no_calls_cost_nothing_even_at_an_unknown_price() -> None:
-    assert tally_usd(Tally(), None) == 0.0
-    assert tally_usd(Tally(calls=1, input=1), None) is None
+    assert tally_usd(CallTally(), None) == 0.0
+    assert tally_usd(CallTally(calls=1, input=1), None) is None
     # Without a price for cached tokens they cost as much as fresh ones: 2 + 1 x 3, a million.
     price = Price(input=1, output=3)
-    assert tally_usd(Tally(calls=1, input=2, cached=2, output=1), price) == pytest.approx(5e-6)
+    assert tally_usd(CallTally(calls=1, input=2, cached=2, output=1), price) == pytest.approx(5e-6)
 
 
 def test_the_price_is_that_of_the_settings_wherever_the_model_was_asked() -> None:

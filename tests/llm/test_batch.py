@@ -14,7 +14,7 @@ from tests.support.scripts import always, say
 from ragstone.config import Price
 from ragstone.errors import DataError, ModelError
 from ragstone.llm import Budget, CallFailed, Caps, Ledger, batch_api, open_door
-from ragstone.llm.batch import BatchJournal, Draft, BatchEntry, call_line, read_calls
+from ragstone.llm.batch import BatchDraft, BatchEntry, BatchJournal, call_line, read_calls
 
 
 class Command:
@@ -250,7 +250,7 @@ async def test_a_money_cap_holds_at_the_discounted_price_and_an_unknown_price_st
 
 async def test_what_killed_commands_left_behind_is_deleted_after_an_hour(command, tmp_path):
     journal = BatchJournal(tmp_path)
-    old, young = Draft(journal), Draft(journal)
+    old, young = BatchDraft(journal), BatchDraft(journal)
     for draft in (old, young):
         draft.close()
     an_hour_ago = time.time() - 3_700

@@ -13,8 +13,8 @@ from ragstone.config import ModelSettings, Price
 from ragstone.llm import Door, Ledger, Prompt
 from ragstone.llm.budget import most_tokens
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.llm.madeup import ANSWER, ITEMS, STATEMENTS, made_up_reply
 from ragstone.llm.prompt import Completion
+from ragstone.llm.stub_reply import ANSWER, ITEMS, STATEMENTS, stub_reply
 from ragstone.records import Usage
 
 PRICE = Price(input=1.0, output=2.0)
@@ -153,8 +153,8 @@ class Listing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def test_a_made_up_reply_has_the_type_and_names_every_id() -> None:
-    made = made_up_reply(prompt(reply=Listing)).value
+    made = stub_reply(prompt(reply=Listing)).value
     assert isinstance(made, Listing)
     assert [item.id for item in made.items] == list(range(1, ITEMS + 1))
     assert len({item.text for item in made.items}) == STATEMENTS
-    assert made_up_reply(prompt(reply=None)).text == ANSWER
+    assert stub_reply(prompt(reply=None)).text == ANSWER

@@ -14,7 +14,7 @@ from ragstone.llm import AnyLedger, Budget, Caps, Ledger, Reply
 from ragstone.llm.door import Door
 from ragstone.llm.prompt import CallFailed, Completion, Message, Prompt
 from ragstone.llm.response_store import MemoryLedger
-from ragstone.llm.rounds import Answered, Rounds
+from ragstone.llm.rounds import AnsweredCall, Rounds
 from ragstone.llm.transport import Endpoint
 from ragstone.records import Usage
 
@@ -23,15 +23,17 @@ def prompt(text: str) -> Prompt:
     return Prompt(messages=(Message("user", text),))
 
 
-def upper(prompts: Sequence[Prompt]) -> Iterable[Answered]:
+def upper(prompts: Sequence[Prompt]) -> Iterable[AnsweredCall]:
     """Answer in the reverse order; what says `fail` fails, what says `lose` is lost."""
     for place, one in reversed(list(enumerate(prompts))):
         text = one.messages[-1].content
         if text == "fail":
-            yield Answered(place=place, error="vLLM: out of memory")
+            yield AnsweredCall(place=place, error="vLLM: out of memory")
         elif text != "lose":
             usage = Usage(input=3, output=2)
-            yield Answered(place=place, completion=Completion(text=text.upper(), usage=usage, latency_s=None))
+            yield AnsweredCall(
+                place=place, completion=Completion(text=text.upper(), usage=usage, latency_s=None)
+            )
 
 
 async def _send(_prompt: Prompt) -> Completion:
@@ -111,10 +113,10 @@ class Answering:
         self.rounds: list[list[Prompt]] = []
         self._say = say
 
-    def process(self, prompts: Sequence[Prompt]) -> Iterable[Answered]:
+    def process(self, prompts: Sequence[Prompt]) -> Iterable[AnsweredCall]:
         self.rounds.append(list(prompts))
         for place, one in enumerate(prompts):
-            yield Answered(place=place, completion=self._say(one))
+            yield AnsweredCall(place=place, completion=self._say(one))
 
 
 async def run(model: Answering, ledger: AnyLedger, *prompts: Prompt) -> list[Reply | BaseException]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragstone.llm import CallFailed, Prompt
 from ragstone.llm.prompt import Completion, Message
-from ragstone.llm.reasoning import Habit, Speaking, Telling
+from ragstone.llm.reasoning import StreamedCall, StreamFilter, ThinkingStyle
 from ragstone.llm.schema import THINK
 from ragstone.llm.transport import BrokenOff, Endpoint
 
@@ -20,13 +20,13 @@ OPENED = st.lists(
 ASKED = Prompt(messages=(Message("user", "?"),))
 
 
-def said(*pieces: str, habit: Habit | None = None) -> list[str]:
+def said(*pieces: str, style: ThinkingStyle | None = None) -> list[str]:
     heard: list[str] = []
-    speaking = Speaking(heard.append, habit or Habit())
+    filtered = StreamFilter(heard.append, style or ThinkingStyle())
     for piece in pieces:
-        speaking.hear(piece)
-    assert speaking.end() == "".join(heard) == speaking.text
-    assert speaking.heard == "".join(pieces)
+        filtered.hear(piece)
+    assert filtered.end() == "".join(heard) == filtered.text
+    assert filtered.heard == "".join(pieces)
     return heard
 
 
@@ -42,10 +42,10 @@ def test_blocks_are_left_out_as_in_a_whole_reply_wherever_it_is_cut(text: str, p
 
 @given(st.lists(WORDS).map("".join), st.lists(st.integers(0, 1000), max_size=5), st.booleans())
 def test_what_is_said_does_not_depend_on_the_cuts(text: str, places: list[int], first: bool) -> None:
-    habits = Habit(), Habit()
-    for habit in habits:
-        habit.thinks_first = first
-    assert "".join(said(*cut(text, places), habit=habits[0])) == "".join(said(text, habit=habits[1]))
+    styles = ThinkingStyle(), ThinkingStyle()
+    for style in styles:
+        style.thinks_first = first
+    assert "".join(said(*cut(text, places), style=styles[0])) == "".join(said(text, style=styles[1]))
 
 
 def test_text_is_passed_on_at_once_and_the_beginning_of_a_tag_is_held_back() -> None:
@@ -53,17 +53,17 @@ def test_text_is_passed_on_at_once_and_the_beginning_of_a_tag_is_held_back() -> 
 
 
 def test_a_block_that_the_template_opened_is_known_from_the_second_reply_on() -> None:
-    habit = Habit()
-    assert said("So it is", "</think>\n", "Maize.", habit=habit) == ["So it is", "\n", "Maize."]
-    assert habit.thinks_first
-    assert said("Again it", " is</thi", "nk>\n\nMaize", ".", habit=habit) == ["Maize", "."]
+    style = ThinkingStyle()
+    assert said("So it is", "</think>\n", "Maize.", style=style) == ["So it is", "\n", "Maize."]
+    assert style.thinks_first
+    assert said("Again it", " is</thi", "nk>\n\nMaize", ".", style=style) == ["Maize", "."]
 
 
 def test_a_reply_without_the_end_of_such_a_block_is_passed_on_when_it_is_over() -> None:
-    habit = Habit()
-    habit.thinks_first = True
-    assert said("Maize", ".", habit=habit) == ["Maize."]
-    assert said("Maize", ".", habit=habit) == ["Maize", "."]  # it does not think any more
+    style = ThinkingStyle()
+    style.thinks_first = True
+    assert said("Maize", ".", style=style) == ["Maize."]
+    assert said("Maize", ".", style=style) == ["Maize", "."]  # it does not think any more
 
 
 def test_a_reply_that_only_thinks_says_nothing() -> None:
@@ -82,9 +82,9 @@ class TestTelling:
     ) -> None:
         self.piece = piece
         endpoint = Endpoint(identity="x", send=None, stream=self.stream, concurrency=1, price=None)  # type: ignore[arg-type]
-        telling = Telling(endpoint, lambda _piece: None, Habit())
+        streamed = StreamedCall(endpoint, lambda _piece: None, ThinkingStyle())
         with pytest.raises(CallFailed) as caught:
-            await telling.send(ASKED)
+            await streamed.send(ASKED)
         assert type(caught.value) is kind
         assert caught.value.retryable == (kind is CallFailed)
 
@@ -94,8 +94,8 @@ class TestTelling:
 
         endpoint = Endpoint(identity="x", send=send, concurrency=1, price=None)
         heard: list[str] = []
-        telling = Telling(endpoint, heard.append, Habit())
-        assert telling.whole((await telling.send(ASKED)).text) == "Maize <b"
+        streamed = StreamedCall(endpoint, heard.append, ThinkingStyle())
+        assert streamed.whole((await streamed.send(ASKED)).text) == "Maize <b"
         assert heard == ["Maize <b"]
 
     async def test_log_probabilities_are_asked_for_without_a_stream(self) -> None:
@@ -103,5 +103,5 @@ class TestTelling:
             return Completion(text="Maize")
 
         endpoint = Endpoint(identity="x", send=send, stream=self.stream, concurrency=1, price=None)
-        telling = Telling(endpoint, lambda _piece: None, Habit())
-        assert (await telling.send(msgspec.structs.replace(ASKED, top_logprobs=1))).text == "Maize"
+        streamed = StreamedCall(endpoint, lambda _piece: None, ThinkingStyle())
+        assert (await streamed.send(msgspec.structs.replace(ASKED, top_logprobs=1))).text == "Maize"

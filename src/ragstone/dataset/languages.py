@@ -6,7 +6,7 @@ from collections import Counter
 
 from ragstone.corpus.language import language_odds
 from ragstone.corpus.tokens import tokenize
-from ragstone.llm.madeup import WORDS
+from ragstone.llm.stub_reply import WORDS
 
 # A language is ruled out where another that is written in the same letters is so many times likelier.
 RULED_OUT, RULED_OUT_IF_DOUBTFUL = 5, 50

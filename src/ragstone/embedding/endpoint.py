@@ -15,13 +15,13 @@ from ragstone.errors import ModelError
 from ragstone.llm import Budget, CallFailed
 from ragstone.llm.budget import TOKENS_A_MESSAGE, cost_usd
 from ragstone.llm.calling import Caller
-from ragstone.llm.limits import RUN, Patience
+from ragstone.llm.limits import RUN, RetryPolicy
 from ragstone.llm.providers import Provider
 from ragstone.llm.transport import BadRequest
 from ragstone.records import Usage
 
 if TYPE_CHECKING:  # aiohttp takes 0.15 s to import, and vectors from the store need none
-    from ragstone.llm.embeddings import Embedded
+    from ragstone.llm.embeddings import EmbeddedBatch
     from ragstone.llm.site import Site
 
 CONCURRENCY = 16
@@ -40,13 +40,13 @@ def endpoint_model(
     price: Price | None,
     budget: Budget,
     identity: str,
-    patience: Patience = RUN,
+    retry_policy: RetryPolicy = RUN,
 ) -> EmbeddingModel:
     """Return the model `name` of a provider, or of the endpoint that the settings give.
 
     Nothing is opened before it embeds.
     """
-    endpoint = _Endpoint(provider, name, settings, price=price, budget=budget, patience=patience)
+    endpoint = _Endpoint(provider, name, settings, price=price, budget=budget, retry_policy=retry_policy)
     return EmbeddingModel(
         identity=identity,
         embed=endpoint.embed,
@@ -94,14 +94,14 @@ class _Endpoint:
         *,
         price: Price | None,
         budget: Budget,
-        patience: Patience,
+        retry_policy: RetryPolicy,
     ) -> None:
         self._provider = provider
         self._name = name
         self._settings = settings
         self._budget = budget
         self._concurrency = settings.max_concurrency or CONCURRENCY
-        self._caller = Caller(self._concurrency, settings, budget, price, patience, endpoint=name)
+        self._caller = Caller(self._concurrency, settings, budget, price, retry_policy, endpoint=name)
         self._background = Background()
         self._stack = AsyncExitStack()
         self._site: Site | None = None
@@ -188,10 +188,10 @@ class _Endpoint:
             self._budget.count_used(embedded.usage, cost_usd(embedded.usage, self._caller.price))
             keep(batch, embedded.vectors)
 
-    async def _call(self, site: "Site", texts: list[str]) -> "Embedded":
+    async def _call(self, site: "Site", texts: list[str]) -> "EmbeddedBatch":
         from ragstone.llm.embeddings import post_texts
 
-        async def send() -> "Embedded":
+        async def send() -> "EmbeddedBatch":
             return await post_texts(site, self._name, texts, self._settings.dimensions)
 
         try:

@@ -13,7 +13,7 @@ from ragstone.embedding.transformer import transformer_model
 from ragstone.errors import ModelError, nearest
 from ragstone.llm import Budget
 from ragstone.llm.forecast import Forecaster
-from ragstone.llm.limits import RECOVERING, RUN, Patience
+from ragstone.llm.limits import RECOVERING, RUN, RetryPolicy
 from ragstone.llm.providers import Provider, list_price, providers
 
 EMBEDDERS = ("packaged", "openai/MODEL", "mistral/MODEL", "ollama/MODEL", "sentence-transformers/NAME")
@@ -42,8 +42,8 @@ def open_embedder(
     Raises ModelError for an unknown name, MissingExtra where the embedder's package is not installed.
     """
     settings = settings or Settings()
-    patience = RECOVERING if serving else RUN
-    opening = _Opening(settings, budget or Budget(), offline, forecaster, patience)
+    retry_policy = RECOVERING if serving else RUN
+    opening = _Opening(settings, budget or Budget(), offline, forecaster, retry_policy)
     kept: tuple[Role, ...] = ("passage",) if serving else ("passage", "query")
     return Embedder(_model(name, opening), cache / STORE if cache else None, kept)
 
@@ -55,7 +55,7 @@ class _Opening(NamedTuple):
     budget: Budget
     offline: bool
     forecaster: Forecaster | None
-    patience: Patience
+    retry_policy: RetryPolicy
 
 
 def _model(name: str, opening: _Opening) -> EmbeddingModel:
@@ -93,5 +93,5 @@ def _at_endpoint(
         price=price,
         budget=opening.budget,
         identity=identity,
-        patience=opening.patience,
+        retry_policy=opening.retry_policy,
     )

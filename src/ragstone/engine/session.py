@@ -19,7 +19,7 @@ from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.limits import RUN, SERVING
 from ragstone.llm.models import IN_ROUNDS, Models
 from ragstone.llm.response_store import MemoryLedger
-from ragstone.llm.rounds import Answered, Process
+from ragstone.llm.rounds import AnsweredCall, Process
 from ragstone.report.summary import Calls
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Session:
             offline=offline,
             # A forecast asks nobody, and counts the calls that a run would make again.
             keep_failures=settings.ledger.keep_failures or (offline and forecaster is None),
-            patience=SERVING if serving else RUN,
+            retry_policy=SERVING if serving else RUN,
             wrap=None if forecaster is None else forecaster.listen,
             batch_progress=self._bar if batch else None,
             process=self._process,
@@ -200,7 +200,7 @@ class Session:
         return MemoryLedger() if self._serving else open_ledger(self.settings, counting=counting)
 
     def _process(self, model: str) -> Process:
-        def process(prompts: "Sequence[Prompt]") -> Iterable[Answered]:
+        def process(prompts: "Sequence[Prompt]") -> Iterable[AnsweredCall]:
             from ragstone.engine.cluster.vllm import processed
 
             return processed(model, self.settings, prompts)

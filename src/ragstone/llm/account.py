@@ -16,7 +16,7 @@ from ragstone.records import Usage
 EPOCH = datetime.date(1970, 1, 1)
 
 
-class Tally(msgspec.Struct, frozen=True, kw_only=True):
+class CallTally(msgspec.Struct, frozen=True, kw_only=True):
     """A number of calls and their tokens.
 
     cached, cache_written: parts of `input`; reasoning: a part of `output`. The latter two are unknown of
@@ -31,8 +31,8 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: int = 0
     uncounted: int = 0
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
+    def __add__(self, other: "CallTally") -> "CallTally":
+        return CallTally(
             calls=self.calls + other.calls,
             input=self.input + other.input,
             output=self.output + other.output,
@@ -43,7 +43,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class AccountLine(msgspec.Struct, frozen=True, kw_only=True):
     """What one model cost and saved on one day (UTC); without `model` or `day`, over all of them.
 
     made: the calls whose responses the ledger holds, on the day they were stored. hits: the calls that
@@ -54,8 +54,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str | None = None
     day: datetime.date | None = None
-    made: Tally = Tally()
-    hits: Tally = Tally()
+    made: CallTally = CallTally()
+    hits: CallTally = CallTally()
     spent_usd: float | None = 0.0
     saved_usd: float | None = 0.0
 
@@ -70,10 +70,10 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     n_bytes: int
     responses: int
     damaged: int
-    total: Line
-    models: list[Line]
-    days: list[Line]
-    lines: list[Line]
+    total: AccountLine
+    models: list[AccountLine]
+    days: list[AccountLine]
+    lines: list[AccountLine]
     unpriced: list[str]
 
 
@@ -86,12 +86,12 @@ def read_account(place: Place, settings: Settings) -> Account:
         made = tally_responses(store.rows())
         damaged = store.n_bad
         hits = {(day, model): _tally(counts) for day, model, *counts in store.hits()}
-    by_place: dict[tuple[int, str], dict[float, Tally]] = {place: {} for place in hits}
+    by_place: dict[tuple[int, str], dict[float, CallTally]] = {place: {} for place in hits}
     for (day, model, discount), tally in made.items():
         by_place.setdefault((day, model), {})[discount] = tally
     prices = {model: price_of(model, settings) for _, model in by_place}
     lines = [
-        _line(*place, prices[place[1]], made=by_place[place], hits=hits.get(place, Tally()))
+        _line(*place, prices[place[1]], made=by_place[place], hits=hits.get(place, CallTally()))
         for place in sorted(by_place)
     ]
     return Account(
@@ -110,9 +110,9 @@ def read_account(place: Place, settings: Settings) -> Account:
     )
 
 
-def tally_responses(rows: Iterable[Row]) -> dict[tuple[int, str, float], Tally]:
+def tally_responses(rows: Iterable[Row]) -> dict[tuple[int, str, float], CallTally]:
     """Return (day since 1970, model, discount) -> the calls that made these responses."""
-    decode = msgspec.json.Decoder(_Used).decode
+    decode = msgspec.json.Decoder(_Counted).decode
     counts: dict[tuple[int, str, float], list[int]] = {}
     for _, model, response, created in rows:
         used = decode(response)
@@ -128,7 +128,7 @@ def tally_responses(rows: Iterable[Row]) -> dict[tuple[int, str, float], Tally]:
     return {place: _tally(found) for place, found in counts.items()}
 
 
-def tally_usd(tally: Tally, price: Price | None, discount: float = 0.0) -> float | None:
+def tally_usd(tally: CallTally, price: Price | None, discount: float = 0.0) -> float | None:
     """Return what these calls cost; None where that is unknown, 0 where there are none or they are free.
 
     discount: the share of the price that they did not cost.
@@ -163,7 +163,7 @@ def price_of(identity: str, settings: Settings) -> Price | None:
     return list_price(f"https://{where}" if where else provider.base_url, model)
 
 
-class _Used(msgspec.Struct):
+class _Counted(msgspec.Struct):
     """The part of a Completion that is counted."""
 
     usage: Usage = msgspec.field(default_factory=Usage)
@@ -178,11 +178,11 @@ def _identity(model: str) -> str:
     return f"{transport}/{name}"
 
 
-def _tally(counts: list[int]) -> Tally:
+def _tally(counts: list[int]) -> CallTally:
     """Return counts in the order in which hits are stored, and behind them what is known of calls alone."""
     calls, tokens_in, tokens_out, cached, uncounted, *more = counts
     cache_written, reasoning = more or (0, 0)
-    return Tally(
+    return CallTally(
         calls=calls,
         input=tokens_in,
         output=tokens_out,
@@ -193,25 +193,29 @@ def _tally(counts: list[int]) -> Tally:
     )
 
 
-def _line(day: int, model: str, price: Price | None, *, made: dict[float, Tally], hits: Tally) -> Line:
+def _line(
+    day: int, model: str, price: Price | None, *, made: dict[float, CallTally], hits: CallTally
+) -> AccountLine:
     """made: discount -> the calls at that discount."""
-    return Line(
+    return AccountLine(
         model=model,
         day=EPOCH + datetime.timedelta(days=day),
-        made=sum(made.values(), Tally()),
+        made=sum(made.values(), CallTally()),
         hits=hits,
         spent_usd=sum_usd(tally_usd(tally, price, share) for share, tally in made.items()),
         saved_usd=tally_usd(hits, price),
     )
 
 
-def _sum(lines: Iterable[Line], *, model: str | None = None, day: datetime.date | None = None) -> Line:
+def _sum(
+    lines: Iterable[AccountLine], *, model: str | None = None, day: datetime.date | None = None
+) -> AccountLine:
     lines = list(lines)
-    return Line(
+    return AccountLine(
         model=model,
         day=day,
-        made=sum((line.made for line in lines), Tally()),
-        hits=sum((line.hits for line in lines), Tally()),
+        made=sum((line.made for line in lines), CallTally()),
+        hits=sum((line.hits for line in lines), CallTally()),
         spent_usd=sum_usd(line.spent_usd for line in lines),
         saved_usd=sum_usd(line.saved_usd for line in lines),
     )

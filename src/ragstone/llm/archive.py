@@ -1,11 +1,9 @@
 """Responses out of a ledger and into it: export to JSONL, import, prune."""
 
 import contextlib
-import datetime
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 
@@ -14,27 +12,14 @@ from ragstone.errors import DataError, nearest
 from ragstone.llm.account import price_of, sum_usd, tally_responses, tally_usd
 from ragstone.llm.ledgers import Place, open_store, size_on_disk
 from ragstone.llm.prompt import Completion
-from ragstone.llm.response_store import Row
+from ragstone.llm.response_store import Row, StoredResponse, export_lines
 from ragstone.llm.salvage import is_damaged, salvaged
 from ragstone.tables import check_output
 
 SHOWN_LINES = 10
 
 
-class StoredResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of an export.
-
-    key: 32 hexadecimal digits, 16 more where it gave way to a newer response. response: a Completion, as the
-    ledger has it.
-    """
-
-    key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}([0-9a-f]{16})?$")]
-    model: Annotated[str, msgspec.Meta(min_length=1)]
-    created: Annotated[datetime.datetime, msgspec.Meta(tz=True)]
-    response: msgspec.Raw
-
-
-class Imported(msgspec.Struct, frozen=True):
+class ImportedFile(msgspec.Struct, frozen=True):
     """What became of a file: responses that are new, and those that the ledger had already."""
 
     file: str
@@ -90,7 +75,7 @@ def export_responses(place: Place, file: Path, *, force: bool = False) -> Export
         return Exported(n, source.n_bad)
 
 
-def import_responses(place: Place, file: Path) -> Imported:
+def import_responses(place: Place, file: Path) -> ImportedFile:
     """Merge an export into a ledger, which is made if need be; what the ledger has already stays.
 
     All of the file or nothing: killed at any moment, and with a bad line anywhere. Raises DataError that
@@ -102,7 +87,7 @@ def import_responses(place: Place, file: Path) -> Imported:
         raise DataError(f"{file}: cannot be read ({mistake.strerror}).") from None
     with lines, open_store(place, make=True) as store:
         new, n = store.add(_rows(lines, file))
-    return Imported(str(file), new, n - new)
+    return ImportedFile(str(file), new, n - new)
 
 
 def choose_responses(
@@ -160,14 +145,6 @@ def _whole_file(file: Path) -> Iterator[Path]:
         ) from None
     finally:
         partial.unlink(missing_ok=True)
-
-
-def export_lines(rows: Iterable[Row]) -> Iterator[bytes]:
-    """Yield the lines of an export of rows that can be read."""
-    encode = msgspec.json.Encoder().encode
-    for key, model, response, created in rows:
-        moment = datetime.datetime.fromtimestamp(created, datetime.UTC)
-        yield encode(StoredResponse(key.hex(), model, moment, msgspec.Raw(response))) + b"\n"
 
 
 def _rows(lines: Iterable[bytes], file: Path) -> Iterator[Row]:

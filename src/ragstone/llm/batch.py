@@ -102,7 +102,7 @@ class BatchJournal:
                     path.unlink()
 
 
-class Draft:
+class BatchDraft:
     """A file of calls that is being written, under a tag of its own."""
 
     def __init__(self, journal: BatchJournal) -> None:
@@ -236,7 +236,7 @@ class Batches:
         self._journal = BatchJournal(folder)
         self._sent: dict[bytes, Sent] = {}
         self._awaited: dict[str, Sent] = {}
-        self._drafts: list[Draft] = []
+        self._drafts: list[BatchDraft] = []
         self._reserved: dict[bytes, int] = {}
         self._failures: dict[bytes, CallFailed] = {}
         self._fresh: set[bytes] = set()  # paid for by this command, and not yet used
@@ -358,10 +358,10 @@ class Batches:
         if not self._drafts or not self._drafts[-1].takes(line):
             if self._drafts:
                 self._drafts[-1].close()
-            self._drafts.append(Draft(self._journal))
+            self._drafts.append(BatchDraft(self._journal))
         self._drafts[-1].write(line)
 
-    async def _submit(self, draft: Draft) -> None:
+    async def _submit(self, draft: BatchDraft) -> None:
         draft.close()
         entry = BatchEntry(tag=draft.tag, model=self._identity)
         self._journal.note(entry)

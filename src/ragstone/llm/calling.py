@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from ragstone.config import ModelSettings, Price
 from ragstone.errors import ModelError
 from ragstone.llm.budget import Budget
-from ragstone.llm.limits import RUN, Patience, backoff_s, own_limits
+from ragstone.llm.limits import RUN, RetryPolicy, backoff_s, own_limits
 from ragstone.llm.prompt import CallFailed
 from ragstone.llm.transport import BadRequest, BrokenOff, Rephrase
 from ragstone.records import Usage
@@ -17,7 +17,7 @@ from ragstone.records import Usage
 UNUSED = Usage(calls=0)
 
 
-class Answered(Protocol):
+class CostedReply(Protocol):
     """What a call brings back: among other things, what it used."""
 
     @property
@@ -31,7 +31,7 @@ class Answered(Protocol):
         ...
 
 
-AnsweredT = TypeVar("AnsweredT", bound=Answered)
+AnsweredT = TypeVar("AnsweredT", bound=CostedReply)
 
 
 class _Attempt:
@@ -50,7 +50,7 @@ class Caller:
         settings: ModelSettings,
         budget: Budget,
         price: Price | None,
-        patience: Patience = RUN,
+        retry_policy: RetryPolicy = RUN,
         *,
         endpoint: str = "",
     ) -> None:
@@ -58,12 +58,12 @@ class Caller:
         self.price = price
         self._budget = budget
         self._draw = random.Random(0)
-        self._patience = patience
+        self._retry_policy = retry_policy
         shared = budget.shared
         limits = (
-            own_limits(concurrency, settings, patience, self._draw)
+            own_limits(concurrency, settings, retry_policy, self._draw)
             if shared is None
-            else shared.limits(endpoint, concurrency, settings, patience)
+            else shared.limits(endpoint, concurrency, settings, retry_policy)
         )
         self.slots, self._circuit = limits.slots, limits.circuit
         self._calls, self._tokens = limits.calls, limits.tokens
@@ -97,25 +97,25 @@ class Caller:
                     self._circuit.call_lost(failure)
                     raise
                 self._budget.retried()
-                await asyncio.sleep(self._patience_s(failure, n_failed))
+                await asyncio.sleep(self._pause_s(failure, n_failed))
             else:
                 self._circuit.answered()
                 return answered
 
     def _attempts(self, failure: CallFailed) -> int:
         """Return how many attempts a call has that fails in this way."""
-        patience = self._patience
-        if (failure.retry_after_s or 0.0) > patience.longest_wait_s:
+        retry_policy = self._retry_policy
+        if (failure.retry_after_s or 0.0) > retry_policy.longest_wait_s:
             return 0
         if failure.status == "timeout":
-            return patience.timeouts
-        return patience.attempts if self._circuit.has_answered else patience.unproven
+            return retry_policy.timeouts
+        return retry_policy.attempts if self._circuit.has_answered else retry_policy.unproven
 
-    def _patience_s(self, failure: CallFailed, n_failed: int) -> float:
+    def _pause_s(self, failure: CallFailed, n_failed: int) -> float:
         """Return how long to wait after a failure; never exactly as long as the others who failed with it."""
         if failure.retry_after_s is not None:
             return failure.retry_after_s + backoff_s(0, self._draw)
-        return min(backoff_s(n_failed - 1, self._draw), self._patience.longest_wait_s)
+        return min(backoff_s(n_failed - 1, self._draw), self._retry_policy.longest_wait_s)
 
     @contextlib.asynccontextmanager
     async def _attempt(self, most: Usage, trying: bool) -> AsyncIterator[_Attempt]:
@@ -137,7 +137,9 @@ class Caller:
                 if failure.status == "rate_limited":
                     self.slots.refused()
                     if self.slots.refused_in_a_row > 1:  # a single one says nothing about the others
-                        self._calls.pause(min(failure.retry_after_s or 0.0, self._patience.longest_wait_s))
+                        self._calls.pause(
+                            min(failure.retry_after_s or 0.0, self._retry_policy.longest_wait_s)
+                        )
                 raise
             except BadRequest:
                 attempt.used = UNUSED

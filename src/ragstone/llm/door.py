@@ -17,12 +17,12 @@ from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.call_trace import Conversation
 from ragstone.llm.calling import Caller
-from ragstone.llm.limits import RUN, Patience
+from ragstone.llm.limits import RUN, RetryPolicy
 from ragstone.llm.litellm import open_litellm
 from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message, OnText, Prompt, Reply
 from ragstone.llm.providers import Dialect, Provider, is_reasoner, provider_of
-from ragstone.llm.reasoning import Habit, Room, Telling, cut_words, declared_room, was_cut
+from ragstone.llm.reasoning import Room, StreamedCall, ThinkingStyle, cut_words, declared_room, was_cut
 from ragstone.llm.response_store import AnyLedger, claimed, superseded_key
 from ragstone.llm.rounds import Rounds
 from ragstone.llm.schema import ReplyError, encoded_schema, parse_reply, without_thought
@@ -84,7 +84,7 @@ class Door:
         budget: Budget,
         *,
         offline: bool,
-        patience: Patience = RUN,
+        retry_policy: RetryPolicy = RUN,
         name: str = "",
         keep_failures: bool = False,
     ) -> None:
@@ -102,12 +102,12 @@ class Door:
         self._offline = offline
         self._settings = settings
         self._batches: Batches | Rounds | None = None
-        self._habit = Habit()
+        self._style = ThinkingStyle()
         self._room = Room(declared_room(settings), likely=is_reasoner(endpoint.identity))
         self._keep_failures = keep_failures
         self._opened_at = time.time()
         self._caller = Caller(
-            endpoint.concurrency, settings, budget, self.price, patience, endpoint=endpoint.identity
+            endpoint.concurrency, settings, budget, self.price, retry_policy, endpoint=endpoint.identity
         )
         # A flight lands with None when its caller was cancelled, or its reply broke off while it was passed
         # on: one of those who wait makes the call.
@@ -155,12 +155,12 @@ class Door:
         """
         if prompt.reply is not None:
             raise ValueError("a stream is of free text: ask for a reply that has a type with `ask`")
-        telling = Telling(self.endpoint, on_text, self._habit)
+        streamed = StreamedCall(self.endpoint, on_text, self._style)
         async with self._in_run():
             try:
-                return await self._hear(self._settled(prompt), telling, renew=False)
+                return await self._hear(self._settled(prompt), streamed, renew=False)
             except _KeptFailure:
-                return await self._hear(self._settled(prompt), telling, renew=True)
+                return await self._hear(self._settled(prompt), streamed, renew=True)
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
@@ -247,17 +247,17 @@ class Door:
         usage = sum((one.usage for one in said[1:]), said[0].usage)
         return CallFailed("unparsable", words, raw=said[-1].text, usage=usage)
 
-    async def _hear(self, prompt: Prompt, telling: Telling, *, renew: bool) -> Reply:
+    async def _hear(self, prompt: Prompt, streamed: StreamedCall, *, renew: bool) -> Reply:
         heard = Conversation(self.endpoint.identity, prompt.messages)
         key = self._key(prompt)
-        completion, made = await self._complete(key, prompt, telling, renew=renew)
+        completion, made = await self._complete(key, prompt, streamed, renew=renew)
         heard.said(prompt.messages, completion.refusal or completion.text)
         try:
             reply = self._reply(prompt, [completion])
         except ReplyError:
             words = cut_words(completion, self._name)
             raise await self._useless(key, prompt, [completion], words, made) from None
-        return msgspec.structs.replace(reply, text=telling.whole(completion.text))
+        return msgspec.structs.replace(reply, text=streamed.whole(completion.text))
 
     def _reply(self, prompt: Prompt, completions: list[Completion], *, kept: bool = False) -> Reply:
         """Return the last completion as a reply with the cost of all. Raises ReplyError and CallFailed."""
@@ -296,7 +296,7 @@ class Door:
                 self._budget.count(completion, self.price)
 
     async def _complete(
-        self, key: bytes, prompt: Prompt, telling: Telling | None = None, *, renew: bool
+        self, key: bytes, prompt: Prompt, streamed: StreamedCall | None = None, *, renew: bool
     ) -> _Got:
         """Return the ledger's completion, or one that is in flight, or a new one.
 
@@ -311,7 +311,7 @@ class Door:
             else:
                 completion = None if renew else await self._ledger.find(key)
                 if completion is None and key not in self._flying:
-                    return _Got(await self._fly(key, prompt, telling, renew=renew), made=True)
+                    return _Got(await self._fly(key, prompt, streamed, renew=renew), made=True)
             if completion is not None:
                 self._budget.from_ledger += 1
                 self.from_ledger += 1
@@ -336,7 +336,7 @@ class Door:
         return _Got(completion, made)
 
     async def _fly(
-        self, key: bytes, prompt: Prompt, telling: Telling | None = None, *, renew: bool = False
+        self, key: bytes, prompt: Prompt, streamed: StreamedCall | None = None, *, renew: bool = False
     ) -> Completion:
         """Make the call, unless another process is making it: then wait for its response."""
         with self._flight(key) as flight:
@@ -344,7 +344,7 @@ class Door:
                 raise NotInLedger(prompt)
             async with claimed(self._ledger, key, self._opened_at if renew else 0.0) as completion:
                 if completion is None:
-                    completion = await self._call(key, prompt, telling, renew=renew)
+                    completion = await self._call(key, prompt, streamed, renew=renew)
                 else:
                     self._budget.from_ledger += 1
                     self.from_ledger += 1
@@ -368,7 +368,9 @@ class Door:
             if not flight.done():
                 flight.set_result(None)
 
-    async def _call(self, key: bytes, prompt: Prompt, telling: Telling | None, *, renew: bool) -> Completion:
+    async def _call(
+        self, key: bytes, prompt: Prompt, streamed: StreamedCall | None, *, renew: bool
+    ) -> Completion:
         """Make the call, and commit its response.
 
         A reply that was cut off is asked for once more, with more room to think. The first one is kept as
@@ -380,11 +382,11 @@ class Door:
                 f"--budget in tokens or usd needs a longest reply, and nobody limits those of {self._name}. "
                 "Give max_tokens in its table of [systems], or the budget in calls."
             )
-        send = self.endpoint.send if telling is None else telling.send
+        send = self.endpoint.send if streamed is None else streamed.send
         completion = await self._caller.call(lambda: send(prompt), most_tokens(prompt))
         self._room.learn(prompt, completion)
         wider = self._room.wider(prompt, completion)
-        if wider is not None and (telling is None or telling.silent):
+        if wider is not None and (streamed is None or streamed.silent):
             first = completion
             aside = superseded_key(key, time.time())
             await self._ledger.put(aside, self.endpoint.identity, first)
@@ -407,13 +409,13 @@ async def open_door(
     budget: Budget | None = None,
     *,
     offline: bool = False,
-    patience: Patience = RUN,
+    retry_policy: RetryPolicy = RUN,
     keep_failures: bool = False,
 ) -> AsyncIterator[Door]:
     """Give the door to a model named `transport/model`; `recorded/...` answers from the ledger alone.
 
-    patience: how long an endpoint that fails is tried. keep_failures: see Door. Raises ModelError for a name
-    or a transport that does not exist.
+    retry_policy: how long an endpoint that fails is tried. keep_failures: see Door. Raises ModelError for a
+    name or a transport that does not exist.
     """
     if model.startswith("recorded/"):
         model, offline, keep_failures = model.removeprefix("recorded/"), True, True
@@ -430,7 +432,7 @@ async def open_door(
             ledger,
             budget or Budget(),
             offline=offline,
-            patience=patience,
+            retry_policy=retry_policy,
             name=model,
             keep_failures=keep_failures,
         )

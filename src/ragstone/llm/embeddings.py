@@ -16,7 +16,7 @@ from ragstone.llm.transport import Unreachable
 from ragstone.records import Usage
 
 
-class Embedded(msgspec.Struct, frozen=True, kw_only=True):
+class EmbeddedBatch(msgspec.Struct, frozen=True, kw_only=True):
     """The vectors of a request, (n, d), one a text in their order, as the endpoint gave them; its tokens."""
 
     vectors: NDArray[np.float32]
@@ -29,20 +29,20 @@ class _Vector(msgspec.Struct):
     index: int | None = None
 
 
-class _Used(msgspec.Struct):
+class _TokensUsed(msgspec.Struct):
     prompt_tokens: int | None = None
     total_tokens: int | None = None
 
 
-class _Response(msgspec.Struct):
+class _EmbeddingsResponse(msgspec.Struct):
     data: list[_Vector]
-    usage: _Used | None = None
+    usage: _TokensUsed | None = None
 
 
-DECODER = msgspec.json.Decoder(_Response)
+DECODER = msgspec.json.Decoder(_EmbeddingsResponse)
 
 
-async def post_texts(site: Site, model: str, texts: Sequence[str], dimensions: int | None) -> Embedded:
+async def post_texts(site: Site, model: str, texts: Sequence[str], dimensions: int | None) -> EmbeddedBatch:
     """Return the vectors of some texts.
 
     Raises CallFailed for this request, BadRequest where the endpoint refuses it, and ModelError when no
@@ -62,8 +62,8 @@ async def post_texts(site: Site, model: str, texts: Sequence[str], dimensions: i
             f"{site.name} gave no embeddings that can be read: {site.excerpt(content)}. base_url usually "
             f"ends in /v1, and {model!r} must be a model that embeds."
         ) from None
-    used = decoded.usage or _Used()
-    return Embedded(
+    used = decoded.usage or _TokensUsed()
+    return EmbeddedBatch(
         vectors=_vectors(decoded.data, len(texts), f"{site.name}, model {model!r}"),
         usage=Usage(input=used.prompt_tokens or used.total_tokens or 0),
     )

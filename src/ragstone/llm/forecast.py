@@ -12,9 +12,9 @@ import msgspec
 from ragstone.config import ModelSettings, Price
 from ragstone.llm.budget import UNLIMITED, cost_usd, most_tokens
 from ragstone.llm.door import Door, NotInLedger
-from ragstone.llm.madeup import made_up_reply
 from ragstone.llm.prompt import Ask, Completion, Prompt, Reply
 from ragstone.llm.providers import ListPrice, is_reasoner
+from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Usage
 
 # Without any earlier call: four bytes a token, and replies that use a third of what they may, after 1,000
@@ -117,7 +117,7 @@ class Forecaster:
                     self._heard.add(key)
                     kind.n_missing += self.weight
                     kind.missing_bytes += self.weight * n_bytes
-                return made_up_reply(prompt)
+                return stub_reply(prompt)
             kind.n_known += self.weight
             kind.known += reply.usage
             kind.known_bytes += n_bytes * reply.usage.calls

@@ -136,7 +136,7 @@ class Pace:
             self._resume, self._spread_s = resume, min(SPREAD_S, seconds / 4)
 
 
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How long an endpoint that fails is tried.
 
     attempts: of one call; while the endpoint has never answered `unproven`, after timeouts `timeouts`.
@@ -154,12 +154,12 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     closes_after_s: float | None = None
 
 
-RUN = Patience()
+RUN = RetryPolicy()
 # Somebody waits for the reply, and others come after: a try or two, and the next user finds it working again.
-SERVING = Patience(
+SERVING = RetryPolicy(
     attempts=3, unproven=2, timeouts=1, longest_wait_s=2.0, lost_in_a_row=3, closes_after_s=5.0
 )
-RECOVERING = Patience(closes_after_s=5.0)
+RECOVERING = RetryPolicy(closes_after_s=5.0)
 
 
 class CallsStopped(ModelError):
@@ -176,9 +176,9 @@ class Circuit:
     With `closes_after_s` one call in so many seconds is let through, and an answer closes it again.
     """
 
-    def __init__(self, patience: Patience = RUN) -> None:
+    def __init__(self, retry_policy: RetryPolicy = RUN) -> None:
         self.has_answered = False
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._tries_at = 0.0
         self._why: ModelError | None = None
         self._stopped = False
@@ -194,9 +194,13 @@ class Circuit:
 
     def tries_again(self) -> bool:
         """Return whether this caller is the one to find out if the endpoint works again."""
-        if self._why is None or self._patience.closes_after_s is None or time.monotonic() < self._tries_at:
+        if (
+            self._why is None
+            or self._retry_policy.closes_after_s is None
+            or time.monotonic() < self._tries_at
+        ):
             return False
-        self._tries_at = time.monotonic() + self._patience.closes_after_s
+        self._tries_at = time.monotonic() + self._retry_policy.closes_after_s
         return True
 
     def stop(self) -> None:
@@ -205,16 +209,16 @@ class Circuit:
 
     def open(self, why: ModelError) -> None:
         """Let no more calls pass; `why` is what their callers are told."""
-        if self._patience.closes_after_s is None:
+        if self._retry_policy.closes_after_s is None:
             self._why = self._why or why
         else:
-            self._why, self._tries_at = why, time.monotonic() + self._patience.closes_after_s
+            self._why, self._tries_at = why, time.monotonic() + self._retry_policy.closes_after_s
 
     def answered(self) -> None:
         """The endpoint works."""
         self.has_answered = True
         self._n_lost = 0
-        if self._patience.closes_after_s is not None:
+        if self._retry_policy.closes_after_s is not None:
             self._why = None
 
     def attempt_failed(self, failure: CallFailed) -> None:
@@ -237,14 +241,14 @@ class Circuit:
         if isinstance(failure, Unreachable) and not self.has_answered:
             self.open(ModelError(str(failure)))
         self._n_lost += 1
-        if self._n_lost >= self._patience.lost_in_a_row:
+        if self._n_lost >= self._retry_policy.lost_in_a_row:
             self.open(GivenUp(f"{self._n_lost} calls in a row were given up, {self._what_next(failure)}"))
         self._check_for_all()
 
     def _what_next(self, failure: CallFailed) -> str:
         because = f"the last because: {failure}"
-        if self._patience.closes_after_s is not None:
-            return f"{because} It is tried again every {self._patience.closes_after_s:g} s."
+        if self._retry_policy.closes_after_s is not None:
+            return f"{because} It is tried again every {self._retry_policy.closes_after_s:g} s."
         return (
             f"{because} What was answered is in the ledger: run the same command again when the endpoint "
             "works."
@@ -252,7 +256,7 @@ class Circuit:
 
     def _check_for_all(self) -> None:
         """Raise ModelError if the calls that follow have no hope; who serves tells each its own failure."""
-        if self._patience.closes_after_s is None:
+        if self._retry_policy.closes_after_s is None:
             self.check()
 
 
@@ -381,15 +385,19 @@ class Shared(Protocol):
     def settle(self, number: int, tokens: int, usd: float) -> None:
         """Replace a reservation by what the call used."""
 
-    def limits(self, endpoint: str, concurrency: int, settings: ModelSettings, patience: Patience) -> Limits:
+    def limits(
+        self, endpoint: str, concurrency: int, settings: ModelSettings, retry_policy: RetryPolicy
+    ) -> Limits:
         """Return the limits of an endpoint, which hold for all who ask it."""
 
 
-def own_limits(concurrency: int, settings: ModelSettings, patience: Patience, draw: random.Random) -> Limits:
+def own_limits(
+    concurrency: int, settings: ModelSettings, retry_policy: RetryPolicy, draw: random.Random
+) -> Limits:
     """Return limits of an endpoint that hold for this caller alone."""
     return Limits(
         Slots(concurrency),
         Pace(settings.requests_per_minute, draw),
         Pace(settings.tokens_per_minute, draw),
-        Circuit(patience),
+        Circuit(retry_policy),
     )

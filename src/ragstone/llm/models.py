@@ -9,7 +9,7 @@ from ragstone.errors import ModelError
 from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget
 from ragstone.llm.door import Door, open_door
-from ragstone.llm.limits import RUN, Patience
+from ragstone.llm.limits import RUN, RetryPolicy
 from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
 from ragstone.llm.prompt import Ask, Completion, Prompt, Stream
 from ragstone.llm.providers import read_on
@@ -25,7 +25,7 @@ Wrap = Callable[[str, Door, ModelSettings], Ask]
 
 
 class Models:
-    """Gives an `Ask` by the name of a model. How calls are made is decided by the values that it is made with.
+    """Gives an `Ask` by the name of a model. The values that it is made with decide how calls are made.
 
     ledger: opens it; called when the first model is asked for, so that a command without a model touches no
     file. wrap: what stages ask in place of each door, e.g. a forecaster's that listens. process: answers the
@@ -41,7 +41,7 @@ class Models:
         *,
         offline: bool = False,
         keep_failures: bool = False,
-        patience: Patience = RUN,
+        retry_policy: RetryPolicy = RUN,
         wrap: Wrap | None = None,
         batch_progress: Progress | None = None,
         process: Callable[[str], Process] | None = None,
@@ -56,7 +56,7 @@ class Models:
         self._open_ledger = ledger
         self._ledger: AnyLedger | None = None
         self._keep_failures = keep_failures
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._wrap = wrap
         self._batch_progress = batch_progress
         self._process = process
@@ -151,7 +151,7 @@ class Models:
                 self._opened_ledger(),
                 self.budget,
                 offline=self.offline,
-                patience=self._patience,
+                retry_policy=self._retry_policy,
                 keep_failures=self._keep_failures,
             )
         )

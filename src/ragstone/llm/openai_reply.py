@@ -56,7 +56,7 @@ class _ToolCall(msgspec.Struct):
     function: _Function = msgspec.field(default_factory=_Function)
 
 
-class _Message(msgspec.Struct):
+class _ChatMessage(msgspec.Struct):
     content: Parts = None
     refusal: str | None = None
     tool_calls: list[_ToolCall] | None = None
@@ -65,19 +65,19 @@ class _Message(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
-    message: _Message | None = None
+    message: _ChatMessage | None = None
     finish_reason: str | None = None
     logprobs: msgspec.Raw = msgspec.Raw(b"null")  # read only where they were asked for
     error: Any = None
 
 
-class _Response(msgspec.Struct):
+class _ChatResponse(msgspec.Struct):
     choices: list[_Choice] | msgspec.UnsetType | None = msgspec.UNSET
     usage: TokenCounts | None = None
     error: Any = None
 
 
-DECODER = msgspec.json.Decoder(_Response)
+DECODER = msgspec.json.Decoder(_ChatResponse)
 FILTERS = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii")
 
 
@@ -112,7 +112,7 @@ def read_reply(
     choice = decoded.choices[0]
     if choice.error is not None:
         raise_error(site, msgspec.json.encode({"error": choice.error}))
-    message = choice.message or _Message()
+    message = choice.message or _ChatMessage()
     said, thought = read_parts(message.content)
     reasoning = message.reasoning_content or message.reasoning or thought or None
     text = _arguments(message.tool_calls[0]) if message.tool_calls else said

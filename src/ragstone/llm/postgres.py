@@ -23,7 +23,15 @@ import msgspec
 from ragstone.errors import DataError
 from ragstone.llm.postgres_database import Database, Reconnecting, import_psycopg, opened
 from ragstone.llm.prompt import Completion
-from ragstone.llm.response_store import BAD_ROWS, DAY_S, HITS_S, Hits, LedgerTurn, superseded_key
+from ragstone.llm.response_store import (
+    BAD_ROWS,
+    DAY_S,
+    HITS_S,
+    Hits,
+    LedgerTurn,
+    export_lines,
+    superseded_key,
+)
 from ragstone.tables.private import make_folder
 from ragstone.tables.writer_thread import WriterThread
 
@@ -301,8 +309,6 @@ class PostgresLedger:
 
     def _rescue(self, rows: list[_Row]) -> str:
         """Write responses to a file, as an export has them, and return what to do with it."""
-        from ragstone.llm.archive import export_lines
-
         try:
             make_folder(self._rescued.parent)
             with self._rescued.open("ab") as file:

@@ -117,7 +117,7 @@ def cut_words(completion: Completion, model: str) -> str:
     )
 
 
-class Habit:
+class ThinkingStyle:
     """What a model has been found to do; learnt from its replies.
 
     thinks_first: its replies begin inside a block that its chat template opened, and only close it.
@@ -126,18 +126,18 @@ class Habit:
     thinks_first = False
 
 
-class Speaking:
+class StreamFilter:
     """Passes on what is said of one reply."""
 
-    def __init__(self, on_text: OnText, habit: Habit) -> None:
+    def __init__(self, on_text: OnText, style: ThinkingStyle) -> None:
         self._heard: list[str] = []
         self._said: list[str] = []
         self._on_text = on_text
-        self._habit = habit
+        self._style = style
         self._unclear: list[str] = []  # said or thought, as the next tag will tell
         self._waiting = ""
         self._thinking = False
-        self._unsure = habit.thinks_first  # a reply that never closes the block was none of thoughts
+        self._unsure = style.thinks_first  # a reply that never closes the block was none of thoughts
 
     @property
     def heard(self) -> str:
@@ -168,7 +168,7 @@ class Speaking:
         """Pass on what was held back, now that nothing follows; return all that was said."""
         rest, self._waiting = "".join([*self._unclear, self._waiting]), ""
         if self._unsure:
-            self._habit.thinks_first = False
+            self._style.thinks_first = False
         if not self._thinking:
             self._say(rest)
         return self.text
@@ -178,7 +178,7 @@ class Speaking:
         unopened = closing and not self._thinking
         if not self._thinking and not (unopened and self._unsure):
             self._say(before)
-        self._habit.thinks_first |= unopened
+        self._style.thinks_first |= unopened
         self._thinking, self._unsure = not closing, False
 
     def _say(self, piece: str) -> None:
@@ -189,36 +189,36 @@ class Speaking:
             self._on_text(piece)
 
 
-class Telling:
+class StreamedCall:
     """One call whose reply is passed on while it is made, over as many attempts as it takes."""
 
-    def __init__(self, endpoint: Endpoint, on_text: OnText, habit: Habit) -> None:
+    def __init__(self, endpoint: Endpoint, on_text: OnText, style: ThinkingStyle) -> None:
         self._endpoint = endpoint
         self._on_text = on_text
-        self._habit = habit
-        self._speaking: Speaking | None = None
+        self._style = style
+        self._filter: StreamFilter | None = None
 
     async def send(self, prompt: Prompt) -> Completion:
         """Make the call once, as `Endpoint.send`. Raises BrokenOff where some of the reply was passed on."""
         if self._endpoint.stream is None or prompt.top_logprobs is not None:
             return await self._endpoint.send(prompt)
-        self._speaking = speaking = Speaking(self._on_text, self._habit)
+        self._filter = filtered = StreamFilter(self._on_text, self._style)
         try:
-            return await self._endpoint.stream(prompt, speaking.hear)
+            return await self._endpoint.stream(prompt, filtered.hear)
         except ModelError as failure:
-            if not speaking.text:
+            if not filtered.text:
                 raise
-            raise BrokenOff(failure, speaking.heard) from None
+            raise BrokenOff(failure, filtered.heard) from None
 
     @property
     def silent(self) -> bool:
         """Whether nothing of the reply was passed on yet."""
-        return self._speaking is None or not self._speaking.text
+        return self._filter is None or not self._filter.text
 
     def whole(self, text: str) -> str:
         """Pass on what of the reply was not yet passed on; return what was said, without thoughts."""
-        if self._speaking is not None:
-            return self._speaking.end()
+        if self._filter is not None:
+            return self._filter.end()
         said = without_thought(text)
         if said:
             self._on_text(said)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import datetime
 import logging
 import math
 import struct
@@ -9,9 +10,11 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
+
+import msgspec
 
 from ragstone.llm.prompt import Completion
 from ragstone.records import Usage
@@ -37,6 +40,19 @@ Row = tuple[bytes, str, bytes, float]
 
 Hit = tuple[int, str, int, int, int, int, int]
 """Day since 1970, model; calls, input, output, cached, uncounted."""
+
+
+class StoredResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of an export.
+
+    key: 32 hexadecimal digits, 16 more where it gave way to a newer response. response: a Completion, as the
+    ledger has it.
+    """
+
+    key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}([0-9a-f]{16})?$")]
+    model: Annotated[str, msgspec.Meta(min_length=1)]
+    created: Annotated[datetime.datetime, msgspec.Meta(tz=True)]
+    response: msgspec.Raw
 
 
 class LedgerTurn(NamedTuple):
@@ -140,6 +156,14 @@ async def claimed(ledger: AnyLedger, key: bytes, since: float = 0.0) -> AsyncIte
 def superseded_key(key: bytes, created: float) -> bytes:
     """Return the key of a response that gave way to one stored at this moment; nobody asks for it."""
     return key + struct.pack(">d", created)
+
+
+def export_lines(rows: Iterable[Row]) -> Iterator[bytes]:
+    """Yield the lines of an export of rows that can be read."""
+    encode = msgspec.json.Encoder().encode
+    for key, model, response, created in rows:
+        moment = datetime.datetime.fromtimestamp(created, datetime.UTC)
+        yield encode(StoredResponse(key.hex(), model, moment, msgspec.Raw(response))) + b"\n"
 
 
 class Hits:

@@ -18,7 +18,7 @@ from ragstone.llm.prompt import CallFailed, Completion, Prompt
 from ragstone.llm.response_store import AnyLedger
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class AnsweredCall(msgspec.Struct, frozen=True, kw_only=True):
     """What became of the call at a place of those that were asked: a completion, or why there is none."""
 
     place: int
@@ -26,7 +26,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-Process = Callable[[Sequence[Prompt]], Iterable[Answered]]
+Process = Callable[[Sequence[Prompt]], Iterable[AnsweredCall]]
 """Answers prompts, in any order; it may wait, and is run in a thread. Raises ModelError."""
 
 

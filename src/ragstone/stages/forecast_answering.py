@@ -3,7 +3,7 @@
 from ragstone.config import Settings
 from ragstone.engine.session import Session, forecast_of
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.llm.madeup import ASSUMPTION
+from ragstone.llm.stub_reply import ASSUMPTION
 from ragstone.records import Answer
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.corpus import load_corpus

@@ -12,7 +12,7 @@ from ragstone.engine.cluster.vllm import processed, read_rows_of, row_of
 from ragstone.engine.session import open_session
 from ragstone.errors import ModelError
 from ragstone.llm.prompt import Completion, Message, Prompt
-from ragstone.llm.rounds import Answered
+from ragstone.llm.rounds import AnsweredCall
 from ragstone.records import Answer, Judgement, Usage
 from ragstone.stages.judge import judge_rows, load_judges
 
@@ -76,13 +76,13 @@ def test_a_row_becomes_a_completion_with_its_logprobs() -> None:
     assert (failed.completion, failed.error) == (None, "vLLM: OOM")
 
 
-def scripted(prompts: Sequence[Prompt]) -> Iterable[Answered]:
+def scripted(prompts: Sequence[Prompt]) -> Iterable[AnsweredCall]:
     """Say what the judge `correctness` wants, as its schema has it."""
     for place, prompt in enumerate(prompts):
         reply = {"nonce": prompt.nonce} | _least(prompt.reply)
         usage = Usage(input=10, output=5)
         text = msgspec.json.encode(reply).decode()
-        yield Answered(place=place, completion=Completion(text=text, usage=usage, latency_s=None))
+        yield AnsweredCall(place=place, completion=Completion(text=text, usage=usage, latency_s=None))
 
 
 def _least(reply: type | None) -> dict[str, object]:

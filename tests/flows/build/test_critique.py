@@ -12,7 +12,7 @@ from ragstone.flows.build.critique import (
 from ragstone.judging.critic import critic_names, load_critics
 from ragstone.judging.render import UNANSWERABLE
 from ragstone.llm import CallFailed, Reply
-from ragstone.llm.madeup import made_up_reply
+from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Question, Usage
 
 PASSAGE = Passage(document_id="d", start=0, end=32, text="Sensors are installed in spring.", title="Sensors")
@@ -195,7 +195,7 @@ async def test_a_known_question_is_dropped_with_the_answer_that_was_given():
 
 async def test_a_made_up_reply_of_a_forecast_is_survived():
     async def ask(prompt):
-        return made_up_reply(prompt)
+        return stub_reply(prompt)
 
     asked = await ask_closed_book(candidate(), ask=ask, secret=SECRET)
     assert asked.question.tags == {"closed_book": "unknown"}

@@ -9,7 +9,7 @@ from tests.support.scripted_judge import Scripted
 from ragstone.dataset.candidate import Candidate, Loss, Passage
 from ragstone.flows.build.extras import MOST_PAIRS, NEAREST, needs_both, pair_passages, write_negative
 from ragstone.llm import CallFailed
-from ragstone.llm.madeup import made_up_reply
+from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Question
 
 
@@ -143,7 +143,7 @@ async def test_a_lost_one_and_one_of_a_single_passage_are_not_asked_about():
 
 async def test_a_made_up_reply_of_a_forecast_is_survived():
     async def ask(prompt):
-        return made_up_reply(prompt)
+        return stub_reply(prompt)
 
     assert (await needs_both(TWO, ask=ask, secret=b"secret")).loss.reason == "single_hop"
 
@@ -313,7 +313,7 @@ async def test_another_sample_is_another_call(sample, temperature):
 
 async def test_a_negative_survives_a_made_up_reply_of_a_forecast():
     async def ask(prompt):
-        return made_up_reply(prompt)
+        return stub_reply(prompt)
 
     found, _ = await written(ask=ask)
     assert found.candidates[0].loss.reason == "no_evidence"

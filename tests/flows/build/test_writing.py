@@ -9,8 +9,8 @@ from ragstone.dataset.candidate import Passage
 from ragstone.flows.build.styles import Turn, load_style, turns_of
 from ragstone.flows.build.writing import Draft, write_prompt, write_questions
 from ragstone.llm import CallFailed
-from ragstone.llm.madeup import made_up_reply
 from ragstone.llm.schema import schema_of
+from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Evidence
 
 FACTOID = Turn(style=load_style("factoid"))
@@ -201,7 +201,7 @@ async def test_two_quotations_of_one_passage_stand_in_its_order_and_the_same_one
 @pytest.mark.parametrize("turn", [FACTOID, HOP])
 async def test_made_up_replies_of_a_forecast_do_no_harm(turn):
     async def ask(prompt):
-        return made_up_reply(prompt)
+        return stub_reply(prompt)
 
     result = await written(ask=ask, passages=TWO if turn is HOP else (passage(),), turn=turn)
     assert [candidate.loss.reason for candidate in result.candidates] == ["no_evidence"] * 3

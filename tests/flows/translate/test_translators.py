@@ -6,7 +6,7 @@ import pytest
 
 from ragstone.errors import ConfigError
 from ragstone.flows.translate.translators import MOST_TEXTS, by_model, load_prompt, translation_prompt
-from ragstone.llm.madeup import made_up_reply
+from ragstone.llm.stub_reply import stub_reply
 
 SECRET = b"0" * 32
 GOLDEN = Path(__file__).parents[2] / "golden" / "prompts" / "translate.txt"
@@ -17,7 +17,7 @@ class Asked(list):
 
     async def __call__(self, prompt):
         self.append(prompt)
-        return made_up_reply(prompt)
+        return stub_reply(prompt)
 
 
 def prompt(*texts, about=None, source="en", target="hi"):

@@ -13,7 +13,7 @@ from ragstone.config import EngineSection, Settings
 from ragstone.engine.cluster.starting import connected
 from ragstone.errors import ModelError
 from ragstone.llm.prompt import Alternative, Completion, Prompt, Token
-from ragstone.llm.rounds import Answered
+from ragstone.llm.rounds import AnsweredCall
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.records import Usage
 
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 """A row of Ray Data: names of columns and what stands there."""
 
 
-def processed(model: str, settings: Settings, prompts: Sequence[Prompt]) -> Iterator[Answered]:
+def processed(model: str, settings: Settings, prompts: Sequence[Prompt]) -> Iterator[AnsweredCall]:
     """Yield what the model says to each prompt.
 
     Raises ModelError without GPUs or vLLM, ConfigError without a cluster, MissingExtra without Ray.
@@ -93,16 +93,16 @@ def row_of(place: int, prompt: Prompt) -> Row:
     return {"place": place, "messages": messages, "sampling_params": sampling}
 
 
-def read_rows_of(rows: Iterable[Mapping[str, Any]], prompts: Sequence[Prompt]) -> Iterator[Answered]:
+def read_rows_of(rows: Iterable[Mapping[str, Any]], prompts: Sequence[Prompt]) -> Iterator[AnsweredCall]:
     """Yield what the rows of the processor say. A row that cannot be read is a failure with its reason."""
     for row in rows:
         place = int(row["place"])
         error = row.get("__inference_error__")
         if error:
-            yield Answered(place=place, error=f"vLLM: {_first_line(error)}")
+            yield AnsweredCall(place=place, error=f"vLLM: {_first_line(error)}")
             continue
         usage = Usage(input=int(row["num_input_tokens"]), output=int(row["num_generated_tokens"]))
-        yield Answered(
+        yield AnsweredCall(
             place=place,
             completion=Completion(
                 text=str(row["generated_text"]),

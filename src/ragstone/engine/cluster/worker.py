@@ -30,7 +30,7 @@ from ragstone.engine.session import Session
 from ragstone.engine.session import Worker as SharedSession
 from ragstone.errors import ConfigError, DataError, ModelError, RagstoneError
 from ragstone.llm import Budget, Caps
-from ragstone.llm.limits import CallsStopped, GivenUp, Limits, Patience, own_limits
+from ragstone.llm.limits import CallsStopped, GivenUp, Limits, RetryPolicy, own_limits
 
 KINDS = {kind.__name__: kind for kind in (ConfigError, DataError, ModelError, GivenUp, RagstoneError)}
 
@@ -64,10 +64,12 @@ class SharedBudget:
         """Tell the desk what a call used."""
         self._line.tell(Settle(number, tokens, usd))
 
-    def limits(self, endpoint: str, concurrency: int, settings: ModelSettings, patience: Patience) -> Limits:
+    def limits(
+        self, endpoint: str, concurrency: int, settings: ModelSettings, retry_policy: RetryPolicy
+    ) -> Limits:
         """Return the limits of an endpoint that all workers ask; a model in this process has its own."""
         if not endpoint or endpoint.startswith("llamacpp/"):
-            return own_limits(concurrency, settings, patience, random.Random(0))
+            return own_limits(concurrency, settings, retry_policy, random.Random(0))
         if endpoint not in self._endpoints:
             self._endpoints[endpoint] = SharedEndpoint(endpoint, self._line, concurrency, settings)
         return self._endpoints[endpoint].limits

@@ -34,7 +34,7 @@ from ragstone.flows.bench_answerers.race import AnswerRace, race_condition, race
 from ragstone.flows.bench_answerers.values import shared_documents
 from ragstone.llm import Caps, parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
-from ragstone.llm.madeup import ASSUMPTION
+from ragstone.llm.stub_reply import ASSUMPTION
 from ragstone.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.report.benches.answerers import AnswerBenchSummary, answer_bench_document
 from ragstone.report.benches.judges import BENCH

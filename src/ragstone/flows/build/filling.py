@@ -15,7 +15,7 @@ from ragstone.engine.session import Session
 from ragstone.flows.build.critique import ask_closed_book, critique, drop_known
 from ragstone.judging.critic import Critic
 from ragstone.llm import Ask
-from ragstone.llm.madeup import WORDS
+from ragstone.llm.stub_reply import WORDS
 
 LEAST_RATE = 0.1  # of candidates accepted: with fewer, a round would ask for more than it is likely to need
 

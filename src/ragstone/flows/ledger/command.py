@@ -13,7 +13,7 @@ from ragstone.console.printing import WRONG_USE, say, show, show_json, told_plai
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ragstone.llm.account import Account, Line
+    from ragstone.llm.account import Account, AccountLine
     from ragstone.llm.archive import Chosen
     from ragstone.llm.ledgers import Place
 
@@ -210,7 +210,7 @@ def _show_tables(account: "Account") -> None:
         show(f"{uncounted:,} calls and hits have no token counts: their endpoint gave none.")
 
 
-def _table(head: str, rows: "list[tuple[str, Line]]", total: "Line | None") -> "Table":
+def _table(head: str, rows: "list[tuple[str, AccountLine]]", total: "AccountLine | None") -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))

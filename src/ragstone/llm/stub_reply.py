@@ -22,7 +22,7 @@ ASSUMPTION = (
 )
 
 
-def made_up_reply(prompt: Prompt) -> Reply:
+def stub_reply(prompt: Prompt) -> Reply:
     """Return a reply of the prompt's type that cost nothing. Raises CallFailed where none can be made up.
 
     Where probabilities are asked for it has those of no token: an endpoint that gives them, and nothing said.
