@@ -75,7 +75,7 @@ def sample_log(
     """Return `count` questions that people really asked, each once, and the first answers that they got.
 
     log: a file, a folder, several of them, or rows. by: random, topic, rarity, frequency or quality (see
-    dataset/sampling.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
+    dataset/logs/sampling.py). topics: how many; None chooses. embedder: groups and compares by its vectors.
     question, answer, quality, reference, tags: columns, where names are not understood; `quality` is the
     people's feedback, or a metric of `judgements`. limit: only the first rows. Personal data is masked,
     and so is what `[sample] mask` of `settings` (default: ragstone.toml) lists, unless keep_personal_data.
@@ -113,6 +113,16 @@ def sample_log(
     return Sample(
         questions, answers, _summary(gathered.counts, sampled, taken, way, count, questions, answers)
     )
+
+
+def answers_beside(output: Path) -> Path:
+    """Return where the answers go: answers.jsonl for questions.jsonl, x.answers.jsonl for x.jsonl."""
+    stem = (
+        output.stem.replace("questions", "answers")
+        if "questions" in output.stem
+        else f"{output.stem}.answers"
+    )
+    return output.with_name(stem + output.suffix)
 
 
 def _summary(

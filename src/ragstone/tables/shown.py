@@ -1,7 +1,7 @@
 """Values that show themselves in a notebook: as tables and charts, in place of one long line.
 
-The values stand on low floors, and what draws them (report/notebook.py) on a high one that knows them all. So it
-is looked up by name when a notebook asks, and neither floor imports the other before.
+The values stand on low floors, and what draws them (report/notebook.py) on a high one that knows them all. So
+it is looked up by name when a notebook asks, and neither floor imports the other before.
 """
 
 from collections.abc import Callable

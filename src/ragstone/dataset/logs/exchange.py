@@ -9,8 +9,8 @@ import msgspec
 
 from ragstone.records import Answer, Context, Judgement
 from ragstone.tables.columns import as_contexts, as_number
+from ragstone.tables.interchange.values import answer_text, question_text, said_in
 from ragstone.tables.names import ANSWER_NAMES, CONTEXT_NAMES, LOG_ID, QUESTION_NAMES, accepted_names
-from ragstone.tables.said import answer_text, question_text, said_in
 
 
 class Columns(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from ragstone.tables.names import accepted_names
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How sources are read.
 
-    columns: field -> column (see `check_columns` in mapping.py), of tables and topics. split: of a BEIR
+    columns: field -> column (see `check_columns`), of tables and topics. split: of a BEIR
     folder; None: `test`, else the only one. limit: the first so many questions; documents are all read.
     """
 
@@ -145,7 +145,7 @@ def check_columns(columns: Mapping[str, str], there: Iterable[str], path: object
 
 
 def question_of(row: Cells, columns: Mapping[str, str]) -> RowQuestion:
-    """Return the question of a row. Names of columns are understood in any case, see tables/columns.py.
+    """Return the question of a row. Names of columns are understood in any case, see tables/names.py.
 
     columns: field -> column, before all other names. What does not fit an optional field stays in `metadata`,
     as unknown columns do, and is named in `misfits`.

@@ -8,7 +8,6 @@ import typer
 from ragstone.console.bars import bars
 from ragstone.console.options import AsJson, Config, Force, Limit, Seed, Strict
 from ragstone.console.printing import UNSCORED, say, show, show_json
-from ragstone.dataset.beside import answers_beside
 
 if TYPE_CHECKING:
     from ragstone.stages.sample import Sample, SampleSummary
@@ -65,7 +64,7 @@ def sample(
 ) -> None:
     """Take questions from a log of what people asked: each once, personal data masked."""
     from ragstone.config import load_settings
-    from ragstone.stages.sample import sample_log
+    from ragstone.stages.sample import answers_beside, sample_log
 
     sheet = answers_beside(output)
     _check(log, output, sheet, force=force, keep=keep_personal_data)

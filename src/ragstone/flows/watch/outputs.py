@@ -31,8 +31,8 @@ def check_outputs(
     gaps: Path | None, questions: Path | None, sources: Sequence[Path] = (), *, force: bool
 ) -> None:
     """Check that the files can be written, and that none is or would become the log. Raises DataError."""
-    from ragstone.dataset.beside import answers_beside
     from ragstone.monitor.gaps import check_gap_list
+    from ragstone.stages.sample import answers_beside
     from ragstone.tables import check_output
 
     if gaps is not None:
@@ -81,10 +81,10 @@ def write_questions(
     force: bool,
 ) -> None:
     """Write the evaluation set with its answers, and say where they are."""
-    from ragstone.dataset.beside import answers_beside
     from ragstone.flows.watch.sampling import sample_store
     from ragstone.records import Answer, Question
     from ragstone.report.wording import plural
+    from ragstone.stages.sample import answers_beside
     from ragstone.tables import write_rows
 
     found = sample_store(watcher.store, count, by=by, settings=watcher.settings, progress=bars)

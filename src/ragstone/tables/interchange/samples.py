@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ragstone.tables.columns import as_contexts, as_list
-from ragstone.tables.interchange.values import amount_in, context_in, count_in
-from ragstone.tables.said import said_in
+from ragstone.tables.interchange.values import amount_in, context_in, count_in, said_in
 
 _CASES = ("testCases", "test_cases")
 _NAMES = {"actualOutput": "actual_output", "expectedOutput": "expected_output"}
