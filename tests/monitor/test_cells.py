@@ -6,7 +6,7 @@ from hypothesis.strategies import permutations
 from tests.support.monitor_cells import cell
 
 from ragstone.monitor.cells import trends
-from ragstone.statistics.wilson import wilson_interval
+from ragstone.statistics.intervals import wilson_interval
 
 
 def test_scores_of_0_and_1_have_wilsons_interval():

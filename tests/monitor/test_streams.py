@@ -6,7 +6,7 @@ import pytest
 from tests.support.monitor_cells import BEGIN, cell, days, dropped
 
 from ragstone.monitor.streams import blocks_of, changes_of, level_of, shares_of, streams_of
-from ragstone.statistics.student import student_quantile
+from ragstone.statistics.intervals import student_quantile
 
 LATER = BEGIN.replace(year=2027)
 

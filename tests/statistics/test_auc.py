@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, lists, tuples
 from sklearn.metrics import roc_auc_score
 
-from ragstone.statistics import Estimate, auc_columns, bootstrap_estimates, pairs, roc_auc
+from ragstone.statistics import Estimate, auc_columns, bootstrap_estimates, correlation, roc_auc
 
 items = lists(tuples(integers(0, 1), integers(0, 5), integers(0, 4)), min_size=1, max_size=15)
 
@@ -57,7 +57,7 @@ def test_both_ways_give_the_same_interval(monkeypatch):
     labels = rng.integers(0, 2, 200).astype(float)
     scores = np.round(rng.normal(size=200) + labels, 1)
     exact = _estimate(labels, scores)
-    monkeypatch.setattr(pairs, "EXACT_CELLS", 0)
+    monkeypatch.setattr(correlation, "EXACT_CELLS", 0)
     moments = _estimate(labels, scores)
     assert exact.value == pytest.approx(moments.value)
     assert (exact.low, exact.high) == pytest.approx((moments.low, moments.high), abs=0.01)

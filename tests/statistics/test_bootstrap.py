@@ -15,7 +15,7 @@ from ragstone.statistics import (
     resampled_totals,
 )
 from ragstone.statistics.bootstrap import expanded_level
-from ragstone.statistics.clusters import Floats
+from ragstone.statistics.intervals import Floats
 
 
 def mean(totals: Floats) -> Floats:

@@ -9,9 +9,9 @@ from ragstone.statistics import (
     Floats,
     Statistic,
     bootstrap_estimates,
+    correlation,
     correlation_columns,
     kendall_tau,
-    pairs,
     pearson,
     spearman,
 )
@@ -81,9 +81,9 @@ def test_both_ways_give_the_same_interval(name, monkeypatch):
     rng = np.random.default_rng(0)
     first = rng.integers(0, 2, 200).astype(float)
     second = rng.normal(size=200) + first
-    monkeypatch.setattr(pairs, "EXACT_CELLS", 400)
+    monkeypatch.setattr(correlation, "EXACT_CELLS", 400)
     exact = _estimate(*correlation_columns(first, second), name)
-    monkeypatch.setattr(pairs, "EXACT_CELLS", 0)
+    monkeypatch.setattr(correlation, "EXACT_CELLS", 0)
     moments = _estimate(*correlation_columns(first, second), name)
     assert exact.value == pytest.approx(moments.value)
     assert (exact.low, exact.high) == pytest.approx((moments.low, moments.high), abs=0.01)

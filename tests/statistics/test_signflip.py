@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, tuples
 from scipy.stats import binomtest
 
-from ragstone.statistics import flips_for, sign_flip_p_values, signflip
+from ragstone.statistics import flips_for, paired, sign_flip_p_values
 
 # Sums that differ, differ by far more than what adding in another order does.
 THOUSANDTHS = floats(0, 1).map(lambda value: round(value, 3))
@@ -40,7 +40,7 @@ def test_few_clusters_are_enumerated(rows):
 def test_many_clusters_are_drawn_and_agree_with_all_ways(monkeypatch):
     totals = np.random.default_rng(0).normal([0.5, 0.0], 1, (12, 2))
     exact = sign_flip_p_values(totals, [(0, 1)])[0]
-    monkeypatch.setattr(signflip, "EXACT_UP_TO", 0)
+    monkeypatch.setattr(paired, "EXACT_UP_TO", 0)
     drawn = sign_flip_p_values(totals, [(0, 1)], flips=40_000)[0]
     assert drawn == pytest.approx(exact, abs=4 * np.sqrt(exact / 40_000))
     assert drawn != exact
@@ -56,7 +56,7 @@ def test_zeros_and_ones_give_mcnemar_s_p():
 def test_small_blocks_change_nothing_but_memory(monkeypatch):
     totals = np.random.default_rng(0).random((40, 3))
     whole = sign_flip_p_values(totals, [(0, 1), (1, 2)], seed=5)
-    monkeypatch.setattr(signflip, "BLOCK", 999)
+    monkeypatch.setattr(paired, "BLOCK", 999)
     assert sign_flip_p_values(totals, [(0, 1), (1, 2)], seed=5) == pytest.approx(whole, abs=0.02)
 
 

@@ -3,7 +3,7 @@ import math
 import pytest
 from scipy import stats
 
-from ragstone.statistics.student import student_quantile
+from ragstone.statistics.intervals import student_quantile
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 10, 30, 200])

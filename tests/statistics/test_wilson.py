@@ -2,7 +2,7 @@ import pytest
 from scipy.stats import binomtest
 
 from ragstone.statistics import wilson_interval
-from ragstone.statistics.wilson import wilson_size
+from ragstone.statistics.intervals import wilson_size
 
 
 def test_interval_worked_by_hand():

@@ -18,7 +18,7 @@ from ragstone.statistics import (
     mcnemar_p,
     mean_estimate,
 )
-from ragstone.statistics.clusters import n_clusters
+from ragstone.statistics.intervals import n_clusters
 
 Hits = Mapping[Key, float]
 """Answer -> 1 if a judge gave the human grade, else 0."""

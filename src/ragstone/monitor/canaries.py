@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ragstone.llm import Ask, Prompt, Reply
 from ragstone.records import Answer
-from ragstone.statistics.clusters import Floats
+from ragstone.statistics.intervals import Floats
 from ragstone.statistics.sequences import log_capitals, log_evidence, sequence_interval
 
 LATEST = (1, 2, 4)

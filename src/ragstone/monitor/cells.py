@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ragstone.monitor.judged import PEOPLE, SCORED, THUMB, judge_of
 from ragstone.records import STATUSES
-from ragstone.statistics.wilson import wilson_interval
+from ragstone.statistics.intervals import wilson_interval
 
 
 class DayCell(msgspec.Struct, frozen=True, kw_only=True):

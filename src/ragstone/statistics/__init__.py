@@ -3,24 +3,41 @@
 from ragstone.statistics.auc import auc_columns, roc_auc
 from ragstone.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates, resampled_totals
 from ragstone.statistics.calibration import BINS, calibration_columns, reliability_bins
-from ragstone.statistics.clusters import Clusters, Codes, Floats, cell_totals, cluster_codes, cluster_totals
-from ragstone.statistics.contingency import (
-    cell_codes,
-    contingency_table,
-    exact_matches,
-    matches_within_one,
-)
 from ragstone.statistics.correlation import (
     correlation_columns,
+    join_columns,
+    kendall_tau,
+    mean_columns,
     pearson,
     pearson_of_cells,
     spearman,
     spearman_columns,
     spearman_of_cells,
+    tau_of_cells,
 )
-from ragstone.statistics.estimate import Estimate
-from ragstone.statistics.holm import holm
-from ragstone.statistics.kappa import Disagreement, cohen_kappa, kappa_of_cells, linear, nominal, quadratic
+from ragstone.statistics.intervals import (
+    Clusters,
+    Codes,
+    Estimate,
+    Floats,
+    cell_totals,
+    cluster_codes,
+    cluster_totals,
+    difference_interval,
+    wilson_interval,
+)
+from ragstone.statistics.kappa import (
+    Disagreement,
+    cell_codes,
+    cohen_kappa,
+    contingency_table,
+    exact_matches,
+    kappa_of_cells,
+    linear,
+    matches_within_one,
+    nominal,
+    quadratic,
+)
 from ragstone.statistics.krippendorff import (
     alpha_of_cells,
     alpha_of_coincidences,
@@ -29,14 +46,9 @@ from ragstone.statistics.krippendorff import (
     krippendorff_alpha,
     value_columns,
 )
-from ragstone.statistics.mcnemar import mcnemar_p
 from ragstone.statistics.mean import difference_estimates, mean_estimate, mean_estimates
-from ragstone.statistics.newcombe import difference_interval
-from ragstone.statistics.pairs import join_columns, mean_columns
+from ragstone.statistics.paired import flips_for, holm, mcnemar_p, sign_flip_p_values
 from ragstone.statistics.ppi import PredictionPowered, prediction_powered_mean
-from ragstone.statistics.signflip import flips_for, sign_flip_p_values
-from ragstone.statistics.tau import kendall_tau, tau_of_cells
-from ragstone.statistics.wilson import wilson_interval
 
 __all__ = [
     "BINS",

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragstone.statistics.bootstrap import Statistic
-from ragstone.statistics.clusters import Codes, Floats
-from ragstone.statistics.pairs import kinds_of_pairs, levels, one_hot, share_above, share_below
+from ragstone.statistics.correlation import kinds_of_pairs, levels, one_hot, share_above, share_below
+from ragstone.statistics.intervals import Codes, Floats
 
 
 def roc_auc(labels: Sequence[float] | Floats, scores: Sequence[float] | Floats) -> float | None:

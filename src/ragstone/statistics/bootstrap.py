@@ -13,9 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.statistics.clusters import Floats
-from ragstone.statistics.estimate import Estimate
-from ragstone.statistics.student import student_quantile
+from ragstone.statistics.intervals import Estimate, Floats, student_quantile
 
 RESAMPLES = 10_000
 Statistic = Callable[[Floats], Floats]

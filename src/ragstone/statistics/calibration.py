@@ -3,7 +3,7 @@
 import numpy as np
 
 from ragstone.statistics.bootstrap import Statistic
-from ragstone.statistics.clusters import Codes, Floats
+from ragstone.statistics.intervals import Codes, Floats
 
 BINS = 10
 

@@ -22,7 +22,7 @@ longer looked for. All three only lower the evidence, and a smaller process than
 import msgspec
 import numpy as np
 
-from ragstone.statistics.clusters import Codes, Floats
+from ragstone.statistics.intervals import Codes, Floats
 
 PHI = 3.0
 """The shift that is expected, in standard deviations of an observation of weight 1."""

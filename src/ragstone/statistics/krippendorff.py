@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragstone.statistics.bootstrap import Statistic
-from ragstone.statistics.clusters import Codes, Floats, cell_totals, cluster_totals
-from ragstone.statistics.contingency import grade_codes
+from ragstone.statistics.intervals import Codes, Floats, cell_totals, cluster_totals
+from ragstone.statistics.kappa import grade_codes
 
 
 def krippendorff_alpha(

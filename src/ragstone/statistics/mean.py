@@ -5,9 +5,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ragstone.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates
-from ragstone.statistics.clusters import Clusters, Codes, Floats, cluster_codes, cluster_totals, n_clusters
-from ragstone.statistics.estimate import Estimate
-from ragstone.statistics.wilson import wilson_interval
+from ragstone.statistics.intervals import (
+    Clusters,
+    Codes,
+    Estimate,
+    Floats,
+    cluster_codes,
+    cluster_totals,
+    n_clusters,
+    wilson_interval,
+)
 
 
 def mean_estimate(

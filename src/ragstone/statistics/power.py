@@ -11,8 +11,7 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from ragstone.statistics.clusters import Clusters, Floats, cluster_codes, cluster_totals
-from ragstone.statistics.student import student_quantile
+from ragstone.statistics.intervals import Clusters, Floats, cluster_codes, cluster_totals, student_quantile
 
 POWER = 0.8  # found four times out of five: the custom since Cohen 1988
 MOST_ROWS = 10_000_000  # beyond, no number of questions is named

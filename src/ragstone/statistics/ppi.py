@@ -7,10 +7,16 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from ragstone.statistics.clusters import Codes, Floats, cluster_codes, n_clusters
-from ragstone.statistics.estimate import Estimate
-from ragstone.statistics.student import student_quantile
-from ragstone.statistics.wilson import wilson_interval, wilson_size
+from ragstone.statistics.intervals import (
+    Codes,
+    Estimate,
+    Floats,
+    cluster_codes,
+    n_clusters,
+    student_quantile,
+    wilson_interval,
+    wilson_size,
+)
 
 WIDER_AT_MOST = 1.02  # the corrected interval, as a multiple of that of the labels alone
 

@@ -18,7 +18,7 @@ the capital little.
 
 import numpy as np
 
-from ragstone.statistics.clusters import Clusters, Floats, cluster_codes, cluster_totals
+from ragstone.statistics.intervals import Clusters, Floats, cluster_codes, cluster_totals
 
 BETS: Floats = np.arange(1, 11) / 11
 """Shares of the capital that are staked; below 1, so that no observation ruins the gambler."""

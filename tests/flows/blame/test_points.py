@@ -6,7 +6,7 @@ from ragstone.experiments.blame import COMPONENTS, Caused, is_right
 from ragstone.flows.blame.points import CountedPoint, Points, points_of, second_by_people, share_out
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Judgement, Label, Question
-from ragstone.statistics.mcnemar import mcnemar_p
+from ragstone.statistics.paired import mcnemar_p
 
 GRADE = MetricSummary(
     system="s",

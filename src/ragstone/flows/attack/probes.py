@@ -20,7 +20,7 @@ from ragstone.statistics import (
     cluster_totals,
     difference_estimates,
 )
-from ragstone.statistics.clusters import Floats
+from ragstone.statistics.intervals import Floats
 from ragstone.tables import parse_row
 from ragstone.tables.names import accepted_names
 

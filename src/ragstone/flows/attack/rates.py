@@ -15,7 +15,7 @@ from ragstone.judging import Judge
 from ragstone.judging.classify import ClassifyJudge
 from ragstone.records import Answer, Judgement, Status
 from ragstone.statistics import Estimate, cluster_codes, cluster_totals, difference_estimates, wilson_interval
-from ragstone.statistics.clusters import Floats
+from ragstone.statistics.intervals import Floats
 
 LEVEL = 0.95
 
