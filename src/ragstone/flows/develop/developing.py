@@ -48,7 +48,7 @@ from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Judgement
 from ragstone.stages.judge import judge_rows
-from ragstone.stages.judge_context import judge_context
+from ragstone.stages.judge import judge_context
 from ragstone.stages.notes import BASELINES
 
 FoundT = TypeVar("FoundT")
