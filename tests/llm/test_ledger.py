@@ -331,15 +331,6 @@ def test_processes_that_upgrade_at_once_lose_nothing(tmp_path: Path) -> None:
     assert sum(int(row[2]) for row in hits_in(path)) == 200
 
 
-def test_an_upgrade_that_a_newer_ragstone_was_quicker_to_make_touches_nothing(tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "l")
-    connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(sqlite3.DatabaseError, match="newer Ragstone"):
-        ledger._upgrade(connection)
-    assert connection.execute("PRAGMA user_version").fetchone() == (99,)
-    connection.close()
-
-
 def fill(job: tuple[Path, int]) -> int:
     """Open the ledger and put 200 responses, half of which the other processes put too."""
     path, number = job

@@ -9,7 +9,7 @@ import numpy as np
 
 from ragstone.embedding.model import Vectors
 from ragstone.errors import DataError
-from ragstone.tables.private import make_file
+from ragstone.tables.sqlite import connect, prepare
 
 BUSY_S = 60
 KEYS_A_QUERY = 500  # SQLite takes 999 parameters in its oldest builds
@@ -41,16 +41,13 @@ def store_vectors(path: Path, vectors: Mapping[bytes, Vectors]) -> None:
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open for one batch: threads and forked processes then share nothing, and opening takes 0.2 ms."""
     try:
-        make_file(path)
-        database = sqlite3.connect(path, timeout=BUSY_S)
+        database = connect(path, busy_s=BUSY_S)
     except (OSError, sqlite3.OperationalError) as mistake:
         raise DataError(
             f"{path}: the embeddings store cannot be made ({mistake}). Check that its folder is writable."
         ) from None
     try:
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")
-        database.execute(_SCHEMA)
+        prepare(database, (_SCHEMA,), format_=1, busy_s=BUSY_S)
         with database:
             yield database
     except sqlite3.DatabaseError as mistake:

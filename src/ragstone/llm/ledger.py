@@ -39,7 +39,7 @@ from ragstone.llm.response_store import (
     Row,
     superseded_key,
 )
-from ragstone.tables.private import make_file
+from ragstone.tables.sqlite import BUSY_S, open_database
 from ragstone.tables.writer_thread import WriterThread
 
 if sys.platform != "win32":
@@ -47,7 +47,6 @@ if sys.platform != "win32":
 
 # PRAGMA user_version: 1 had no table of hits, 2 no checksums; an older one is upgraded, a newer one refused
 FORMAT = 3
-BUSY_S = 30.0
 CHECKED_BYTES = 1 << 28  # of a file that is looked through before the first call: 0.7 s at most
 SHRINK_MS = 2000  # how long the shrinking of the file waits for those who read or write it
 N_CLAIM_FILES = 16  # the kernel goes through all locks of a file, and a process holds a thousand
@@ -63,6 +62,7 @@ TABLES = (
     " (day INTEGER, model TEXT, calls INTEGER, input INTEGER, output INTEGER, cached INTEGER,"
     " uncounted INTEGER, PRIMARY KEY (day, model)) WITHOUT ROWID",
 )
+ADD_CHECKSUM = ("ALTER TABLE responses ADD COLUMN checksum INTEGER",)
 # The first response wins, for another process may have asked the same at the same time; one that cannot be
 # read any more does not. readable: a function that each
 # connection has.
@@ -88,14 +88,9 @@ class Ledger:
         """
         self.path = path
         self._counting = counting
-        try:
-            _make_folder(path)
-            self._reader = connect(path)
-            self._writer = connect(path)
-            for connection in (self._reader, self._writer):
-                connection.text_factory = bytes  # a name of a model may be damaged too
-        except sqlite3.Error as mistake:
-            raise DataError(explain(path, mistake)) from None
+        self._reader, self._writer = _opened(path), _opened(path)
+        for connection in (self._reader, self._writer):
+            connection.text_factory = bytes  # a name of a model may be damaged too
         self._hits = Hits()
         self._claims = FileClaims(path)
         self._bad: set[bytes] = set()
@@ -304,8 +299,7 @@ def open_store(path: Path, *, make: bool) -> Iterator[ResponseStore]:
             "is elsewhere, name its settings: --config FOLDER/ragstone.toml."
         )
     try:
-        _make_folder(path)
-        with contextlib.closing(connect(path)) as connection:
+        with contextlib.closing(_opened(path)) as connection:
             yield FileStore(connection)
     except sqlite3.Error as mistake:
         raise DataError(explain(path, mistake)) from None
@@ -414,22 +408,19 @@ def _checksum(key: bytes, model: bytes, response: bytes, created: float) -> int:
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection to the file, which is made or upgraded if need be; waits for others who do that.
 
-    Raises sqlite3.Error, which `explain` words for the user.
+    Raises OSError and sqlite3.Error, which `explain` words for the user.
     """
-    connection = sqlite3.connect(path, timeout=BUSY_S, check_same_thread=False)
-    try:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > FORMAT:
-            raise _newer(version)
-        if version < FORMAT:
-            _upgrade(connection)
-        connection.create_function("readable", 5, lambda *row: readable(*row) is not None, deterministic=True)
-        # With WAL, NORMAL loses nothing when the process dies; only a power cut may cost the last commits.
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        connection.close()
-        raise
+    connection = open_database(path, TABLES, format_=FORMAT, upgrades={1: ADD_CHECKSUM, 2: ADD_CHECKSUM})
+    connection.create_function("readable", 5, lambda *row: readable(*row) is not None, deterministic=True)
     return connection
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Return a connection to the file. Raises DataError."""
+    try:
+        return connect(path)
+    except (OSError, sqlite3.Error) as mistake:
+        raise DataError(explain(path, mistake)) from None
 
 
 def check_order(connection: sqlite3.Connection) -> None:
@@ -437,42 +428,6 @@ def check_order(connection: sqlite3.Connection) -> None:
     (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if said not in ("ok", b"ok"):
         raise sqlite3.DatabaseError(f"malformed: {said!s}")
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        make_file(path)
-    except OSError as mistake:
-        raise DataError(explain(path, mistake)) from None
-
-
-def _upgrade(connection: sqlite3.Connection) -> None:
-    """Bring an empty or older file to this format; what it holds stays as it is."""
-    deadline = time.monotonic() + BUSY_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            break
-        except sqlite3.OperationalError as mistake:
-            # SQLite does not wait here, even when told to, while another process does the same.
-            if "locked" not in str(mistake) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        # Looked at again now that nobody else can write: a newer Ragstone may have been quicker.
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > FORMAT:
-            raise _newer(version)
-        for table in TABLES:
-            connection.execute(table)
-        if version in (1, 2):
-            connection.execute("ALTER TABLE responses ADD COLUMN checksum INTEGER")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-
-
-def _newer(version: int) -> sqlite3.DatabaseError:
-    return sqlite3.DatabaseError(f"written by a newer Ragstone (format {version})")
 
 
 def is_damage(mistake: Exception) -> bool:

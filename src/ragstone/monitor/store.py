@@ -23,11 +23,10 @@ from ragstone.monitor.judged import Due, Scores, StoredScore, count_due, due, du
 from ragstone.monitor.logged import Feedback, Logged
 from ragstone.monitor.showing import ExchangeFilter, ExchangePage, StoredExchange
 from ragstone.records import Answer
-from ragstone.tables.private import make_file
+from ragstone.tables.sqlite import open_database
 
 FILE = "monitor.sqlite"
 FORMAT = 1  # PRAGMA user_version; a newer one is refused
-BUSY_S = 30.0
 TABLES = (
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
     # How far each file was read, by its inode, see reading.py.
@@ -74,24 +73,7 @@ def connect(folder: Path) -> sqlite3.Connection:
     """Return a connection to the store of a folder, which is made if need be. Raises DataError."""
     path = folder / FILE
     with explained(path):
-        make_file(path)
-        connection = sqlite3.connect(path, timeout=BUSY_S, check_same_thread=False)
-        try:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > FORMAT:
-                raise sqlite3.DatabaseError(f"written by a newer Ragstone (format {version})")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            if version < FORMAT:
-                with connection:
-                    connection.execute("BEGIN IMMEDIATE")
-                    for table in TABLES:
-                        connection.execute(table)
-                    connection.execute(f"PRAGMA user_version = {FORMAT}")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return open_database(path, TABLES, format_=FORMAT)
 
 
 def hold(folder: Path) -> sqlite3.Connection:

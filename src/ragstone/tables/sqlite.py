@@ -1,4 +1,4 @@
-"""SQLite files of our own: for their owner alone, in WAL mode, of a numbered format that is brought up to date."""
+"""SQLite files of our own: for their owner alone, in WAL mode, brought up to the newest of their formats."""
 
 import sqlite3
 import time
@@ -81,7 +81,7 @@ def _set_wal(connection: sqlite3.Connection, busy_s: float) -> None:
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            return
+            break
         except sqlite3.OperationalError as mistake:
             # SQLite does not wait here, even when told to, while another process does the same.
             if "locked" not in str(mistake) or time.monotonic() > deadline:

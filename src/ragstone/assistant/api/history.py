@@ -16,11 +16,13 @@ import msgspec
 from ragstone.assistant.conversation import Turn
 from ragstone.errors import DataError
 from ragstone.tables.private import make_folder
+from ragstone.tables.sqlite import open_database
 
 T = TypeVar("T")
 
 FILE = "conversations.sqlite"
 MOST_LISTED = 200
+BUSY_S = 5.0
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS conversations (id TEXT PRIMARY KEY, owner TEXT, created TEXT, changed TEXT);
@@ -75,13 +77,11 @@ class Conversations:
         path.touch(mode=0o600)
         self._days = days
         self._thread = ThreadPoolExecutor(1, "conversations")
-        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        # In this mode a commit waits for no disk; a power cut may lose the last turns, a killed process none.
-        pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;"
         try:
-            self._db.executescript(pragmas + SCHEMA)
+            self._db = open_database(path, SCHEMA.split(";"), format_=1, busy_s=BUSY_S)
+            self._db.isolation_level = None  # transactions begin and end where this module says so
+            self._db.execute("PRAGMA secure_delete = ON")
         except sqlite3.Error as mistake:
-            self._db.close()
             raise DataError(
                 f"{path}: the conversations cannot be read ({mistake}). If another program holds the "
                 "file, end it; else move the file away, and conversations begin anew."

@@ -14,7 +14,7 @@ import numpy as np
 from ragstone.embedding.model import Vectors
 from ragstone.errors import DataError
 from ragstone.records import Chunk, Document
-from ragstone.tables.private import make_file
+from ragstone.tables.sqlite import connect, prepare
 
 BUSY_S = 60
 SCHEMA = 1
@@ -80,8 +80,7 @@ class Catalogue:
         self.path = path
         self._lock = threading.RLock()
         try:
-            make_file(path)
-            self._database = sqlite3.connect(path, timeout=BUSY_S, check_same_thread=False)
+            self._database = connect(path, busy_s=BUSY_S)
         except (OSError, sqlite3.Error) as mistake:
             raise DataError(
                 f"{path.parent}: the knowledge base cannot be opened ({mistake}). Choose a folder that can "
@@ -95,10 +94,8 @@ class Catalogue:
 
     def _prepare(self) -> None:
         with self._errors():
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
+            prepare(self._database, _TABLES.split(";"), format_=1, busy_s=BUSY_S)
             self._database.execute("PRAGMA foreign_keys = ON")
-            self._database.executescript(_TABLES)
             known = {"schema": str(SCHEMA), "name": uuid.uuid4().hex[:12], "revision": "0"}
             self._database.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", known.items())
             self._database.commit()
