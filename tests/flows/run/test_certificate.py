@@ -47,10 +47,10 @@ def test_a_run_copies_the_certificate_and_its_report_shows_it(settings, certific
     assert not any("certificate" in note for note in summary.notes)
     certificate.unlink()
     write_report(copy.parent)
-    assert '<h2 id="set">' in report(tmp_path)
+    assert '<h2 id="set" dir="auto">' in report(tmp_path)
     ragstone.run(settings)  # there is none any more
     assert not copy.exists()
-    assert '<h2 id="set">' not in report(tmp_path)
+    assert '<h2 id="set" dir="auto">' not in report(tmp_path)
 
 
 def test_a_run_of_fewer_says_so(settings, certificate, tmp_path):
