@@ -179,6 +179,7 @@ def test_one_text_and_texts_that_share_nothing_are_in_no_topic():
     assert group_texts(["alone", "apart"], 2).tolist() == [-1, -1]
 
 
+@pytest.mark.simulation
 @pytest.mark.pack
 @pytest.mark.parametrize(("lang", "least"), [("en", 0.65), ("hi", 0.6), ("zh", 0.55), ("ar", 0.6)])
 def test_paragraphs_of_xquad_are_grouped_by_article(shared_data, lang, least):
