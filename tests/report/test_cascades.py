@@ -5,9 +5,9 @@ import io
 import pytest
 
 from ragstone.judging.combined import CascadeJudge
+from ragstone.judging.fields import Member
 from ragstone.judging.fitting import CascadeFit, FitFigures
 from ragstone.judging.savings import CascadeSavings, MemberWork
-from ragstone.judging.fields import Member
 from ragstone.records import Usage
 from ragstone.report.cascades import fit_document, savings_line
 from ragstone.report.render.terminal import render_terminal

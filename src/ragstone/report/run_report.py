@@ -9,8 +9,7 @@ import msgspec
 from ragstone.agreement.card import ReportCard
 from ragstone.experiments.blame import FoundAndRight
 from ragstone.experiments.breakdown import GroupedMeans, SystemsBoard, SystemStanding
-from ragstone.judging.summary import MetricSummary
-from ragstone.judging.summary import Unsupported
+from ragstone.judging.summary import MetricSummary, Unsupported
 from ragstone.records import NO_MODEL
 from ragstone.report.blame import BlameSummary, blame_blocks, shares_table
 from ragstone.report.card import folded_card
