@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from ragstone.config import ModelSettings
-from ragstone.llm.openai import DEFAULT_CONCURRENCY, refused
+from ragstone.llm.openai import DEFAULT_CONCURRENCY
 from ragstone.llm.openai_reply import Events, NotEvents, post_stream, unreadable
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.llm.providers import Provider, list_price
 from ragstone.llm.reasoning import with_reasoning
 from ragstone.llm.schema import schema_of
 from ragstone.llm.site import DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site, raise_for
-from ragstone.llm.transport import BadRequest, Dialect, Endpoint, Rephrase, Where
+from ragstone.llm.transport import Dialect, Endpoint, Where, asked_in
 from ragstone.records import Usage
 
 PATH = "/v1/messages"
@@ -84,22 +84,12 @@ async def open_anthropic(
 
         async def call(prompt: Prompt, hear: OnText | None) -> Completion:
             site.check_key()
-            asked = dialect.copy()
-            body = _joined(_body(model, prompt, asked), settings.extra)
-            if hear is not None:
-                body["stream"] = True
-            try:
+            with asked_in(dialect, prompt, settings.extra, where, site.name) as asked:
+                body = _joined(_body(model, prompt, asked), settings.extra)
                 if hear is None:
-                    completion = await _post(site, msgspec.json.encode(body))
-                else:
-                    reply = _StreamedMessage(site, hear)
-                    completion = await post_stream(site, PATH, msgspec.json.encode(body), reply, silence_s)
-            except BadRequest as refusal:
-                if dialect.learn(refusal.raw, asked, prompt):
-                    raise Rephrase(str(refusal)) from None
-                raise refused(site, refusal, asked.untried(settings.extra), where) from None
-            dialect.took(asked, prompt)
-            return completion
+                    return await _post(site, msgspec.json.encode(body))
+                reply, body["stream"] = _StreamedMessage(site, hear), True
+                return await post_stream(site, PATH, msgspec.json.encode(body), reply, silence_s)
 
         base_url = provider.address(settings)
         yield Endpoint(

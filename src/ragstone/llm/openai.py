@@ -12,13 +12,12 @@ import aiohttp
 import msgspec
 
 from ragstone.config import ModelSettings
-from ragstone.errors import ModelError
 from ragstone.llm.openai_reply import StreamedReply, post_stream, read_reply
 from ragstone.llm.prompt import CallFailed, Completion, OnText, Prompt
 from ragstone.llm.providers import Provider, is_reasoner, list_price
 from ragstone.llm.schema import encoded_schema, fill_nonce
 from ragstone.llm.site import CONNECT_S, DEFAULT_TIMEOUT_S, Site, exchange, identity_of, open_site
-from ragstone.llm.transport import BadRequest, Dialect, Endpoint, Rephrase, Where, Wire, refused_extra
+from ragstone.llm.transport import BadRequest, Dialect, Endpoint, Where, Wire, asked_in
 
 DEFAULT_CONCURRENCY = 64
 FILE_S = 300.0  # the longest silence while a file of calls or results is on its way
@@ -42,8 +41,7 @@ async def open_openai(
 
         async def send(prompt: Prompt) -> Completion:
             site.check_key()
-            asked = dialect.copy()
-            try:
+            with asked_in(dialect, prompt, settings.extra, where, site.name) as asked:
                 started = time.perf_counter()
                 response, content = await exchange(site, "POST", PATH, data=chat.body(prompt, asked))
                 completion = read_reply(
@@ -55,29 +53,17 @@ async def open_openai(
                     tells_cost=provider.tells_cost,
                 )
                 latency_s = round(time.perf_counter() - started, 4)
-            except BadRequest as refusal:
-                if dialect.learn(refusal.raw, asked, prompt):
-                    raise Rephrase(str(refusal)) from None
-                raise refused(site, refusal, asked.untried(settings.extra), where) from None
-            dialect.took(asked, prompt)
             return msgspec.structs.replace(completion, latency_s=latency_s)
 
         async def stream(prompt: Prompt, hear: OnText) -> Completion:
-            asked = dialect.copy()
-            if not asked.streams:
+            if not dialect.streams:
                 completion = await send(prompt)
                 hear(completion.text)
                 return completion
             site.check_key()
-            try:
+            with asked_in(dialect, prompt, settings.extra, where, site.name, streamed=True) as asked:
                 body = chat.body(prompt, asked, stream=True)
-                completion = await post_stream(site, PATH, body, StreamedReply(site, hear), silence_s)
-            except BadRequest as refusal:
-                if dialect.learn_stream(refusal.raw, asked) or dialect.learn(refusal.raw, asked, prompt):
-                    raise Rephrase(str(refusal)) from None
-                raise refused(site, refusal, asked.untried(settings.extra), where) from None
-            dialect.took(asked, prompt)
-            return completion
+                return await post_stream(site, PATH, body, StreamedReply(site, hear), silence_s)
 
         base_url = provider.address(settings)
         yield Endpoint(
@@ -89,20 +75,6 @@ async def open_openai(
             wire=_wire(chat, dialect) if "batch" in provider.can else None,
             dialect=dialect.copy,
         )
-
-
-def refused(site: Site, refusal: BadRequest, extra: dict[str, Any], where: Where) -> ModelError:
-    """Return what a refusal means that no other form of the request can help.
-
-    A field of `extra` that the endpoint does not know is refused in every call. extra: those not yet taken.
-    """
-    field = refused_extra(refusal.raw, extra)
-    if field is None:
-        return CallFailed("error", f"{site.name} refused the request: {refusal}")
-    return ModelError(
-        f"{where('extra', field)}: {site.name} refused {field!r} of extra: {refusal}. Change it, or take "
-        "it out."
-    )
 
 
 def _first_dialect(provider: Provider, model: str, settings: ModelSettings) -> Dialect:

@@ -2,10 +2,11 @@
 understand, learnt from its refusals.
 """
 
+import contextlib
 import copy
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +230,43 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     stream: StreamSend | None = None
     wire: Wire | None = None
     dialect: Callable[[], Dialect] | None = None
+
+
+@contextlib.contextmanager
+def asked_in(
+    dialect: Dialect,
+    prompt: Prompt,
+    extra: dict[str, Any],
+    where: Where,
+    name: str,
+    *,
+    streamed: bool = False,
+) -> Iterator[Dialect]:
+    """Give the form in which a request is made within the block, and learn whether it is taken or refused.
+
+    extra: fields of the settings, which stand at `where`. name: of the endpoint. Raises Rephrase where
+    another form may be taken; CallFailed for a request that is refused in any; ModelError for a field of
+    `extra`.
+    """
+    asked = dialect.copy()
+    try:
+        yield asked
+    except BadRequest as refusal:
+        another_stream = streamed and dialect.learn_stream(refusal.raw, asked)
+        if another_stream or dialect.learn(refusal.raw, asked, prompt):
+            raise Rephrase(str(refusal)) from None
+        raise _refused(name, refusal, asked.untried(extra), where) from None
+    dialect.took(asked, prompt)
+
+
+def _refused(name: str, refusal: BadRequest, extra: dict[str, Any], where: Where) -> ModelError:
+    """Return what a refusal means that no other form of the request can help.
+
+    A field of `extra` that the endpoint does not know is refused in every call. extra: those not yet taken.
+    """
+    field = refused_extra(refusal.raw, extra)
+    if field is None:
+        return CallFailed("error", f"{name} refused the request: {refusal}")
+    return ModelError(
+        f"{where('extra', field)}: {name} refused {field!r} of extra: {refusal}. Change it, or take it out."
+    )
