@@ -15,7 +15,7 @@ Node = tuple[Literal["document", "question"], str]
 def documents_of(question: Question) -> set[str]:
     """Return the ids of the documents that a question rests on: named, of its evidence, or tempting it."""
     found = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
-    tempting = (question.metadata or {}).get("tempting")  # of one that no document answers, see negatives.py
+    tempting = (question.metadata or {}).get("tempting")  # of one that no document answers
     if isinstance(tempting, dict) and isinstance(tempting.get("document_id"), str):
         found.add(tempting["document_id"])
     return found
