@@ -22,7 +22,6 @@ paths = ["documents"]
 planner = "words"
 embedder = "openai/embedder"
 topics = false
-weather = {{ forecast_url = "" }}
 [serve]
 port = 0
 requests_per_minute = 1000000
