@@ -42,6 +42,6 @@ def test_a_forecast_embeds_nothing_and_counts_what_it_would(tmp_path, monkeypatc
     settings = choose(settings, "questions", path="q.jsonl")
     settings = choose(settings, "answer", model="openai/fake")
     settings = choose(settings, "chunk", method="semantic", embedder="openai/fake")
-    forecast = ragstone.stages.forecast_answering.forecast_answering(settings)
+    forecast = ragstone.stages.forecasting.forecast_answering(settings)
     assert forecast.calls >= 1
     assert fake_openai.n_requests == 0

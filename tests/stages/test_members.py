@@ -16,7 +16,7 @@ from ragstone.judging.judge import KINDS
 from ragstone.judging.variant import load_members
 from ragstone.records import Answer, Usage
 from ragstone.stages.forecasting import forecast_judging
-from ragstone.stages.judge_context import judge_context
+from ragstone.stages.judge import judge_context
 from ragstone.tables import write_rows
 
 ANSWERS = [

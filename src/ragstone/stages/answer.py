@@ -1,11 +1,15 @@
-"""Stage: questions and rankings -> answers."""
+"""Stage: questions -> answers, by an application or from what is retrieved."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from ragstone.config import (
     ChatSystem,
+    HttpSystem,
+    ModelSettings,
+    PythonSystem,
     RagSystem,
     Sampling,
     SheetSystem,
@@ -13,16 +17,165 @@ from ragstone.config import (
 )
 from ragstone.engine.mapping import map_rows, on_cluster
 from ragstone.engine.rounds import in_rounds
+from ragstone.engine.row_work import RowWork
 from ragstone.engine.session import Session
-from ragstone.errors import ModelError
+from ragstone.errors import ConfigError, ModelError
+from ragstone.llm import Door, Message, Prompt
+from ragstone.llm.prompt import sampled
 from ragstone.records import Answer, Chunk, Context, Document, Question, Ranking
-from ragstone.stages.answer_work import APPLICATION, BUILT_IN, Given, check_importable
 from ragstone.stages.retrieve import rank_questions
-from ragstone.stages.systems import Asked, open_system
 from ragstone.systems.chosen import system_of
+from ragstone.systems.function import Callee, callee_of, function_prompt, load_callee, open_function
+from ragstone.systems.http import http_prompt, open_http_system
 from ragstone.systems.prompting import load_prompt
-from ragstone.systems.rag import contexts_of
+from ragstone.systems.rag import answer_question, contexts_of
+from ragstone.systems.said import Said, answer_by, read_said
 from ragstone.systems.sheet import answers_of_sheet
+
+Asked = ChatSystem | HttpSystem | PythonSystem
+
+
+class System(NamedTuple):
+    """An application that is asked: what answers a question, and the door that its calls pass."""
+
+    answer: Callable[[Question], Awaitable[Answer]]
+    door: Door
+
+
+async def open_system(name: str, declared: Asked, session: Session) -> System:
+    """Return the application, ready to be asked. Raises ConfigError and ModelError where it cannot be."""
+    match declared:
+        case ChatSystem():
+            system = await _open_chat(name, declared, session)
+        case HttpSystem():
+            system = await _open_http(name, declared, session)
+        case PythonSystem():
+            system = await _open_python(name, declared, session)
+    version = f"@{declared.version}" if declared.version else ""
+    session.systems[name] = system.door.endpoint.identity + version
+    return system
+
+
+async def _open_chat(name: str, declared: ChatSystem, session: Session) -> System:
+    ask = await session.models.ask(declared.model)
+    before = (Message("system", declared.instructions),) if declared.instructions else ()
+
+    async def answer(question: Question) -> Answer:
+        prompt = Prompt(
+            messages=(*before, Message("user", question.question)),
+            max_tokens=declared.max_tokens,
+            temperature=declared.temperature,
+            default_temperature=None,
+            top_p=declared.top_p,
+            version=declared.version,
+        )
+        return await answer_by(ask, prompt, question, system=name, read=lambda reply: Said(answer=reply.text))
+
+    return System(answer, await session.models.door(declared.model))
+
+
+async def _open_http(name: str, declared: HttpSystem, session: Session) -> System:
+    limits = ModelSettings(
+        max_concurrency=declared.max_concurrency,
+        requests_per_minute=declared.requests_per_minute,
+        price_usd_per_million=declared.price_usd_per_million,
+    )
+    ask = await session.models.ask_service(door_of(name), open_http_system(name, declared), limits)
+
+    async def answer(question: Question) -> Answer:
+        return await answer_by(
+            ask,
+            http_prompt(declared, question),
+            question,
+            system=name,
+            read=lambda reply: read_said(reply, question, tells_contexts=declared.contexts is not None),
+        )
+
+    return System(answer, await session.models.door(door_of(name)))
+
+
+async def _open_python(name: str, declared: PythonSystem, session: Session) -> System:
+    callee = session.callables.get(name)
+    if callee is None:
+        where = f"[systems.{name}]" if name in session.settings.systems else "system"
+        callee = await load_callee(declared.call, session.settings.path("."), where)
+    limits = ModelSettings(
+        max_concurrency=declared.max_concurrency, price_usd_per_million=declared.price_usd_per_million
+    )
+    ask = await session.models.ask_service(door_of(name), open_function(name, callee, declared), limits)
+
+    async def answer(question: Question) -> Answer:
+        return await answer_by(
+            ask,
+            function_prompt(callee, question, declared.version),
+            question,
+            system=name,
+            read=lambda reply: read_said(reply, question, tells_contexts=True),
+        )
+
+    return System(answer, await session.models.door(door_of(name)))
+
+
+def door_of(name: str) -> str:
+    """Return the name of a system's door, which no model has."""
+    return f"system {name}"
+
+
+class Given(msgspec.Struct, frozen=True, array_like=True):
+    """A question, and what it is answered from."""
+
+    question: Question
+    contexts: list[Context]
+
+
+async def _built_in(
+    session: Session, *, model: str, prompt: str, system: str, sampling: Sampling
+) -> Callable[[Given], Awaitable[Answer]]:
+    ask, secret = sampled(await session.models.ask(model), sampling), session.secret()
+    told = load_prompt(session.settings.named(prompt))
+
+    async def work(given: Given) -> Answer:
+        return await answer_question(given.question, given.contexts, told, ask, system=system, secret=secret)
+
+    return work
+
+
+async def _application(session: Session, *, system: str) -> Callable[[Question], Awaitable[Answer]]:
+    declared: Asked = system_of(system, session.settings)  # type: ignore[assignment]  # the others ask nobody
+    return (await open_system(system, declared, session)).answer
+
+
+BUILT_IN: RowWork[Given, Answer] = RowWork(
+    f"{__name__}:BUILT_IN",
+    Given,
+    Answer,
+    {"model": str, "prompt": str, "system": str, "sampling": Sampling},
+    _built_in,
+)
+
+
+APPLICATION: RowWork[Question, Answer] = RowWork(
+    f"{__name__}:APPLICATION", Question, Answer, {"system": str}, _application
+)
+
+
+def check_importable(name: str, session: Session) -> None:
+    """Refuse a callable that workers of a cluster could not import. Raises ConfigError."""
+    callee = session.callables.get(name)
+    if callee is None or not on_cluster(session):
+        return
+    if not _is_found(name, callee):
+        raise ConfigError(
+            f"system {name}: --engine ray sends rows to other processes, which cannot import this callable. "
+            "Put it into a module, as a function of its own name, and give module:function; or leave "
+            "--engine ray away."
+        )
+
+
+def _is_found(name: str, callee: Callee) -> bool:
+    """Return whether a module has the callable under its name, so that another process finds the same."""
+    module = name.partition(":")[0]
+    return module not in ("?", "__main__") and callee.identity == callee_of(callee.function)[1].identity
 
 
 def answer_rows(

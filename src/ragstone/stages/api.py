@@ -15,8 +15,8 @@ from ragstone.llm import parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.judge import judge_rows, load_judges
+from ragstone.stages.notes import kept_notes
 from ragstone.stages.retrieve import rank_questions
-from ragstone.stages.system_notes import kept_notes
 from ragstone.systems.chosen import chosen_system
 from ragstone.tables import Rows, parse_rows
 

@@ -1,4 +1,4 @@
-"""What a reader must know before trusting a run's numbers, in plain sentences."""
+"""What a reader must know of rows before trusting their numbers, in plain sentences."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,14 +6,79 @@ from types import MappingProxyType
 
 from ragstone.agreement.card import ReportCard
 from ragstone.agreement.corrected import RANDOM_SAMPLE, CorrectedMean
-from ragstone.config import AgreeSection, RetrieveSection
+from ragstone.config import AgreeSection, RetrieveSection, Settings
 from ragstone.corpus.duplicates import Duplicate
 from ragstone.corpus.file import Skipped
 from ragstone.judging import Judge, MetricSummary
 from ragstone.judging.finding import lacks
 from ragstone.judging.leaves import identities
-from ragstone.records import NO_MODEL, Question, Ranking
+from ragstone.records import NO_MODEL, Answer, Question, Ranking
+from ragstone.report.wording import plural
 from ragstone.retrieval.deps import question_tags
+
+MOST_MESSAGE = 300  # characters of a message
+
+
+def system_notes(answers: Sequence[Answer], kept: Mapping[str, int], settings: Settings) -> list[str]:
+    """Return a note for each system some of whose answers failed, are empty, or come from the ledger.
+
+    kept: system -> how many of its answers do.
+    """
+    notes = []
+    for name, rows in _by_system(answers).items():
+        errors = Counter(row.error for row in rows if row.error is not None)
+        n_empty = sum(row.error is None and not row.answer for row in rows)
+        if errors:
+            notes.append(_failed_answers(name, errors, len(rows)))
+        if n_empty:
+            notes.append(
+                f"{name}: {n_empty} of {plural(len(rows), 'answer')} {_are(n_empty)} empty. That is no error "
+                "of the application: judges see an answer that says nothing."
+            )
+    return notes + kept_notes(answers, kept, settings)
+
+
+def kept_notes(answers: Iterable[Answer], kept: Mapping[str, int], settings: Settings) -> list[str]:
+    """Return the notes of answers that come from the ledger, with how to ask anew."""
+    return [
+        _kept(name, kept[name], len(rows), settings)
+        for name, rows in _by_system(answers).items()
+        if kept.get(name)
+    ]
+
+
+def _by_system(answers: Iterable[Answer]) -> dict[str, list[Answer]]:
+    found: dict[str, list[Answer]] = {}
+    for answer in answers:
+        found.setdefault(answer.system, []).append(answer)
+    return found
+
+
+def _failed_answers(name: str, errors: Counter[str], n_rows: int) -> str:
+    (message, n_alike), *others = errors.most_common()
+    shown = message if len(message) <= MOST_MESSAGE else message[:MOST_MESSAGE] + " …"
+    alike = f"The commonest reason, {n_alike} times: " if others else ""
+    return (
+        f"{name}: {errors.total()} of {plural(n_rows, 'answer')} failed, so no judge has judged them. "
+        f"{alike}{shown}"
+    )
+
+
+def _kept(name: str, n_kept: int, n_rows: int, settings: Settings) -> str:
+    declared = settings.systems.get(name)
+    where = f"[systems.{name}]" if declared else "a table of [systems]"
+    version = getattr(declared, "version", "")
+    other = f"another `version` (now {version!r})" if version else '`version = "2"`'
+    return (
+        f"{name}: {n_kept} of {plural(n_rows, 'answer')} {_are(n_kept)} from the ledger, as the application "
+        f"gave {'it' if n_kept == 1 else 'them'} earlier. If it has changed since, write {other} into "
+        f"{where}: it is asked anew then."
+    )
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
 
 SHOWN = 3
 NO_FAILURE_OF_JUDGES = ("scored", "not_applicable", "app_error")

@@ -17,10 +17,10 @@ from ragstone.flows.retrieve.ranking import rank_to_file
 from ragstone.flows.run.pipeline import run
 from ragstone.llm.untrusted import SECRET_BYTES
 from ragstone.records import Answer, Judgement, Question
-from ragstone.stages.answer_work import check_importable
+from ragstone.stages.answer import check_importable
 from ragstone.stages.api import answer
 from ragstone.stages.judge import load_judges
-from ragstone.stages.search_work import embedders_of
+from ragstone.stages.retrieve import embedders_of
 from ragstone.tables import read_rows, write_rows
 
 MANUALS = {

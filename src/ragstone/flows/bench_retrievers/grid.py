@@ -40,7 +40,7 @@ from ragstone.retrieval.search import RETRIEVERS
 from ragstone.stages.chunk import cut_documents
 from ragstone.stages.corpus import read_documents
 from ragstone.stages.notes import plain_notes
-from ragstone.stages.retriever_deps import retriever_deps
+from ragstone.stages.retrieve import retriever_deps
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
 

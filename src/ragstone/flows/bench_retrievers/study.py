@@ -35,7 +35,7 @@ from ragstone.retrieval.search import RETRIEVERS, build_search, searches_chunks
 from ragstone.stages.chunk import cut_documents
 from ragstone.stages.judge import load_judges
 from ragstone.stages.notes import plain_notes
-from ragstone.stages.retriever_deps import retriever_deps
+from ragstone.stages.retrieve import retriever_deps
 from ragstone.systems.prompting import load_prompt
 from ragstone.tables import write_rows
 from ragstone.version import __version__

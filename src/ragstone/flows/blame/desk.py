@@ -17,7 +17,7 @@ from ragstone.records import NO_MODEL, Answer, Context, Judgement, Question, ref
 from ragstone.retrieval.relevance import relevant_documents
 from ragstone.stages.answer import answer_given
 from ragstone.stages.judge import judge_rows
-from ragstone.stages.judge_context import judge_context
+from ragstone.stages.judge import judge_context
 
 CLOSED_BOOK = (
     "closed_book"  # the prompt that asks for what a model knows: the others tell it to read passages

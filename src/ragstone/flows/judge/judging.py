@@ -19,7 +19,7 @@ from ragstone.records import Judgement
 from ragstone.report.summary import Calls, RunSummary
 from ragstone.stages.given import paths_of, sheet_rows
 from ragstone.stages.judge import judge_rows
-from ragstone.stages.judge_tasks import count_planned
+from ragstone.stages.judge import count_planned
 from ragstone.stages.notes import failed_answers_notes, fitted_notes, plain_notes
 from ragstone.tables import check_output, keep_sources
 from ragstone.tables.storage import Place

@@ -33,7 +33,7 @@ from ragstone.stages.answer import answer_rows
 from ragstone.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run
 from ragstone.stages.corpus import ChunkedCorpus, corpus_on
 from ragstone.stages.judge import judge_rows, load_judges
-from ragstone.stages.judge_tasks import count_planned
+from ragstone.stages.judge import count_planned
 from ragstone.stages.notes import (
     correction_notes,
     duplicate_notes,
@@ -43,7 +43,7 @@ from ragstone.stages.notes import (
     unranked_notes,
 )
 from ragstone.stages.retrieve import rank_questions
-from ragstone.stages.system_notes import system_notes
+from ragstone.stages.notes import system_notes
 from ragstone.systems.chosen import asks_built_in, with_system
 from ragstone.systems.prompting import load_prompt
 from ragstone.systems.sheet import join_questions
