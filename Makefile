@@ -47,7 +47,7 @@ guard: $(VENV)/.dev  ## measure start, calls, ledger and index beside those of p
 # The heavy extras (litellm, ray, sentence-transformers, vllm) are left out; `-W ignore`, for old versions warn.
 LOWEST = files,local,hub,faiss,qdrant,serve,mcp,telemetry,postgres,storage,frames,mlflow
 LOWEST_TESTS = tests/flows/test_commands.py tests/flows/ingest/test_command.py tests/judging/test_lexical.py tests/judging/test_judging.py \
-  tests/llm/test_structured.py tests/llm/test_openai.py tests/corpus/readers \
+  tests/llm/test_schema.py tests/llm/test_openai.py tests/corpus/readers \
   tests/retrieval/test_faiss.py tests/retrieval/test_qdrant.py tests/tables tests/assistant/log/test_spans.py \
   tests/assistant/tools/test_mcp.py tests/assistant/api/test_status.py
 FRESH = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(PYTHON) -m venv "$$dir/uv" && \
