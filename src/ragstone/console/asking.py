@@ -131,6 +131,7 @@ def asks_models(
 
         before = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
         at = next(n for n, one in enumerate(before) if one.name == "asking")
+        del called.__wrapped__  # whoever looks behind it would miss the options
         called.__signature__ = own.replace(parameters=[*before[:at], *shared, *before[at + 1 :]])  # type: ignore[attr-defined]
         called.__annotations__ = {
             **{name: note for name, note in command.__annotations__.items() if name != "asking"},
