@@ -10,8 +10,7 @@ import numpy as np
 
 from ragstone.monitor.cells import DayCell
 from ragstone.statistics.changes import change_paths
-from ragstone.statistics.intervals import Codes, Floats
-from ragstone.statistics.intervals import student_quantile
+from ragstone.statistics.intervals import Codes, Floats, student_quantile
 
 N, W, WX, W2, W2X, W2X2 = range(6)
 SPANS = (1, 7, 28)

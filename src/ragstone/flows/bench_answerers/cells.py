@@ -21,8 +21,7 @@ from ragstone.stages.answer import answer_given, system_rows
 from ragstone.stages.corpus import ChunkedCorpus, load_corpus
 from ragstone.stages.given import asked_questions
 from ragstone.stages.judge import judge_rows, load_judges
-from ragstone.stages.retrieve import rank_questions
-from ragstone.stages.retrieve import retriever_deps
+from ragstone.stages.retrieve import rank_questions, retriever_deps
 
 
 class BenchInput(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,8 +24,7 @@ from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import NO_MODEL, Answer, Judgement, Label, Usage
 from ragstone.report.benches.judges import BENCH, JudgeBenchSummary, judge_bench_document
 from ragstone.report.render.html import write_page
-from ragstone.stages.judge import judge_rows
-from ragstone.stages.judge import judge_context
+from ragstone.stages.judge import judge_context, judge_rows
 from ragstone.tables import read_rows, write_rows
 from ragstone.version import __version__
 

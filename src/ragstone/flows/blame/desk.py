@@ -16,8 +16,7 @@ from ragstone.judging.leaves import model_name
 from ragstone.records import NO_MODEL, Answer, Context, Judgement, Question, references
 from ragstone.retrieval.relevance import relevant_documents
 from ragstone.stages.answer import answer_given
-from ragstone.stages.judge import judge_rows
-from ragstone.stages.judge import judge_context
+from ragstone.stages.judge import judge_context, judge_rows
 
 CLOSED_BOOK = (
     "closed_book"  # the prompt that asks for what a model knows: the others tell it to read passages

@@ -23,8 +23,7 @@ from ragstone.experiments.blame import (
 from ragstone.judging import MetricSummary
 from ragstone.records import Answer, Judgement, Label, Question
 from ragstone.statistics import mean_estimates
-from ragstone.statistics.paired import holm
-from ragstone.statistics.paired import paired_tests
+from ragstone.statistics.paired import holm, paired_tests
 
 NO_VERDICT = "not judged"
 

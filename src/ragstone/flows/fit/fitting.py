@@ -17,16 +17,20 @@ from ragstone.config.library import ENDING
 from ragstone.errors import ConfigError, DataError
 from ragstone.judging import Judge, judge_names, load_judge, question_digest
 from ragstone.judging.combined import CascadeJudge
+from ragstone.judging.fields import Member
 from ragstone.judging.fitting import (
+    LEVEL,
     CascadeFit,
+    Flags,
     Scored,
+    Thresholds,
     cross_validate,
+    decide,
     figures_of,
     fit_thresholds,
+    most_agreement,
     outcomes_of,
 )
-from ragstone.judging.fitting import LEVEL, Flags, Thresholds, decide, most_agreement
-from ragstone.judging.fields import Member
 from ragstone.judging.leaves import asks_default
 from ragstone.judging.variant import FILE, placed_name
 from ragstone.records import NO_MODEL, Judgement, Label, Usage

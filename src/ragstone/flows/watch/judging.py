@@ -19,8 +19,7 @@ from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, anew,
 from ragstone.monitor.judged import Due, StoredScore, best_of, judge_of, scored_of
 from ragstone.monitor.store import MonitorStore
 from ragstone.records import Answer, Judgement
-from ragstone.stages.judge import judge_rows
-from ragstone.stages.judge import judge_context
+from ragstone.stages.judge import judge_context, judge_rows
 
 CHUNK = 256  # exchanges that are judged and kept together, one judge after the other
 ON_WORKERS = 8192  # which are started for each chunk
