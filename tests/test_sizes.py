@@ -7,7 +7,7 @@ from statistics import median
 PACKAGE = Path(__file__).parent.parent / "src" / "ragstone"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MODULE_LINES = 600  # a class that is cut in two to obey a number is worse than a long file
-MEDIAN_LINES = 120
+MEDIAN_LINES = 250
 FUNCTION_LINES = 50  # without its docstring
 PARAMETERS = 6  # those after `*` are named where they are used, and do not count
 

@@ -12,7 +12,7 @@ from ragstone.config import AnswerSection, ChunkSection, DocumentsSection, Quest
 from ragstone.engine.session import open_session
 from ragstone.llm import CallFailed, Caps
 from ragstone.records import Answer, Chunk, Question
-from ragstone.stages.forecasting import forecast_answering
+from ragstone.stages.answer import forecast_answering
 from ragstone.stages.judge import judge_rows, load_judges
 from ragstone.stages.retrieve import rank_questions
 from ragstone.tables import write_rows

@@ -20,7 +20,7 @@ from ragstone.flows.run.forecast import forecast_run
 from ragstone.flows.run.pipeline import run
 from ragstone.records import Answer, Context, Document, Question
 from ragstone.stages import forecasting
-from ragstone.stages.forecasting import forecast_answering
+from ragstone.stages.answer import forecast_answering
 from ragstone.stages.forecasting import forecast_judging
 from ragstone.stages.judge import load_judges
 from ragstone.tables import write_rows

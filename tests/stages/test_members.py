@@ -8,8 +8,7 @@ from ragstone.config import ModelSettings, RetrieveSection, choose
 from ragstone.engine.session import open_session
 from ragstone.errors import ConfigError, DataError, ModelError
 from ragstone.flows.judge.judging import judge_sheet
-from ragstone.judging import load_judge
-from ragstone.judging import combined
+from ragstone.judging import combined, load_judge
 from ragstone.judging.fields import Member
 from ragstone.judging.finding import no_model
 from ragstone.judging.judge import KINDS

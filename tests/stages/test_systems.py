@@ -31,8 +31,7 @@ from ragstone.flows.answer.answering import answer_to_file
 from ragstone.flows.run.forecast import forecast_run
 from ragstone.llm import Caps
 from ragstone.records import Answer, Chunk, Document, Question, Ranking, RankingItem
-from ragstone.stages.answer import system_rows
-from ragstone.stages.forecasting import forecast_answering
+from ragstone.stages.answer import forecast_answering, system_rows
 from ragstone.systems.said import ASSUMPTION
 from ragstone.tables import read_rows, write_rows
 

@@ -12,19 +12,26 @@ from ragstone.config import (
     PythonSystem,
     RagSystem,
     Sampling,
+    Settings,
     SheetSystem,
     sampling_of,
 )
 from ragstone.engine.mapping import map_rows, on_cluster
 from ragstone.engine.rounds import in_rounds
 from ragstone.engine.row_work import RowWork
-from ragstone.engine.session import Session
+from ragstone.engine.session import Session, forecast_of
 from ragstone.errors import ConfigError, ModelError
 from ragstone.llm import Door, Message, Prompt
+from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.llm.prompt import sampled
+from ragstone.llm.stub_reply import ASSUMPTION
 from ragstone.records import Answer, Chunk, Context, Document, Question, Ranking
+from ragstone.stages.corpus import load_corpus
+from ragstone.stages.forecasting import sample_step
+from ragstone.stages.given import asked_questions
 from ragstone.stages.retrieve import rank_questions
-from ragstone.systems.chosen import system_of
+from ragstone.systems import said
+from ragstone.systems.chosen import asks_built_in, system_of, with_system
 from ragstone.systems.function import Callee, callee_of, function_prompt, load_callee, open_function
 from ragstone.systems.http import http_prompt, open_http_system
 from ragstone.systems.prompting import load_prompt
@@ -355,3 +362,31 @@ async def answer_given(
             advance()
             session.call_log.keep(heard, question_id=answer.question_id, systems=[answer.system])
             yield answer
+
+
+def forecast_answering(settings: Settings) -> Forecast:
+    """Return what answering the questions would ask. Raises what answer_to_file raises before a call."""
+
+    settings = with_system(settings)
+
+    async def work(session: Session, forecaster: Forecaster) -> None:
+        await hear_answering(settings, session, forecaster)
+
+    return forecast_of(settings, work)
+
+
+async def hear_answering(settings: Settings, session: Session, forecaster: Forecaster) -> list[Answer]:
+    """Return the sampled questions' answers, and leave the weight of the sample with the forecaster."""
+    questions = asked_questions(settings)[: settings.answer.limit]
+    step = sample_step(len(questions), forecaster)
+    questions = questions[::step]
+    corpus = load_corpus(settings, session.embedder)
+    chunks, documents = corpus.chunks, corpus.documents
+    rankings = await rank_questions(questions, chunks, session, documents=documents) if chunks else []
+    made = answer_rows(questions, rankings, chunks, session, documents=documents)
+    answers = [row async for row in made]
+    if any(answer.usage and not answer.usage.calls for answer in answers):
+        forecaster.assumptions[ASSUMPTION] = None
+        if not asks_built_in(settings) and any(answer.contexts for answer in answers):
+            forecaster.assumptions[said.ASSUMPTION] = None
+    return answers

@@ -14,8 +14,8 @@ from ragstone.report.summary import Calls
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.corpus import corpus_on
 from ragstone.stages.given import asked_questions
-from ragstone.stages.retrieve import rank_questions
 from ragstone.stages.notes import system_notes
+from ragstone.stages.retrieve import rank_questions
 from ragstone.systems.chosen import with_system
 from ragstone.tables import check_output
 from ragstone.tables.storage import Place

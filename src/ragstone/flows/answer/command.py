@@ -35,7 +35,7 @@ def answer(
     """Answer every question, by an application or from what is retrieved; options go before ragstone.toml."""
     from ragstone.config import choose
     from ragstone.flows.answer.answering import answer_to_file
-    from ragstone.stages.forecasting import forecast_answering
+    from ragstone.stages.answer import forecast_answering
     from ragstone.tables.storage import absolute
 
     settings = choose(asking.settings(), "questions", path=questions and absolute(questions), limit=limit)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ragstone.config import Settings
 from ragstone.errors import DataError
-from ragstone.report.certified import CERTIFICATE, read_certificate
+from ragstone.report.run import CERTIFICATE, read_certificate
 
 
 def copy_certificate(settings: Settings, folder: Path) -> list[str]:

@@ -7,8 +7,8 @@ from ragstone.engine.session import Session, forecast_of
 from ragstone.flows.run.pipeline import checked_judges
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer
+from ragstone.stages.answer import hear_answering
 from ragstone.stages.calibrate import measured_judges
-from ragstone.stages.forecasting import hear_answering
 from ragstone.stages.forecasting import hear_judged, hear_judging
 from ragstone.stages.given import asked_questions
 from ragstone.systems.chosen import with_system

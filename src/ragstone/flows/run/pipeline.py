@@ -20,8 +20,8 @@ from ragstone.experiments.blame import found_and_right
 from ragstone.experiments.breakdown import distributions, means_by_tag, rank_systems
 from ragstone.flows.run.certificate import copy_certificate
 from ragstone.judging import Judge, document_clusters, summarise
-from ragstone.judging.savings import cascade_savings
 from ragstone.judging.pairwise import unpaired_notes
+from ragstone.judging.savings import cascade_savings
 from ragstone.llm import Caps, parse_caps
 from ragstone.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.report.findings import common_headline, headlines
@@ -32,18 +32,17 @@ from ragstone.retrieval.relevance import missing_documents, same_documents
 from ragstone.stages.answer import answer_rows
 from ragstone.stages.calibrate import cards_of_run, cards_of_sheet, corrected_of_run
 from ragstone.stages.corpus import ChunkedCorpus, corpus_on
-from ragstone.stages.judge import judge_rows, load_judges
-from ragstone.stages.judge import count_planned
+from ragstone.stages.judge import count_planned, judge_rows, load_judges
 from ragstone.stages.notes import (
     correction_notes,
     duplicate_notes,
     fitted_notes,
     plain_notes,
     ranking_notes,
+    system_notes,
     unranked_notes,
 )
 from ragstone.stages.retrieve import rank_questions
-from ragstone.stages.notes import system_notes
 from ragstone.systems.chosen import asks_built_in, with_system
 from ragstone.systems.prompting import load_prompt
 from ragstone.systems.sheet import join_questions
