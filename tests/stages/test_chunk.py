@@ -4,6 +4,7 @@ import pytest
 import ragstone
 from ragstone.config import ChunkSection, choose
 from ragstone.records import Document
+from ragstone.stages.answer import forecast_answering
 from ragstone.stages.chunk import cut_documents
 
 DOCUMENT = Document(id="d", text="Rain falls. Rain is wet. A loan is due. The loan is paid.")
@@ -42,6 +43,6 @@ def test_a_forecast_embeds_nothing_and_counts_what_it_would(tmp_path, monkeypatc
     settings = choose(settings, "questions", path="q.jsonl")
     settings = choose(settings, "answer", model="openai/fake")
     settings = choose(settings, "chunk", method="semantic", embedder="openai/fake")
-    forecast = ragstone.stages.forecasting.forecast_answering(settings)
+    forecast = forecast_answering(settings)
     assert forecast.calls >= 1
     assert fake_openai.n_requests == 0

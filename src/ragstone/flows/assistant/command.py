@@ -12,7 +12,7 @@ from ragstone.console.options import AsJson, Config
 from ragstone.console.printing import say, show, show_json, told_plainly
 
 if TYPE_CHECKING:
-    from ragstone.assistant.knowledge.entry import Advance, Built, Entry
+    from ragstone.assistant.knowledge.entry import Advance, BuildResult, Entry
 
 SHOWN_VALUES = 10
 NAMED = 5  # files of a kind that are named; of more, their number
@@ -105,7 +105,7 @@ def _bars() -> "Iterator[Advance]":
         yield lambda stage, done, total: progress.update(tasks[stage], completed=done, total=total)
 
 
-def _tell(built: "Built") -> None:
+def _tell(built: "BuildResult") -> None:
     for kind, names in (("new", built.new), ("changed", built.changed), ("removed", built.removed)):
         if names:
             shown = f": {', '.join(names)}" if len(names) <= NAMED else ""
@@ -134,7 +134,7 @@ def _listed(counts: Mapping[str, int], between: str = ", ") -> str:
     return f"{shown or 'nothing'}{more}"
 
 
-def _skipped_lines(built: "Built") -> list[str]:
+def _skipped_lines(built: "BuildResult") -> list[str]:
     return [f"skipped {one.path}: {one.reason}" for one in built.skipped]
 
 
