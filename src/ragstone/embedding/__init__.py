@@ -1,5 +1,6 @@
 """Texts -> vectors: a packaged model by default, each text embedded once."""
 
-from ragstone.embedding.opening import open_embedder
+import lazy_loader
 
-__all__ = ["open_embedder"]
+# The name that the documentation gives from here.
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"opening": ["open_embedder"]})

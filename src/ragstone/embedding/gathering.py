@@ -1,14 +1,11 @@
 """Many coroutines that each want a few vectors: those who wait go together."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from ragstone.embedding.embedder import Embedder
 from ragstone.embedding.model import Role, Vectors
 from ragstone.llm import CallFailed
-
-EmbedSoon = Callable[[Sequence[str], Role], Awaitable[list[Vectors]]]
-"""As Embed, for who can wait: n texts and their role -> n vectors."""
 
 Found = list[Vectors | CallFailed]
 

@@ -1,6 +1,6 @@
 """What an embedder is: a function from texts to vectors, and a name that says which vectors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -18,6 +18,9 @@ Vectors = NDArray[np.float32]
 
 Embed = Callable[[Sequence[str], Role], Vectors]
 """n texts and their role -> (n, d) vectors in their order; their dot product is the cosine similarity."""
+
+EmbedSoon = Callable[[Sequence[str], Role], Awaitable[list[Vectors]]]
+"""As Embed, for who can wait: n texts and their role -> n vectors."""
 
 Keep = Callable[[Sequence[int], Vectors | CallFailed], None]
 """Takes the vectors of the texts at these positions, or the failure that they share, when they are there."""

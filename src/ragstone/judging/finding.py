@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
-from ragstone.embedding.gathering import EmbedSoon
+from ragstone.embedding.model import EmbedSoon
 from ragstone.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.records import NO_MODEL, Answer, Judgement, Metadata, Status, Usage, Verdict
 

@@ -18,8 +18,6 @@ from ragstone.llm.budget import Budget, cost_of, most_tokens
 from ragstone.llm.call_trace import Conversation
 from ragstone.llm.calling import Caller
 from ragstone.llm.limits import RUN, RetryPolicy
-from ragstone.llm.litellm import open_litellm
-from ragstone.llm.llamacpp import open_llamacpp
 from ragstone.llm.prompt import CONTENT_FILTER, CallFailed, Completion, Message, OnText, Prompt, Reply
 from ragstone.llm.providers import Dialect, Provider, is_reasoner, provider_of
 from ragstone.llm.reasoning import Room, StreamedCall, ThinkingStyle, cut_words, declared_room, was_cut
@@ -45,12 +43,28 @@ def _open_anthropic(
     return open_anthropic(provider, model, settings, where)
 
 
+def _open_litellm(
+    provider: Provider, model: str, settings: ModelSettings, where: Where
+) -> AbstractAsyncContextManager[Endpoint]:
+    from ragstone.llm.litellm import open_litellm
+
+    return open_litellm(provider, model, settings, where)
+
+
+def _open_llamacpp(
+    provider: Provider, model: str, settings: ModelSettings, where: Where
+) -> AbstractAsyncContextManager[Endpoint]:
+    from ragstone.llm.llamacpp import open_llamacpp
+
+    return open_llamacpp(provider, model, settings, where)
+
+
 TRANSPORTS: dict[Dialect, Callable[..., AbstractAsyncContextManager[Endpoint]]] = {
     "openai": _open_openai,
     "azure": _open_openai,
     "anthropic": _open_anthropic,
-    "litellm": open_litellm,
-    "llamacpp": open_llamacpp,
+    "litellm": _open_litellm,
+    "llamacpp": _open_llamacpp,
 }
 
 

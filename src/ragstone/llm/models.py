@@ -10,7 +10,6 @@ from ragstone.llm.batch import Batches, Progress
 from ragstone.llm.budget import Budget
 from ragstone.llm.door import Door, open_door
 from ragstone.llm.limits import RUN, RetryPolicy
-from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS as LOCAL_CONTEXT_TOKENS
 from ragstone.llm.prompt import Ask, Completion, Prompt, Stream
 from ragstone.llm.providers import read_on
 from ragstone.llm.response_store import AnyLedger
@@ -102,7 +101,11 @@ class Models:
     def context_tokens(self, model: str) -> int:
         """Return how many tokens prompt and reply of a model may have together, by estimate if need be."""
         declared = self._settings.models.get(model, ModelSettings()).context_tokens
-        return declared or (LOCAL_CONTEXT_TOKENS if model.startswith("llamacpp/") else HOSTED_CONTEXT_TOKENS)
+        if declared is None and model.startswith("llamacpp/"):
+            from ragstone.llm.llamacpp import DEFAULT_CONTEXT_TOKENS
+
+            return DEFAULT_CONTEXT_TOKENS
+        return declared or HOSTED_CONTEXT_TOKENS
 
     def earlier(self, model: str) -> list[Completion]:
         """Return some responses of a model that the ledger has; none where no ledger was opened."""

@@ -14,7 +14,6 @@ from ragstone.records import NO_MODEL
 from ragstone.report.blame import BlameSummary, blame_blocks, shares_table
 from ragstone.report.card import folded_card
 from ragstone.report.cascades import savings_line
-from ragstone.report.certificate import certified_blocks
 from ragstone.report.charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.report.corrected import corrected_blocks, corrected_line, corrected_of
 from ragstone.report.document import (
@@ -188,8 +187,17 @@ def number_blocks(summary: RunSummary, run: Run | None, cut_note: str = "") -> l
         *_some(agreement_chart(summary.cards)),
         *(block for card in summary.cards for block in (*folded_card(card), *_brief_card(card))),
         *([] if summary.cards else [Paragraph(" ".join(told(trust)), prose=True)]),
-        *([Part(certified_blocks(run.certified), where="page")] if run and run.certified else []),
+        *(_certified(run) if run else []),
     ]
+
+
+def _certified(run: Run) -> list[Block]:
+    """Return what the certificate of the run's questions says, on a page; nothing where there is none."""
+    if not run.certified:
+        return []
+    from ragstone.report.certificate import certified_blocks  # few runs have one, and it brings a room along
+
+    return [Part(certified_blocks(run.certified), where="page")]
 
 
 def made_blocks(summary: RunSummary, run: Run | None) -> list[Block]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.embedding.gathering import EmbedSoon
+from ragstone.embedding.model import EmbedSoon
 from ragstone.engine.call_log import CallLog
 from ragstone.engine.cluster.spec import Made, StageSpec, Work, stage_spec
 from ragstone.engine.local import map_in_order
