@@ -64,7 +64,7 @@ def served(folder: Path) -> object:
 
     from ragstone.assistant.api.app import create_app
     from ragstone.config import MonitorSection, Settings
-    from ragstone.config.serve import ServeSection
+    from ragstone.config.serving import ServeSection
     from ragstone.workbench.monitor_routes import monitor_routes
     from ragstone.workbench.serving import address_of, listen
 

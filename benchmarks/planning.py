@@ -42,7 +42,7 @@ from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction  
 from ragstone.assistant.planning.words import words_chooser  # noqa: E402
 from ragstone.assistant.tool import Tool  # noqa: E402
 from ragstone.config import Settings  # noqa: E402
-from ragstone.config.assistant import DEFAULT_SCOPE  # noqa: E402
+from ragstone.config.serving import DEFAULT_SCOPE  # noqa: E402
 from ragstone.corpus.tags import Tag, load_tags  # noqa: E402
 from ragstone.embedding.gathering import Gathered  # noqa: E402
 from ragstone.embedding.opening import open_embedder  # noqa: E402

@@ -11,7 +11,7 @@ from tests.dataset.reviewing.rows import DOCUMENTS, QUESTIONS
 from tests.support.workbench import opened
 
 from ragstone.config import Settings
-from ragstone.config.workbench import Role
+from ragstone.config.serving import Role
 from ragstone.dataset.reviewing.decisions import log_path, read_decisions
 from ragstone.records import Document, Question
 from ragstone.tables import write_rows

@@ -28,7 +28,7 @@ from tests.support.served_assistant import PASSAGE
 from tests.support.workbench import peopled
 
 from ragstone.config import Settings
-from ragstone.config.workbench import Role
+from ragstone.config.serving import Role
 from ragstone.workbench import app as workbench_app
 from ragstone.workbench.app import side_by_side
 from ragstone.workbench.serving import address_of, listen

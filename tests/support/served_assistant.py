@@ -32,7 +32,7 @@ from ragstone.assistant.conversation import (
 )
 from ragstone.assistant.knowledge.entry import Advance, Entry, KnowledgeDown, PlacedPassage
 from ragstone.assistant.knowledge.uploads import Upload, UploadReader
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 from ragstone.corpus.file import IngestOptions
 from ragstone.errors import DataError
 from ragstone.records import Usage

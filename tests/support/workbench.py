@@ -22,7 +22,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from ragstone.config import Settings
-from ragstone.config.workbench import Role
+from ragstone.config.serving import Role
 from ragstone.workbench import passwords
 from ragstone.workbench.accounts import Accounts
 from ragstone.workbench.app import create_workbench

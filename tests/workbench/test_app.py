@@ -8,7 +8,7 @@ from tests.support.workbench import ADDRESS
 
 from ragstone.assistant.api.app import create_app
 from ragstone.config import Settings
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 from ragstone.workbench.app import create_workbench, side_by_side
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.served_assistant import Scripted, ask, served
 
 from ragstone.assistant.api import gate
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 from ragstone.workbench import connections
 
 HEAD = b"POST /v1/feedback HTTP/1.1\r\nHost: 127.0.0.1\r\n"

@@ -21,7 +21,7 @@ from tests.support.pdf import At, write_pdf
 from tests.support.served_assistant import PASSAGE, Scripted, said, served
 
 from ragstone.assistant.conversation import Doing, TextPiece
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 
 pytestmark = pytest.mark.browser
 

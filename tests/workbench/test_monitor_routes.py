@@ -10,7 +10,7 @@ from tests.support.served_assistant import KEYS, URL, Scripted, Time, key
 
 from ragstone.assistant.api.app import create_app
 from ragstone.config import MonitorSection, Settings
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 from ragstone.flows.watch.watching import watch
 from ragstone.workbench.monitor_routes import A_PAGE, FRESH_S, monitor_routes
 

@@ -15,7 +15,7 @@ from tests.support.served_assistant import KEYS, Scripted, ask, key, said, serve
 
 from ragstone.assistant.conversation import TextPiece
 from ragstone.config import AssistantSection, Settings
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 from ragstone.errors import ConfigError
 from ragstone.workbench import connections
 from ragstone.workbench.serving import address_of, check_public, listen, serve_project

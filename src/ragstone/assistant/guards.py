@@ -12,7 +12,7 @@ import numpy as np
 
 from ragstone.assistant.languages import phrase
 from ragstone.config import read_library
-from ragstone.config.assistant import DEFAULT_SCOPE
+from ragstone.config.serving import DEFAULT_SCOPE
 from ragstone.corpus.sentences import sentence_spans
 from ragstone.corpus.tokens import tokenize
 from ragstone.embedding.model import Embed, Vectors

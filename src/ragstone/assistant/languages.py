@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.config.assistant import DEFAULT_SCOPE
+from ragstone.config.serving import DEFAULT_SCOPE
 from ragstone.config.library import read_library
 from ragstone.config.section import Section
 from ragstone.corpus.language import detect_language, language_odds

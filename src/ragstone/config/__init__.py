@@ -1,6 +1,5 @@
 """ragstone.toml -> settings, with errors that name the line and the fix."""
 
-from ragstone.config.assistant import AssistantSection, LogSection, McpServer
 from ragstone.config.bench import (
     AgreementMeasure,
     AnswerersBench,
@@ -10,8 +9,13 @@ from ragstone.config.bench import (
     LanguagesBench,
     RetrieversBench,
 )
-from ragstone.config.build import BuildSection, FactsSection
-from ragstone.config.chunk import ChunkSection
+from ragstone.config.datasets import (
+    BuildSection,
+    FactsSection,
+    HttpTranslator,
+    SampleSection,
+    TranslateSection,
+)
 from ragstone.config.engine import EngineKind, EngineSection, LedgerSection
 from ragstone.config.library import library_names, read_library, read_named
 from ragstone.config.loading import (
@@ -22,16 +26,15 @@ from ragstone.config.loading import (
     parse_toml,
     place_of_key,
 )
-from ragstone.config.monitor import MonitorSection
-from ragstone.config.retrievers import (
+from ragstone.config.retrieval import (
     Bm25Settings,
+    ChunkSection,
     DenseSettings,
     HttpSettings,
     HybridSettings,
     RerankSettings,
     RetrieverSettings,
 )
-from ragstone.config.sample import SampleSection
 from ragstone.config.section import NotNegative, Positive, Price, Sampling, Section, Temperature, sampling_of
 from ragstone.config.sections import (
     AgreeSection,
@@ -45,7 +48,14 @@ from ragstone.config.sections import (
     RunSection,
     Settings,
 )
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import (
+    AssistantSection,
+    LogSection,
+    McpServer,
+    MonitorSection,
+    ServeSection,
+    WorkbenchSection,
+)
 from ragstone.config.systems import (
     ChatSystem,
     HttpSystem,
@@ -54,8 +64,6 @@ from ragstone.config.systems import (
     SheetSystem,
     SystemSettings,
 )
-from ragstone.config.translate import HttpTranslator, TranslateSection
-from ragstone.config.workbench import WorkbenchSection
 
 __all__ = [
     "AgreeSection",

@@ -26,7 +26,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.config.chunk import ChunkSection
+from ragstone.config.retrieval import ChunkSection
 from ragstone.config.section import Positive, Section, Temperature
 
 

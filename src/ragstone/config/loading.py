@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from ragstone.config.assistant import MOVED
 from ragstone.config.section import Section
 from ragstone.config.sections import Settings
+from ragstone.config.serving import MOVED
 from ragstone.errors import ConfigError, nearest
 
 DEFAULT_FILE = "ragstone.toml"

@@ -6,19 +6,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ragstone.config.assistant import AssistantSection
 from ragstone.config.bench import BenchSection
-from ragstone.config.build import BuildSection
-from ragstone.config.chunk import ChunkSection
+from ragstone.config.datasets import BuildSection, SampleSection, TranslateSection
 from ragstone.config.engine import EngineSection, LedgerSection
-from ragstone.config.monitor import MonitorSection
-from ragstone.config.retrievers import RetrieverSettings
-from ragstone.config.sample import SampleSection
+from ragstone.config.retrieval import ChunkSection, RetrieverSettings
 from ragstone.config.section import Positive, Price, Sampling, Seconds, Section, Temperature
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import AssistantSection, MonitorSection, ServeSection, WorkbenchSection
 from ragstone.config.systems import SystemSettings
-from ragstone.config.translate import TranslateSection
-from ragstone.config.workbench import WorkbenchSection
 from ragstone.tables.storage import url_of
 
 # What language models judge, and for each that has one a judge beside it that asks none.

@@ -10,7 +10,7 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
 
-from ragstone.config.workbench import Role
+from ragstone.config.serving import Role
 from ragstone.errors import DataError
 from ragstone.workbench.accounts import Accounts, UserAccount
 from ragstone.workbench.desk import AtWorkbench, Workbench

@@ -14,7 +14,7 @@ import msgspec
 
 from ragstone.assistant.api.gate import is_loopback
 from ragstone.config import Settings
-from ragstone.config.workbench import Role
+from ragstone.config.serving import Role
 from ragstone.errors import DataError
 from ragstone.tables.private import make_folder
 from ragstone.workbench.names import checked_name, look_alike, name_key

@@ -16,7 +16,7 @@ from litestar.handlers import BaseRouteHandler
 from litestar.params import FromPath
 from litestar.types import Guard
 
-from ragstone.config.workbench import Role
+from ragstone.config.serving import Role
 from ragstone.report.render.html import asset as report_asset
 from ragstone.report.render.html import environment, libraries
 from ragstone.version import __version__

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.config.workbench import Role
+from ragstone.config.serving import Role
 from ragstone.console.options import AsJson, Config
 from ragstone.console.printing import say, show, show_json, told_plainly
 

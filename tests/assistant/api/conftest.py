@@ -9,7 +9,7 @@ from litestar.testing import TestClient
 from tests.support.served_assistant import URL, Scripted, Time
 
 from ragstone.assistant.api.app import create_app
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 
 
 @pytest.fixture

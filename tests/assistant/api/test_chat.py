@@ -11,7 +11,7 @@ from ragstone.assistant.api import chat
 from ragstone.assistant.api import replying as streaming
 from ragstone.assistant.api.app import create_app
 from ragstone.assistant.conversation import Doing, TextPiece
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 
 
 def events_of(response):

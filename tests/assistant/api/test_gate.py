@@ -10,7 +10,7 @@ from tests.support.served_assistant import KEYS, ask, key
 from ragstone.assistant.api.gate import gated, is_loopback
 from ragstone.assistant.api.history import Conversations
 from ragstone.assistant.api.state import AppState, Clocks
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 from ragstone.errors import ConfigError
 
 TOO_LARGE = "the request is larger than is taken: send less at once"

@@ -7,7 +7,7 @@ import pytest
 from tests.support.served_assistant import KEYS, Scripted, said, served
 
 from ragstone.assistant.conversation import Doing, TextPiece
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 
 ASKED = [{"role": "user", "content": "When is maize sown?"}]
 

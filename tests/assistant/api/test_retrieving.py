@@ -7,7 +7,7 @@ import pytest
 from tests.support.served_assistant import PASSAGE, Scripted, served
 
 from ragstone.config import HttpSystem
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 from ragstone.records import Question
 from ragstone.systems.http import http_prompt, open_http_system
 

@@ -4,7 +4,7 @@ import pytest
 from tests.support.schema_checks import ALL, checked, config_for
 from tests.support.served_assistant import KEYS, Scripted, key, served
 
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 
 
 @pytest.mark.simulation

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragstone.assistant.guards import scope_guard
-from ragstone.config.assistant import DEFAULT_SCOPE
+from ragstone.config.serving import DEFAULT_SCOPE
 from ragstone.embedding.opening import open_embedder
 
 LABELLED = tomllib.loads((Path(__file__).parent / "scope.toml").read_text())

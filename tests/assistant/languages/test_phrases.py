@@ -3,7 +3,7 @@ import string
 import pytest
 
 from ragstone.assistant.languages import LANGUAGES, language, phrase, scope_words
-from ragstone.config.assistant import DEFAULT_SCOPE
+from ragstone.config.serving import DEFAULT_SCOPE
 
 
 def places(template: str) -> set[str]:

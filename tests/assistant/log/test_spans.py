@@ -15,7 +15,7 @@ from tests.support.otlp import Collector, collecting
 
 from ragstone.assistant.conversation import Said
 from ragstone.assistant.log.exchange_log import ExchangeLog, open_log, read_exchanges
-from ragstone.config.assistant import LogSection
+from ragstone.config.serving import LogSection
 from ragstone.errors import ConfigError, MissingExtra
 from ragstone.records import Answer
 from ragstone.tables import read_rows

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from ragstone.config import BuildSection
-from ragstone.config.build import LEVELS
+from ragstone.config.datasets import LEVELS
 from ragstone.dataset.candidate import Passage
 from ragstone.errors import ConfigError
 from ragstone.flows.build.styles import load_style, parse_style, render_style, style_names, turns_of

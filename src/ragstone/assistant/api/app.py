@@ -19,7 +19,7 @@ from ragstone.assistant.api.problems import RefusedRequest, problem_response
 from ragstone.assistant.api.state import AppState, Clocks
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.page import page
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 from ragstone.version import __version__
 
 ROUTES: tuple[ControllerRouterHandler, ...] = (

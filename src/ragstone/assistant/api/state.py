@@ -16,7 +16,7 @@ from ragstone.assistant.api.jobs import DocumentJobs
 from ragstone.assistant.api.problems import RefusedRequest
 from ragstone.assistant.assistant import Assistant
 from ragstone.assistant.conversation import Said
-from ragstone.config.serve import ServeSection
+from ragstone.config.serving import ServeSection
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 

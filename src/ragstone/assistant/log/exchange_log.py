@@ -11,7 +11,7 @@ import msgspec
 from ragstone.assistant.conversation import Asked, Said, Step
 from ragstone.assistant.log.appending import Appender
 from ragstone.assistant.log.spans import SpanSender
-from ragstone.config.assistant import LogSection
+from ragstone.config.serving import LogSection
 from ragstone.llm.schema import HALF_A_PAIR
 from ragstone.privacy.masking import OwnWords, mask_personal_data, mask_texts, own_words
 from ragstone.records import Answer, Context, Label

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.config import BuildSection, Sampling, Settings, choose, load_settings
-from ragstone.config.build import Change
+from ragstone.config.datasets import Change
 from ragstone.dataset.build_files import give_ids
 from ragstone.dataset.candidate import Built, Candidate, Passage, lose, noted
 from ragstone.dataset.repeats import mark_repeats

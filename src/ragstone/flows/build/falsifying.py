@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.config.build import Change
+from ragstone.config.datasets import Change
 from ragstone.corpus.tokens import tokenize
 from ragstone.dataset.candidate import Candidate, Loss, call_failed, lose, noted
 from ragstone.dataset.numbers import NumberChange, change_number, numbers_in

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ragstone.config import BuildSection, Section, convert_section, library_names, parse_toml, read_named
-from ragstone.config.build import LEVELS
+from ragstone.config.datasets import LEVELS
 from ragstone.errors import ConfigError, nearest
 
 Needs = Literal["nothing", "persona", "level", "two_passages"]

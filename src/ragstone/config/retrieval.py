@@ -1,4 +1,6 @@
-"""`[retrievers]`: a name and a short line for each retriever.
+"""Tables of ragstone.toml for how documents are cut and found: [chunk], [retrievers].
+
+`[retrievers]`: a name and a short line for each retriever.
 
 ```toml
 [retrievers]
@@ -9,11 +11,25 @@ mine    = { kind = "http", url = "http://localhost:8000/search" }
 ```
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from ragstone.config.section import NotNegative, Positive, Seconds, Section
+
+
+class ChunkSection(Section, frozen=True, kw_only=True):
+    """`[chunk]`: how documents are cut; sizes in characters.
+
+    percentile, embedder: of the method `semantic`. The embedder is not that of `[retrieve]`: chunks must not
+    change with the retriever that they are searched by.
+    """
+
+    method: str = "recursive"
+    size: Positive = 1200
+    overlap: Annotated[int, msgspec.Meta(ge=0)] = 0
+    percentile: Annotated[float, msgspec.Meta(ge=0, le=100)] = 20.0
+    embedder: str = "packaged"
 
 
 class Bm25Settings(Section, frozen=True, kw_only=True, tag_field="kind", tag="bm25"):
