@@ -245,8 +245,8 @@ BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "flows.
 
 # `module:function` -> patterns as it builds them.
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
-    "assistant.guards.words:any_of": orders,
-    "assistant.guards.words:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
+    "assistant.guards:any_of": orders,
+    "assistant.guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
     "corpus.readers.pdf.columns:_candidates": lambda: [re.compile("0{5,}")],
     "corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
     "corpus.tags:_line_of": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],
@@ -272,13 +272,13 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "privacy.masking:_checked": list,  # the user's own expression
     "dataset.checks:_compiled": lambda: checks._patterns().values(),
     "dataset.repeats:_any_of": lambda: [one.polite for one in repeats._rules().values() if one.polite],
-    "flows.develop.project:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
+    "flows.develop.judge_files:replaced_line": lambda: [re.compile(r"^[ \t]*name[ \t]*=.*$", re.MULTILINE)],
     "judging.lexical:_patterns": lexical._patterns,
     "llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
     "llm.postgres_database:explain": list,  # constants of its module, applied to one line of a refusal
     "llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],
     "llm.schema:parse_reply": lambda: [re.compile(r'"nonce"\s*:\s*"abcdef0123"')],
-    "retrieval.placing:_spaced": lambda: [_spaced(SHORT)],
+    "retrieval.remote:_spaced": lambda: [_spaced(SHORT)],
 }
 
 # What hostile texts repeat: signs of every kind, beginnings of what is never closed, near-matches.
