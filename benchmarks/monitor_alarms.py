@@ -23,8 +23,7 @@ from ragstone.monitor.canaries import Canaries, CanaryScore, JudgedAnswer, freez
 from ragstone.monitor.cells import DayCell
 from ragstone.monitor.streams import EARLY, OVERALL, WX, Change, N, Stream, W, changes_of
 from ragstone.records import Answer
-from ragstone.statistics.intervals import Codes, Floats
-from ragstone.statistics.intervals import wilson_interval
+from ragstone.statistics.intervals import Codes, Floats, wilson_interval
 
 BEGIN = date(2026, 1, 1)
 DAYS, ROWS = 365, 932

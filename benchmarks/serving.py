@@ -40,8 +40,7 @@ from ragstone.assistant.conversation import Asked, Emit, Said, Step, TextPiece
 from ragstone.assistant.knowledge.knowledge_base import KnowledgeBase
 from ragstone.assistant.log.exchange_log import open_log
 from ragstone.config import Settings
-from ragstone.config.serving import LogSection
-from ragstone.config.serving import ServeSection
+from ragstone.config.serving import LogSection, ServeSection
 from ragstone.embedding import opening
 from ragstone.embedding.model import EmbeddingModel, Role, Vectors, in_batches
 from ragstone.workbench.serving import listen, serve_project

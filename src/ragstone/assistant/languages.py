@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.config.serving import DEFAULT_SCOPE
 from ragstone.config.library import read_library
 from ragstone.config.section import Section
+from ragstone.config.serving import DEFAULT_SCOPE
 from ragstone.corpus.language import detect_language, language_odds
 from ragstone.corpus.tokens import tokenize
 

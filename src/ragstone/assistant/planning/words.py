@@ -19,8 +19,7 @@ from ragstone.assistant.planning.slots import ASKABLE, Topic, place_in, speaks_o
 from ragstone.assistant.planning.state import AgentState, Choose, ChosenAction, WrittenReply
 from ragstone.assistant.planning.trust import own_text
 from ragstone.assistant.tool import Tool
-from ragstone.embedding.model import EmbedSoon
-from ragstone.embedding.model import Vectors
+from ragstone.embedding.model import EmbedSoon, Vectors
 
 FARMING: tuple[Topic, ...] = ("plants", "pointing", "symptoms", "sick")
 QUESTIONS = ("question", "query", "text", "topic")  # arguments that are the question itself

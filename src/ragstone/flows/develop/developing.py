@@ -47,8 +47,7 @@ from ragstone.judging.judge import every_key
 from ragstone.llm import parse_caps
 from ragstone.llm.forecast import Forecast, Forecaster
 from ragstone.records import Answer, Judgement
-from ragstone.stages.judge import judge_rows
-from ragstone.stages.judge import judge_context
+from ragstone.stages.judge import judge_context, judge_rows
 from ragstone.stages.notes import BASELINES
 
 FoundT = TypeVar("FoundT")

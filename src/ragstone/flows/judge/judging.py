@@ -12,14 +12,13 @@ from ragstone.engine.output import write_stream
 from ragstone.engine.progress import Progress, silent
 from ragstone.engine.session import open_session
 from ragstone.judging import Judge, Tally
-from ragstone.judging.savings import CascadeTally
 from ragstone.judging.pairwise import unpaired_notes
+from ragstone.judging.savings import CascadeTally
 from ragstone.llm import Caps
 from ragstone.records import Judgement
 from ragstone.report.summary import Calls, RunSummary
 from ragstone.stages.given import paths_of, sheet_rows
-from ragstone.stages.judge import judge_rows
-from ragstone.stages.judge import count_planned
+from ragstone.stages.judge import count_planned, judge_rows
 from ragstone.stages.notes import failed_answers_notes, fitted_notes, plain_notes
 from ragstone.tables import check_output, keep_sources
 from ragstone.tables.storage import Place

@@ -24,8 +24,7 @@ from ragstone.llm.schema import schema_of
 from ragstone.llm.stub_reply import stub_reply
 from ragstone.records import Answer, Judgement
 from ragstone.report.summary import Calls
-from ragstone.stages.judge import judge_context
-from ragstone.stages.judge import plan_tasks
+from ragstone.stages.judge import judge_context, plan_tasks
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,9 +26,7 @@ from ragstone.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
 from ragstone.stages.forecasting import sample_step
 from ragstone.stages.given import asked_questions
 from ragstone.stages.notes import duplicate_notes, plain_notes, ranking_notes, too_few_chunks
-from ragstone.stages.retrieve import rank_questions
-from ragstone.stages.retrieve import retriever_deps
-from ragstone.stages.retrieve import rank_on_cluster
+from ragstone.stages.retrieve import rank_on_cluster, rank_questions, retriever_deps
 from ragstone.tables import check_output, check_place, read_rows, write_rows
 from ragstone.tables.storage import Place, local_path
 
