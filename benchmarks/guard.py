@@ -30,6 +30,7 @@ from ragstone.tables import write_rows
 RECORDED = Path(__file__).with_suffix(".json")
 MOST = 1.5  # times what was recorded
 RUNS = 3
+AGAIN = 2  # times that all is measured anew before a ratio counts as drifted: other programs come and go
 CALLS, IN_FLIGHT = 1000, 64
 TEXTS, WORDS = 20_000, 100
 # What the peer of a start is: what `ragstone judge` cannot do without.
@@ -126,28 +127,38 @@ def indexed() -> float:
     return min(ours) / min(theirs)
 
 
-def main() -> None:
-    """Print the ratios beside those recorded, and exit with 1 where one has drifted."""
+def measured() -> dict[str, float]:
+    """Return the ratios, by name."""
     with running("--latency", str(LATENCY_S)) as base_url, tempfile.TemporaryDirectory() as folder:
-        figures = {
+        return {
             "start of `ragstone judge` / of its libraries": started(base_url, folder),
             **called(base_url, folder),
             "index of 20,000 texts / of bm25s": indexed(),
         }
+
+
+def main() -> None:
+    """Print the ratios beside those recorded, and exit with 1 where one has drifted."""
+    figures = measured()
     if "--record" in sys.argv:
         RECORDED.write_text(
             json.dumps({name: round(each, 3) for name, each in figures.items()}, indent=2) + "\n"
         )
     recorded = json.loads(RECORDED.read_text())
+    for _ in range(AGAIN):
+        if drifted(figures, recorded):
+            again = measured()
+            figures = {name: min(each, again[name]) for name, each in figures.items()}
     print(f"{'ratio':<50}{'now':>8}{'recorded':>10}{'most':>8}")
-    drifted = []
     for name, figure in figures.items():
-        most = MOST * recorded[name]
-        print(f"{name:<50}{figure:8.3f}{recorded[name]:10.3f}{most:8.3f}")
-        if figure > most:
-            drifted.append(name)
-    if drifted:
-        sys.exit(f"drifted: {', '.join(drifted)}. Profile it; where the change is meant, record it: --record")
+        print(f"{name:<50}{figure:8.3f}{recorded[name]:10.3f}{MOST * recorded[name]:8.3f}")
+    if names := drifted(figures, recorded):
+        sys.exit(f"drifted: {', '.join(names)}. Profile it; where the change is meant, record it: --record")
+
+
+def drifted(figures: dict[str, float], recorded: dict[str, float]) -> list[str]:
+    """Return the names of the ratios that are beyond what was recorded."""
+    return [name for name, figure in figures.items() if figure > MOST * recorded[name]]
 
 
 if __name__ == "__main__":
